@@ -1,0 +1,2 @@
+console.error("no holder yet");
+process.exit(1);

@@ -1,0 +1,92 @@
+// Makes a bare clone runnable: installs packages, builds the holder, compiles
+// TypeScript; each only when its inputs changed. Uses nothing but Node, so that
+// it can run before anything is installed.
+import { spawnSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+
+const root = join(import.meta.dirname, "..");
+const stamps = join(root, ".setup");
+process.chdir(root);
+
+/** Every file below the given paths, in a stable order. */
+function filesBelow(paths) {
+	return paths.flatMap((path) =>
+		existsSync(path) && readdirSyncSafe(path)
+			? readdirSync(path, { recursive: true, withFileTypes: true })
+					.filter((entry) => entry.isFile())
+					.map((entry) => join(entry.parentPath ?? entry.path, entry.name))
+					.sort()
+			: existsSync(path)
+				? [path]
+				: [],
+	);
+}
+
+function readdirSyncSafe(path) {
+	try {
+		readdirSync(path);
+		return true;
+	} catch {
+		return false; // a file, not a directory
+	}
+}
+
+function fingerprint(paths) {
+	const hash = createHash("sha256").update(process.version + process.arch);
+	for (const file of filesBelow(paths)) hash.update(file).update(readFileSync(file));
+	return hash.digest("hex");
+}
+
+function step({ name, inputs, output, say, run }) {
+	const stamp = join(stamps, name);
+	const now = fingerprint(inputs);
+	if (existsSync(output) && existsSync(stamp) && readFileSync(stamp, "utf8") === now) return;
+	console.error(`dialtone: ${say} …`);
+	const started = Date.now();
+	run();
+	mkdirSync(stamps, { recursive: true });
+	writeFileSync(stamp, now);
+	console.error(`dialtone: ${say}: done in ${((Date.now() - started) / 1000).toFixed(1)} s`);
+}
+
+function command(program, args, help) {
+	const { status, error } = spawnSync(program, args, { stdio: ["ignore", 2, 2] });
+	if (status === 0) return;
+	console.error(`dialtone: \`${program} ${args.join(" ")}\` failed${error ? `: ${error.message}` : ""}. ${help}`);
+	process.exit(1);
+}
+
+const [major, minor] = process.versions.node.split(".").map(Number);
+if (major < 20 || (major === 20 && minor < 19)) {
+	console.error(`dialtone: Node ${process.versions.node} is too old. Install Node 20.19 or newer.`);
+	process.exit(1);
+}
+
+step({
+	name: "packages",
+	inputs: ["package-lock.json", ".npmrc"],
+	output: "node_modules/.package-lock.json",
+	say: "installing npm packages",
+	run: () => command("npm", ["ci", "--no-audit", "--no-fund", "--loglevel=error"], "Is the npm registry reachable?"),
+});
+step({
+	name: "holder",
+	inputs: ["holder", "scripts/build-holder.mjs"],
+	output: "build/dialtone-holder",
+	say: "building the holder",
+	run: () => command(process.execPath, ["scripts/build-holder.mjs"], "See the message above."),
+});
+step({
+	name: "typescript",
+	inputs: ["src", "tsconfig.json", "tsconfig.build.json", "package-lock.json"],
+	output: "dist/main.js",
+	say: "compiling TypeScript",
+	run: () =>
+		command(
+			process.execPath,
+			["node_modules/typescript/bin/tsc", "-p", "tsconfig.build.json"],
+			"Fix the errors above and run it again.",
+		),
+});

@@ -1,0 +1,171 @@
+// Every refusal the product knows: a code, the facts, what to do next.
+//
+// A row is API: its code goes over the wire, its HTTP status and exit code are
+// read from here, and the documentation lists the table. Nothing else in the
+// project composes an error message for a caller.
+
+interface FaultRow<F> {
+	/** The HTTP status. */
+	readonly status: number;
+	readonly message: (facts: F) => string;
+	/** What the caller can do now. */
+	readonly next: (facts: F) => string;
+}
+
+const row = <F>(it: FaultRow<F>): FaultRow<F> => it;
+const names = (open: readonly string[]) =>
+	open.length > 0 ? `Open sessions: ${open.slice(0, 20).join(", ")}.` : "No session is open: call `start`.";
+
+export const faults = {
+	bad_input: row<{ problems: readonly string[] }>({
+		status: 400,
+		message: ({ problems }) => `The input is not right: ${problems.join("; ")}.`,
+		next: () => "Correct these fields and call again; nothing was done.",
+	}),
+	unknown_tool: row<{ tool: string; tools: readonly string[] }>({
+		status: 404,
+		message: ({ tool }) => `There is no tool called "${tool}".`,
+		next: ({ tools }) => `Use one of: ${tools.join(", ")}.`,
+	}),
+	session_not_found: row<{ id: string; open: readonly string[] }>({
+		status: 404,
+		message: ({ id }) => `There is no session called "${id}".`,
+		next: ({ open }) => names(open),
+	}),
+	session_ended: row<{ id: string; how: string }>({
+		status: 409,
+		message: ({ id, how }) => `Session "${id}" has ended (${how}); nothing was typed.`,
+		next: () => "Its output is still there: `read` it. `start` a new one to go on.",
+	}),
+	name_taken: row<{ name: string }>({
+		status: 409,
+		message: ({ name }) => `A running session is already called "${name}".`,
+		next: () => 'Use another name, or `ifExists: "use"` to go on with it, or `close` it first.',
+	}),
+	too_many_sessions: row<{ limit: number; open: readonly string[] }>({
+		status: 429,
+		message: ({ limit }) => `All ${limit} sessions are in use.`,
+		next: ({ open }) => `Close one you no longer need. ${names(open)}`,
+	}),
+	spawn_failed: row<{ stage: string; code: string; message: string; command: string }>({
+		status: 422,
+		message: ({ command, stage, message }) => `"${command}" could not be started (${stage}: ${message}).`,
+		next: ({ stage, code }) =>
+			stage === "chdir"
+				? "Give a `cwd` that exists and is a directory."
+				: stage === "exec" && code === "ENOENT"
+					? "Check the name and the PATH, or give an absolute path."
+					: stage === "exec" && code === "EACCES"
+						? "The file is not executable for this user."
+						: stage === "pty" || code === "EMFILE" || code === "ENFILE" || code === "EAGAIN"
+							? "The system is short of terminals, processes or descriptors: close sessions and try again."
+							: "Correct the call and try again.",
+	}),
+	screen_moved: row<{ expected: number; offset: number }>({
+		status: 409,
+		message: ({ expected, offset }) =>
+			`The program wrote more since you looked (offset ${offset}, not ${expected}); nothing was typed.`,
+		next: () => "`read` what is new and decide again.",
+	}),
+	line_too_long: row<{ limit: number }>({
+		status: 413,
+		message: ({ limit }) =>
+			`The program reads whole lines and the kernel keeps only ${limit} bytes of one; nothing was typed.`,
+		next: () => "Send shorter lines, or put the text in a file and name it.",
+	}),
+	paste_refused: row<{ lines: number }>({
+		status: 409,
+		message: ({ lines }) =>
+			`The program did not ask for bracketed paste, so ${lines} lines would each be taken as typed; nothing was typed.`,
+		next: () => "Send it as `text` if each line is meant to be entered, or set `force`.",
+	}),
+	queue_full: row<{ free: number }>({
+		status: 429,
+		message: ({ free }) => `The program is not reading its input (${free} bytes of room); nothing was typed.`,
+		next: () => "`wait` until it works again, or `signal` INT.",
+	}),
+	unknown_key: row<{ key: string; nearest: readonly string[] }>({
+		status: 400,
+		message: ({ key }) => `There is no key called "${key}"; nothing was typed.`,
+		next: ({ nearest }) =>
+			nearest.length > 0 ? `Did you mean ${nearest.join(", ")}?` : "Keys look like: enter, ctrl+c, alt+x, up, f5.",
+	}),
+	bad_pattern: row<{ pattern: string; problem: string }>({
+		status: 400,
+		message: ({ pattern, problem }) => `The pattern ${JSON.stringify(pattern)} cannot be used: ${problem}.`,
+		next: () => "Use `text` for a literal match, or a simpler pattern.",
+	}),
+	shell_busy: row<{ shell: string; running: string; session: string }>({
+		status: 409,
+		message: ({ shell, running }) => `Shell "${shell}" is still running: ${running}`,
+		next: ({ session }) =>
+			`\`wait\` for it, answer it with \`send\` to session "${session}", or use another \`shell\`.`,
+	}),
+	driven_by_human: row<{ id: string }>({
+		status: 423,
+		message: ({ id }) => `A person has taken over session "${id}"; nothing was typed.`,
+		next: () => "`wait` until they hand it back; reading is possible meanwhile.",
+	}),
+	not_supported: row<{ what: string; instead: string }>({
+		status: 501,
+		message: ({ what }) => `${what} is not available here.`,
+		next: ({ instead }) => instead,
+	}),
+	no_daemon: row<{ problem: string }>({
+		status: 503,
+		message: ({ problem }) => `The Dialtone daemon cannot be reached: ${problem}.`,
+		next: () => "Run `dialtone daemon restart`; sessions go on in the meantime.",
+	}),
+	version_mismatch: row<{ ours: string; theirs: string }>({
+		status: 409,
+		message: ({ ours, theirs }) => `This is Dialtone ${ours}, but the running daemon is ${theirs}.`,
+		next: () => "Run `dialtone daemon restart`; sessions go on in the meantime.",
+	}),
+	not_allowed: row<{ what: string }>({
+		status: 403,
+		message: ({ what }) => `${what} is not allowed.`,
+		next: () => "Ask the person who runs Dialtone.",
+	}),
+	internal: row<{ problem: string }>({
+		status: 500,
+		message: ({ problem }) => `Dialtone failed: ${problem}`,
+		next: () => "Try again; `dialtone doctor` may tell more.",
+	}),
+} as const;
+
+export type FaultCode = keyof typeof faults;
+export type FaultFacts<C extends FaultCode> = Parameters<(typeof faults)[C]["message"]>[0];
+
+/** A refusal: thrown inside, told outside as `{ fault, message, next }`. */
+export class Fault<C extends FaultCode = FaultCode> extends Error {
+	readonly code: C;
+	readonly facts: FaultFacts<C>;
+	readonly next: string;
+	readonly status: number;
+
+	constructor(code: C, facts: FaultFacts<C>, options?: { cause?: unknown }) {
+		const { message, next, status } = faults[code] as FaultRow<unknown>;
+		super(message(facts), options);
+		this.name = "Fault";
+		this.code = code;
+		this.facts = facts;
+		this.next = next(facts);
+		this.status = status;
+	}
+
+	toJSON(): FaultJson {
+		return { fault: this.code, message: this.message, next: this.next, facts: this.facts };
+	}
+
+	/** The same fault on the other side of a wire. */
+	static from(json: FaultJson): Fault {
+		return new Fault(json.fault, json.facts as FaultFacts<FaultCode>);
+	}
+}
+
+export interface FaultJson {
+	readonly fault: FaultCode;
+	readonly message: string;
+	readonly next: string;
+	readonly facts: unknown;
+}

@@ -1,0 +1,64 @@
+// What the rest of the project knows of a terminal: bytes in, bytes out, one
+// exit, after the last byte. HolderPty is the real one, FakePty the scripted one.
+
+import type { SignalTarget } from "../protocol/frames.ts";
+import type { KernelFacts } from "../protocol/kernel-facts.ts";
+
+/** How the main program ended: the holder's `exit` file. */
+export interface PtyExit {
+	readonly code: number | null;
+	/** A name such as SIGTERM. */
+	readonly signal: string | null;
+	readonly core: boolean;
+	/** The absolute offset after the last byte. */
+	readonly size: number;
+	readonly startedAt: number;
+	readonly endedAt: number;
+	/** False while a descendant still holds the terminal open. */
+	readonly closed: boolean;
+	/** `lost`: the holder died, so the end is not known (`stream_lost`). */
+	readonly reason: "exit" | "end" | "wall_clock" | "lost";
+	readonly rusage: { readonly userMs: number; readonly systemMs: number; readonly maxRssKb: number } | null;
+	readonly survivors: readonly { readonly pid: number; readonly command: string }[];
+	/** Bytes of output that could not be logged. */
+	readonly lost: number;
+}
+
+export interface Output {
+	readonly offset: number;
+	readonly bytes: Uint8Array;
+}
+
+export interface WriteOptions {
+	/** Typed once, however often it is sent: 16 bytes as 32 hex digits. */
+	readonly id?: string;
+	/** In front of what is queued: for Ctrl+C. */
+	readonly priority?: boolean;
+}
+
+export interface Pty extends AsyncDisposable {
+	/** The main program. */
+	readonly pid: number;
+	/** The holder: ancestor of everything in the session. */
+	readonly holderPid: number;
+	/** Settled once, after the last byte was given to every listener. Late askers get it too. */
+	readonly exited: Promise<PtyExit>;
+	readonly exit: PtyExit | null;
+	/** Bytes in order, each once, from the offset that was asked for at launch or adoption. */
+	onOutput(listener: (output: Output) => void): () => void;
+	/** Bytes that are not kept (full disk, quota). */
+	onGap(listener: (gap: { from: number; to: number }) => void): () => void;
+	/** Facts pushed while watching. */
+	onFacts(listener: (facts: KernelFacts) => void): () => void;
+	/** Typed whole or refused; settles when the holder has accepted it. */
+	write(bytes: Uint8Array, options?: WriteOptions): Promise<void>;
+	resize(cols: number, rows: number): Promise<void>;
+	signal(signal: string, target: SignalTarget): Promise<void>;
+	/** TERM to the tree, KILL after the grace; settles when all are gone, with those that are not. */
+	end(graceMs: number): Promise<readonly { pid: number; command: string }[]>;
+	facts(): Promise<KernelFacts>;
+	/** While any watcher is there, facts are pushed as they change. */
+	watch(): () => void;
+	/** Lets go of the terminal; the program goes on. */
+	[Symbol.asyncDispose](): Promise<void>;
+}

@@ -1,0 +1,22 @@
+import { defineConfig } from "vitest/config";
+
+// unit: pure and quick, beside their sources. real: real programs on a shared,
+// noisy machine, so few at a time and with limits that only a hang can reach.
+export default defineConfig({
+	test: {
+		projects: [
+			{ test: { name: "unit", include: ["src/**/*.test.ts", "test/rooms.test.ts"], testTimeout: 20_000 } },
+			{
+				test: {
+					name: "real",
+					include: ["test/**/*.test.ts"],
+					exclude: ["test/rooms.test.ts"],
+					testTimeout: 120_000,
+					hookTimeout: 60_000,
+					pool: "forks",
+					maxWorkers: 2,
+				},
+			},
+		],
+	},
+});
