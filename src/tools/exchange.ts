@@ -1,0 +1,67 @@
+// The hinge between the ways in and everything else: an Exchange takes calls.
+// It may be in this process (local-exchange.ts) or behind the daemon's socket
+// (daemon/client.ts); a way in cannot tell which.
+
+import type { SessionEvent } from "../protocol/events.ts";
+import type { Caller, Effect } from "./tool.ts";
+
+export interface Answer {
+	/** What `--json`, HTTP and the library give. */
+	readonly facts: object;
+	/** What a model reads. */
+	readonly text: string;
+}
+
+export interface CallOptions {
+	readonly signal?: AbortSignal;
+	/** Who asks, where it is not the exchange's own caller. */
+	readonly caller?: Caller;
+}
+
+/** Asks for a tool by name. Refusals are thrown as `Fault`. */
+export type Call = (tool: string, input: unknown, options?: CallOptions) => Promise<Answer>;
+
+/** A tool as the outside sees it: no code, only words and a JSON schema. */
+export interface ToolCard {
+	readonly name: string;
+	readonly title: string;
+	readonly description: string;
+	readonly effect: Effect;
+	readonly always: boolean;
+	/** JSON Schema 2020-12 of the input. */
+	readonly inputSchema: Readonly<Record<string, unknown>>;
+}
+
+/** A tool set: `native`, or a dialect of another system. */
+export const TOOL_SETS = ["native", "exec", "codex", "pty", "terminal"] as const;
+export type ToolSet = (typeof TOOL_SETS)[number];
+
+/** A piece of a session's raw output; `gap` where bytes are no longer kept. */
+export type OutputChunk =
+	| { readonly offset: number; readonly bytes: Uint8Array }
+	| { readonly gap: { readonly from: number; readonly to: number } };
+
+export interface Exchange extends AsyncDisposable {
+	readonly call: Call;
+	/** The tools of these sets, in a fixed order. */
+	tools(sets?: readonly ToolSet[]): Promise<readonly ToolCard[]>;
+	/** Events from now on, or after `afterSeq` as far as they are remembered; ends when `signal` aborts. */
+	events(options: { afterSeq?: number; signal: AbortSignal }): AsyncIterable<SessionEvent>;
+	/** Raw output from an absolute offset, live until the session ends or `signal` aborts. Slow readers cost nobody anything. */
+	output(session: string, options: { from: number; signal: AbortSignal }): AsyncIterable<OutputChunk>;
+	/** Types raw bytes, for a person's attached terminal. */
+	type(session: string, bytes: Uint8Array): Promise<void>;
+	status(): Promise<DaemonStatus>;
+}
+
+export interface DaemonStatus {
+	readonly pid: number;
+	readonly version: string;
+	/** The daemon's socket, or null in-process. */
+	readonly socket: string | null;
+	/** How many sessions run. */
+	readonly sessions: number;
+	readonly startedAt: number;
+	/** Where HTTP listens, if it does. */
+	readonly http: string | null;
+}

@@ -1,0 +1,45 @@
+// What a tool is: one declared record. MCP, HTTP, the command line, the library
+// and the documentation are each derived from the list of these records.
+
+import type { z } from "zod";
+import type { Engine } from "../session/engine.ts";
+
+/** Who asks: it decides what is new to them, and what a session they start inherits. */
+export interface Caller {
+	/** Stable for one agent, person or program: `cli`, `mcp:…`, a token's name. */
+	readonly owner: string;
+	readonly cwd: string;
+	/** The caller's environment; sessions get the allow-listed part of it. */
+	readonly env: Readonly<Record<string, string>>;
+	/** The agent conversation on whose behalf it asks, where it is known. */
+	readonly parent?: string;
+}
+
+export interface ToolContext {
+	readonly engine: Engine;
+	readonly caller: Caller;
+	/** Aborted when the caller goes away: ends the wait, never the session. */
+	readonly signal: AbortSignal;
+}
+
+/** What a call does to the world, for annotations and permissions. */
+export type Effect = "reads" | "types" | "starts" | "ends";
+
+export interface Tool<I extends z.ZodObject = z.ZodObject, F extends object = object> {
+	readonly name: string;
+	readonly title: string;
+	/** For a model that has never seen us. */
+	readonly description: string;
+	readonly effect: Effect;
+	/** Put in front of the model from the start, where a host hides tools behind a search. */
+	readonly always?: boolean;
+	readonly input: I;
+	run(input: z.output<I>, context: ToolContext): Promise<F>;
+	/** The text a model reads. */
+	render(facts: F): string;
+}
+
+/** Declares a tool with its types inferred. */
+export function tool<I extends z.ZodObject, F extends object>(record: Tool<I, F>): Tool {
+	return record as unknown as Tool;
+}
