@@ -53,4 +53,14 @@ export interface SessionFacts {
 	readonly driver: "agent" | "human";
 	readonly sandbox: string | null;
 	readonly elapsedMs: number;
+	/** `lines`: line output · `screen`: the whole screen · `rows`: the rows of the screen that changed. */
+	readonly view: "lines" | "screen" | "rows";
+	/** Where the cursor is on the screen, from 1; null when it is hidden or the session has ended. */
+	readonly cursor: { readonly row: number; readonly column: number } | null;
+	/** What stands out by colour: how menus say which item is chosen. */
+	readonly highlights: readonly { readonly row: number; readonly text: string }[];
+	/** Output that went by and is not in `text`: read it raw by these offsets. */
+	readonly missed: { readonly lines: number; readonly from: number; readonly to: number } | null;
+	/** Processes that a close could not end. */
+	readonly survivors?: readonly { readonly pid: number; readonly command: string }[];
 }

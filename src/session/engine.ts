@@ -1,4 +1,410 @@
-// Everything that lives as long as the daemon: registry, events, options.
-export interface Engine {
-	readonly placeholder: true;
+// Everything that lives as long as the daemon: starts sessions, finds them
+// again, adopts those that an earlier daemon left running, ends the idle ones,
+// and lets the ended ones leave memory.
+
+import { rm } from "node:fs/promises";
+import { isAbsolute, join, resolve } from "node:path";
+import { keepWithin } from "../journal/quota.ts";
+import { makeSessionDirectory, RecordFile, type SessionRecord, scanSessions } from "../journal/records.ts";
+import { Fault } from "../protocol/fault.ts";
+import { PROTOCOL_VERSION } from "../protocol/frames.ts";
+import { bootId } from "../pty/boot-id.ts";
+import { environment } from "../pty/environment.ts";
+import { PtyCreationError } from "../pty/errors.ts";
+import { type Limits, launch } from "../pty/launch.ts";
+import type { Places } from "../pty/places.ts";
+import { EventLog } from "./event-log.ts";
+import { nameFor, newId } from "./identity.ts";
+import { hasEnded } from "./lifecycle.ts";
+import type { Options } from "./options.ts";
+import { type Known, Registry } from "./registry.ts";
+import { adoptSession, reviveSession, sessionOf } from "./revive.ts";
+import { describeEnd, type Session } from "./session.ts";
+
+/** Who asks for a session: what it inherits, and whose it is. */
+export interface Starter {
+	readonly owner: string;
+	readonly cwd: string;
+	readonly env: Readonly<Record<string, string>>;
+	readonly parent?: string;
+}
+
+export interface StartSpec {
+	readonly command?: string | undefined;
+	readonly argv?: readonly string[] | undefined;
+	readonly name?: string | undefined;
+	readonly cwd?: string | undefined;
+	readonly env?: Readonly<Record<string, string>> | undefined;
+	readonly cols?: number | undefined;
+	readonly rows?: number | undefined;
+	readonly keep?: boolean | undefined;
+	readonly limits?: Limits | undefined;
+	readonly ifExists?: "fail" | "use" | "replace" | undefined;
+	/** A tool set may promise fewer sessions, and a shorter idle time, than the daemon allows. */
+	readonly maxForOwner?: number | undefined;
+	readonly idleMs?: number | undefined;
+	readonly caller: Starter;
+}
+
+export interface EngineParts {
+	readonly places: Places;
+	readonly options: Options;
+	/** Fences an older daemon at the holders. */
+	readonly epoch: number;
+	/** What went wrong without a caller to tell. */
+	readonly onProblem: (problem: unknown, doing: string) => void;
+}
+
+export class Engine implements AsyncDisposable {
+	readonly options: Options;
+	readonly events = new EventLog();
+	readonly #parts: EngineParts;
+	readonly #registry: Registry;
+	readonly #countListeners = new Set<() => void>();
+	#disposed = false;
+
+	private constructor(parts: EngineParts) {
+		this.#parts = parts;
+		this.options = parts.options;
+		this.#registry = new Registry(parts.options.rememberEnded);
+	}
+
+	/** An engine with every session that is on disk: the running ones adopted, the others known. */
+	static async open(parts: EngineParts): Promise<Engine> {
+		const engine = new Engine(parts);
+		const found = await scanSessions(parts.places.sessions);
+		await Promise.all(
+			found.map(async ({ record, directory }) => {
+				if (record === null) return; // half made by a daemon that died; the quota sweep clears it away
+				try {
+					await engine.#adopt(record, directory);
+				} catch (error) {
+					parts.onProblem(error, `adopting ${record.name} (${record.id})`);
+				}
+			}),
+		);
+		engine.#forgetSurplus();
+		return engine;
+	}
+
+	/** Starts a program on a terminal of its own. */
+	async start(spec: StartSpec): Promise<Session> {
+		const existing = spec.name === undefined ? null : this.#registry.runningNamed(spec.name);
+		if (existing !== null) {
+			if (spec.ifExists === "use") return this.find(existing.record.id);
+			if (spec.ifExists !== "replace") throw new Fault("name_taken", { name: existing.record.name });
+			await this.close(await this.find(existing.record.id), { force: false, keep: false });
+		}
+		this.#refuseTooMany(spec);
+		const { argv, command, cwd } = this.#resolve(spec);
+		const { caller } = spec;
+		const { options, places, epoch } = this.#parts;
+		const id = newId();
+		const cols = spec.cols ?? options.cols;
+		const rows = spec.rows ?? options.rows;
+		const now = Date.now();
+		const known: Known = {
+			record: {
+				id,
+				name: spec.name ?? nameFor(command, (name) => this.#registry.nameIsTaken(name)),
+				command,
+				argv,
+				cwd,
+				state: "starting",
+				pid: null,
+				exit: null,
+				reason: null,
+				createdAt: now,
+				updatedAt: now,
+				resolvedAt: null,
+				bytesOut: 0,
+				linesOut: 0,
+				lastLine: "",
+				parent: caller.parent ?? null,
+				owner: caller.owner,
+				bootId: bootId(),
+				protocol: PROTOCOL_VERSION,
+				cols,
+				rows,
+				keep: spec.keep ?? false,
+			},
+			directory: join(places.sessions, id),
+			file: new RecordFile(join(places.sessions, id)),
+			session: null,
+			reviving: null,
+			timer: null,
+			idleMs: spec.idleMs ?? options.idleMs,
+			touchedAt: now,
+		};
+		// From here on the name is taken and the place is counted, also for a start at the same moment.
+		this.#registry.add(known);
+		try {
+			await makeSessionDirectory(places.sessions, id);
+			await known.file.write(known.record);
+			const pty = await launch({
+				directory: known.directory,
+				socketPath: places.socketFor(id),
+				argv,
+				env: environment({ caller: caller.env, explicit: spec.env ?? {} }),
+				cwd,
+				cols,
+				rows,
+				epoch: BigInt(epoch),
+				quotaBytes: options.quotaBytes,
+				...(spec.limits === undefined ? {} : { limits: spec.limits }),
+			});
+			known.session = sessionOf({ known, pty, options, replayedUntil: 0 });
+			this.#update(known, { state: "running", pid: pty.pid });
+			this.#attend(known, known.session);
+			this.#tell(known, "started");
+			return known.session;
+		} catch (error) {
+			const reason = error instanceof Error ? error.message : String(error);
+			this.#update(known, { state: "failed", reason, resolvedAt: Date.now() });
+			this.#countChanged();
+			if (!(error instanceof PtyCreationError)) throw error;
+			throw new Fault(
+				"spawn_failed",
+				{ stage: error.stage, code: error.code, message: error.message, command },
+				{ cause: error },
+			);
+		}
+	}
+
+	/** The session that is meant, in memory and touched. */
+	async find(reference: string): Promise<Session> {
+		const known = this.#registry.find(reference);
+		known.touchedAt = Date.now();
+		return this.#inMemory(known);
+	}
+
+	/** The records of all sessions, the newest first, with the sessions that are in memory. */
+	list(): readonly Pick<Known, "record" | "session">[] {
+		return this.#registry.all();
+	}
+
+	recordOf(session: Session): SessionRecord {
+		return this.#registry.find(session.id).record;
+	}
+
+	/** Ends a session and its whole tree; names what could not be ended. */
+	async close(
+		session: Session,
+		{ force, keep }: { force: boolean; keep: boolean },
+	): Promise<readonly { pid: number; command: string }[]> {
+		if (keep) {
+			await session.closeMain(force);
+			return [];
+		}
+		return session.close(force ? 0 : this.options.endGraceMs);
+	}
+
+	/** Forgets an ended session and its output. */
+	async remove(reference: string): Promise<void> {
+		const known = this.#registry.find(reference);
+		if (!hasEnded(known.record.state)) {
+			throw new Fault("not_allowed", { what: `Removing the running session "${known.record.name}"` });
+		}
+		await this.#leaveMemory(known);
+		this.#registry.forget(known);
+		await rm(known.directory, { recursive: true, force: true });
+		this.#tell(known, "closed");
+	}
+
+	/** Ends every running session (R2.7). */
+	async endAll(): Promise<void> {
+		await Promise.all(
+			this.#registry.running().map(async (known) => {
+				await (await this.#inMemory(known)).close(this.options.endGraceMs);
+			}),
+		);
+	}
+
+	runningCount(): number {
+		return this.#registry.running().length;
+	}
+
+	onCount(listener: () => void): () => void {
+		this.#countListeners.add(listener);
+		return () => this.#countListeners.delete(listener);
+	}
+
+	/** Lets go of everything; the programs go on. */
+	async [Symbol.asyncDispose](): Promise<void> {
+		this.#disposed = true;
+		await Promise.all(
+			this.#registry.all().map(async (known) => {
+				if (known.timer !== null) clearTimeout(known.timer);
+				await known.session?.[Symbol.asyncDispose]();
+				await known.file.write(known.record).catch(() => {}); // its directory was removed meanwhile
+			}),
+		);
+	}
+
+	#refuseTooMany({ maxForOwner, caller }: StartSpec): void {
+		const running = this.#registry.running();
+		const mine = running.filter(({ record }) => record.owner === caller.owner);
+		const open = (list: Known[]) => list.map(({ record }) => record.name);
+		if (running.length >= this.options.maxSessions) {
+			throw new Fault("too_many_sessions", { limit: this.options.maxSessions, open: open(running) });
+		}
+		if (maxForOwner !== undefined && mine.length >= maxForOwner) {
+			throw new Fault("too_many_sessions", { limit: maxForOwner, open: open(mine) });
+		}
+	}
+
+	#resolve({ command, argv, cwd, caller }: StartSpec): { argv: readonly string[]; command: string; cwd: string } {
+		if (command !== undefined && argv !== undefined) {
+			throw new Fault("bad_input", { problems: ["give `command` or `argv`, not both"] });
+		}
+		const shell = caller.env.SHELL || "/bin/bash";
+		const directory = cwd === undefined ? caller.cwd : isAbsolute(cwd) ? cwd : resolve(caller.cwd, cwd);
+		if (argv !== undefined) return { argv, command: argv.join(" "), cwd: directory };
+		if (command !== undefined) return { argv: [shell, "-c", command], command, cwd: directory };
+		return { argv: [shell], command: shell, cwd: directory };
+	}
+
+	async #adopt(record: SessionRecord, directory: string): Promise<void> {
+		const known: Known = {
+			record,
+			directory,
+			file: new RecordFile(directory),
+			session: null,
+			reviving: null,
+			timer: null,
+			idleMs: this.options.idleMs,
+			touchedAt: record.updatedAt,
+		};
+		this.#registry.add(known);
+		if (hasEnded(record.state)) return;
+		const { places, epoch } = this.#parts;
+		const session = await adoptSession({
+			known,
+			options: this.options,
+			socketPath: places.socketFor(record.id),
+			epoch: BigInt(epoch),
+		});
+		known.session = session;
+		known.touchedAt = Date.now();
+		this.#attend(known, session);
+	}
+
+	/** What follows from a session's being in memory: its end is recorded and told, its idleness seen. */
+	#attend(known: Known, session: Session): void {
+		if (session.ended) {
+			this.#ended(known, session);
+			return;
+		}
+		session.onEnded(() => this.#ended(known, session));
+		session.onDecided((attention) => {
+			const { activity, waitingFor } = attention;
+			this.#tellAttention(known, activity, waitingFor, attention.because);
+		});
+		this.#seeIdleness(known);
+		this.#countChanged();
+	}
+
+	readonly #lastTold = new WeakMap<Known, string>();
+	#tellAttention(
+		known: Known,
+		activity: NonNullable<Session["attention"]["activity"]>,
+		waitingFor: Session["attention"]["waitingFor"],
+		because: string,
+	): void {
+		const told = `${activity} ${waitingFor}`;
+		if (this.#lastTold.get(known) === told) return;
+		this.#lastTold.set(known, told);
+		this.#tell(known, "attention", { activity, waitingFor, because });
+	}
+
+	#ended(known: Known, session: Session): void {
+		const { status, exit, journal } = session;
+		this.#update(known, {
+			state: status,
+			exit,
+			reason: status === "stream_lost" ? describeEnd(status, exit) : known.record.reason,
+			resolvedAt: session.ptyExit?.endedAt ?? Date.now(),
+			...journal.stats,
+		});
+		this.#tell(known, "ended", { exit, lastLines: session.screen.lastLines(5) });
+		if (known.timer !== null) clearTimeout(known.timer);
+		known.timer = setTimeout(() => void this.#leaveMemory(known), this.options.evictMs);
+		known.timer.unref();
+		this.#countChanged();
+		this.#forgetSurplus();
+		if (this.options.totalBytes > 0) {
+			keepWithin(this.#parts.places.sessions, this.options.totalBytes).then(
+				(removed) => this.#forgetRemoved(removed.map(({ id }) => id)),
+				(error) => this.#parts.onProblem(error, "keeping within the total quota"),
+			);
+		}
+	}
+
+	/** One timer a session: it looks when the session could first be idle, and again from there. */
+	#seeIdleness(known: Known): void {
+		if (known.idleMs === 0 || known.record.keep) return;
+		const leftMs = known.touchedAt + known.idleMs - Date.now();
+		if (leftMs > 0) {
+			// setTimeout takes at most 2^31-1 ms.
+			known.timer = setTimeout(() => this.#seeIdleness(known), Math.min(leftMs, 2 ** 31 - 1));
+			known.timer.unref();
+			return;
+		}
+		this.#update(known, { reason: `nobody touched it for ${Math.round(known.idleMs / 1000)} s` });
+		known.session?.close(this.options.endGraceMs).catch((error) => this.#parts.onProblem(error, "ending an idle session"));
+	}
+
+	async #inMemory(known: Known): Promise<Session> {
+		if (known.session !== null) return known.session;
+		known.reviving ??= reviveSession({ known, options: this.options }).finally(() => {
+			known.reviving = null;
+		});
+		known.session = await known.reviving;
+		if (known.timer !== null) clearTimeout(known.timer);
+		known.timer = setTimeout(() => void this.#leaveMemory(known), this.options.evictMs);
+		known.timer.unref();
+		return known.session;
+	}
+
+	async #leaveMemory(known: Known): Promise<void> {
+		const { session } = known;
+		// What a background process may still write to the terminal must find its way to the screen.
+		if (session === null || session.ptyExit?.closed === false) return;
+		known.session = null;
+		await session[Symbol.asyncDispose]();
+	}
+
+	#forgetSurplus(): void {
+		for (const known of this.#registry.surplus()) {
+			void this.#leaveMemory(known);
+			this.#registry.forget(known);
+		}
+	}
+
+	#forgetRemoved(ids: readonly string[]): void {
+		for (const known of this.#registry.all()) if (ids.includes(known.record.id)) this.#registry.forget(known);
+	}
+
+	#update(known: Known, change: Partial<SessionRecord>): void {
+		known.record = { ...known.record, ...change, updatedAt: Date.now() };
+		known.file.write(known.record).catch((error) => {
+			if (!this.#disposed) this.#parts.onProblem(error, `recording ${known.record.name}`);
+		});
+	}
+
+	#countChanged(): void {
+		for (const listener of [...this.#countListeners]) listener();
+	}
+
+	#tell(known: Known, event: Parameters<EventLog["tell"]>[0]["event"], more: object = {}): void {
+		const { id, name, state } = known.record;
+		this.events.tell({
+			event,
+			session: id,
+			name,
+			status: state,
+			offset: known.session?.journal.end ?? known.record.bytesOut,
+			...more,
+		});
+	}
 }

@@ -40,6 +40,9 @@ export interface Tool<I extends z.ZodObject = z.ZodObject, F extends object = ob
 }
 
 /** Declares a tool with its types inferred. */
-export function tool<I extends z.ZodObject, F extends object>(record: Tool<I, F>): Tool {
-	return record as unknown as Tool;
+export function tool<I extends z.ZodObject, F extends object>(record: Tool<I, F>): Tool<I, F> {
+	return record;
 }
+
+/** What a caller may say to a tool. */
+export type InputOf<T> = T extends Tool<infer I, object> ? z.input<I> : never;

@@ -1,0 +1,170 @@
+// An Exchange behind the daemon's socket. Light enough for a command line that
+// must start as fast as node itself: no schema, no server, no emulator.
+
+import { createConnection, type Socket } from "node:net";
+import { once } from "node:events";
+import type { SessionEvent } from "../protocol/events.ts";
+import { Fault } from "../protocol/fault.ts";
+import type { CallOptions, DaemonStatus, Exchange, OutputChunk, ToolCard, ToolSet } from "../tools/exchange.ts";
+import type { Caller } from "../tools/tool.ts";
+import { type Done, type Heard, type More, type Question, readLines, type Said, writeLine } from "./wire.ts";
+
+interface Pending {
+	more(value: More): void;
+	done(value: Done): void;
+	fail(error: unknown): void;
+}
+
+export class SocketExchange implements Exchange {
+	readonly #socket: Socket;
+	readonly #caller: Caller;
+	readonly #pending = new Map<number, Pending>();
+	#lastId = 0;
+	#lost: Fault | null = null;
+
+	private constructor(socket: Socket, caller: Caller) {
+		this.#socket = socket;
+		this.#caller = caller;
+		readLines<Heard>(socket, (heard) => this.#hear(heard));
+		socket.on("error", () => {}); // `close` follows and tells everybody
+		socket.on("close", () => {
+			this.#lost = new Fault("no_daemon", { problem: "it went away before it answered" });
+			for (const pending of this.#pending.values()) pending.fail(this.#lost);
+			this.#pending.clear();
+		});
+	}
+
+	/** Connects; rejects with the system's error when nobody listens. */
+	static async connect(path: string, caller: Caller): Promise<SocketExchange> {
+		const socket = createConnection(path);
+		await once(socket, "connect");
+		return new SocketExchange(socket, caller);
+	}
+
+	/** Who answers: to be compared with our own version before anything else is asked. */
+	async hello(version: string): Promise<{ version: string; pid: number }> {
+		return (await this.#ask({ do: "hello", version })).hello!;
+	}
+
+	readonly call = async (tool: string, input: unknown, { signal, caller }: CallOptions = {}) =>
+		(await this.#ask({ do: "call", tool, input, caller: caller ?? this.#caller }, signal)).answer!;
+
+	async tools(sets: readonly ToolSet[] = ["native"]): Promise<readonly ToolCard[]> {
+		return (await this.#ask({ do: "tools", sets })).tools!;
+	}
+
+	async *events({ afterSeq, signal }: { afterSeq?: number; signal: AbortSignal }): AsyncGenerator<SessionEvent> {
+		const question: Question = afterSeq === undefined ? { do: "events" } : { do: "events", afterSeq };
+		for await (const more of this.#stream(question, signal)) if ("event" in more) yield more.event;
+	}
+
+	async *output(
+		session: string,
+		{ from, signal }: { from: number; signal: AbortSignal },
+	): AsyncGenerator<OutputChunk> {
+		for await (const more of this.#stream({ do: "output", session, from }, signal)) {
+			if ("gap" in more) yield more;
+			else if ("offset" in more) yield { offset: more.offset, bytes: Buffer.from(more.base64, "base64") };
+		}
+	}
+
+	async type(session: string, bytes: Uint8Array): Promise<void> {
+		await this.#ask({ do: "type", session, base64: Buffer.from(bytes).toString("base64") });
+	}
+
+	async status(): Promise<DaemonStatus> {
+		return (await this.#ask({ do: "status" })).status!;
+	}
+
+	/** Asks the daemon to end; settles when it has let go of the socket. */
+	async stop(options: { sessions: boolean }): Promise<void> {
+		const closed = once(this.#socket, "close");
+		await this.#ask({ do: "stop", sessions: options.sessions });
+		await closed;
+	}
+
+	async [Symbol.asyncDispose](): Promise<void> {
+		if (this.#socket.destroyed) return;
+		const closed = once(this.#socket, "close");
+		this.#socket.destroy();
+		await closed;
+	}
+
+	#ask(question: Question, signal?: AbortSignal): Promise<Done> {
+		return new Promise((resolve, reject) => {
+			const id = this.#say(question, { more: () => {}, done: resolve, fail: reject });
+			if (id === null || signal === undefined) return;
+			const cancel = () => {
+				if (!this.#pending.delete(id)) return;
+				writeLine(this.#socket, { id, do: "cancel" });
+				reject(signal.reason);
+			};
+			if (signal.aborted) cancel();
+			else signal.addEventListener("abort", cancel, { once: true });
+		});
+	}
+
+	async *#stream(question: Question, signal: AbortSignal): AsyncGenerator<More> {
+		const queue: More[] = [];
+		let wake = () => {};
+		let over = false;
+		let failure: unknown = null;
+		const id = this.#say(question, {
+			more: (value) => {
+				queue.push(value);
+				// Not read as fast as it comes: the socket fills and the daemon waits, instead of this queue growing.
+				if (queue.length > 64) this.#socket.pause();
+				wake();
+			},
+			done: () => {
+				over = true;
+				wake();
+			},
+			fail: (error) => {
+				failure = error;
+				wake();
+			},
+		});
+		const stop = () => wake();
+		signal.addEventListener("abort", stop);
+		try {
+			while (!signal.aborted) {
+				const next = queue.shift();
+				if (next !== undefined) {
+					if (queue.length < 32) this.#socket.resume();
+					yield next;
+					continue;
+				}
+				if (failure !== null) throw failure;
+				if (over) return;
+				await new Promise<void>((resolve) => {
+					wake = resolve;
+				});
+			}
+		} finally {
+			signal.removeEventListener("abort", stop);
+			this.#socket.resume();
+			if (id !== null && this.#pending.delete(id)) writeLine(this.#socket, { id, do: "cancel" });
+		}
+	}
+
+	#say(question: Question, pending: Pending): number | null {
+		if (this.#lost !== null) {
+			pending.fail(this.#lost);
+			return null;
+		}
+		const id = ++this.#lastId;
+		this.#pending.set(id, pending);
+		writeLine(this.#socket, { ...question, id } as Said);
+		return id;
+	}
+
+	#hear(heard: Heard): void {
+		const pending = this.#pending.get(heard.id);
+		if (pending === undefined) return; // cancelled meanwhile
+		if ("more" in heard) return pending.more(heard.more);
+		this.#pending.delete(heard.id);
+		if ("fault" in heard) pending.fail(Fault.from(heard.fault));
+		else pending.done(heard.done);
+	}
+}

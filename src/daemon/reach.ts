@@ -1,0 +1,71 @@
+// How a client reaches the daemon: connects to whoever sits in the newest seat,
+// or starts one and waits for its word. Two that start at once meet in one daemon.
+
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { createInterface } from "node:readline";
+import { Fault } from "../protocol/fault.ts";
+import type { Caller } from "../tools/tool.ts";
+import { SocketExchange } from "./client.ts";
+import { isTaken, newestSeat } from "./seat.ts";
+
+export interface ReachOptions {
+	/** Where the seats are. */
+	readonly run: string;
+	readonly version: string;
+	readonly caller: Caller;
+	/** The command that runs a daemon, started when there is none. */
+	readonly command: readonly string[];
+	/** Where the daemon lives; its sessions do not inherit it. */
+	readonly env: NodeJS.ProcessEnv;
+	/** Take a daemon of another version too: to ask for its status or to stop it. */
+	readonly anyVersion?: boolean;
+}
+
+/** The running daemon, or null. */
+export async function findDaemon({ run, caller, version, anyVersion }: ReachOptions): Promise<SocketExchange | null> {
+	const seat = newestSeat(run);
+	if (seat === null || !isTaken(seat)) return null;
+	let exchange: SocketExchange;
+	try {
+		exchange = await SocketExchange.connect(seat.socket, caller);
+	} catch {
+		return null; // it has taken its seat and does not listen yet, or no more
+	}
+	const theirs = (await exchange.hello(version)).version;
+	if (theirs !== version && anyVersion !== true) {
+		await exchange[Symbol.asyncDispose]();
+		throw new Fault("version_mismatch", { ours: version, theirs });
+	}
+	return exchange;
+}
+
+/** The daemon, started if need be. */
+export async function reachDaemon(options: ReachOptions): Promise<SocketExchange> {
+	const found = await findDaemon(options);
+	if (found !== null) return found;
+	await startDaemon(options);
+	const started = await findDaemon(options);
+	if (started === null) throw new Fault("no_daemon", { problem: "it was started and is gone again; see its log" });
+	return started;
+}
+
+/** Settles when some daemon is ready, ours or the one that was quicker. */
+async function startDaemon({ command, env }: ReachOptions): Promise<void> {
+	const [program, ...args] = command;
+	const child = spawn(program!, args, { detached: true, stdio: ["ignore", "pipe", "pipe"], env, cwd: "/" });
+	let complaint = "";
+	child.stderr.setEncoding("utf8").on("data", (text: string) => {
+		complaint = (complaint + text).slice(-2000);
+	});
+	const lines = createInterface({ input: child.stdout });
+	const ready = once(lines, "line").then(([line]) => String(line));
+	const failed = once(child, "close").then(([code]) => `exit ${code}${complaint ? `: ${complaint.trim()}` : ""}`);
+	const error = once(child, "error").then(([problem]) => String(problem));
+	const word = await Promise.race([ready, failed, error]);
+	lines.close();
+	child.stdout.destroy();
+	child.stderr.destroy();
+	child.unref();
+	if (word !== "ready") throw new Fault("no_daemon", { problem: word });
+}

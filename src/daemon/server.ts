@@ -1,0 +1,120 @@
+// The daemon's socket: hears questions, asks the Exchange, tells the answers.
+// No behaviour of its own; a client that goes away ends its waits and nothing else.
+
+import { chmodSync } from "node:fs";
+import { createServer, type Server, type Socket } from "node:net";
+import { once } from "node:events";
+import { Fault, type FaultJson } from "../protocol/fault.ts";
+import type { Exchange } from "../tools/exchange.ts";
+import { type Done, type More, type Question, readLines, type Said, writeLine } from "./wire.ts";
+
+export interface ServerParts {
+	readonly exchange: Exchange;
+	readonly version: string;
+	/** Asked to stop; with the sessions or leaving them running. */
+	readonly onStop: (options: { sessions: boolean }) => void;
+	/** Called whenever the number of clients changes. */
+	readonly onClients: (count: number) => void;
+	readonly onProblem: (problem: unknown) => void;
+}
+
+/** Listens on a socket that only this user can open. */
+export async function listen(path: string, parts: ServerParts): Promise<Server> {
+	const clients = new Set<Socket>();
+	const server = createServer((socket) => {
+		clients.add(socket);
+		parts.onClients(clients.size);
+		socket.on("close", () => {
+			clients.delete(socket);
+			parts.onClients(clients.size);
+		});
+		serve(socket, parts);
+	});
+	const umask = process.umask(0o077); // the socket is 0600 from its first moment
+	try {
+		server.listen(path);
+		await once(server, "listening");
+	} finally {
+		process.umask(umask);
+	}
+	chmodSync(path, 0o600);
+	server.on("close", () => {
+		for (const socket of clients) socket.destroy();
+	});
+	return server;
+}
+
+function serve(socket: Socket, parts: ServerParts): void {
+	const asked = new Map<number, AbortController>();
+	socket.on("error", () => {}); // a client that died; `close` follows
+	socket.on("close", () => {
+		for (const controller of asked.values()) controller.abort();
+	});
+	readLines<Said>(socket, (said) => {
+		if (said.do === "cancel") {
+			asked.get(said.id)?.abort();
+			return;
+		}
+		const { id } = said;
+		const controller = new AbortController();
+		asked.set(id, controller);
+		const more = async (value: More) => {
+			if (!writeLine(socket, { id, more: value })) await drained(socket, controller.signal);
+		};
+		answer(said, parts, controller.signal, more)
+			.then((done) => writeLine(socket, { id, done }))
+			.catch((error: unknown) => writeLine(socket, { id, fault: told(error, parts) }))
+			.finally(() => asked.delete(id));
+	});
+}
+
+async function answer(
+	question: Question,
+	{ exchange, version, onStop }: ServerParts,
+	signal: AbortSignal,
+	more: (value: More) => Promise<void>,
+): Promise<Done> {
+	switch (question.do) {
+		case "hello":
+			return { hello: { version, pid: process.pid } };
+		case "call":
+			return { answer: await exchange.call(question.tool, question.input, { signal, caller: question.caller }) };
+		case "tools":
+			return { tools: await exchange.tools(question.sets) };
+		case "events": {
+			const { afterSeq } = question;
+			for await (const event of exchange.events(afterSeq === undefined ? { signal } : { afterSeq, signal })) {
+				await more({ event });
+			}
+			return {};
+		}
+		case "output":
+			for await (const chunk of exchange.output(question.session, { from: question.from, signal })) {
+				await more(
+					"gap" in chunk
+						? chunk
+						: { offset: chunk.offset, base64: Buffer.from(chunk.bytes).toString("base64") },
+				);
+			}
+			return {};
+		case "type":
+			await exchange.type(question.session, Buffer.from(question.base64, "base64"));
+			return {};
+		case "status":
+			return { status: await exchange.status() };
+		case "stop":
+			onStop({ sessions: question.sessions });
+			return {};
+	}
+}
+
+function told(error: unknown, { onProblem }: ServerParts): FaultJson {
+	if (error instanceof Fault) return error.toJSON();
+	if ((error as Error | null)?.name !== "AbortError") onProblem(error);
+	return new Fault("internal", { problem: error instanceof Error ? error.message : String(error) }).toJSON();
+}
+
+async function drained(socket: Socket, signal: AbortSignal): Promise<void> {
+	if (socket.destroyed) return;
+	await Promise.race([once(socket, "drain", { signal }), once(socket, "close", { signal })]).catch(() => {}); // gone: the signal tells
+}

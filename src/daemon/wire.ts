@@ -1,0 +1,70 @@
+// The words on the daemon's socket: one JSON object a line, each answer with the
+// number of its question. Both ends are of one version, so the lines are the
+// Exchange spelt out and nothing more.
+
+import type { Socket } from "node:net";
+import type { FaultJson } from "../protocol/fault.ts";
+import type { SessionEvent } from "../protocol/events.ts";
+import type { Answer, DaemonStatus, ToolCard, ToolSet } from "../tools/exchange.ts";
+import type { Caller } from "../tools/tool.ts";
+
+export type Question =
+	| { readonly do: "hello"; readonly version: string }
+	| { readonly do: "call"; readonly tool: string; readonly input: unknown; readonly caller: Caller }
+	| { readonly do: "tools"; readonly sets: readonly ToolSet[] }
+	| { readonly do: "events"; readonly afterSeq?: number }
+	| { readonly do: "output"; readonly session: string; readonly from: number }
+	| { readonly do: "type"; readonly session: string; readonly base64: string }
+	| { readonly do: "status" }
+	| { readonly do: "stop"; readonly sessions: boolean };
+
+/** What a client says: a question, or that it no longer wants the answer. */
+export type Said = (Question & { readonly id: number }) | { readonly id: number; readonly do: "cancel" };
+
+/** What the daemon says. `more` may come many times; the others are the last word on their question. */
+export type Heard =
+	| { readonly id: number; readonly more: More }
+	| { readonly id: number; readonly done: Done }
+	| { readonly id: number; readonly fault: FaultJson };
+
+export type More =
+	| { readonly event: SessionEvent }
+	| { readonly offset: number; readonly base64: string }
+	| { readonly gap: { readonly from: number; readonly to: number } };
+
+export type Done = { hello?: { version: string; pid: number }; answer?: Answer; tools?: readonly ToolCard[]; status?: DaemonStatus };
+
+// A line holds at most one tool's input or answer: 1 MB of text, escaped.
+const MAX_LINE_BYTES = 16 << 20;
+
+/** Calls back with each line's object; ends the connection on anything else. */
+export function readLines<T>(socket: Socket, onLine: (value: T) => void): void {
+	let held: Buffer[] = [];
+	let heldBytes = 0;
+	socket.on("data", (chunk: Buffer) => {
+		let rest = chunk;
+		for (let end = rest.indexOf(10); end !== -1; end = rest.indexOf(10)) {
+			const line = held.length > 0 ? Buffer.concat([...held, rest.subarray(0, end)]) : rest.subarray(0, end);
+			held = [];
+			heldBytes = 0;
+			rest = rest.subarray(end + 1);
+			let value: T;
+			try {
+				value = JSON.parse(line.toString("utf8")) as T;
+			} catch {
+				socket.destroy(); // not one of ours
+				return;
+			}
+			onLine(value);
+		}
+		if (rest.length === 0) return;
+		held.push(rest);
+		heldBytes += rest.length;
+		if (heldBytes > MAX_LINE_BYTES) socket.destroy();
+	});
+}
+
+/** Writes one line; false when the other end is slow and the caller should wait for `drain`. */
+export function writeLine(socket: Socket, value: Said | Heard): boolean {
+	return socket.writable ? socket.write(`${JSON.stringify(value)}\n`) : true;
+}

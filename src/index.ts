@@ -1,0 +1,181 @@
+// The library: `import { Dialtone } from "dialtone"`.
+//
+// Typed words over the same Exchange that every other way in uses.
+
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { assemble } from "./assemble.ts";
+import { reachDaemon } from "./daemon/reach.ts";
+import { becomeDaemon } from "./daemon/run.ts";
+import type { SessionFacts } from "./protocol/answer.ts";
+import type { SessionEvent } from "./protocol/events.ts";
+import { places } from "./pty/places.ts";
+import type { Options } from "./session/options.ts";
+import type { close } from "./tools/close.ts";
+import type { Exchange, OutputChunk } from "./tools/exchange.ts";
+import type { list } from "./tools/list.ts";
+import type { read } from "./tools/read.ts";
+import type { resize } from "./tools/resize.ts";
+import type { send } from "./tools/send.ts";
+import type { signal } from "./tools/signal.ts";
+import type { start } from "./tools/start.ts";
+import type { Caller, InputOf } from "./tools/tool.ts";
+import type { wait } from "./tools/wait.ts";
+import { VERSION } from "./version.ts";
+
+export type { Attention, SessionFacts } from "./protocol/answer.ts";
+export type { SessionEvent } from "./protocol/events.ts";
+export { Fault, type FaultCode, faults } from "./protocol/fault.ts";
+
+/** A tool's input without the session, which the handle knows. */
+type Aimed<I> = Omit<I, "session">;
+
+export interface DialtoneOptions {
+	/** Where sessions live. In this process: a temporary directory that goes when you dispose. Through the daemon: the user's own. */
+	readonly home?: string;
+	/** Who asks: what is new is told to each owner apart. */
+	readonly owner?: string;
+	readonly options?: Partial<Options>;
+}
+
+/** Terminals for a program: in this process with `open`, or shared and lasting with `connect`. */
+export class Dialtone implements AsyncDisposable {
+	readonly exchange: Exchange;
+	readonly #dispose: () => Promise<void>;
+
+	private constructor(exchange: Exchange, dispose: () => Promise<void>) {
+		this.exchange = exchange;
+		this.#dispose = dispose;
+	}
+
+	/** Terminals of this process. Disposing ends them, unless you gave a `home` in which they can be found again. */
+	static async open(options: DialtoneOptions = {}): Promise<Dialtone> {
+		const home = options.home ?? (await mkdtemp(join(tmpdir(), "dialtone-")));
+		const where = places({ ...process.env, DIALTONE_HOME: home });
+		// The daemon's ground with nobody invited: one owner of a home at a time, and a fence for the one before.
+		const daemon = await becomeDaemon({
+			run: where.run,
+			version: VERSION,
+			idleMs: 0,
+			log: { info: () => {}, error: ({ err }: { err?: unknown }) => process.emitWarning(`dialtone: ${err}`) },
+			open: async ({ epoch }) => {
+				const { engine, exchange } = await assemble({
+					places: where,
+					epoch,
+					caller: callerOf(options),
+					socket: null,
+					onProblem: (problem, doing) => process.emitWarning(`dialtone: ${doing}: ${problem}`),
+					...(options.options === undefined ? {} : { options: options.options }),
+				});
+				return {
+					exchange,
+					runningSessions: () => engine.runningCount(),
+					onSessions: (listener) => engine.onCount(listener),
+					endAll: () => engine.endAll(),
+					close: () => exchange[Symbol.asyncDispose](),
+				};
+			},
+		});
+		if (daemon === null) throw new Error(`Another Dialtone has ${home}: use Dialtone.connect({ home }).`);
+		return new Dialtone(daemon.exchange, async () => {
+			await daemon.leave({ sessions: options.home === undefined });
+			if (options.home === undefined) await rm(home, { recursive: true, force: true });
+		});
+	}
+
+	/** Terminals of the user's daemon, which is started if need be. They go on when you dispose. */
+	static async connect(options: DialtoneOptions = {}): Promise<Dialtone> {
+		const env = options.home === undefined ? process.env : { ...process.env, DIALTONE_HOME: options.home };
+		const exchange = await reachDaemon({
+			run: places(env).run,
+			version: VERSION,
+			caller: callerOf(options),
+			command: [process.execPath, join(import.meta.dirname, "main.js"), "daemon", "run"],
+			env,
+		});
+		return new Dialtone(exchange, () => exchange[Symbol.asyncDispose]());
+	}
+
+	/** Starts a program; settles when it first waits for input or ends. */
+	async start(input: InputOf<typeof start>, options?: { signal?: AbortSignal }): Promise<Terminal> {
+		const { facts } = await this.exchange.call("start", input, options);
+		return new Terminal(this.exchange, facts as SessionFacts);
+	}
+
+	/** A session by its name or id. */
+	async find(session: string): Promise<Terminal> {
+		const { facts } = await this.exchange.call("read", { session });
+		return new Terminal(this.exchange, facts as SessionFacts);
+	}
+
+	async list(input: InputOf<typeof list> = {}): Promise<Awaited<ReturnType<(typeof list)["run"]>>> {
+		const { facts } = await this.exchange.call("list", input);
+		return facts as Awaited<ReturnType<(typeof list)["run"]>>;
+	}
+
+	/** What happens to sessions, from now on. */
+	events(signal: AbortSignal): AsyncIterable<SessionEvent> {
+		return this.exchange.events({ signal });
+	}
+
+	[Symbol.asyncDispose](): Promise<void> {
+		return this.#dispose();
+	}
+}
+
+/** One session, as seen from a program. Each call answers with the facts of that moment. */
+export class Terminal implements AsyncDisposable {
+	readonly id: string;
+	readonly name: string;
+	/** The facts of the newest answer. */
+	facts: SessionFacts;
+	readonly #exchange: Exchange;
+
+	constructor(exchange: Exchange, facts: SessionFacts) {
+		this.#exchange = exchange;
+		this.facts = facts;
+		this.id = facts.session;
+		this.name = facts.name;
+	}
+
+	send(input: Aimed<InputOf<typeof send>>, options?: { signal?: AbortSignal }): Promise<SessionFacts> {
+		return this.#call("send", input, options);
+	}
+	wait(input: Aimed<InputOf<typeof wait>> = {}, options?: { signal?: AbortSignal }): Promise<SessionFacts> {
+		return this.#call("wait", input, options);
+	}
+	read(input: Aimed<InputOf<typeof read>> = {}): Promise<SessionFacts & { base64?: string; from?: number; to?: number }> {
+		return this.#call("read", input);
+	}
+	signal(input: Aimed<InputOf<typeof signal>> = {}): Promise<SessionFacts> {
+		return this.#call("signal", input);
+	}
+	resize(input: Aimed<InputOf<typeof resize>>): Promise<SessionFacts> {
+		return this.#call("resize", input);
+	}
+	close(input: Aimed<InputOf<typeof close>> = {}): Promise<SessionFacts> {
+		return this.#call("close", input);
+	}
+	/** Raw bytes by offset, live until the session ends. */
+	output(options: { from?: number; signal: AbortSignal }): AsyncIterable<OutputChunk> {
+		return this.#exchange.output(this.id, { from: options.from ?? 0, signal: options.signal });
+	}
+
+	/** Ends the session, if it has not ended. */
+	async [Symbol.asyncDispose](): Promise<void> {
+		await this.close();
+	}
+
+	async #call(tool: string, input: object, options?: { signal?: AbortSignal }): Promise<SessionFacts> {
+		const answer = await this.#exchange.call(tool, { ...input, session: this.id }, options);
+		this.facts = answer.facts as SessionFacts;
+		return this.facts;
+	}
+}
+
+function callerOf({ owner }: DialtoneOptions): Caller {
+	const env: Record<string, string> = {};
+	for (const [name, value] of Object.entries(process.env)) if (value !== undefined) env[name] = value;
+	return { owner: owner ?? `library:${process.pid}`, cwd: process.cwd(), env };
+}

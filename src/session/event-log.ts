@@ -1,0 +1,33 @@
+// What happened to sessions, for whoever listens now or comes back: a bounded
+// memory of events, counted up.
+
+import type { SessionEvent } from "../protocol/events.ts";
+
+// A listener that was away for a while finds the last thousand; older ones are in `list`.
+const REMEMBERED = 1000;
+
+type Told = Omit<SessionEvent, "seq" | "at">;
+
+export class EventLog {
+	readonly #listeners = new Set<(event: SessionEvent) => void>();
+	#events: SessionEvent[] = [];
+	#seq = 0;
+
+	tell(told: Told): void {
+		const event: SessionEvent = { seq: ++this.#seq, at: Date.now(), ...told };
+		this.#events.push(event);
+		if (this.#events.length > 2 * REMEMBERED) this.#events = this.#events.slice(-REMEMBERED);
+		for (const listener of [...this.#listeners]) listener(event);
+	}
+
+	/** Those after `afterSeq` that are remembered, then all that follow, none twice and none left out between. */
+	subscribe(afterSeq: number, listener: (event: SessionEvent) => void): () => void {
+		for (const event of this.#events) if (event.seq > afterSeq) listener(event);
+		this.#listeners.add(listener);
+		return () => this.#listeners.delete(listener);
+	}
+
+	get seq(): number {
+		return this.#seq;
+	}
+}

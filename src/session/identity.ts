@@ -1,0 +1,30 @@
+// What sessions are called: an id made by us, which is a directory, and a name,
+// which is only a label.
+
+import { randomBytes } from "node:crypto";
+import { basename } from "node:path";
+
+const ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz";
+const ID_LENGTH = 26;
+const TIME_LENGTH = 10;
+
+/** 26 characters that sort by time: ten of the clock, sixteen of chance. */
+export function newId(now = Date.now()): string {
+	let time = "";
+	for (let rest = now; time.length < TIME_LENGTH; rest = Math.floor(rest / 32)) time = ALPHABET[rest % 32] + time;
+	return time + Array.from(randomBytes(ID_LENGTH - TIME_LENGTH), (byte) => ALPHABET[byte % 32]).join("");
+}
+
+/** A short name for a command, unlike those that are taken: `python3`, `python3-2`. */
+export function nameFor(command: string, taken: (name: string) => boolean): string {
+	// The first word that is a program: past `sudo`, `env X=1` and the like.
+	const words = command.trim().split(/\s+/);
+	const program = words.find((word) => !/^(sudo|env|exec|nohup|time)$|=/.test(word)) ?? words[0] ?? "";
+	const base =
+		basename(program)
+			.replace(/[^A-Za-z0-9._-]/g, "")
+			.replace(/^[^A-Za-z0-9]+/, "")
+			.slice(0, 24) || "session";
+	if (!taken(base)) return base;
+	for (let number = 2; ; number++) if (!taken(`${base}-${number}`)) return `${base}-${number}`;
+}

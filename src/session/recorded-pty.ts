@@ -1,0 +1,73 @@
+// A terminal that is no more: what it said, from disk, and how it ended. It
+// lets an ended session be read by the same code as a living one.
+
+import { readLog } from "../journal/segments.ts";
+import { PtyIoError } from "../pty/errors.ts";
+import { lostExit, readExit } from "../pty/exit-file.ts";
+import type { Output, Pty, PtyExit } from "../pty/pty.ts";
+
+export class RecordedPty implements Pty {
+	readonly pid = 0;
+	readonly holderPid = 0;
+	readonly exit: PtyExit;
+	readonly exited: Promise<PtyExit>;
+	readonly #directory: string;
+	readonly #from: number;
+	readonly #outputListeners = new Set<(output: Output) => void>();
+	readonly #gapListeners = new Set<(gap: { from: number; to: number }) => void>();
+	#played = () => {};
+
+	private constructor(directory: string, from: number, exit: PtyExit) {
+		this.#directory = directory;
+		this.#from = from;
+		this.exit = exit;
+		this.exited = new Promise((resolve) => {
+			this.#played = () => resolve(exit);
+		});
+	}
+
+	/** The terminal as its holder left it; without an `exit` file it is lost. */
+	static async open(directory: string, options: { from: number; startedAt: number }): Promise<RecordedPty> {
+		const exit = (await readExit(directory)) ?? (await lostExit(directory, options.startedAt));
+		return new RecordedPty(directory, options.from, exit);
+	}
+
+	/** Says everything again, then ends. */
+	async play(): Promise<void> {
+		for await (const { from, to, bytes } of readLog(this.#directory, this.#from)) {
+			if (bytes === null) for (const listener of this.#gapListeners) listener({ from, to });
+			else for (const listener of this.#outputListeners) listener({ offset: from, bytes });
+		}
+		this.#played();
+		await this.exited;
+	}
+
+	onOutput(listener: (output: Output) => void): () => void {
+		this.#outputListeners.add(listener);
+		return () => this.#outputListeners.delete(listener);
+	}
+	onGap(listener: (gap: { from: number; to: number }) => void): () => void {
+		this.#gapListeners.add(listener);
+		return () => this.#gapListeners.delete(listener);
+	}
+	onFacts(): () => void {
+		return () => {};
+	}
+	watch(): () => void {
+		return () => {};
+	}
+	write = (): Promise<never> => refuse();
+	resize = (): Promise<never> => refuse();
+	signal = (): Promise<never> => refuse();
+	facts = (): Promise<never> => refuse();
+	/** Its end was its end: nothing is left to be ended. */
+	async end(): Promise<readonly []> {
+		return [];
+	}
+	async [Symbol.asyncDispose](): Promise<void> {
+		this.#outputListeners.clear();
+		this.#gapListeners.clear();
+	}
+}
+
+const refuse = () => Promise.reject(new PtyIoError("ended", "this terminal has ended"));

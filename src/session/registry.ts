@@ -1,0 +1,90 @@
+// Which sessions there are, and by what they are called. Names belong to the
+// newest session that bears them; an id or its beginning always works; `-` is
+// the one that was touched last.
+
+import type { RecordFile, SessionRecord } from "../journal/records.ts";
+import { Fault } from "../protocol/fault.ts";
+import { hasEnded } from "./lifecycle.ts";
+import type { Session } from "./session.ts";
+
+/** A session we know of: its record, and while it is in memory the session itself. */
+export interface Known {
+	record: SessionRecord;
+	readonly directory: string;
+	readonly file: RecordFile;
+	/** Null when it has ended and left memory. */
+	session: Session | null;
+	/** Revival from disk under way. */
+	reviving: Promise<Session> | null;
+	/** Ends it when nobody touches it, or lets it leave memory. */
+	timer: NodeJS.Timeout | null;
+	readonly idleMs: number;
+	touchedAt: number;
+}
+
+const ID_PREFIX_LENGTH = 4;
+
+export class Registry {
+	readonly #known = new Map<string, Known>();
+	readonly #rememberEnded: number;
+
+	constructor(rememberEnded: number) {
+		this.#rememberEnded = rememberEnded;
+	}
+
+	add(known: Known): void {
+		this.#known.set(known.record.id, known);
+	}
+
+	forget(known: Known): void {
+		this.#known.delete(known.record.id);
+	}
+
+	/** All of them, the newest first. */
+	all(): Known[] {
+		return [...this.#known.values()].sort((a, b) => b.record.createdAt - a.record.createdAt);
+	}
+
+	running(): Known[] {
+		return this.all().filter(({ record }) => !hasEnded(record.state));
+	}
+
+	runningNamed(name: string): Known | null {
+		return this.running().find(({ record }) => record.name === name) ?? null;
+	}
+
+	nameIsTaken(name: string): boolean {
+		return [...this.#known.values()].some(({ record }) => record.name === name);
+	}
+
+	/** The session that is meant, or a fault that names the others. */
+	find(reference: string): Known {
+		const all = this.all();
+		const found =
+			this.#known.get(reference) ??
+			this.runningNamed(reference) ??
+			all.find(({ record }) => record.name === reference) ??
+			(reference === "-" ? all.reduce<Known | undefined>(laterTouched, undefined) : undefined) ??
+			onlyOne(
+				reference.length >= ID_PREFIX_LENGTH ? all.filter(({ record }) => record.id.startsWith(reference)) : [],
+			);
+		if (found === undefined) {
+			throw new Fault("session_not_found", {
+				id: reference,
+				open: this.running().map(({ record }) => record.name),
+			});
+		}
+		return found;
+	}
+
+	/** Ended sessions beyond the number that is remembered, those resolved longest ago first. */
+	surplus(): Known[] {
+		return this.all()
+			.filter(({ record }) => hasEnded(record.state))
+			.sort((a, b) => (b.record.resolvedAt ?? 0) - (a.record.resolvedAt ?? 0))
+			.slice(this.#rememberEnded);
+	}
+}
+
+const laterTouched = (a: Known | undefined, b: Known) => (a === undefined || b.touchedAt > a.touchedAt ? b : a);
+const onlyOne = (candidates: Known[]) => (candidates.length === 1 ? candidates[0] : undefined);

@@ -1,0 +1,267 @@
+// One terminal, alive: where keystrokes and output pass each other.
+//
+// A session owns its parts and their order, and nothing else: what may happen
+// when is in lifecycle.ts, whose turn it is in turn.ts, what bytes mean is in
+// terminal/, who may ask is in tools/. Reading the constructor is reading the
+// whole data path.
+
+import type { Attention, ExitFacts, Returned, Status } from "../protocol/answer.ts";
+import { Fault } from "../protocol/fault.ts";
+import type { Journal } from "../journal/journal.ts";
+import { PtyIoError } from "../pty/errors.ts";
+import { descendants, listeningPorts, workingDirectory } from "../pty/process-tree.ts";
+import type { Pty, PtyExit, WriteOptions } from "../pty/pty.ts";
+import type { Look, Position, Screen } from "../terminal/screen.ts";
+import { after, hasEnded } from "./lifecycle.ts";
+import { Turn } from "./turn.ts";
+import { type Until, waitFor } from "./wait.ts";
+
+export interface SessionParts {
+	readonly id: string;
+	readonly name: string;
+	readonly cwd: string;
+	readonly pty: Pty;
+	readonly journal: Journal;
+	readonly screen: Screen;
+	/** The status on record, where the session had ended before. */
+	readonly resolved: Status | null;
+	/** Output below this was seen by an earlier daemon, which answered what the program asked in it. */
+	readonly replayedUntil: number;
+	/** Whether a shell with marks is at its prompt; null without marks. */
+	readonly atPrompt?: () => boolean | null;
+}
+
+export interface SessionWait {
+	readonly until: Until;
+	readonly timeoutMs: number;
+	readonly signal: AbortSignal;
+	readonly already?: Uint8Array | undefined;
+	readonly typed?: string | undefined;
+}
+
+export class Session implements AsyncDisposable {
+	readonly id: string;
+	readonly name: string;
+	readonly journal: Journal;
+	readonly screen: Screen;
+	readonly #pty: Pty;
+	readonly #cwd: string;
+	readonly #turn: Turn;
+	readonly #looks = new Map<string, Position>();
+	readonly #outputListeners = new Set<(bytes: Uint8Array) => void>();
+	readonly #endedListeners = new Set<() => void>();
+	#status: Status = "running";
+	#cancelled = false;
+	#writing: Promise<unknown> = Promise.resolve();
+	#lastOutputAt = Date.now();
+
+	constructor(parts: SessionParts) {
+		const { pty, journal, screen } = parts;
+		this.id = parts.id;
+		this.name = parts.name;
+		this.#cwd = parts.cwd;
+		this.#pty = pty;
+		this.journal = journal;
+		this.screen = screen;
+		this.#turn = new Turn({
+			pty,
+			seen: () => journal.end,
+			screen: () => this.#screenFacts(),
+			shell: () => ({ atPrompt: parts.atPrompt?.() ?? null }),
+		});
+
+		pty.onOutput((output) => {
+			journal.advance(output);
+			screen.feed(output.bytes);
+			this.#lastOutputAt = Date.now();
+			for (const listener of [...this.#outputListeners]) listener(output.bytes);
+			this.#turn.outputSeen();
+		});
+		pty.onGap((gap) => journal.skip(gap));
+		// The one arrow that points back: the emulator answers what the program asked it.
+		screen.onReply((bytes) => {
+			if (journal.end > parts.replayedUntil) void this.#write(bytes).catch(() => {}); // it ended before it heard the answer
+		});
+		void pty.exited.then((exit) => this.#end(exit, parts.resolved));
+	}
+
+	get status(): Status {
+		return this.#status;
+	}
+	get ended(): boolean {
+		return hasEnded(this.#status);
+	}
+	get exit(): ExitFacts | null {
+		const exit = this.#pty.exit;
+		return exit === null ? null : { code: exit.code, signal: exit.signal };
+	}
+	get ptyExit(): PtyExit | null {
+		return this.#pty.exit;
+	}
+	get pid(): number {
+		return this.#pty.pid;
+	}
+	get attention(): Attention {
+		return this.#turn.attention;
+	}
+	get lastOutputAt(): number {
+		return this.#lastOutputAt;
+	}
+
+	onEnded(listener: () => void): () => void {
+		this.#endedListeners.add(listener);
+		return () => this.#endedListeners.delete(listener);
+	}
+	onOutput(listener: (bytes: Uint8Array) => void): () => void {
+		this.#outputListeners.add(listener);
+		return () => this.#outputListeners.delete(listener);
+	}
+	onDecided(listener: (attention: Attention) => void): () => void {
+		return this.#turn.onDecided(listener);
+	}
+
+	/** Types bytes, whole and never between another call's. `refuse` runs when it is this write's turn, before anything is typed. */
+	type(bytes: Uint8Array, options: WriteOptions = {}, refuse?: () => void): Promise<void> {
+		if (options.priority === true) {
+			this.#mustRun();
+			return this.#write(bytes, options);
+		}
+		const turn = this.#writing.then(() => {
+			this.#mustRun();
+			refuse?.();
+			return this.#write(bytes, options);
+		});
+		this.#writing = turn.catch(() => {}); // the next write does not care how this one went; its caller does
+		return turn;
+	}
+
+	/** Returns on the first of: waiting, ended, what `until` says, timeout. */
+	wait({ until, timeoutMs, signal, already, typed }: SessionWait): Promise<Returned> {
+		// Taken only where it is asked for: a look at a full scrollback costs a millisecond.
+		const since = until.text === undefined && until.pattern === undefined ? null : this.screen.look(null).position;
+		return waitFor(
+			{
+				ended: this.ended,
+				lastOutputAt: this.#lastOutputAt,
+				onOutput: (listener) => this.onOutput(listener),
+				onEnded: (listener) => this.onEnded(listener),
+				onDecided: (listener) => this.#turn.onDecided(listener),
+				watch: () => this.#turn.watch(),
+				visibleText: () => this.screen.snapshot().text,
+				newOnScreen: () => (since === null ? "" : this.screen.look(since).text),
+				ports: () => this.ports(),
+			},
+			{ until, timeoutMs, signal, already, typed },
+		);
+	}
+
+	/** What is new to this caller, and remembers that it has been seen. */
+	look(owner: string): Look {
+		const look = this.screen.look(this.#looks.get(owner) ?? null);
+		this.#looks.set(owner, look.position);
+		return look;
+	}
+
+	/** One look at the kernel, for a caller that does not wait. */
+	async refresh(): Promise<void> {
+		if (!this.ended) await this.#turn.look();
+	}
+
+	async resize(cols: number, rows: number): Promise<void> {
+		this.#mustRun();
+		await this.#pty.resize(cols, rows);
+		this.screen.resize(cols, rows);
+	}
+
+	async signal(name: string): Promise<void> {
+		this.#mustRun();
+		// As a person would: the terminal turns Ctrl+C into INT for whoever is in the foreground, or hands it over in raw mode.
+		if (name === "SIGINT") await this.type(Uint8Array.of(3), { priority: true });
+		else await this.#turn.typing(() => this.#pty.signal(name, "foreground"));
+	}
+
+	/** Ends the whole tree; says what could not be ended. */
+	async close(graceMs: number): Promise<readonly { pid: number; command: string }[]> {
+		this.#cancelled ||= !this.ended;
+		const survivors = await this.#pty.end(graceMs);
+		await this.#pty.exited;
+		return survivors;
+	}
+
+	/** Ends the main program alone; what it left in the background lives on. */
+	async closeMain(force: boolean): Promise<void> {
+		if (this.ended) return;
+		this.#cancelled = true;
+		await this.#pty.signal(force ? "SIGKILL" : "SIGTERM", "main");
+		await this.#pty.exited;
+	}
+
+	/** Where the foreground program is, as far as anyone can tell. */
+	async cwd(): Promise<string> {
+		return (this.ended ? null : await workingDirectory(this.#pty.pid)) ?? this.screen.cwd ?? this.#cwd;
+	}
+
+	async ports(): Promise<readonly number[]> {
+		return this.#pty.exit?.closed === true ? [] : listeningPorts(await descendants(this.#pty.holderPid));
+	}
+
+	/** Lets go; the program goes on. */
+	async [Symbol.asyncDispose](): Promise<void> {
+		this.#turn[Symbol.dispose]();
+		this.#outputListeners.clear();
+		this.#endedListeners.clear();
+		await this.#pty[Symbol.asyncDispose]();
+		this.screen.dispose();
+	}
+
+	#write(bytes: Uint8Array, options: WriteOptions = {}): Promise<void> {
+		return this.#turn.typing(async () => {
+			try {
+				await this.#pty.write(bytes, options);
+			} catch (error) {
+				throw asFault(error, this);
+			}
+		});
+	}
+
+	#mustRun(): void {
+		if (this.ended) throw new Fault("session_ended", { id: this.name, how: describeEnd(this.#status, this.exit) });
+	}
+
+	#screenFacts() {
+		const { modes, cursor } = this.screen;
+		return {
+			alternate: modes.alternateScreen,
+			cursorVisible: cursor.visible,
+			cursorColumn: cursor.column,
+			lastLine: this.screen.lastLine(),
+		};
+	}
+
+	#end(exit: PtyExit, resolved: Status | null): void {
+		const happening =
+			exit.reason === "lost" ? "lost" : this.#cancelled ? "cancelled" : exit.code === 0 ? "exited_well" : "exited_badly";
+		this.#status = resolved ?? after(this.#status, happening);
+		for (const listener of [...this.#endedListeners]) listener();
+	}
+}
+
+/** How it ended, in a few words. */
+export function describeEnd(status: Status, exit: ExitFacts | null): string {
+	if (status === "stream_lost") return "its holder died, so how it ended is not known";
+	if (exit === null) return status;
+	const how = exit.signal !== null ? `killed by ${exit.signal}` : `exit code ${exit.code}`;
+	return status === "cancelled" ? `closed, ${how}` : how;
+}
+
+/** A holder's refusal in the words of the product. */
+function asFault(error: unknown, session: Session): unknown {
+	if (!(error instanceof PtyIoError)) return error;
+	const { code, facts } = error;
+	if (code === "line_too_long") return new Fault("line_too_long", { limit: facts.limit ?? 4095 }, { cause: error });
+	if (code === "queue_full") return new Fault("queue_full", { free: facts.free ?? 0 }, { cause: error });
+	if (code === "ended") {
+		return new Fault("session_ended", { id: session.name, how: describeEnd(session.status, session.exit) }, { cause: error });
+	}
+	return error;
+}

@@ -1,0 +1,145 @@
+// Whose turn it is, kept true while somebody waits.
+//
+// The holder pushes kernel facts, attention.ts decides; this file knows which
+// facts still count: none that are older than our own last write, and none
+// whose output we have not yet seen. Nobody waits: nothing is probed.
+
+import type { Attention } from "../protocol/answer.ts";
+import type { KernelFacts } from "../protocol/kernel-facts.ts";
+import type { Pty } from "../pty/pty.ts";
+import { decide, type ScreenFacts, type ShellFacts } from "./attention.ts";
+
+const UNKNOWN: Attention = {
+	activity: "working",
+	waitingFor: null,
+	certainty: "guess",
+	because: "nothing is known yet",
+};
+const TYPED: Attention = {
+	activity: "working",
+	waitingFor: null,
+	certainty: "certain",
+	because: "it has not taken what was typed yet",
+};
+
+export interface TurnSource {
+	readonly pty: Pick<Pty, "facts" | "onFacts" | "watch">;
+	/** The offset up to which output has reached the screen. */
+	readonly seen: () => number;
+	readonly screen: () => ScreenFacts;
+	readonly shell: () => ShellFacts;
+}
+
+export class Turn implements Disposable {
+	readonly #source: TurnSource;
+	readonly #listeners = new Set<(attention: Attention) => void>();
+	readonly #undo: () => void;
+	#attention = UNKNOWN;
+	#facts: KernelFacts | null = null;
+	#typing = 0;
+	#watchers = 0;
+	#unwatch: (() => void) | null = null;
+	#recheck: NodeJS.Timeout | null = null;
+
+	constructor(source: TurnSource) {
+		this.#source = source;
+		this.#undo = source.pty.onFacts((facts) => this.#take(facts));
+	}
+
+	get attention(): Attention {
+		return this.#attention;
+	}
+
+	/** Told each time it is decided anew, also when the verdict stays the same. */
+	onDecided(listener: (attention: Attention) => void): () => void {
+		this.#listeners.add(listener);
+		return () => this.#listeners.delete(listener);
+	}
+
+	/** Somebody waits: the holder watches until the last one has gone. */
+	watch(): () => void {
+		this.#watchers++;
+		this.#unwatch ??= this.#source.pty.watch();
+		this.#refresh();
+		let watching = true;
+		return () => {
+			if (!watching) return;
+			watching = false;
+			if (--this.#watchers > 0) return;
+			this.#unwatch?.();
+			this.#unwatch = null;
+			this.#forgetRecheck();
+		};
+	}
+
+	/** One look, for a caller that does not wait. */
+	async look(): Promise<Attention> {
+		try {
+			this.#take(await this.#source.pty.facts());
+		} catch {
+			// The holder went away meanwhile: the session's end tells the rest.
+		}
+		return this.#attention;
+	}
+
+	/** Types; whatever was known before is void until the program was looked at again. */
+	async typing(write: () => Promise<void>): Promise<void> {
+		this.#typing++;
+		this.#facts = null;
+		this.#attention = TYPED;
+		try {
+			await write();
+		} finally {
+			// Facts that came in the same breath as the acknowledgement were dropped above: ask again.
+			if (--this.#typing === 0 && this.#watchers > 0) this.#refresh();
+		}
+	}
+
+	/** More output has reached the screen: facts that waited for it may now count. */
+	outputSeen(): void {
+		if (this.#facts !== null) this.#decide();
+	}
+
+	[Symbol.dispose](): void {
+		this.#undo();
+		this.#unwatch?.();
+		this.#unwatch = null;
+		this.#forgetRecheck();
+		this.#listeners.clear();
+	}
+
+	#refresh(): void {
+		this.#source.pty.facts().then(
+			(facts) => this.#take(facts),
+			() => {}, // the holder went away: the session's end tells the rest
+		);
+	}
+
+	#take(facts: KernelFacts): void {
+		if (this.#typing > 0) return;
+		this.#facts = facts;
+		this.#decide();
+	}
+
+	#decide(): void {
+		const facts = this.#facts;
+		if (facts === null || this.#source.seen() < facts.offset) return;
+		this.#facts = null;
+		this.#forgetRecheck();
+		const { recheckMs, ...attention } = decide({
+			facts,
+			screen: this.#source.screen(),
+			shell: this.#source.shell(),
+		});
+		this.#attention = attention;
+		if (recheckMs !== null && this.#watchers > 0) {
+			this.#recheck = setTimeout(() => this.#refresh(), recheckMs);
+		}
+		for (const listener of [...this.#listeners]) listener(attention);
+	}
+
+	#forgetRecheck(): void {
+		if (this.#recheck !== null) clearTimeout(this.#recheck);
+		this.#recheck = null;
+	}
+}

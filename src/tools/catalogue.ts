@@ -1,0 +1,46 @@
+// Every tool there is, in the order in which they are shown.
+
+import { z } from "zod";
+import { askHuman } from "./ask-human.ts";
+import { close } from "./close.ts";
+import type { ToolCard, ToolSet } from "./exchange.ts";
+import { list } from "./list.ts";
+import { read } from "./read.ts";
+import { resize } from "./resize.ts";
+import { send } from "./send.ts";
+import { signal } from "./signal.ts";
+import { start } from "./start.ts";
+import type { Tool } from "./tool.ts";
+import { wait } from "./wait.ts";
+
+export const catalogue: Readonly<Record<ToolSet, readonly Tool[]>> = {
+	native: [start, send, read, wait, list, close, signal, resize, askHuman],
+	exec: [],
+	codex: [],
+	pty: [],
+	terminal: [],
+};
+
+const byName = new Map(Object.values(catalogue).flatMap((tools) => tools.map((tool) => [tool.name, tool] as const)));
+
+export function findTool(name: string): Tool | undefined {
+	return byName.get(name);
+}
+
+export function toolNames(): readonly string[] {
+	return [...byName.keys()];
+}
+
+/** The tools of these sets as the outside sees them. */
+export function toolCards(sets: readonly ToolSet[] = ["native"]): readonly ToolCard[] {
+	return sets.flatMap((set) =>
+		catalogue[set].map(({ name, title, description, effect, always, input }) => ({
+			name,
+			title,
+			description,
+			effect,
+			always: always ?? false,
+			inputSchema: z.toJSONSchema(input, { io: "input" }) as Record<string, unknown>,
+		})),
+	);
+}

@@ -1,0 +1,27 @@
+import { z } from "zod";
+import { budget, session } from "./fields.ts";
+import { renderSession } from "./render.ts";
+import { conclude } from "./session-facts.ts";
+import { tool } from "./tool.ts";
+
+export const close = tool({
+	name: "close",
+	title: "End a session",
+	description:
+		"End a session and everything it started: asks with TERM, then kills. Its output stays readable. Close what you no longer need.",
+	effect: "ends",
+	input: z.strictObject({
+		session,
+		force: z.boolean().default(false).describe("Kill at once"),
+		keep: z.boolean().default(false).describe("End only the main program; let what it left in the background live on"),
+		maxTokens: budget,
+	}),
+	async run(input, { engine, caller }) {
+		const startedAt = performance.now();
+		const target = await engine.find(input.session);
+		const survivors = await engine.close(target, { force: input.force, keep: input.keep });
+		const facts = await conclude(target, { caller, returned: "ended", startedAt, maxTokens: input.maxTokens });
+		return survivors.length === 0 ? facts : { ...facts, survivors };
+	},
+	render: renderSession,
+});

@@ -1,0 +1,103 @@
+import { z } from "zod";
+import type { Activity, ExitFacts, Status, WaitingFor } from "../protocol/answer.ts";
+import { STATUSES } from "../protocol/answer.ts";
+import { hasEnded } from "../session/lifecycle.ts";
+import { describeEnd } from "../session/session.ts";
+import { clean } from "../terminal/clean.ts";
+import { tool } from "./tool.ts";
+
+/** A session in a list: enough to decide which one to look at. */
+interface Listed {
+	readonly session: string;
+	readonly name: string;
+	readonly command: string;
+	readonly cwd: string;
+	readonly status: Status;
+	readonly activity: Activity | null;
+	readonly waitingFor: WaitingFor | null;
+	readonly because: string;
+	readonly exit: ExitFacts | null;
+	readonly pid: number | null;
+	readonly createdAt: number;
+	readonly updatedAt: number;
+	readonly offset: number;
+	readonly lines: number;
+	readonly lastLine: string;
+	readonly truncated: boolean;
+	readonly owner: string | null;
+	readonly parent: string | null;
+	readonly keep: boolean;
+}
+
+export const list = tool({
+	name: "list",
+	title: "List sessions",
+	description:
+		"All sessions, the newest first: running ones with whose turn it is, ended ones with how they ended. Use it to find your sessions again; `since` shows only those in which something happened after that time.",
+	effect: "reads",
+	input: z.strictObject({
+		status: z
+			.enum(["running", "ended", ...STATUSES.filter((it) => it !== "running")])
+			.optional()
+			.describe("Only these"),
+		since: z
+			.union([z.int().min(0).max(Number.MAX_SAFE_INTEGER), z.iso.datetime({ offset: true })])
+			.optional()
+			.describe("Only where something happened since: ms since 1970, or an ISO time"),
+	}),
+	async run({ status, since }, { engine }) {
+		const after = since === undefined ? 0 : typeof since === "number" ? since : Date.parse(since);
+		const wanted = engine.list().filter(({ record }) => {
+			if (status === undefined) return true;
+			return status === "ended" ? hasEnded(record.state) : record.state === status;
+		});
+		await Promise.all(wanted.map(({ session }) => session?.refresh()));
+		const sessions = wanted
+			.map(({ record, session }): Listed => {
+				const ended = hasEnded(record.state);
+				const { bytesOut, linesOut, lastLine, truncated } = session?.journal.stats ?? { ...record, truncated: false };
+				const attention = ended || session === null ? null : session.attention;
+				return {
+					session: record.id,
+					name: record.name,
+					command: record.command,
+					cwd: record.cwd,
+					status: record.state,
+					activity: attention?.activity ?? null,
+					waitingFor: attention?.waitingFor ?? null,
+					because: attention?.because ?? record.reason ?? describeEnd(record.state, record.exit),
+					exit: record.exit,
+					pid: record.pid,
+					createdAt: record.createdAt,
+					updatedAt: Math.max(record.updatedAt, session?.lastOutputAt ?? 0),
+					offset: bytesOut,
+					lines: linesOut,
+					lastLine: clean(lastLine).text,
+					truncated,
+					owner: record.owner,
+					parent: record.parent,
+					keep: record.keep,
+				};
+			})
+			.filter(({ updatedAt }) => updatedAt >= after);
+		return { sessions, now: Date.now() };
+	},
+	render(facts) {
+		const { sessions } = facts as { sessions: readonly Listed[] };
+		if (sessions.length === 0) return "No sessions. Call `start` to open one.";
+		return sessions.map(line).join("\n");
+	},
+});
+
+function line(it: Listed): string {
+	const state =
+		it.status === "running"
+			? it.activity === "waiting"
+				? `waiting for ${it.waitingFor}`
+				: (it.activity ?? "running")
+			: it.status === "succeeded"
+				? "ended, exit code 0"
+				: `ended: ${it.because}`;
+	const last = it.lastLine === "" ? "" : ` · ${it.lastLine.slice(0, 80)}`;
+	return `[${it.name}] ${state} · ${it.command.split("\n", 1)[0]?.slice(0, 60)}${last}`;
+}

@@ -1,0 +1,135 @@
+// An Exchange in this process: checks the input, runs the tool, makes the text.
+
+import type { DaemonStatus, Exchange, OutputChunk, ToolSet } from "./exchange.ts";
+import type { SessionEvent } from "../protocol/events.ts";
+import { Fault } from "../protocol/fault.ts";
+import type { Engine } from "../session/engine.ts";
+import { findTool, toolCards, toolNames } from "./catalogue.ts";
+import type { Answer, CallOptions } from "./exchange.ts";
+import type { Caller } from "./tool.ts";
+
+const OUTPUT_PIECE_BYTES = 64 * 1024;
+const NEVER = new AbortController().signal;
+
+export interface LocalExchangeParts {
+	readonly engine: Engine;
+	/** Who asks when a call does not say. */
+	readonly caller: Caller;
+	readonly status: () => DaemonStatus;
+}
+
+export class LocalExchange implements Exchange {
+	readonly #parts: LocalExchangeParts;
+
+	constructor(parts: LocalExchangeParts) {
+		this.#parts = parts;
+	}
+
+	readonly call = async (name: string, input: unknown, options: CallOptions = {}): Promise<Answer> => {
+		const { engine, caller } = this.#parts;
+		const tool = findTool(name);
+		if (tool === undefined) throw new Fault("unknown_tool", { tool: name, tools: toolNames() });
+		const parsed = tool.input.safeParse(input ?? {});
+		if (!parsed.success) {
+			throw new Fault("bad_input", {
+				problems: parsed.error.issues.slice(0, 10).map(({ path, message }) => {
+					const where = path.join(".");
+					return where === "" ? message : `${where}: ${message}`;
+				}),
+			});
+		}
+		const facts = await tool.run(parsed.data, {
+			engine,
+			caller: options.caller ?? caller,
+			signal: options.signal ?? NEVER,
+		});
+		return { facts, text: tool.render(facts) };
+	};
+
+	async tools(sets: readonly ToolSet[] = ["native"]) {
+		return toolCards(sets);
+	}
+
+	async *events({ afterSeq, signal }: { afterSeq?: number; signal: AbortSignal }): AsyncGenerator<SessionEvent> {
+		const { events } = this.#parts.engine;
+		const queue: SessionEvent[] = [];
+		const bell = new Bell(signal);
+		const undo = events.subscribe(afterSeq ?? events.seq, (event) => {
+			queue.push(event);
+			bell.ring();
+		});
+		try {
+			while (!signal.aborted) {
+				const next = queue.shift();
+				if (next !== undefined) yield next;
+				else await bell.rung();
+			}
+		} finally {
+			undo();
+		}
+	}
+
+	/** A cursor into the journal: a reader that is slow or stops costs nobody anything. */
+	async *output(
+		reference: string,
+		{ from, signal }: { from: number; signal: AbortSignal },
+	): AsyncGenerator<OutputChunk> {
+		const session = await this.#parts.engine.find(reference);
+		const bell = new Bell(signal);
+		const undo = [session.onOutput(() => bell.ring()), session.onEnded(() => bell.ring())];
+		try {
+			for (let at = from; !signal.aborted; ) {
+				const { end } = session.journal;
+				if (at >= end) {
+					if (session.ended) return;
+					await bell.rung();
+					continue;
+				}
+				const excerpt = await session.journal.read(at, Math.min(end, at + OUTPUT_PIECE_BYTES));
+				const pieces: OutputChunk[] = [...excerpt.chunks, ...excerpt.gaps.map((gap) => ({ gap }))];
+				const start = (piece: OutputChunk) => ("gap" in piece ? piece.gap.from : piece.offset);
+				yield* pieces.sort((a, b) => start(a) - start(b));
+				at = excerpt.to;
+			}
+		} finally {
+			for (const each of undo) each();
+		}
+	}
+
+	async type(reference: string, bytes: Uint8Array): Promise<void> {
+		const session = await this.#parts.engine.find(reference);
+		await session.type(bytes);
+	}
+
+	async status(): Promise<DaemonStatus> {
+		return this.#parts.status();
+	}
+
+	async [Symbol.asyncDispose](): Promise<void> {
+		await this.#parts.engine[Symbol.asyncDispose]();
+	}
+}
+
+/** One waiter, woken by a ring or by the signal; a ring while nobody waits is not lost. */
+class Bell {
+	#rang = false;
+	#wake = () => {};
+
+	constructor(signal: AbortSignal) {
+		signal.addEventListener("abort", () => this.ring(), { once: true });
+	}
+
+	ring(): void {
+		this.#rang = true;
+		this.#wake();
+	}
+
+	async rung(): Promise<void> {
+		if (!this.#rang) {
+			await new Promise<void>((resolve) => {
+				this.#wake = resolve;
+			});
+		}
+		this.#rang = false;
+	}
+}

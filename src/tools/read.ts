@@ -1,0 +1,71 @@
+import { z } from "zod";
+import { bytesOf } from "../journal/journal.ts";
+import { clean } from "../terminal/clean.ts";
+import type { Session } from "../session/session.ts";
+import type { Look } from "../terminal/look.ts";
+import { budget, session } from "./fields.ts";
+import { renderSession } from "./render.ts";
+import { conclude } from "./session-facts.ts";
+import { tool } from "./tool.ts";
+
+// A raw read is for programs; half a megabyte of base64 is as much as any wants in one piece.
+const MAX_RAW_BYTES = 512 * 1024;
+const offset = z.int().min(0).max(Number.MAX_SAFE_INTEGER);
+
+export const read = tool({
+	name: "read",
+	title: "Read a terminal",
+	description:
+		"Look without waiting. `new` (default): what is new since your last look. `screen`: all of what is on the screen now. `lines`: the last lines, also those scrolled away. `search`: lines that contain a text. `raw`: exact bytes by offset, as base64. Also works on ended sessions.",
+	effect: "reads",
+	always: true,
+	input: z.strictObject({
+		session,
+		view: z.enum(["new", "screen", "lines", "raw"]).default("new"),
+		lines: z.int().min(1).max(100_000).default(50).describe("How many, with view `lines`"),
+		from: offset.optional().describe("First byte, with view `raw`"),
+		to: offset.optional().describe("Byte to stop before, with view `raw`"),
+		search: z.string().min(1).max(4096).optional().describe("Only lines that contain this, newest last"),
+		maxTokens: budget,
+	}),
+	async run(input, { engine, caller }) {
+		const startedAt = performance.now();
+		const target = await engine.find(input.session);
+		await target.refresh();
+		const about = { caller, returned: "now", startedAt, maxTokens: input.maxTokens } as const;
+		if (input.search !== undefined) return conclude(target, { ...about, look: found(target, input.search, input.lines) });
+		if (input.view === "new") return conclude(target, about);
+		if (input.view === "raw") {
+			const end = target.journal.end;
+			const from = Math.min(input.from ?? Math.max(0, end - MAX_RAW_BYTES), end);
+			const to = Math.min(input.to ?? end, end, from + MAX_RAW_BYTES);
+			const excerpt = await target.journal.read(from, to);
+			const facts = await conclude(target, { ...about, look: lookOf(target, "lines", "") });
+			return {
+				...facts,
+				base64: Buffer.from(bytesOf(excerpt)).toString("base64"),
+				from: excerpt.from,
+				to: excerpt.to,
+				gaps: excerpt.gaps,
+			};
+		}
+		const text = input.view === "screen" ? target.screen.snapshot().text : target.screen.lines(input.lines).join("\n");
+		return conclude(target, { ...about, look: lookOf(target, input.view, text) });
+	},
+	render(facts) {
+		const raw = facts as { base64?: string; from?: number; to?: number };
+		const head = renderSession(facts);
+		return raw.base64 === undefined ? head : `${head}\nbytes ${raw.from} to ${raw.to}: ${raw.base64}`;
+	},
+});
+
+function found(target: Session, search: string, most: number): Look {
+	const matching = target.screen.lines(Number.MAX_SAFE_INTEGER).filter((line) => line.includes(search));
+	return lookOf(target, "lines", matching.slice(-most).join("\n"));
+}
+
+/** A text of our choice in the form of a look, with what else the screen shows. */
+function lookOf(target: Session, view: "screen" | "lines", text: string): Look {
+	const whole = target.screen.look(null);
+	return { ...whole, kind: view, text: clean(text).text, missed: null, highlights: view === "screen" ? target.screen.snapshot().highlights : [] };
+}

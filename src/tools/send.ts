@@ -1,0 +1,64 @@
+import { createHash } from "node:crypto";
+import { z } from "zod";
+import { Fault } from "../protocol/fault.ts";
+import { compose } from "../session/typing.ts";
+import { budget, session, timeout, until } from "./fields.ts";
+import { renderSession } from "./render.ts";
+import { conclude } from "./session-facts.ts";
+import { tool } from "./tool.ts";
+
+export const send = tool({
+	name: "send",
+	title: "Type into a program",
+	description:
+		'Type into a session and return when the program waits again, ends, or the timeout passes, with what is new. `text` is typed as is; `submit` presses Enter after it; `keys` are pressed last, e.g. ["ctrl+c"], ["down", "down", "enter"], ["esc", ":", "w", "q", "enter"].',
+	effect: "types",
+	always: true,
+	input: z.strictObject({
+		session,
+		text: z.string().max(1_000_000).optional().describe("Typed as is"),
+		submit: z.boolean().default(false).describe("Press Enter after the text"),
+		keys: z
+			.array(z.string().min(1).max(40))
+			.max(1000)
+			.optional()
+			.describe("enter tab esc up down left right home end pageup f1 ctrl+c alt+x shift+tab … or single characters"),
+		paste: z.string().max(1_000_000).optional().describe("Many lines as one paste, for editors and REPLs"),
+		force: z.boolean().optional().describe("Paste although the program did not ask for bracketed paste"),
+		until,
+		timeoutMs: timeout,
+		ifOffset: z
+			.int()
+			.min(0)
+			.max(Number.MAX_SAFE_INTEGER)
+			.optional()
+			.describe("Refuse when the program has written more than this offset of your last answer"),
+		id: z.string().min(1).max(200).optional().describe("A repeated id is not typed twice"),
+		maxTokens: budget,
+	}),
+	async run(input, { engine, caller, signal }) {
+		const startedAt = performance.now();
+		const target = await engine.find(input.session);
+		const bytes = compose(input, target.screen.modes);
+		const id = input.id === undefined ? undefined : writeId(input.id);
+		await target.type(bytes, id === undefined ? {} : { id }, () => {
+			const offset = target.journal.end;
+			if (input.ifOffset !== undefined && offset > input.ifOffset) {
+				throw new Fault("screen_moved", { expected: input.ifOffset, offset });
+			}
+		});
+		const returned = await target.wait({
+			until: input.until ?? {},
+			timeoutMs: input.timeoutMs,
+			signal,
+			typed: input.text ?? input.paste,
+		});
+		return conclude(target, { caller, returned, startedAt, maxTokens: input.maxTokens });
+	},
+	render: renderSession,
+});
+
+/** The holder knows writes by 16 bytes; callers by whatever they like. */
+function writeId(id: string): string {
+	return createHash("sha256").update(id).digest("hex").slice(0, 32);
+}

@@ -1,0 +1,72 @@
+import { z } from "zod";
+import { budget, height, timeout, until, width } from "./fields.ts";
+import { renderSession } from "./render.ts";
+import { conclude } from "./session-facts.ts";
+import { tool } from "./tool.ts";
+
+const count = z.int().min(1).max(Number.MAX_SAFE_INTEGER);
+
+export const start = tool({
+	name: "start",
+	title: "Start a program",
+	description:
+		"Start a program on a real terminal and return when it first waits for input or ends. It stays alive: talk to it with `send`, under the name you give. Use it for anything interactive (REPLs, debuggers, database consoles, ssh, editors, installers) and for servers. Without `command` you get a shell.",
+	effect: "starts",
+	always: true,
+	input: z.strictObject({
+		command: z.string().min(1).max(1_000_000).optional().describe("Shell command line"),
+		argv: z
+			.array(z.string().max(1_000_000))
+			.min(1)
+			.max(10_000)
+			.optional()
+			.describe("Program and arguments, instead of `command`, with no shell between"),
+		name: z
+			.string()
+			.regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, "letters, digits, dot, dash and underscore, at most 64")
+			.optional()
+			.describe("Short name to call it by; made from the command if left out"),
+		cwd: z.string().min(1).max(4096).optional(),
+		env: z.record(z.string().regex(/^[^=\0]+$/), z.string()).optional().describe("Added to the usual environment"),
+		cols: width.optional(),
+		rows: height.optional(),
+		until,
+		timeoutMs: timeout,
+		keep: z.boolean().default(false).describe("Never end it for being idle"),
+		limits: z
+			.strictObject({
+				cpuSeconds: count.optional(),
+				memoryBytes: count.optional(),
+				processes: count.optional(),
+				openFiles: count.optional(),
+				fileBytes: count.optional(),
+				wallMs: count.optional(),
+			})
+			.optional()
+			.describe("Resource limits"),
+		ifExists: z
+			.enum(["fail", "use", "replace"])
+			.default("fail")
+			.describe("When a running session has this name: refuse, go on with it, or end it first"),
+		maxTokens: budget,
+	}),
+	async run(input, { engine, caller, signal }) {
+		const startedAt = performance.now();
+		const session = await engine.start({
+			command: input.command,
+			argv: input.argv,
+			name: input.name,
+			cwd: input.cwd,
+			env: input.env,
+			cols: input.cols,
+			rows: input.rows,
+			keep: input.keep,
+			limits: input.limits,
+			ifExists: input.ifExists,
+			caller,
+		});
+		const returned = await session.wait({ until: input.until ?? {}, timeoutMs: input.timeoutMs, signal });
+		return conclude(session, { caller, returned, startedAt, maxTokens: input.maxTokens });
+	},
+	render: renderSession,
+});

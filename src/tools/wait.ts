@@ -1,0 +1,40 @@
+import { z } from "zod";
+import { bytesOf } from "../journal/journal.ts";
+import { budget, session, timeout, until } from "./fields.ts";
+import { renderSession } from "./render.ts";
+import { conclude } from "./session-facts.ts";
+import { tool } from "./tool.ts";
+
+export const wait = tool({
+	name: "wait",
+	title: "Wait for a program",
+	description:
+		"Type nothing; return when the program waits for input, ends, or what you ask for in `until` happens. Use it when an answer said the program is still working.",
+	effect: "reads",
+	input: z.strictObject({
+		session,
+		until,
+		timeoutMs: timeout,
+		from: z
+			.int()
+			.min(0)
+			.max(Number.MAX_SAFE_INTEGER)
+			.optional()
+			.describe("Count output from this offset as new: goes on with a wait that was cut off"),
+		maxTokens: budget,
+	}),
+	async run(input, { engine, caller, signal }) {
+		const startedAt = performance.now();
+		const target = await engine.find(input.session);
+		const already =
+			input.from === undefined ? undefined : bytesOf(await target.journal.read(input.from));
+		const returned = await target.wait({
+			until: input.until ?? {},
+			timeoutMs: input.timeoutMs,
+			signal,
+			...(already === undefined ? {} : { already }),
+		});
+		return conclude(target, { caller, returned, startedAt, maxTokens: input.maxTokens });
+	},
+	render: renderSession,
+});
