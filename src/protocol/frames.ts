@@ -1,14 +1,17 @@
 // The words between the daemon and a holder: docs/holder.md in TypeScript.
 //
-// Encoding and decoding only. Who says what when is pty/holder-pty.ts.
+// What a client says, encoded. What a holder says is frame-decoder.ts. Who says
+// what when is pty/holder-pty.ts.
+
+import type { KernelFacts } from "./kernel-facts.ts";
 
 export const PROTOCOL_VERSION = 1;
 export const MAGIC = 0x314e5444;
 export const NO_OFFSET = 0xffff_ffff_ffff_ffffn;
 export const MAX_INPUT_BYTES = 1 << 20;
-const HEADER_BYTES = 8;
-// The holder never sends more than 256 KiB; a larger length is a broken stream, not a frame to wait for.
-const MAX_PAYLOAD_BYTES = (1 << 20) + 64;
+export const HEADER_BYTES = 8;
+/** 16 zero bytes: a write without an id. */
+export const NO_WRITE_ID = new Uint8Array(16);
 
 export const FrameType = {
 	hello: 0x01,
@@ -33,3 +36,182 @@ export const FrameType = {
 
 export const SignalTarget = { foreground: 0, main: 1, tree: 2 } as const;
 export type SignalTarget = keyof typeof SignalTarget;
+
+/** The holder's `exit` file and EXIT frame, as it writes them: signals are numbers. */
+export interface HolderExit {
+	readonly code: number | null;
+	readonly signal: number | null;
+	readonly core: boolean;
+	readonly size: number;
+	readonly startedAt: number;
+	readonly endedAt: number;
+	readonly closed: boolean;
+	readonly reason: "exit" | "end" | "wall_clock";
+	readonly rusage: { readonly userMs: number; readonly systemMs: number; readonly maxRssKb: number } | null;
+	readonly survivors: readonly { readonly pid: number; readonly command: string }[];
+	readonly lost: number;
+}
+
+export interface Welcome {
+	readonly version: number;
+	readonly holder: number;
+	readonly pid: number;
+	readonly pts: string;
+	readonly epoch: number;
+	/** The first offset that is kept. */
+	readonly from: number;
+	readonly size: number;
+	readonly inputOffset: number;
+	readonly cols: number;
+	readonly rows: number;
+	readonly startedAt: number;
+	readonly exit: HolderExit | null;
+}
+
+export const REFUSALS = [
+	"bad_frame",
+	"version",
+	"not_owner",
+	"fenced",
+	"queue_full",
+	"line_too_long",
+	"input_gap",
+	"ended",
+	"bad_signal",
+	"system",
+] as const;
+export type RefusalCode = (typeof REFUSALS)[number];
+
+/** Why the holder would not do it; beside `code` and `message` whatever facts the code has. */
+export interface Refusal {
+	readonly code: RefusalCode;
+	readonly message: string;
+	readonly errno?: number;
+	readonly free?: number;
+	readonly limit?: number;
+	readonly inputOffset?: number;
+	readonly lowest?: number;
+	readonly highest?: number;
+}
+
+export type HolderEvent =
+	| { readonly event: "resized"; readonly cols: number; readonly rows: number }
+	| { readonly event: "log_lost"; readonly from: number; readonly to: number; readonly errno: number }
+	| { readonly event: "log_back"; readonly at: number }
+	| { readonly event: "main_exited"; readonly code: number | null; readonly signal: number | null }
+	| { readonly event: "input_dropped"; readonly bytes: number }
+	| { readonly event: "input_room"; readonly free: number }
+	| {
+			readonly event: "survivors";
+			readonly survivors?: readonly { readonly pid: number; readonly command: string }[];
+	  };
+
+/** What a holder says. An OUTPUT frame is told in the pieces in which it arrives. */
+export type HolderFrame =
+	| { readonly type: "welcome"; readonly welcome: Welcome }
+	| { readonly type: "output"; readonly offset: number; readonly bytes: Uint8Array }
+	| { readonly type: "gap"; readonly from: number; readonly to: number }
+	| { readonly type: "done"; readonly request: number; readonly value: number }
+	| { readonly type: "refused"; readonly request: number; readonly refusal: Refusal }
+	| { readonly type: "facts"; readonly request: number; readonly facts: KernelFacts }
+	| { readonly type: "event"; readonly event: HolderEvent }
+	| { readonly type: "exit"; readonly exit: HolderExit }
+	| { readonly type: "fenced"; readonly epoch: bigint };
+
+/** A frame with an empty payload of the given length, and a view of that payload. */
+function frame(type: number, payloadBytes: number): { bytes: Uint8Array<ArrayBuffer>; payload: DataView<ArrayBuffer> } {
+	const bytes = new Uint8Array(HEADER_BYTES + payloadBytes);
+	const header = new DataView(bytes.buffer);
+	header.setUint32(0, payloadBytes, true);
+	header.setUint8(4, type);
+	return { bytes, payload: new DataView(bytes.buffer, HEADER_BYTES) };
+}
+
+export function helloFrame({ owner, epoch }: { owner: boolean; epoch: bigint }): Uint8Array<ArrayBuffer> {
+	const { bytes, payload } = frame(FrameType.hello, 24);
+	payload.setUint32(0, MAGIC, true);
+	payload.setUint16(4, PROTOCOL_VERSION, true);
+	payload.setUint16(6, PROTOCOL_VERSION, true);
+	payload.setUint32(8, owner ? 1 : 0, true);
+	payload.setBigUint64(16, epoch, true);
+	return bytes;
+}
+
+/** Output from `from` (NO_OFFSET: from the end) and no further than `until`. */
+export function attachFrame(from: bigint, until: bigint): Uint8Array<ArrayBuffer> {
+	const { bytes, payload } = frame(FrameType.attach, 16);
+	payload.setBigUint64(0, from, true);
+	payload.setBigUint64(8, until, true);
+	return bytes;
+}
+
+export function creditFrame(until: bigint): Uint8Array<ArrayBuffer> {
+	const { bytes, payload } = frame(FrameType.credit, 8);
+	payload.setBigUint64(0, until, true);
+	return bytes;
+}
+
+export interface InputFrame {
+	readonly request: number;
+	readonly bytes: Uint8Array;
+	readonly priority?: boolean;
+	/** How many bytes were accepted before this one; left out: append. */
+	readonly inputOffset?: bigint;
+	/** 16 bytes; left out: none. */
+	readonly writeId?: Uint8Array;
+}
+
+export function inputFrame({
+	request,
+	bytes: typed,
+	priority,
+	inputOffset,
+	writeId,
+}: InputFrame): Uint8Array<ArrayBuffer> {
+	if (typed.length === 0 || typed.length > MAX_INPUT_BYTES)
+		throw new RangeError(`one INPUT frame carries 1 to ${MAX_INPUT_BYTES} bytes, not ${typed.length}`);
+	const { bytes, payload } = frame(FrameType.input, 32 + typed.length);
+	payload.setUint32(0, request, true);
+	payload.setUint32(4, priority ? 1 : 0, true);
+	payload.setBigUint64(8, inputOffset ?? NO_OFFSET, true);
+	bytes.set(writeId ?? NO_WRITE_ID, HEADER_BYTES + 16);
+	bytes.set(typed, HEADER_BYTES + 32);
+	return bytes;
+}
+
+export function resizeFrame(request: number, cols: number, rows: number): Uint8Array<ArrayBuffer> {
+	const { bytes, payload } = frame(FrameType.resize, 12);
+	payload.setUint32(0, request, true);
+	payload.setUint16(4, cols, true);
+	payload.setUint16(6, rows, true);
+	return bytes;
+}
+
+export function signalFrame(request: number, signal: number, target: SignalTarget): Uint8Array<ArrayBuffer> {
+	const { bytes, payload } = frame(FrameType.signal, 8);
+	payload.setUint32(0, request, true);
+	payload.setUint8(4, signal);
+	payload.setUint8(5, SignalTarget[target]);
+	return bytes;
+}
+
+export function endFrame(request: number, graceMs: number): Uint8Array<ArrayBuffer> {
+	const { bytes, payload } = frame(FrameType.end, 8);
+	payload.setUint32(0, request, true);
+	payload.setUint32(4, graceMs, true);
+	return bytes;
+}
+
+export function askFactsFrame(request: number): Uint8Array<ArrayBuffer> {
+	const { bytes, payload } = frame(FrameType.askFacts, 4);
+	payload.setUint32(0, request, true);
+	return bytes;
+}
+
+export function watchFrame(request: number, on: boolean, busyMs: number): Uint8Array<ArrayBuffer> {
+	const { bytes, payload } = frame(FrameType.watch, 12);
+	payload.setUint32(0, request, true);
+	payload.setUint32(4, on ? 1 : 0, true);
+	payload.setUint32(8, busyMs, true);
+	return bytes;
+}

@@ -1,0 +1,120 @@
+// The newest output of one session in memory, by absolute offset, and how much
+// went by without being held. Grows to its limit only as output comes, because
+// most sessions say little.
+
+import { lastPlainLine } from "./plain-line.ts";
+
+const LEAST_BYTES = 4096;
+/** Enough for any last line worth showing, little enough to decode on every list. */
+const LAST_LINE_BYTES = 4096;
+
+export interface RingOptions {
+	/** R4.1: 1 MB by default. */
+	readonly maxBytes?: number;
+	/** The absolute offset of the first byte that will be appended. */
+	readonly at?: number;
+	/** Lines that went by before that. */
+	readonly linesOut?: number;
+}
+
+export class Ring {
+	readonly #maxBytes: number;
+	#buffer: Uint8Array = new Uint8Array(0);
+	#from: number;
+	#to: number;
+	#linesOut: number;
+
+	constructor({ maxBytes = 1 << 20, at = 0, linesOut = 0 }: RingOptions = {}) {
+		this.#maxBytes = Math.max(1, maxBytes);
+		this.#from = at;
+		this.#to = at;
+		this.#linesOut = linesOut;
+	}
+
+	/** The absolute offset of the oldest byte held. */
+	get from(): number {
+		return this.#from;
+	}
+
+	/** The absolute offset after the newest byte. */
+	get to(): number {
+		return this.#to;
+	}
+
+	/** Everything the program wrote, held or not. */
+	get bytesOut(): number {
+		return this.#to;
+	}
+
+	get linesOut(): number {
+		return this.#linesOut;
+	}
+
+	/** Output went by that is not held here any more. */
+	get truncated(): boolean {
+		return this.#from > 0;
+	}
+
+	/** The last line with anything on it, as harmless text. */
+	get lastLine(): string {
+		return lastPlainLine(this.read(Math.max(this.#from, this.#to - LAST_LINE_BYTES), this.#to));
+	}
+
+	append(bytes: Uint8Array): void {
+		this.#linesOut += newlinesIn(bytes);
+		const kept = bytes.length > this.#maxBytes ? bytes.subarray(bytes.length - this.#maxBytes) : bytes;
+		this.#makeRoom(kept.length);
+		this.#to += bytes.length;
+		this.#from = Math.max(this.#from, this.#to - this.#buffer.length);
+		this.#put(this.#to - kept.length, kept);
+	}
+
+	/** Bytes that are not to be had went by: what is held must stay without a hole, so it starts anew. */
+	skipTo(offset: number): void {
+		this.#from = offset;
+		this.#to = offset;
+	}
+
+	/** A copy of what is held between two absolute offsets. */
+	read(from: number, to: number): Uint8Array {
+		const start = Math.max(from, this.#from);
+		const end = Math.min(to, this.#to);
+		if (start >= end) return new Uint8Array(0);
+		const size = this.#buffer.length;
+		const out = new Uint8Array(end - start);
+		const first = Math.min(out.length, size - (start % size));
+		out.set(this.#buffer.subarray(start % size, (start % size) + first));
+		out.set(this.#buffer.subarray(0, out.length - first), first);
+		return out;
+	}
+
+	/** Forgets the bytes and keeps the numbers. */
+	evict(): void {
+		this.#from = this.#to;
+		this.#buffer = new Uint8Array(0);
+	}
+
+	#makeRoom(extra: number): void {
+		const wanted = this.#to - this.#from + extra;
+		if (wanted <= this.#buffer.length || this.#buffer.length === this.#maxBytes) return;
+		const held = this.read(this.#from, this.#to);
+		let size = Math.max(LEAST_BYTES, this.#buffer.length);
+		while (size < wanted) size *= 2;
+		this.#buffer = new Uint8Array(Math.min(size, this.#maxBytes));
+		this.#put(this.#to - held.length, held);
+	}
+
+	#put(offset: number, bytes: Uint8Array): void {
+		if (bytes.length === 0) return;
+		const at = offset % this.#buffer.length;
+		const first = bytes.subarray(0, this.#buffer.length - at);
+		this.#buffer.set(first, at);
+		this.#buffer.set(bytes.subarray(first.length), 0);
+	}
+}
+
+function newlinesIn(bytes: Uint8Array): number {
+	let count = 0;
+	for (let i = 0; i < bytes.length; i++) if (bytes[i] === 0x0a) count++;
+	return count;
+}
