@@ -10,3 +10,5 @@ interface TextDecoder {
 interface TextEncoder {
 	encode(input?: string): Uint8Array<ArrayBuffer>;
 }
+declare var TextDecoder: { new (label?: string, options?: { fatal?: boolean; ignoreBOM?: boolean }): TextDecoder };
+declare var TextEncoder: { new (): TextEncoder };
