@@ -1,0 +1,388 @@
+// The emulator and its quirks: the only file that knows @xterm/headless.
+//
+// It reaches below the public API on purpose (a synchronous parse, the count of
+// trimmed rows, handlers whose payload is bounded), so the version is pinned and
+// engine.test.ts fails when an upgrade moves what is used here. Everything above
+// this file sees rows, a cursor and numbers that never run backwards.
+
+import xterm from "@xterm/headless";
+import { Unicode11Addon } from "./unicode.ts";
+
+export const LIMITS = {
+	/** Below two columns a wide character has no place. */
+	cols: { min: 2, max: 1000 },
+	rows: { min: 1, max: 500 },
+	/** A title, directory or link longer than this is nobody's honest title. */
+	payloadChars: 4096,
+	/** Combining marks on one cell: real scripts need fewer than ten, an attack needs them all. */
+	clusterChars: 32,
+} as const;
+
+/** A row of cells, as the emulator keeps it. */
+export interface Row {
+	isWrapped: boolean;
+	readonly length: number;
+	getTrimmedLength(): number;
+	translateToString(trimRight: boolean, from?: number, to?: number): string;
+	loadCell(column: number, cell: Cell): Cell;
+}
+
+/** One cell; loaded again and again into the same object. */
+export interface Cell {
+	fg: number;
+	bg: number;
+	content: number;
+	getChars(): string;
+	getWidth(): number;
+	isInverse(): number;
+	isBold(): number;
+	isDim(): number;
+	isItalic(): number;
+	isUnderline(): number;
+	isStrikethrough(): number;
+	isInvisible(): number;
+	getFgColorMode(): number;
+	getBgColorMode(): number;
+	getFgColor(): number;
+	getBgColor(): number;
+	isFgRGB(): boolean;
+	isBgRGB(): boolean;
+	isFgPalette(): boolean;
+	isBgPalette(): boolean;
+}
+
+interface Rows {
+	readonly length: number;
+	readonly maxLength: number;
+	get(index: number): Row | undefined;
+	onTrim(listener: (amount: number) => void): { dispose(): void };
+}
+
+/** A buffer: rows above the screen (scrollback), then the screen. */
+export interface Grid {
+	readonly lines: Rows;
+	/** The index of the first row of the screen. */
+	readonly ybase: number;
+	readonly x: number;
+	readonly y: number;
+}
+
+export interface Params {
+	readonly length: number;
+	readonly params: Int32Array;
+}
+
+export interface SequenceId {
+	readonly prefix?: string;
+	readonly intermediates?: string;
+	readonly final: string;
+}
+
+interface Parser {
+	registerCsiHandler(id: SequenceId, handler: (params: Params) => boolean): void;
+	clearCsiHandler(id: SequenceId): void;
+	registerEscHandler(id: SequenceId, handler: () => boolean): void;
+	registerOscHandler(id: number, handler: PayloadHandler): void;
+	clearOscHandler(id: number): void;
+	registerDcsHandler(id: SequenceId, handler: object): void;
+	reset(): void;
+}
+
+interface PayloadHandler {
+	start(): void;
+	put(data: Uint32Array, from: number, to: number): void;
+	end(complete: boolean): boolean;
+}
+
+interface Core {
+	readonly buffers: { readonly active: Grid; readonly normal: Grid; readonly alt: Grid };
+	readonly coreService: {
+		isCursorHidden: boolean;
+		readonly modes: { insertMode: boolean };
+		readonly decPrivateModes: {
+			applicationCursorKeys: boolean;
+			applicationKeypad: boolean;
+			bracketedPasteMode: boolean;
+			origin: boolean;
+			sendFocus: boolean;
+			synchronizedOutput: boolean;
+			wraparound: boolean;
+		};
+	};
+	readonly coreMouseService: { activeProtocol: string; activeEncoding: string };
+	readonly _inputHandler: { parse(bytes: Uint8Array): unknown; readonly _parser: Parser };
+}
+
+export interface EngineOptions {
+	readonly cols: number;
+	readonly rows: number;
+	readonly scrollback: number;
+}
+
+const clamp = (value: number, { min, max }: { min: number; max: number }) =>
+	Math.min(max, Math.max(min, Math.floor(Number.isFinite(value) ? value : min)));
+
+/**
+ * Sequences that repeat their work as often as their parameter says. Bare, the
+ * 14 bytes `a ESC[2147483647b` take 120 s and 8.7 GB. Beyond these bounds the
+ * screen could not look any different.
+ */
+const REPEATING: readonly [SequenceId, (cols: number, rows: number) => number][] = [
+	[{ final: "b" }, (cols, rows) => cols * rows],
+	[{ final: "I" }, (cols) => cols],
+	[{ final: "Z" }, (cols) => cols],
+	[{ final: "L" }, (_, rows) => rows],
+	[{ final: "M" }, (_, rows) => rows],
+	[{ final: "S" }, (_, rows) => rows],
+	[{ final: "T" }, (_, rows) => rows],
+	[{ final: "@" }, (cols) => cols],
+	[{ final: "P" }, (cols) => cols],
+	[{ final: "X" }, (cols) => cols],
+	[{ intermediates: " ", final: "@" }, (cols) => cols],
+	[{ intermediates: " ", final: "A" }, (cols) => cols],
+	[{ intermediates: "'", final: "}" }, (cols) => cols],
+	[{ intermediates: "'", final: "~" }, (cols) => cols],
+];
+
+/** What the emulator would do by itself and we do instead: bounded, or not at all. */
+const OWN_OSC = [0, 1, 2, 4, 8, 10, 11, 12, 104, 110, 111, 112];
+
+export class Engine {
+	readonly #term: InstanceType<typeof xterm.Terminal>;
+	readonly #core: Core;
+	readonly #scrollback: number;
+	#relayout = false;
+	#trimming: { dispose(): void } | null = null;
+
+	/** Rows, and whole logical lines, that have left the scrollback for good. */
+	droppedRows = 0;
+	droppedLines = 0;
+	/** Times the emulator threw and was put on its feet again. */
+	stumbles = 0;
+	/** Called before a full reset (ESC c) throws everything away. */
+	beforeReset: () => void = () => {};
+
+	constructor({ cols, rows, scrollback }: EngineOptions) {
+		this.#scrollback = scrollback;
+		this.#term = new xterm.Terminal({
+			cols: clamp(cols, LIMITS.cols),
+			rows: clamp(rows, LIMITS.rows),
+			scrollback,
+			allowProposedApi: true,
+			logLevel: "off",
+		});
+		this.#term.loadAddon(new Unicode11Addon());
+		this.#term.unicode.activeVersion = "11";
+		this.#core = (this.#term as unknown as { _core: Core })._core;
+		boundClusters(this.#core.buffers.normal.lines.get(0)!);
+		const parser = this.#parser;
+		for (const id of OWN_OSC) parser.clearOscHandler(id);
+		parser.clearCsiHandler({ final: "t" });
+		for (const [id, most] of REPEATING)
+			parser.registerCsiHandler(id, ({ params }) => {
+				const limit = most(this.cols, this.rows);
+				if (params[0]! > limit) params[0] = limit;
+				return false;
+			});
+		// ED 1 with the cursor in the last cell looks up the row below the buffer and throws.
+		parser.registerCsiHandler({ final: "J" }, ({ params }) => {
+			const { x, y, lines } = this.active;
+			if (params[0] === 1 && x + 1 >= this.cols && !lines.get(y + 1)) params[0] = 2;
+			return false;
+		});
+		parser.registerEscHandler({ final: "c" }, () => {
+			this.beforeReset();
+			this.#forgetAll();
+			this.#term.reset();
+			this.#core.coreService.isCursorHidden = false;
+			this.#countTrims();
+			return true;
+		});
+		this.#countTrims();
+	}
+
+	get #parser(): Parser {
+		return this.#core._inputHandler._parser;
+	}
+
+	get cols(): number {
+		return this.#term.cols;
+	}
+	get rows(): number {
+		return this.#term.rows;
+	}
+	get active(): Grid {
+		return this.#core.buffers.active;
+	}
+	get normal(): Grid {
+		return this.#core.buffers.normal;
+	}
+	get alternate(): boolean {
+		return this.#core.buffers.active !== this.#core.buffers.normal;
+	}
+	/** The facts about the terminal's modes, in the emulator's own words. */
+	get state(): Pick<Core, "coreService" | "coreMouseService"> {
+		return this.#core;
+	}
+	/** For the serializer, which is an addon of the same family. */
+	get terminal(): InstanceType<typeof xterm.Terminal> {
+		return this.#term;
+	}
+	newCell(): Cell {
+		return this.#term.buffer.active.getNullCell() as unknown as Cell;
+	}
+
+	/** Answers that the emulator gives by itself. */
+	onData(listener: (data: string) => void): void {
+		this.#term.onData(listener);
+	}
+	onBell(listener: () => void): void {
+		this.#term.onBell(listener);
+	}
+	onBufferChange(listener: () => void): void {
+		this.#term.buffer.onBufferChange(listener);
+	}
+	/** Ours is asked first; true keeps the sequence from the emulator. */
+	onCsi(id: SequenceId, handler: (params: Params) => boolean): void {
+		this.#parser.registerCsiHandler(id, handler);
+	}
+	onOsc(id: number, handler: (payload: string) => void): void {
+		this.#parser.registerOscHandler(id, bounded(handler));
+	}
+	/** A device control string whose payload does not interest us. */
+	onDcs(id: SequenceId, handler: () => void): void {
+		this.#parser.registerDcsHandler(id, {
+			hook() {},
+			put() {},
+			unhook(complete: boolean) {
+				if (complete) handler();
+				return true;
+			},
+		});
+	}
+
+	/** Never throws: what the emulator cannot digest is skipped and counted. */
+	write(bytes: Uint8Array): void {
+		try {
+			this.#core._inputHandler.parse(bytes);
+		} catch {
+			// An upstream bug, provoked by hostile bytes or an odd resize. The rest of the
+			// slice is lost to the screen (never to the log); the next one starts clean.
+			this.stumbles++;
+			this.#parser.reset();
+			this.#mend();
+		}
+	}
+
+	resize(cols: number, rows: number): void {
+		const [newCols, newRows] = [clamp(cols, LIMITS.cols), clamp(rows, LIMITS.rows)];
+		if (newCols === this.cols && newRows === this.rows) return;
+		// The cursor's line is the fixed point of a reflow: whatever moved around it,
+		// it keeps its number, and so do all others.
+		const cursorLine = this.lineOfRow(this.normal.ybase + this.normal.y);
+		this.#relayout = true;
+		try {
+			this.#term.resize(newCols, newRows);
+		} catch {
+			this.stumbles++;
+		}
+		this.#mend();
+		this.#relayout = false;
+		const { ybase, y } = this.normal;
+		this.droppedLines = Math.max(this.droppedLines, cursorLine - (this.lineOfRow(ybase + y) - this.droppedLines));
+	}
+
+	/** The number of the logical line that a row of the normal buffer belongs to. */
+	lineOfRow(row: number): number {
+		const { lines } = this.normal;
+		let line = this.droppedLines;
+		for (let i = Math.min(row, lines.length - 1); i > 0; i--) if (!lines.get(i)?.isWrapped) line++;
+		return line;
+	}
+
+	dispose(): void {
+		this.#term.dispose();
+	}
+
+	#countTrims(): void {
+		this.#trimming?.dispose();
+		const { lines } = this.normal;
+		this.#trimming = lines.onTrim((amount) => {
+			if (this.#relayout) return;
+			this.droppedRows += amount;
+			// The rows just dropped still lie before index 0; each that starts a line ends the one before it.
+			for (let i = 1 - amount; i <= 0; i++) if (!lines.get(i)?.isWrapped) this.droppedLines++;
+		});
+	}
+
+	/** Numbers go on after a reset, so that no old position can be mistaken for a new one. */
+	#forgetAll(): void {
+		const { lines } = this.normal;
+		this.droppedLines = this.lineOfRow(lines.length - 1) + 1;
+		this.droppedRows += lines.length;
+	}
+
+	/** A resize or a fault may leave holes or a cursor outside; nothing after it could be trusted. */
+	#mend(): void {
+		const { active, normal } = this.#core.buffers;
+		if (sound(active, this.cols, this.rows) && sound(normal, this.cols, this.rows)) return;
+		this.stumbles++;
+		this.#forgetAll();
+		this.#term.reset();
+		this.#countTrims();
+	}
+
+	get scrollback(): number {
+		return this.#scrollback;
+	}
+}
+
+const sound = (grid: Grid, cols: number, rows: number): boolean => {
+	const { lines, ybase, x, y } = grid;
+	if (lines.length < ybase + rows || y < 0 || y >= rows || x < 0 || x > cols) return false;
+	for (let i = 0; i < lines.length; i++) if (lines.get(i)?.length !== cols) return false;
+	return true;
+};
+
+/** Collects a payload up to the limit; a longer one is dropped whole. */
+function bounded(handler: (payload: string) => void): PayloadHandler {
+	let payload = "";
+	let over = false;
+	return {
+		start() {
+			payload = "";
+			over = false;
+		},
+		put(data, from, to) {
+			if (over) return;
+			if (payload.length + to - from > LIMITS.payloadChars) {
+				over = true;
+				payload = "";
+				return;
+			}
+			for (let i = from; i < to; i++) payload += String.fromCodePoint(data[i]!);
+		},
+		end(complete) {
+			if (complete && !over) handler(payload);
+			payload = "";
+			return true;
+		},
+	};
+}
+
+const bounding = Symbol("clusters are bounded");
+
+/** One cell may carry any number of combining marks upstream: 100 MB of them would be gigabytes of rope. */
+function boundClusters(row: Row): void {
+	const line = Object.getPrototypeOf(row) as {
+		[bounding]?: true;
+		_combined: Record<number, string | undefined>;
+		addCodepointToCell(column: number, code: number, width: number): void;
+	};
+	if (line[bounding]) return;
+	const add = line.addCodepointToCell;
+	line.addCodepointToCell = function (column, code, width) {
+		if ((this._combined[column]?.length ?? 0) < LIMITS.clusterChars) add.call(this, column, code, width);
+	};
+	line[bounding] = true;
+}

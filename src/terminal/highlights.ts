@@ -1,0 +1,80 @@
+// What stands out: reverse video, or a background that differs from the rows around.
+//
+// Menus say which item is chosen by colour alone (dialog, whiptail, htop, mc, fzf), so
+// plain text hides it. A status bar stands out too: we report, we do not interpret.
+
+import type { Engine, Grid } from "./engine.ts";
+import { PAPER, paperOf } from "./rows.ts";
+
+export interface Highlight {
+	/** Row and columns of the screen, from 0; `to` is exclusive. */
+	readonly row: number;
+	readonly from: number;
+	readonly to: number;
+	readonly text: string;
+	readonly how: "reverse" | "background";
+}
+
+/** A band of colour taller than this is a panel, not a chosen item. */
+const MAX_BAND_ROWS = 2;
+const MAX_HIGHLIGHTS = 40;
+
+export function highlightsOf(engine: Engine, grid: Grid): Highlight[] {
+	const { cols, rows } = engine;
+	const papers = new Int32Array(cols * rows);
+	const reversed = new Uint8Array(cols * rows);
+	const cell = engine.newCell();
+	let reversedCells = 0;
+	let anything = false;
+	for (let y = 0; y < rows; y++) {
+		const row = grid.lines.get(grid.ybase + y);
+		if (!row) continue;
+		for (let x = 0; x < cols; x++) {
+			row.loadCell(x, cell);
+			const paper = paperOf(cell);
+			if (paper === PAPER.normal) continue;
+			anything = true;
+			papers[y * cols + x] = paper;
+			if (cell.isInverse()) {
+				reversed[y * cols + x] = 1;
+				reversedCells++;
+			}
+		}
+	}
+	if (!anything) return [];
+	// A program that draws everything reversed means nothing by it.
+	const reverseMeans = reversedCells * 2 < cols * rows;
+
+	const bandRows = (x: number, y: number) => {
+		const paper = papers[y * cols + x];
+		let top = y;
+		let bottom = y;
+		while (top > 0 && papers[(top - 1) * cols + x] === paper) top--;
+		while (bottom < rows - 1 && papers[(bottom + 1) * cols + x] === paper) bottom++;
+		return bottom - top + 1;
+	};
+
+	const found: Highlight[] = [];
+	for (let y = 0; y < rows; y++) {
+		const row = grid.lines.get(grid.ybase + y);
+		if (!row) continue;
+		for (let from = 0, to = 0; from < cols; from = to) {
+			const at = y * cols + from;
+			for (to = from + 1; to < cols && papers[y * cols + to] === papers[at]; ) to++;
+			const paper = papers[at]!;
+			if (paper === PAPER.normal) {
+				// The plain colour marks the choice only inside a coloured panel.
+				const before = from > 0 ? papers[at - 1]! : PAPER.normal;
+				const after = to < cols ? papers[y * cols + to]! : PAPER.normal;
+				if (before === PAPER.normal || before !== after) continue;
+			}
+			const how = reversed[at] && reverseMeans ? "reverse" : "background";
+			if (how === "background" && bandRows((from + to) >> 1, y) > MAX_BAND_ROWS) continue;
+			const text = row.translateToString(false, from, to);
+			if (text.trim() === "") continue;
+			found.push({ row: y, from, to, text: text.trim(), how });
+			if (found.length === MAX_HIGHLIGHTS) return found;
+		}
+	}
+	return found;
+}

@@ -1,0 +1,134 @@
+// What keys are called: one name each, the spellings that people and other tools use,
+// and the nearest names for what is none.
+
+import { Fault } from "../protocol/fault.ts";
+
+export interface Key {
+	/** A name from `NAMED`, or one character. */
+	readonly name: string;
+	readonly shift: boolean;
+	readonly alt: boolean;
+	readonly ctrl: boolean;
+	/** The key with the logo; only the kitty protocol can say it. */
+	readonly super: boolean;
+}
+
+const FUNCTION_KEYS = Array.from({ length: 24 }, (_, i) => `f${i + 1}`);
+
+/** Every key that is not a character. */
+export const NAMED: readonly string[] = [
+	..."enter tab esc space backspace delete insert home end pageup pagedown up down left right".split(" "),
+	...FUNCTION_KEYS,
+];
+
+const SPELLINGS: Record<string, string> = {
+	return: "enter",
+	cr: "enter",
+	newline: "enter",
+	escape: "esc",
+	spc: "space",
+	spacebar: "space",
+	bs: "backspace",
+	bspace: "backspace",
+	del: "delete",
+	dc: "delete",
+	ins: "insert",
+	ic: "insert",
+	pgup: "pageup",
+	ppage: "pageup",
+	page_up: "pageup",
+	"page-up": "pageup",
+	prior: "pageup",
+	pgdn: "pagedown",
+	pgdown: "pagedown",
+	npage: "pagedown",
+	page_down: "pagedown",
+	"page-down": "pagedown",
+	next: "pagedown",
+	arrowup: "up",
+	arrowdown: "down",
+	arrowleft: "left",
+	arrowright: "right",
+	plus: "+",
+	minus: "-",
+};
+
+const MODIFIERS: Record<string, "shift" | "alt" | "ctrl" | "super"> = {
+	shift: "shift",
+	s: "shift",
+	alt: "alt",
+	meta: "alt",
+	option: "alt",
+	opt: "alt",
+	m: "alt",
+	a: "alt",
+	ctrl: "ctrl",
+	control: "ctrl",
+	ctl: "ctrl",
+	c: "ctrl",
+	super: "super",
+	cmd: "super",
+	command: "super",
+	win: "super",
+};
+
+/** `ctrl+alt+x`, `C-M-x`, `^X`, `Up`, `x` → a key; anything else is refused with the nearest names. */
+export function parseKey(name: string): Key {
+	const held = { shift: false, alt: false, ctrl: false, super: false };
+	// A caret before one character is Ctrl; the caret alone is itself.
+	const caret = /^\^(.)$/u.exec(name);
+	if (caret) return { name: lower(caret[1]!), ...held, ctrl: true };
+	let rest = name;
+	for (;;) {
+		const match = /^([a-z]+)[+-](?=.)/i.exec(rest);
+		const modifier = match && MODIFIERS[match[1]!.toLowerCase()];
+		if (!match || !modifier) break;
+		held[modifier] = true;
+		rest = rest.slice(match[0].length);
+	}
+	const key = nameOf(rest);
+	if (key === "btab" || key === "backtab") return { ...held, name: "tab", shift: true };
+	if (key === undefined) throw new Fault("unknown_key", { key: name, nearest: nearest(rest, name) });
+	// Ctrl does not know upper case, and Shift makes it.
+	if ([...key].length === 1 && (held.ctrl || held.alt) && held.shift) return { name: lower(key), ...held };
+	return { name: held.ctrl ? lower(key) : key, ...held };
+}
+
+const lower = (text: string) => text.toLowerCase();
+
+function nameOf(spelling: string): string | undefined {
+	if ([...spelling].length === 1) return spelling === " " ? "space" : /\p{Cc}/u.test(spelling) ? undefined : spelling;
+	const name = lower(spelling).replace(/^<(.*)>$/, "$1");
+	if (name === "btab" || name === "backtab") return name;
+	const known = SPELLINGS[name] ?? name;
+	return NAMED.includes(known) || known === "+" || known === "-" ? known : undefined;
+}
+
+/** The names closest in spelling, with the modifiers that were meant. */
+function nearest(rest: string, whole: string): string[] {
+	const prefix = whole.slice(0, whole.length - rest.length);
+	const wanted = lower(rest);
+	return [...NAMED, ...Object.keys(SPELLINGS)]
+		.map((name) => ({ name: SPELLINGS[name] ?? name, distance: distance(wanted, name) }))
+		.filter(({ name, distance }) => distance <= Math.max(1, Math.floor(name.length / 2)))
+		.sort((a, b) => a.distance - b.distance)
+		.map(({ name }) => prefix + name)
+		.filter((name, i, all) => all.indexOf(name) === i)
+		.slice(0, 3);
+}
+
+/** Edits from one word to the other, two neighbours swapped being one edit. */
+function distance(a: string, b: string): number {
+	if (a.length > 32) return a.length;
+	const table = Array.from({ length: a.length + 1 }, (_, i) => [i, ...Array<number>(b.length).fill(0)]);
+	for (let j = 0; j <= b.length; j++) table[0]![j] = j;
+	for (let i = 1; i <= a.length; i++)
+		for (let j = 1; j <= b.length; j++) {
+			const same = a[i - 1] === b[j - 1] ? 0 : 1;
+			let best = Math.min(table[i - 1]![j]! + 1, table[i]![j - 1]! + 1, table[i - 1]![j - 1]! + same);
+			if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1])
+				best = Math.min(best, table[i - 2]![j - 2]! + 1);
+			table[i]![j] = best;
+		}
+	return table[a.length]![b.length]!;
+}

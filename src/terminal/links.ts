@@ -1,0 +1,87 @@
+// Hyperlinks (OSC 8): where on the screen they are and where they lead.
+//
+// The emulator would keep a marker for every row of every link and walk them for each
+// character; one link that is never closed makes it ten times slower. So links are
+// kept here, by absolute row, the newest of them only.
+
+import type { Engine } from "./engine.ts";
+
+export interface Link {
+	/** On the screen, from 0; `to` is exclusive. A link over several rows is several of these. */
+	readonly row: number;
+	readonly from: number;
+	readonly to: number;
+	readonly uri: string;
+}
+
+interface Span {
+	readonly alternate: boolean;
+	readonly row: number;
+	readonly column: number;
+	endRow: number;
+	endColumn: number;
+	readonly uri: string;
+}
+
+const MAX_LINKS = 256;
+
+export class Links {
+	readonly #engine: Engine;
+	#spans: Span[] = [];
+	#open: Span | null = null;
+
+	constructor(engine: Engine) {
+		this.#engine = engine;
+		engine.onOsc(8, (payload) => {
+			const uri = payload.slice(payload.indexOf(";") + 1);
+			this.#close();
+			if (uri === "" || /[\p{Cc}\p{Cf}]/u.test(uri)) return;
+			const { row, column } = this.#here();
+			this.#open = { alternate: engine.alternate, row, column, endRow: row, endColumn: column, uri };
+		});
+	}
+
+	/** The links on the screen now. */
+	onScreen(): Link[] {
+		const { alternate, cols, rows, active } = this.#engine;
+		const top = this.#top() + active.ybase;
+		const found: Link[] = [];
+		for (const span of this.#open ? [...this.#spans, this.#ended(this.#open)] : this.#spans) {
+			if (span.alternate !== alternate) continue;
+			for (let row = Math.max(span.row, top); row <= Math.min(span.endRow, top + rows - 1); row++) {
+				const from = row === span.row ? span.column : 0;
+				const to = row === span.endRow ? span.endColumn : cols;
+				if (from < to) found.push({ row: row - top, from, to, uri: span.uri });
+			}
+		}
+		return found;
+	}
+
+	/** After a reflow the rows are others; after a reset there are none. */
+	forget(): void {
+		this.#spans = [];
+		this.#open = null;
+	}
+
+	#top(): number {
+		return this.#engine.alternate ? 0 : this.#engine.droppedRows;
+	}
+
+	#here(): { row: number; column: number } {
+		const { active } = this.#engine;
+		return { row: this.#top() + active.ybase + active.y, column: active.x };
+	}
+
+	#ended(span: Span): Span {
+		const { row, column } = this.#here();
+		return { ...span, endRow: row, endColumn: column };
+	}
+
+	#close(): void {
+		if (this.#open && this.#open.alternate === this.#engine.alternate) {
+			this.#spans.push(this.#ended(this.#open));
+			if (this.#spans.length > MAX_LINKS) this.#spans.shift();
+		}
+		this.#open = null;
+	}
+}

@@ -1,0 +1,180 @@
+// What is new since: the heart of what an agent reads.
+//
+// Line output: every logical line that is new, and every line seen before that
+// looks different now, once, as it looks now. So a prompt that was answered is shown
+// again with its answer, and a progress bar of 2000 frames is one line. After the
+// screen was cleared: what is on it now. Full-screen programs (the alternate screen):
+// the rows that changed, or the whole screen when that is shorter.
+//
+// A position belongs to whoever looked; the screen keeps no list of readers. It names
+// logical lines by number, and numbers never move: not by scrolling, trimming or resize.
+
+import { clean } from "./clean.ts";
+import type { Engine } from "./engine.ts";
+import { type Highlight, highlightsOf } from "./highlights.ts";
+import { joinRows, lineStarts, lookOfRows, startOfLine, textOfRow } from "./rows.ts";
+
+/** How far a reader has seen. Plain JSON, opaque to its holder. */
+export interface Position {
+	readonly version: 1;
+	/** Bytes that had been fed when its lines were seen. */
+	readonly offset: number;
+	/** The first logical line not seen yet. */
+	readonly end: number;
+	/** The looks of the lines before `end` that could still change, the first of them being line `first`. */
+	readonly first: number;
+	readonly looks: readonly number[];
+	/** How often the screen had been cleared. */
+	readonly clears: number;
+	/** The full-screen program's screen as it was seen. */
+	readonly screen: { readonly id: number; readonly cols: number; readonly looks: readonly number[] } | null;
+}
+
+export interface Look {
+	/** `lines`: line output · `screen`: all rows of the screen · `rows`: those that changed, numbered from 1. */
+	readonly kind: "lines" | "screen" | "rows";
+	/** For a model: clean, ready to show. Empty when nothing is new. */
+	readonly text: string;
+	/** Characters that cleaning took out. */
+	readonly removed: number;
+	/** The rows of the screen (from 0) behind a `rows` look. */
+	readonly changedRows: readonly number[];
+	readonly buffer: "normal" | "alternate";
+	readonly cursor: Cursor;
+	/**
+	 * What stands out. Line output is full of coloured badges, so there only what is on lines that were
+	 * drawn again counts (a menu), or everything while the program hides the cursor.
+	 */
+	readonly highlights: readonly Highlight[];
+	/** Lines that went by without being kept here: read these bytes from the journal. */
+	readonly missed: { readonly lines: number; readonly from: number; readonly to: number } | null;
+	/** Bytes up to which this look tells the story. */
+	readonly offset: number;
+	readonly position: Position;
+}
+
+export interface Cursor {
+	/** On the screen, from 0. */
+	readonly row: number;
+	readonly column: number;
+	readonly visible: boolean;
+}
+
+/** What the look needs to know and the grid does not. */
+export interface Story {
+	readonly offset: number;
+	readonly clears: number;
+	/** Which activation of the alternate screen this is. */
+	readonly screenId: number;
+	/** Lines before this one were erased on purpose, not lost to the scrollback's limit. */
+	readonly erasedBefore: number;
+	readonly cursor: Cursor;
+	/** The offset after which every kept line began. */
+	readonly keptFrom: () => number;
+}
+
+const UNSEEN: Position = { version: 1, offset: 0, end: 0, first: 0, looks: [], clears: 0, screen: null };
+
+export function lookAt(engine: Engine, story: Story, since: Position | null): Look {
+	return engine.alternate ? lookAtScreen(engine, story, since ?? UNSEEN) : lookAtLines(engine, story, since ?? UNSEEN);
+}
+
+function lookAtLines(engine: Engine, story: Story, since: Position): Look {
+	const grid = engine.normal;
+	const starts = lineStarts(grid);
+	const kept = engine.droppedLines;
+	const cursorRow = grid.ybase + grid.y;
+	const rowsOf = (index: number) => [starts[index]!, starts[index + 1] ?? grid.lines.length] as const;
+	const textOf = (index: number) => {
+		const [from, to] = rowsOf(index);
+		return cursorRow < from || cursorRow >= to
+			? joinRows(grid, from, to)
+			: joinRows(grid, from, cursorRow + 1, grid.x) + joinRows(grid, cursorRow + 1, to);
+	};
+
+	let count = starts.length;
+	const texts = new Map<number, string>();
+	while (count > 0) {
+		const text = textOf(count - 1);
+		texts.set(count - 1, text);
+		if (text !== "") break;
+		count--;
+	}
+
+	const screenTop = starts.indexOf(startOfLine(grid, grid.ybase));
+	const cleared = since.clears !== story.clears;
+	const shown: string[] = [];
+	const looks: number[] = [];
+	const redrawn = new Set<number>();
+	const firstToCheck = Math.max(0, Math.min(since.first - kept, screenTop));
+	for (let index = firstToCheck; index < count; index++) {
+		const line = kept + index;
+		const onScreen = index >= screenTop;
+		const seenLook = line < since.end && !(cleared && onScreen) ? since.looks[line - since.first] : undefined;
+		const isNew = line >= since.end || (cleared && onScreen);
+		if (!isNew && seenLook === undefined && !onScreen) continue;
+		const text = texts.get(index) ?? textOf(index);
+		const [from, to] = rowsOf(index);
+		const look = onScreen || seenLook !== undefined ? lookOfRows(engine, grid, from, to, text) : 0;
+		if (onScreen) looks.push(look);
+		if (isNew) shown.push(text);
+		else if (seenLook !== undefined && seenLook !== look && text !== "") {
+			shown.push(text);
+			for (let row = from; row < to; row++) redrawn.add(row - grid.ybase);
+		}
+	}
+	const { text, removed } = clean(shown.join("\n"));
+	const lost = kept - Math.max(since.end, story.erasedBefore);
+	return {
+		kind: cleared && since !== UNSEEN ? "screen" : "lines",
+		text,
+		removed,
+		changedRows: [],
+		buffer: "normal",
+		cursor: story.cursor,
+		highlights: highlightsOf(engine, grid).filter(({ row }) => !story.cursor.visible || redrawn.has(row)),
+		missed: lost > 0 ? { lines: lost, from: since.offset, to: story.keptFrom() } : null,
+		offset: story.offset,
+		position: {
+			version: 1,
+			offset: story.offset,
+			end: kept + count,
+			first: kept + Math.min(screenTop, count),
+			looks,
+			clears: story.clears,
+			screen: null,
+		},
+	};
+}
+
+function lookAtScreen(engine: Engine, story: Story, since: Position): Look {
+	const grid = engine.active;
+	const texts: string[] = [];
+	const looks: number[] = [];
+	for (let y = 0; y < engine.rows; y++) {
+		const row = grid.lines.get(grid.ybase + y);
+		const text = row ? textOfRow(row) : "";
+		texts.push(text);
+		looks.push(lookOfRows(engine, grid, grid.ybase + y, grid.ybase + y + 1, text));
+	}
+	const seen = since.screen;
+	const comparable = seen?.id === story.screenId && seen.cols === engine.cols && seen.looks.length === looks.length;
+	const changedRows = comparable ? looks.flatMap((look, y) => (look === seen.looks[y] ? [] : [y])) : [];
+	const whole = texts.join("\n").replace(/\n+$/, "");
+	const parts = changedRows.map((y) => `${y + 1}: ${texts[y]}`).join("\n");
+	const asRows = comparable && (changedRows.length === 0 || parts.length < whole.length);
+	const { text, removed } = clean(asRows ? parts : whole);
+	return {
+		kind: asRows ? "rows" : "screen",
+		text,
+		removed,
+		changedRows,
+		buffer: "alternate",
+		cursor: story.cursor,
+		highlights: highlightsOf(engine, grid),
+		missed: null,
+		offset: story.offset,
+		// The lines behind the full-screen program stay as unseen as they were.
+		position: { ...since, screen: { id: story.screenId, cols: engine.cols, looks } },
+	};
+}

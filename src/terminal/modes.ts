@@ -1,0 +1,57 @@
+// What the program has asked the terminal to be: facts that decide how a key,
+// a click or a paste must be said to it.
+
+import type { Engine } from "./engine.ts";
+import type { KittyKeyboard } from "./kitty-keyboard.ts";
+
+export interface Modes {
+	/** Arrow keys are `ESC O A`, not `ESC [ A`. */
+	readonly applicationCursor: boolean;
+	readonly applicationKeypad: boolean;
+	readonly bracketedPaste: boolean;
+	/** Which mouse events the program wants; `none` means it wants none. */
+	readonly mouse: "none" | "press" | "click" | "drag" | "any";
+	readonly mouseEncoding: "legacy" | "sgr" | "sgr-pixels";
+	/** It wants to be told when the terminal gains or loses the focus. */
+	readonly focus: boolean;
+	/** It is in the middle of drawing a frame. */
+	readonly synchronized: boolean;
+	readonly alternateScreen: boolean;
+	readonly cursorVisible: boolean;
+	/** Flags of the kitty keyboard protocol, 0 when off. */
+	readonly kittyKeyboard: number;
+}
+
+/** A terminal of which nothing was asked yet. */
+export const PLAIN_MODES: Modes = {
+	applicationCursor: false,
+	applicationKeypad: false,
+	bracketedPaste: false,
+	mouse: "none",
+	mouseEncoding: "legacy",
+	focus: false,
+	synchronized: false,
+	alternateScreen: false,
+	cursorVisible: true,
+	kittyKeyboard: 0,
+};
+
+const MOUSE: Record<string, Modes["mouse"]> = { X10: "press", VT200: "click", DRAG: "drag", ANY: "any" };
+const ENCODING: Record<string, Modes["mouseEncoding"]> = { SGR: "sgr", SGR_PIXELS: "sgr-pixels" };
+
+export function modesOf(engine: Engine, kitty: KittyKeyboard): Modes {
+	const { coreService, coreMouseService } = engine.state;
+	const { decPrivateModes: dec } = coreService;
+	return {
+		applicationCursor: dec.applicationCursorKeys,
+		applicationKeypad: dec.applicationKeypad,
+		bracketedPaste: dec.bracketedPasteMode,
+		mouse: MOUSE[coreMouseService.activeProtocol] ?? "none",
+		mouseEncoding: ENCODING[coreMouseService.activeEncoding] ?? "legacy",
+		focus: dec.sendFocus,
+		synchronized: dec.synchronizedOutput,
+		alternateScreen: engine.alternate,
+		cursorVisible: !coreService.isCursorHidden,
+		kittyKeyboard: kitty.flags(engine.alternate),
+	};
+}

@@ -1,0 +1,34 @@
+// Text that is pasted, not typed: said in brackets where the program asked for them, so
+// that it takes the text as text. Nothing in it may close the bracket or press a key.
+
+import { Fault } from "../protocol/fault.ts";
+import type { Modes } from "./modes.ts";
+
+/** The brackets themselves, in the spellings that terminals understand (7-bit and 8-bit CSI). */
+const BRACKETS = /(?:\u001b\[|\u009b)20[01]~/g;
+/** Every control character but tab and line ends. */
+const CONTROLS = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]/g;
+
+export interface PasteOptions {
+	/** Paste several lines even though each will be taken as typed and entered. */
+	readonly force?: boolean;
+}
+
+export function encodePaste(text: string, modes: Modes, { force = false }: PasteOptions = {}): Uint8Array {
+	const safe = removeBrackets(text)
+		.replace(CONTROLS, "")
+		.replace(/\r\n?|\n/g, "\r");
+	const utf8 = new TextEncoder();
+	if (modes.bracketedPaste) return utf8.encode(`\x1b[200~${safe}\x1b[201~`);
+	const lines = safe.split("\r").length;
+	if (lines > 1 && !force) throw new Fault("paste_refused", { lines });
+	return utf8.encode(safe);
+}
+
+/** Taking one out may join the halves of another: until there is none. */
+function removeBrackets(text: string): string {
+	for (let before = text; ; before = text) {
+		text = text.replace(BRACKETS, "");
+		if (text === before) return text;
+	}
+}

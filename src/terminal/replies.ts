@@ -1,0 +1,99 @@
+// What the terminal answers when a program asks it something.
+//
+// The emulator knows the classic questions (DA1, DA2, DSR, cursor position, DECRQM,
+// DECRQSS); here are the ones whose silence makes programs wait: fish 4 without them takes
+// 10 s to its prompt. No answer ever carries text that came out of the program, so
+// nothing printed can be turned into something typed: titles and capability names
+// are not echoed.
+
+import { hex16, PALETTE, THEME } from "./colors.ts";
+import type { Engine } from "./engine.ts";
+import type { KittyKeyboard } from "./kitty-keyboard.ts";
+
+/** Pixels of a cell that we claim, for programs that ask; the picture uses the same. */
+export const CELL = { width: 9, height: 18 } as const;
+
+/**
+ * A program asks a handful of questions at its start and a few per prompt. A file full
+ * of questions shown by `cat` must not become a flood of typed answers.
+ */
+const RATE = { burst: 128, perSecond: 128, bytesPerFeed: 4096 } as const;
+
+/** Makes the program's questions come back as answers through `answer`. */
+export function answerQuestions(engine: Engine, kitty: KittyKeyboard, answer: (text: string) => void): void {
+	engine.onData(answer);
+	engine.onCsi({ prefix: ">", final: "q" }, () => {
+		answer("\x1bP>|dialtone\x1b\\");
+		return true;
+	});
+	engine.onCsi({ prefix: "?", final: "u" }, () => {
+		answer(`\x1b[?${kitty.flags(engine.alternate)}u`);
+		return true;
+	});
+	// Dark or light? Our theme is dark.
+	engine.onCsi({ prefix: "?", final: "n" }, ({ params }) => {
+		if (params[0] !== 996) return false;
+		answer("\x1b[?997;1n");
+		return true;
+	});
+	// DA3: a unit id that identifies nobody.
+	engine.onCsi({ prefix: "=", final: "c" }, () => {
+		answer("\x1bP!|00000000\x1b\\");
+		return true;
+	});
+	engine.onCsi({ final: "t" }, ({ params }) => {
+		const { cols, rows } = engine;
+		if (params[0] === 14) answer(`\x1b[4;${rows * CELL.height};${cols * CELL.width}t`);
+		if (params[0] === 16) answer(`\x1b[6;${CELL.height};${CELL.width}t`);
+		if (params[0] === 18) answer(`\x1b[8;${rows};${cols}t`);
+		return true;
+	});
+	// XTGETTCAP: nothing is known by that name. The name is not repeated.
+	engine.onDcs({ intermediates: "+", final: "q" }, () => answer("\x1bP0+r\x1b\\"));
+	const ask = (osc: number, color: string) =>
+		engine.onOsc(osc, (payload) => {
+			if (payload === "?") answer(`\x1b]${osc};${hex16(color)}\x1b\\`);
+		});
+	ask(10, THEME.foreground);
+	ask(11, THEME.background);
+	ask(12, THEME.cursor);
+	engine.onOsc(4, (payload) => {
+		const parts = payload.split(";");
+		for (let i = 0; i + 1 < parts.length; i += 2) {
+			const color = /^\d{1,3}$/.test(parts[i]!) ? PALETTE[Number(parts[i])] : undefined;
+			if (parts[i + 1] === "?" && color) answer(`\x1b]4;${Number(parts[i])};${hex16(color)}\x1b\\`);
+		}
+	});
+}
+
+/** Lets through so many answers and no more; without a clock the bound is per feed. */
+export class ReplyGate {
+	readonly #now: (() => number) | undefined;
+	#tokens: number = RATE.burst;
+	#at: number;
+	#bytes = 0;
+
+	constructor(now?: () => number) {
+		this.#now = now;
+		this.#at = now?.() ?? 0;
+	}
+
+	/** A new feed begins. */
+	open(): void {
+		this.#bytes = 0;
+		if (!this.#now) {
+			this.#tokens = RATE.burst;
+			return;
+		}
+		const at = this.#now();
+		this.#tokens = Math.min(RATE.burst, this.#tokens + ((at - this.#at) / 1000) * RATE.perSecond);
+		this.#at = at;
+	}
+
+	admits(reply: string): boolean {
+		if (this.#tokens < 1 || this.#bytes + reply.length > RATE.bytesPerFeed) return false;
+		this.#tokens--;
+		this.#bytes += reply.length;
+		return true;
+	}
+}

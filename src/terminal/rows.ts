@@ -1,0 +1,78 @@
+// Reading the grid: rows as text, soft-wrapped rows joined to logical lines, and a
+// number that says whether a line looks the same as before.
+
+import type { Cell, Engine, Grid, Row } from "./engine.ts";
+
+/** Default colours, in the key space of `paperOf`. */
+export const PAPER = { normal: 0, reversed: 1 } as const;
+
+/** What is behind a character, as one number: equal numbers look equal. */
+export function paperOf(cell: Cell): number {
+	const reversed = cell.isInverse() !== 0;
+	const mode = reversed ? cell.getFgColorMode() : cell.getBgColorMode();
+	if (mode === 0) return reversed ? PAPER.reversed : PAPER.normal;
+	return 2 + (mode >>> 0) + (reversed ? cell.getFgColor() : cell.getBgColor());
+}
+
+/** A row as text; `keep` columns stay even if blank (up to the cursor, say). */
+export function textOfRow(row: Row, keep = 0): string {
+	const text = row.translateToString(true).replace(/\s+$/u, "");
+	if (keep === 0) return text;
+	const kept = row.translateToString(false, 0, keep);
+	return kept.length > text.length ? kept : text;
+}
+
+/** The row on which the logical line starts that `row` belongs to. */
+export function startOfLine(grid: Grid, row: number): number {
+	let start = row;
+	while (start > 0 && grid.lines.get(start)?.isWrapped) start--;
+	return start;
+}
+
+/** Rows `from` to `to` (exclusive) of one logical line, joined; `keep` columns of the last stay. */
+export function joinRows(grid: Grid, from: number, to: number, keep = 0): string {
+	let text = "";
+	for (let i = from; i < to; i++) {
+		const row = grid.lines.get(i);
+		if (!row) break;
+		if (i === to - 1) text += textOfRow(row, keep);
+		// A wide character that did not fit leaves one empty cell: no space there. More are real blanks.
+		else text += row.getTrimmedLength() >= row.length - 1 ? row.translateToString(true) : row.translateToString(false);
+	}
+	return keep === 0 ? text.replace(/\s+$/u, "") : text;
+}
+
+/** The cursor's logical line, up to the cursor: what a prompt looks like. */
+export function lineToCursor(grid: Grid): string {
+	const at = grid.ybase + grid.y;
+	const start = startOfLine(grid, at);
+	return joinRows(grid, start, at, 1) + (grid.lines.get(at)?.translateToString(false, 0, grid.x) ?? "");
+}
+
+/** The first rows of all logical lines of a grid, in order. */
+export function lineStarts(grid: Grid): number[] {
+	const starts: number[] = [];
+	for (let i = 0; i < grid.lines.length; i++) if (i === 0 || !grid.lines.get(i)?.isWrapped) starts.push(i);
+	return starts;
+}
+
+const mix = (hash: number, value: number) => Math.imul(hash ^ value, 0x01000193);
+
+/** The looks of rows `from` to `to`: their text and what is behind it. */
+export function lookOfRows(engine: Engine, grid: Grid, from: number, to: number, text: string): number {
+	let hash = 0x811c9dc5;
+	for (let i = 0; i < text.length; i++) hash = mix(hash, text.charCodeAt(i));
+	const cell = engine.newCell();
+	let column = 0;
+	for (let i = from; i < to; i++) {
+		const row = grid.lines.get(i);
+		if (!row) break;
+		const end = row.getTrimmedLength();
+		for (let x = 0; x < end; x++, column++) {
+			row.loadCell(x, cell);
+			const paper = paperOf(cell);
+			if (paper !== PAPER.normal) hash = mix(mix(hash, column), paper);
+		}
+	}
+	return hash >>> 0;
+}

@@ -1,0 +1,212 @@
+// What a person would see: bytes in, a screen out.
+//
+// Reading the constructor is reading the whole data path of the room. The emulator is
+// in engine.ts, what is new since a look in look.ts, the answers to the program in
+// replies.ts. No process, clock or file: whoever feeds it says what happened.
+
+import { Engine } from "./engine.ts";
+import { KittyKeyboard } from "./kitty-keyboard.ts";
+import { Links } from "./links.ts";
+import { type Cursor, type Look, lookAt, type Position } from "./look.ts";
+import { type Modes, modesOf } from "./modes.ts";
+import { answerQuestions, ReplyGate } from "./replies.ts";
+import { joinRows, lineStarts, lineToCursor } from "./rows.ts";
+import { observeSignals, type Signal } from "./signals.ts";
+import { type Snapshot, snapshotOf } from "./snapshot.ts";
+
+export interface ScreenOptions {
+	readonly cols: number;
+	readonly rows: number;
+	/**
+	 * Rows kept above the screen. 1000 rows are three times what the largest answer to an agent can carry and
+	 * about 3 MB when full; older output is in the journal, by offset.
+	 */
+	readonly scrollback?: number;
+	/** Milliseconds of any clock, for the bound on answers per second; without it the bound is per feed. */
+	readonly now?: () => number;
+}
+
+/** Bytes parsed at a stretch: the grain in which `missed` can name offsets. */
+const SLICE = 8192;
+
+export class Screen {
+	readonly #engine: Engine;
+	readonly #kitty: KittyKeyboard;
+	readonly #links: Links;
+	readonly #gate: ReplyGate;
+	readonly #onReply = new Set<(bytes: Uint8Array) => void>();
+	readonly #onSignal = new Set<(signal: Signal) => void>();
+	/** Where in the bytes a row was current: absolute rows and offsets, both rising. */
+	#checkpoints: { row: number; offset: number }[] = [];
+	#replies = "";
+	#offset = 0;
+	#clears = 0;
+	#screenId = 0;
+	#erasedBefore = 0;
+	#title = "";
+	#cwd: string | null = null;
+
+	constructor({ cols, rows, scrollback = 1000, now }: ScreenOptions) {
+		const engine = new Engine({ cols, rows, scrollback });
+		this.#engine = engine;
+		this.#kitty = new KittyKeyboard(engine);
+		this.#links = new Links(engine);
+		this.#gate = new ReplyGate(now);
+		answerQuestions(engine, this.#kitty, (text) => {
+			if (this.#gate.admits(text)) this.#replies += text;
+		});
+		observeSignals(engine, (signal) => this.#happened(signal));
+		engine.onCsi({ final: "J" }, ({ params }) => {
+			this.#erasing(params[0]!);
+			return false;
+		});
+		engine.onBufferChange(() => {
+			if (engine.alternate) this.#screenId++;
+		});
+		engine.beforeReset = () => {
+			this.#clears++;
+			this.#erasedBefore = Number.POSITIVE_INFINITY;
+			this.#kitty.reset();
+			this.#links.forget();
+		};
+	}
+
+	/** Synchronous; never throws, whatever the bytes. */
+	feed(bytes: Uint8Array): void {
+		this.#gate.open();
+		for (let at = 0; at < bytes.length; at += SLICE) {
+			const slice = bytes.subarray(at, at + SLICE);
+			this.#engine.write(slice);
+			this.#offset += slice.length;
+			this.#checkpoint();
+		}
+		if (this.#replies === "") return;
+		const reply = new TextEncoder().encode(this.#replies);
+		this.#replies = "";
+		for (const listener of this.#onReply) listener(reply);
+	}
+
+	/** Answers to the program's questions, to be typed to it: at most one call for each feed. */
+	onReply(listener: (bytes: Uint8Array) => void): () => void {
+		this.#onReply.add(listener);
+		return () => this.#onReply.delete(listener);
+	}
+
+	/** Title, directory, notification, progress, bell, shell marks, as they pass. */
+	onSignal(listener: (signal: Signal) => void): () => void {
+		this.#onSignal.add(listener);
+		return () => this.#onSignal.delete(listener);
+	}
+
+	resize(cols: number, rows: number): void {
+		const engine = this.#engine;
+		const lineOf = ({ row }: { row: number }) => engine.lineOfRow(row - engine.droppedRows);
+		const lines = cols === engine.cols ? null : this.#checkpoints.map(lineOf);
+		engine.resize(cols, rows);
+		if (!lines) return;
+		this.#links.forget();
+		const starts = lineStarts(engine.normal);
+		this.#checkpoints = this.#checkpoints.map(({ offset }, i) => ({
+			row: engine.droppedRows + (starts[lines[i]! - engine.droppedLines] ?? -1),
+			offset,
+		}));
+	}
+
+	get cols(): number {
+		return this.#engine.cols;
+	}
+	get rows(): number {
+		return this.#engine.rows;
+	}
+	/** Bytes fed so far. */
+	get offset(): number {
+		return this.#offset;
+	}
+	get modes(): Modes {
+		return modesOf(this.#engine, this.#kitty);
+	}
+	get title(): string {
+		return this.#title;
+	}
+	/** The directory the program last named (OSC 7); null if none was. */
+	get cwd(): string | null {
+		return this.#cwd;
+	}
+	get cursor(): Cursor {
+		const { x, y } = this.#engine.active;
+		return { row: y, column: Math.min(x, this.cols - 1), visible: !this.#engine.state.coreService.isCursorHidden };
+	}
+
+	snapshot(): Snapshot {
+		return snapshotOf(this.#engine, { cursor: this.cursor, links: this.#links.onScreen(), offset: this.#offset });
+	}
+
+	/** What is new since a position; null: everything that is still there. */
+	look(since: Position | null): Look {
+		return lookAt(
+			this.#engine,
+			{
+				offset: this.#offset,
+				clears: this.#clears,
+				screenId: this.#screenId,
+				erasedBefore: Math.min(this.#erasedBefore, this.#engine.droppedLines),
+				cursor: this.cursor,
+				keptFrom: () => this.#keptFrom(),
+			},
+			since,
+		);
+	}
+
+	/** The cursor's logical line up to the cursor: the shape of a prompt. */
+	lastLine(): string {
+		return lineToCursor(this.#engine.active);
+	}
+
+	/** The last logical lines of line output, scrollback included. */
+	lines(count: number): string[] {
+		const grid = this.#engine.normal;
+		const starts = lineStarts(grid);
+		const all = starts.map((from, i) => [from, starts[i + 1] ?? grid.lines.length] as const);
+		while (all.length > 0 && joinRows(grid, ...all.at(-1)!) === "") all.pop();
+		return all.slice(Math.max(0, all.length - count)).map(([from, to]) => joinRows(grid, from, to));
+	}
+
+	dispose(): void {
+		this.#onReply.clear();
+		this.#onSignal.clear();
+		this.#engine.dispose();
+	}
+
+	#happened(signal: Signal): void {
+		if (signal.kind === "title") this.#title = signal.title;
+		if (signal.kind === "cwd") this.#cwd = signal.path;
+		for (const listener of this.#onSignal) listener(signal);
+	}
+
+	#erasing(how: number): void {
+		const engine = this.#engine;
+		if (engine.alternate) return;
+		const { x, y, ybase } = engine.normal;
+		// `ESC[H ESC[J` clears the screen as well as `ESC[2J` does.
+		if (how === 2 || (how === 0 && x === 0 && y === 0)) this.#clears++;
+		if (how === 3) this.#erasedBefore = engine.lineOfRow(ybase);
+	}
+
+	#checkpoint(): void {
+		const { droppedRows, normal } = this.#engine;
+		const row = droppedRows + normal.ybase + normal.y;
+		const last = this.#checkpoints.at(-1);
+		if (last && last.row >= row) return;
+		this.#checkpoints.push({ row, offset: this.#offset });
+		if (this.#checkpoints[0]!.row < droppedRows) {
+			const kept = this.#checkpoints.findIndex((point) => point.row >= droppedRows);
+			this.#checkpoints.splice(0, kept < 0 ? this.#checkpoints.length : kept);
+		}
+	}
+
+	/** An offset at or after the end of everything that was dropped. */
+	#keptFrom(): number {
+		const { droppedRows } = this.#engine;
+		return this.#checkpoints.find(({ row }) => row >= droppedRows)?.offset ?? this.#offset;
+	}
+}

@@ -1,0 +1,54 @@
+// What a program tells the terminal beside its output: a title, its directory, a
+// notification, a bell, the marks of a shell. Told as events; none of it is trusted.
+
+import type { Engine } from "./engine.ts";
+
+export type Signal =
+	| { readonly kind: "title"; readonly title: string }
+	| { readonly kind: "cwd"; readonly path: string; readonly host: string }
+	| { readonly kind: "notification"; readonly title: string; readonly body: string }
+	/** OSC 9;4: state 0 none, 1 normal, 2 error, 3 indeterminate, 4 paused. */
+	| { readonly kind: "progress"; readonly state: number; readonly percent: number }
+	| { readonly kind: "bell" }
+	/** OSC 133 or 633, its payload as it came: the journal's scanner knows the offsets. */
+	| { readonly kind: "mark"; readonly family: 133 | 633; readonly payload: string };
+
+const MAX_TITLE = 256;
+
+/** Text that a program chose, as far as it may be shown: one line, no controls. */
+const oneLine = (text: string) => text.replace(/[\p{Cc}\p{Cf}]/gu, "").slice(0, MAX_TITLE);
+
+/** `file://host/path%20x` → where; null for anything else. */
+export function parseDirectory(url: string): { path: string; host: string } | null {
+	const match = /^file:\/\/([^/]*)(\/.*)$/s.exec(url);
+	if (!match) return null;
+	try {
+		const path = decodeURIComponent(match[2]!);
+		return /\p{Cc}/u.test(path) ? null : { path, host: match[1]! };
+	} catch {
+		// A stray % is not an encoding: the directory is then not known.
+		return null;
+	}
+}
+
+export function observeSignals(engine: Engine, tell: (signal: Signal) => void): void {
+	const title = (payload: string) => tell({ kind: "title", title: oneLine(payload) });
+	engine.onOsc(0, title);
+	engine.onOsc(2, title);
+	engine.onOsc(7, (payload) => {
+		const directory = parseDirectory(payload);
+		if (directory) tell({ kind: "cwd", ...directory });
+	});
+	engine.onOsc(9, (payload) => {
+		const progress = /^4;(\d);?(\d{0,3})/.exec(payload);
+		if (progress) tell({ kind: "progress", state: Number(progress[1]), percent: Math.min(100, Number(progress[2])) });
+		else tell({ kind: "notification", title: "", body: oneLine(payload) });
+	});
+	engine.onOsc(777, (payload) => {
+		const [verb, heading = "", ...body] = payload.split(";");
+		if (verb === "notify") tell({ kind: "notification", title: oneLine(heading), body: oneLine(body.join(";")) });
+	});
+	engine.onOsc(133, (payload) => tell({ kind: "mark", family: 133, payload }));
+	engine.onOsc(633, (payload) => tell({ kind: "mark", family: 633, payload }));
+	engine.onBell(() => tell({ kind: "bell" }));
+}
