@@ -1,0 +1,87 @@
+// A person at a session: their keys go in, its output comes out, until it ends or
+// they leave. Leaving ends nothing.
+
+import type { SessionFacts } from "../protocol/answer.ts";
+import { Fault } from "../protocol/fault.ts";
+import type { Exchange } from "../tools/exchange.ts";
+import { detachKey } from "./detach-key.ts";
+import { EXIT, exitCodeOfProgram } from "./exit-codes.ts";
+import { lendTerminal } from "./person-terminal.ts";
+import { withSession } from "./session-name.ts";
+import { withoutQueries } from "./terminal-queries.ts";
+import type { Invocation } from "./verb.ts";
+
+export async function attach(it: Invocation): Promise<number> {
+	const { io, words, flags } = it;
+	if (!io.stdin.isTTY || !io.stdout.isTTY)
+		throw new Fault("not_supported", {
+			what: "Attaching without a terminal",
+			instead: "Use `dialtone logs -f` to follow and `dialtone send` to type.",
+		});
+	await using exchange = await it.wires.connect();
+	return withSession(it, exchange, words[0], async (session) => {
+		const facts = (await exchange.call("read", { session, view: "screen" })).facts as SessionFacts;
+		if (facts.exit !== null) {
+			io.out(`${facts.text}\n`);
+			io.err(`[dialtone: ${facts.name} has ended: ${describe(facts)}]\n`);
+			return exitCodeOfProgram(facts.exit);
+		}
+		return watchAndType(it, exchange, facts, flags.on("read-only"));
+	});
+}
+
+async function watchAndType(
+	it: Invocation,
+	exchange: Exchange,
+	first: SessionFacts,
+	readOnly: boolean,
+): Promise<number> {
+	const { io } = it;
+	const { session, name } = first;
+	io.err(`[dialtone: attached to ${name}${readOnly ? ", reading only" : ""}; detach with Ctrl+\\ twice]\n`);
+	const leaving = new AbortController();
+	let left: "detached" | NodeJS.Signals | null = null;
+	const leave = (how: "detached" | NodeJS.Signals) => {
+		left ??= how;
+		leaving.abort();
+	};
+	{
+		using terminal = lendTerminal(io.stdin, io.stdout);
+		terminal.onLeave(leave);
+		const follow = (cols: number, rows: number) =>
+			// The session may end in the same moment: then there is nothing to resize, and the output says so itself.
+			void exchange.call("resize", { session, cols, rows }).catch(() => {});
+		if (!readOnly) {
+			follow(terminal.cols, terminal.rows);
+			terminal.onSize(follow);
+		}
+		// Keys are typed in the order they came, one write at a time.
+		let typing = Promise.resolve();
+		const keys = detachKey({
+			type: (bytes) => {
+				if (readOnly) return;
+				typing = typing.then(() => exchange.type(session, bytes)).catch(() => {}); // as for resize
+			},
+			detach: () => leave("detached"),
+		});
+		terminal.onKeys(keys);
+		const clean = withoutQueries();
+		terminal.show(`\x1b[2J\x1b[H${first.text.replaceAll("\n", "\r\n")}`);
+		for await (const chunk of exchange.output(session, { from: first.offset, signal: leaving.signal })) {
+			if ("bytes" in chunk) terminal.show(clean(chunk.bytes));
+		}
+		await typing;
+	}
+	if (left !== null) {
+		io.err(`\n[dialtone: detached from ${name}; it goes on. Come back: dialtone attach ${name}]\n`);
+		return left === "detached" ? EXIT.ok : exitCodeOfProgram({ code: null, signal: left });
+	}
+	const last = (await exchange.call("read", { session, view: "screen" })).facts as SessionFacts;
+	io.err(`\n[dialtone: ${name} has ended: ${describe(last)}]\n`);
+	return exitCodeOfProgram(last.exit);
+}
+
+function describe({ status, exit }: SessionFacts): string {
+	if (exit === null) return status;
+	return exit.signal === null ? `exit code ${exit.code}` : exit.signal;
+}

@@ -1,0 +1,138 @@
+// Looks at everything the product stands on and says what is wrong and what to do:
+// one record a check, each independent of the others.
+
+import { accessSync, constants, lstatSync, readFileSync, readlinkSync, statSync } from "node:fs";
+import { EXIT } from "./exit-codes.ts";
+import type { Invocation, Wires } from "./verb.ts";
+
+type Verdict = { readonly ok: boolean | "warn"; readonly found: string; readonly next?: string };
+
+interface Check {
+	readonly name: string;
+	readonly look: (wires: Wires) => Verdict | Promise<Verdict>;
+}
+
+const CHECKS: readonly Check[] = [
+	{
+		name: "node",
+		look: () => {
+			const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
+			const ok = major > 20 || (major === 20 && minor >= 19);
+			return { ok, found: process.versions.node, ...(!ok && { next: "Install Node 20.19 or newer." }) };
+		},
+	},
+	{
+		name: "holder",
+		look: ({ holderPath }) => {
+			try {
+				accessSync(holderPath, constants.X_OK);
+				return { ok: true, found: holderPath };
+			} catch {
+				return { ok: false, found: `${holderPath} is missing or not executable`, next: "Run `npm run setup`." };
+			}
+		},
+	},
+	{
+		name: "terminals",
+		look: () => {
+			try {
+				accessSync("/dev/ptmx", constants.R_OK | constants.W_OK);
+				return { ok: true, found: "/dev/ptmx can be opened" };
+			} catch (error) {
+				return { ok: false, found: String(error), next: "Mount devpts, or give this user access to /dev/ptmx." };
+			}
+		},
+	},
+	{
+		name: "kernel facts",
+		look: () => {
+			try {
+				readFileSync("/proc/self/syscall", "utf8");
+				readlinkSync("/proc/self/fd/0");
+			} catch {
+				return {
+					ok: "warn",
+					found: "/proc/PID/syscall cannot be read",
+					next: "Waiting is then told from quiet and the screen, and marked `guess`.",
+				};
+			}
+			let scope = "0";
+			try {
+				scope = readFileSync("/proc/sys/kernel/yama/ptrace_scope", "utf8").trim();
+			} catch {
+				// No Yama in this kernel: nothing restricts us.
+			}
+			return Number(scope) > 1
+				? { ok: "warn", found: `ptrace_scope is ${scope}`, next: "Waiting is then marked `guess`; 0 or 1 would do." }
+				: { ok: true, found: `/proc/PID/syscall can be read (ptrace_scope ${scope})` };
+		},
+	},
+	{
+		name: "state directory",
+		look: ({ stateDir }) => {
+			let at: ReturnType<typeof lstatSync>;
+			try {
+				at = lstatSync(stateDir);
+			} catch {
+				return { ok: true, found: `${stateDir} is not there yet; the first session makes it` };
+			}
+			const mode = at.mode & 0o777;
+			if (at.isSymbolicLink()) return { ok: "warn", found: `${stateDir} is a symbolic link` };
+			if (process.getuid !== undefined && at.uid !== process.getuid())
+				return {
+					ok: false,
+					found: `${stateDir} belongs to uid ${at.uid}`,
+					next: "Set DIALTONE_HOME to a directory of yours.",
+				};
+			if (mode & 0o077)
+				return { ok: false, found: `${stateDir} has mode ${mode.toString(8)}`, next: `Run: chmod 700 ${stateDir}` };
+			return { ok: true, found: `${stateDir}, mode ${mode.toString(8)}` };
+		},
+	},
+	{
+		name: "disk",
+		look: ({ stateDir }) => {
+			try {
+				const at = statSync(stateDir).isDirectory();
+				accessSync(stateDir, constants.W_OK);
+				return { ok: at, found: "writable" };
+			} catch (error) {
+				if ((error as NodeJS.ErrnoException).code === "ENOENT") return { ok: true, found: "nothing written yet" };
+				return { ok: false, found: String(error), next: "Set DIALTONE_HOME to a directory you may write." };
+			}
+		},
+	},
+	{
+		name: "daemon",
+		look: async (wires) => {
+			const status = await wires.daemon.status();
+			if (status === null) return { ok: true, found: "not running; the first call starts it" };
+			const same = status.version === wires.version;
+			return {
+				ok: same,
+				found: `${status.version}, process ${status.pid}, ${status.sessions} sessions`,
+				...(!same && { next: `This is ${wires.version}: run \`dialtone daemon restart\`; sessions go on.` }),
+			};
+		},
+	},
+];
+
+const MARK = { true: "ok  ", false: "BAD ", warn: "note" } as const;
+
+export async function doctor({ json, io, wires }: Invocation): Promise<number> {
+	const checks: (Verdict & { name: string })[] = [];
+	for (const { name, look } of CHECKS) {
+		try {
+			checks.push({ name, ...(await look(wires)) });
+		} catch (error) {
+			checks.push({ name, ok: false, found: (error as Error).message });
+		}
+	}
+	const ok = checks.every((check) => check.ok !== false);
+	if (json) io.out(`${JSON.stringify({ ok, version: wires.version, checks })}\n`);
+	else {
+		for (const { name, ok, found, next } of checks)
+			io.out(`${MARK[`${ok}`]}  ${name}: ${found}${next ? `\n      → ${next}` : ""}\n`);
+	}
+	return ok ? EXIT.ok : EXIT.fault;
+}

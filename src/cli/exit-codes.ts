@@ -1,0 +1,85 @@
+// What the process says when it leaves. The numbers are API: scripts branch on
+// them, `dialtone help exit-codes` prints this table, and a number is never reused.
+
+import type { FaultCode } from "../protocol/fault.ts";
+
+export const EXIT = {
+	ok: 0,
+	fault: 1,
+	usage: 2,
+	noSuchSession: 3,
+	timeout: 4,
+	sessionEnded: 5,
+	busy: 6,
+	noDaemon: 7,
+	notAllowed: 8,
+	// `run` and `attach` pass the program's own code through, so what they have to say
+	// themselves uses the numbers of timeout(1) and `docker run`.
+	passedTimeout: 124,
+	passedFault: 125,
+	interrupted: 130,
+} as const;
+
+export const EXIT_MEANINGS: readonly (readonly [number, string])[] = [
+	[EXIT.ok, "it worked"],
+	[EXIT.fault, "a fault without a number of its own"],
+	[EXIT.usage, "the command line or the input is not right; nothing was done"],
+	[EXIT.noSuchSession, "there is no such session"],
+	[EXIT.timeout, "`wait` came back because its time was over"],
+	[EXIT.sessionEnded, "the session has ended; nothing was typed"],
+	[EXIT.busy, "not now: name taken, shell busy, screen moved on, a person drives, too many sessions"],
+	[EXIT.noDaemon, "the daemon cannot be reached, or is another version"],
+	[EXIT.notAllowed, "not allowed, or not available here"],
+	[EXIT.passedTimeout, "`run`: the command had not finished when the time was over, or waits for input"],
+	[EXIT.passedFault, "`run`, `attach`: Dialtone itself failed"],
+	[EXIT.interrupted, "interrupted by Ctrl+C"],
+];
+
+const BY_FAULT: Partial<Record<FaultCode, number>> = {
+	bad_input: EXIT.usage,
+	unknown_tool: EXIT.usage,
+	unknown_key: EXIT.usage,
+	bad_pattern: EXIT.usage,
+	session_not_found: EXIT.noSuchSession,
+	session_ended: EXIT.sessionEnded,
+	name_taken: EXIT.busy,
+	shell_busy: EXIT.busy,
+	screen_moved: EXIT.busy,
+	driven_by_human: EXIT.busy,
+	queue_full: EXIT.busy,
+	too_many_sessions: EXIT.busy,
+	no_daemon: EXIT.noDaemon,
+	version_mismatch: EXIT.noDaemon,
+	not_allowed: EXIT.notAllowed,
+	not_supported: EXIT.notAllowed,
+};
+
+export function exitCodeOfFault(code: FaultCode): number {
+	return BY_FAULT[code] ?? EXIT.fault;
+}
+
+/** The numbers a shell would give: a signal is 128 + its number. */
+const SIGNALS: Record<string, number> = {
+	SIGHUP: 1,
+	SIGINT: 2,
+	SIGQUIT: 3,
+	SIGILL: 4,
+	SIGTRAP: 5,
+	SIGABRT: 6,
+	SIGBUS: 7,
+	SIGFPE: 8,
+	SIGKILL: 9,
+	SIGUSR1: 10,
+	SIGSEGV: 11,
+	SIGUSR2: 12,
+	SIGPIPE: 13,
+	SIGALRM: 14,
+	SIGTERM: 15,
+};
+
+/** The program's own exit code, as a shell would pass it on. */
+export function exitCodeOfProgram(exit: { code: number | null; signal: string | null } | null): number {
+	if (exit === null) return EXIT.passedFault;
+	if (exit.code !== null) return exit.code;
+	return 128 + (SIGNALS[exit.signal ?? ""] ?? 0);
+}

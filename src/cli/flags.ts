@@ -1,0 +1,97 @@
+// Words on a command line into values, by the verb's own record. A wrong flag is
+// a fault like any other: it says what is wrong and what would be right.
+
+import { parseArgs } from "node:util";
+import { Fault } from "../protocol/fault.ts";
+import type { Flag, Verb } from "./verb.ts";
+
+/** Flags that every verb has. */
+export const COMMON_FLAGS: Readonly<Record<string, Flag>> = {
+	json: { type: "boolean", summary: "answer with one JSON object" },
+	help: { type: "boolean", short: "h", summary: "show this help" },
+};
+
+type Value = string | boolean | (string | boolean)[] | undefined;
+
+const wrong = (problem: string) => new Fault("bad_input", { problems: [problem] });
+
+/** Typed access to what was said. */
+export class Flags {
+	readonly #values: Readonly<Record<string, Value>>;
+
+	constructor(values: Readonly<Record<string, Value>>) {
+		this.#values = values;
+	}
+
+	on(name: string): boolean {
+		return this.#values[name] === true;
+	}
+
+	string(name: string): string | undefined {
+		const value = this.#values[name];
+		return typeof value === "string" ? value : undefined;
+	}
+
+	list(name: string): string[] {
+		const value = this.#values[name];
+		return Array.isArray(value) ? value.map(String) : typeof value === "string" ? [value] : [];
+	}
+
+	integer(name: string, least = 0): number | undefined {
+		const said = this.string(name);
+		if (said === undefined) return undefined;
+		const value = Number(said);
+		if (!Number.isSafeInteger(value) || value < least)
+			throw wrong(`--${name} takes a whole number of at least ${least}, not "${said}"`);
+		return value;
+	}
+
+	/** In milliseconds. The unit is required: whether "5" are seconds nobody remembers. */
+	duration(name: string): number | undefined {
+		const said = this.string(name);
+		if (said === undefined) return undefined;
+		const match = /^(\d+(?:\.\d+)?)(ms|s|m|h)$/.exec(said);
+		if (match === null) throw wrong(`--${name} takes a time with its unit such as 500ms, 30s or 2m, not "${said}"`);
+		return Math.round(Number(match[1]) * { ms: 1, s: 1000, m: 60_000, h: 3_600_000 }[match[2] as "ms"]);
+	}
+
+	choice<C extends string>(name: string, choices: readonly C[]): C | undefined {
+		const said = this.string(name);
+		if (said === undefined) return undefined;
+		if (!choices.includes(said as C)) throw wrong(`--${name} is one of ${choices.join(", ")}, not "${said}"`);
+		return said as C;
+	}
+}
+
+/** Where a foreign command line begins: at the first word that is neither a flag of ours nor its value. */
+function splitCommand(args: readonly string[], flags: Readonly<Record<string, Flag>>): [string[], string[]] {
+	for (let i = 0; i < args.length; i++) {
+		const arg = args[i]!;
+		if (arg === "--") return [args.slice(0, i), args.slice(i + 1)];
+		if (!arg.startsWith("-") || arg === "-") return [args.slice(0, i), args.slice(i)];
+		const flag = arg.startsWith("--")
+			? flags[arg.slice(2)]
+			: Object.values(flags).find(({ short }) => short === arg.slice(1));
+		if (flag?.type === "string") i++;
+	}
+	return [[...args], []];
+}
+
+export function parse(verb: Verb, args: readonly string[]): { words: string[]; flags: Flags } {
+	const known = { ...COMMON_FLAGS, ...verb.flags };
+	const [ours, command] = verb.takesCommand ? splitCommand(args, known) : [[...args], []];
+	const options = Object.fromEntries(
+		Object.entries(known).map(([name, { type, short, multiple }]) => [
+			name,
+			{ type, ...(short && { short }), ...(multiple && { multiple }) },
+		]),
+	);
+	try {
+		const { values, positionals } = parseArgs({ args: ours, options, allowPositionals: true, strict: true });
+		return { words: [...positionals, ...command], flags: new Flags(values) };
+	} catch (error) {
+		// parseArgs says "Unknown option '--x'. To specify a positional …": the first sentence is ours to pass on.
+		const problem = (error as Error).message.split(". ")[0]!.replace(/\.$/, "");
+		throw new Fault("bad_input", { problems: [problem] }, { cause: error });
+	}
+}

@@ -1,0 +1,118 @@
+// The verbs that look after the installation: daemon, server, tokens, MCP.
+
+import { Fault } from "../protocol/fault.ts";
+import { EXIT } from "./exit-codes.ts";
+import { toolSets } from "./session-verbs.ts";
+import { table } from "./table.ts";
+import type { Invocation } from "./verb.ts";
+
+const oneOf = (what: string, words: readonly string[], said: string | undefined) =>
+	new Fault("bad_input", {
+		problems: [said === undefined ? `say which: ${what} ${words.join("|")}` : `there is no \`${what} ${said}\``],
+	});
+
+export const DAEMON_WORDS = ["status", "stop", "restart", "run"] as const;
+
+export async function daemon(it: Invocation): Promise<number> {
+	const { words, flags, json, io, wires } = it;
+	switch (words[0]) {
+		case "status": {
+			const status = await wires.daemon.status();
+			if (status === null) {
+				io.out(json ? `${JSON.stringify({ running: false })}\n` : "No daemon runs; the first call starts one.\n");
+				return EXIT.noDaemon;
+			}
+			if (json) io.out(`${JSON.stringify({ running: true, ...status })}\n`);
+			else
+				io.out(
+					`Dialtone ${status.version}, process ${status.pid}, since ${new Date(status.startedAt).toISOString()}\n` +
+						`Sessions: ${status.sessions} running\nSocket: ${status.socket}\nHTTP: ${status.http ?? "off"}\n`,
+				);
+			return EXIT.ok;
+		}
+		case "stop": {
+			const stopped = await wires.daemon.stop({ sessions: flags.on("sessions") });
+			if (json) io.out(`${JSON.stringify({ stopped: stopped !== null, ...stopped })}\n`);
+			else if (stopped === null) io.out("No daemon was running.\n");
+			else io.out(`Stopped (process ${stopped.pid}). ${goOn(stopped.left)}\n`);
+			return EXIT.ok;
+		}
+		case "restart": {
+			const status = await wires.daemon.restart();
+			io.out(
+				json
+					? `${JSON.stringify({ running: true, ...status })}\n`
+					: `Dialtone ${status.version} runs as process ${status.pid}; ${status.sessions} sessions went on.\n`,
+			);
+			return EXIT.ok;
+		}
+		case "run":
+			return wires.daemon.run();
+		default:
+			throw oneOf("daemon", DAEMON_WORDS, words[0]);
+	}
+}
+
+function goOn(left: readonly string[]): string {
+	if (left.length === 0) return "No session is left.";
+	const names = left.length > 8 ? `${left.slice(0, 8).join(", ")} and ${left.length - 8} more` : left.join(", ");
+	return `These sessions go on: ${names}.`;
+}
+
+// 0x4454 is "DT"; 17492 is below the ephemeral range and not assigned.
+export const DEFAULT_PORT = 0x4454;
+
+export async function serve({ flags, io, wires }: Invocation): Promise<number> {
+	const port = flags.integer("port") ?? Number(io.env.DIALTONE_PORT ?? DEFAULT_PORT);
+	if (!Number.isInteger(port) || port < 0 || port > 65535)
+		throw new Fault("bad_input", { problems: ["the port is a number from 0 to 65535"] });
+	return wires.serve({ foreground: flags.on("foreground"), port, say: (text) => io.out(text) });
+}
+
+export async function mcp({ flags, wires }: Invocation): Promise<number> {
+	return wires.mcp({ sets: toolSets(flags) });
+}
+
+export const TOKEN_WORDS = ["create", "list", "revoke"] as const;
+
+export async function token(it: Invocation): Promise<number> {
+	const { words, flags, json, io } = it;
+	const tokens = await it.wires.tokens();
+	const [word, name] = words;
+	switch (word) {
+		case "create": {
+			const made = tokens.create({ name: name ?? "token", readOnly: flags.on("read-only") });
+			// Only the token goes to stdout, so that `TOKEN=$(dialtone token create ci)` works.
+			io.out(json ? `${JSON.stringify(made)}\n` : `${made.token}\n`);
+			if (!json && io.stdout.isTTY) io.err("Shown once; only its hash is kept.\n");
+			return EXIT.ok;
+		}
+		case "list": {
+			const all = tokens.list();
+			if (json) io.out(`${JSON.stringify({ tokens: all })}\n`);
+			else if (all.length === 0) io.err("No tokens. Make one: dialtone token create NAME\n");
+			else
+				io.out(
+					table(
+						["ID", "NAME", "MAY", "CREATED"],
+						all.map(({ id, name, readOnly, createdAt }) => [
+							id,
+							name,
+							readOnly ? "read" : "read and type",
+							new Date(createdAt).toISOString(),
+						]),
+					),
+				);
+			return EXIT.ok;
+		}
+		case "revoke": {
+			if (name === undefined) throw new Fault("bad_input", { problems: ["say which token: its id or name"] });
+			const revoked = tokens.revoke(name);
+			if (!revoked) throw new Fault("bad_input", { problems: [`there is no token "${name}"`] });
+			io.out(json ? `${JSON.stringify({ revoked: name })}\n` : `Revoked ${name}.\n`);
+			return EXIT.ok;
+		}
+		default:
+			throw oneOf("token", TOKEN_WORDS, word);
+	}
+}

@@ -1,0 +1,296 @@
+// The verbs that are one tool call each: flags become the tool's input, the
+// answer is printed, and the exit code is read from its facts.
+
+import type { SessionFacts } from "../protocol/answer.ts";
+import { Fault } from "../protocol/fault.ts";
+import type { Answer } from "../tools/exchange.ts";
+import { TOOL_SETS, type ToolSet } from "../tools/exchange.ts";
+import { EXIT } from "./exit-codes.ts";
+import type { Flags } from "./flags.ts";
+import { rememberAnswer, withSession } from "./session-name.ts";
+import { table } from "./table.ts";
+import type { Invocation } from "./verb.ts";
+
+const missing = (what: string) => new Fault("bad_input", { problems: [`${what} is missing`] });
+
+/** Leaves out what was not said, so that the tool's own defaults hold. */
+function said(input: Record<string, unknown>): Record<string, unknown> {
+	return Object.fromEntries(Object.entries(input).filter(([, value]) => value !== undefined && value !== false));
+}
+
+function until(flags: Flags): Record<string, unknown> | undefined {
+	const conditions = said({
+		text: flags.string("until"),
+		pattern: flags.string("pattern"),
+		gone: flags.string("gone"),
+		stillMs: flags.duration("still"),
+		port: flags.integer("port", 1),
+		only: flags.on("only"),
+	});
+	return Object.keys(conditions).length > 0 ? conditions : undefined;
+}
+
+function environment(pairs: readonly string[]): Record<string, string> | undefined {
+	if (pairs.length === 0) return undefined;
+	return Object.fromEntries(
+		pairs.map((pair) => {
+			const at = pair.indexOf("=");
+			if (at < 1) throw new Fault("bad_input", { problems: [`--env takes KEY=VALUE, not "${pair}"`] });
+			return [pair.slice(0, at), pair.slice(at + 1)];
+		}),
+	);
+}
+
+/** One word is a command line for the shell, several are a program and its arguments. */
+function command(words: readonly string[]): { command: string } | { argv: readonly string[] } {
+	if (words.length === 0) throw missing("a command");
+	return words.length === 1 ? { command: words[0]! } : { argv: words };
+}
+
+/** Several words are what a shell has already split: put back together so that another shell splits them alike. */
+function shellLine(words: readonly string[]): string {
+	if (words.length <= 1) return words[0] ?? "";
+	return words.map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`)).join(" ");
+}
+
+async function everythingFrom(stdin: NodeJS.ReadableStream): Promise<string> {
+	const chunks: Buffer[] = [];
+	for await (const chunk of stdin) chunks.push(Buffer.from(chunk as Buffer));
+	return Buffer.concat(chunks).toString("utf8");
+}
+
+function print({ json, io }: Invocation, answer: Answer): void {
+	io.out(`${json ? JSON.stringify(answer.facts) : answer.text}\n`);
+}
+
+export async function start(it: Invocation): Promise<number> {
+	const { words, flags, io } = it;
+	await using exchange = await it.wires.connect();
+	const answer = await exchange.call(
+		"start",
+		said({
+			...command(words),
+			name: flags.string("name"),
+			cwd: flags.string("cwd"),
+			env: environment(flags.list("env")),
+			cols: flags.integer("cols", 1) ?? io.stdout.columns,
+			rows: flags.integer("rows", 1) ?? io.stdout.rows,
+			until: until(flags),
+			timeoutMs: flags.duration("timeout"),
+			keep: flags.on("keep"),
+			sandbox: flags.string("sandbox"),
+			ifExists: flags.string("if-exists"),
+		}),
+	);
+	rememberAnswer(it, answer);
+	print(it, answer);
+	return EXIT.ok;
+}
+
+export async function send(it: Invocation): Promise<number> {
+	const { words, flags, io } = it;
+	const [session, ...rest] = words;
+	await using exchange = await it.wires.connect();
+	const fromStdin = rest.length === 1 && rest[0] === "-";
+	const text = fromStdin ? await everythingFrom(io.stdin) : rest.length > 0 ? rest.join(" ") : undefined;
+	const keys = flags.list("key").flatMap((key) => key.split(" ").filter(Boolean));
+	const paste = flags.on("paste");
+	const answer = await withSession(it, exchange, session, (id) =>
+		exchange.call(
+			"send",
+			said({
+				session: id,
+				...(paste ? { paste: text } : { text }),
+				// A line of text is meant to be entered; keys say themselves what is pressed.
+				submit: !flags.on("no-submit") && ((text !== undefined && keys.length === 0) || flags.on("submit")),
+				keys: keys.length > 0 ? keys : undefined,
+				secret: flags.string("secret"),
+				until: until(flags),
+				timeoutMs: flags.duration("timeout"),
+				ifOffset: flags.integer("if-offset"),
+				id: flags.string("id"),
+			}),
+		),
+	);
+	print(it, answer);
+	return EXIT.ok;
+}
+
+const VIEWS = ["new", "screen", "lines", "raw"] as const;
+
+export async function read(it: Invocation): Promise<number> {
+	const { words, flags, json, io } = it;
+	await using exchange = await it.wires.connect();
+	const view = flags.choice("view", VIEWS);
+	const answer = await withSession(it, exchange, words[0], (session) =>
+		exchange.call(
+			"read",
+			said({
+				session,
+				view,
+				lines: flags.integer("lines", 1),
+				from: flags.integer("from"),
+				to: flags.integer("to"),
+				search: flags.string("search"),
+			}),
+		),
+	);
+	const { base64 } = answer.facts as { base64?: string };
+	if (!json && base64 !== undefined) io.out(Buffer.from(base64, "base64"));
+	else print(it, answer);
+	return EXIT.ok;
+}
+
+export async function screen(it: Invocation): Promise<number> {
+	await using exchange = await it.wires.connect();
+	const answer = await withSession(it, exchange, it.words[0], (session) =>
+		exchange.call("read", { session, view: "screen" }),
+	);
+	const facts = answer.facts as SessionFacts;
+	it.io.out(`${it.json ? JSON.stringify(facts) : facts.text}\n`);
+	return EXIT.ok;
+}
+
+export async function wait(it: Invocation): Promise<number> {
+	const { words, flags } = it;
+	await using exchange = await it.wires.connect();
+	const answer = await withSession(it, exchange, words[0], (session) =>
+		exchange.call("wait", said({ session, until: until(flags), timeoutMs: flags.duration("timeout") })),
+	);
+	print(it, answer);
+	return (answer.facts as SessionFacts).returned === "timeout" ? EXIT.timeout : EXIT.ok;
+}
+
+interface RunFacts extends SessionFacts {
+	readonly exitCode: number | null;
+	readonly timedOut: boolean;
+	readonly stdout?: string;
+	readonly stderr?: string;
+}
+
+export async function run(it: Invocation): Promise<number> {
+	const { words, flags, json, io } = it;
+	if (words.length === 0) throw missing("a command");
+	await using exchange = await it.wires.connect();
+	const answer = await exchange.call(
+		"run",
+		said({
+			command: shellLine(words),
+			shell: flags.string("shell"),
+			cwd: flags.string("cwd"),
+			timeoutMs: flags.duration("timeout"),
+			separate: flags.on("separate"),
+		}),
+	);
+	rememberAnswer(it, answer);
+	const facts = answer.facts as RunFacts;
+	const finished = facts.exitCode !== null && facts.exitCode !== undefined;
+	if (json) print(it, answer);
+	else if (finished) {
+		const text = facts.stdout ?? facts.text;
+		if (text !== "") io.out(text.endsWith("\n") ? text : `${text}\n`);
+		if (facts.stderr) io.err(facts.stderr.endsWith("\n") ? facts.stderr : `${facts.stderr}\n`);
+	} else print(it, answer);
+	return finished ? facts.exitCode! : EXIT.passedTimeout;
+}
+
+export async function list(it: Invocation): Promise<number> {
+	const { flags, json, io } = it;
+	await using exchange = await it.wires.connect();
+	const { facts } = await exchange.call("list", said({ status: flags.string("status") }));
+	if (json) {
+		io.out(`${JSON.stringify(facts)}\n`);
+		return EXIT.ok;
+	}
+	const { sessions } = facts as { sessions: readonly ListRow[] };
+	if (sessions.length === 0) io.err("No sessions. Start one: dialtone start python3\n");
+	else io.out(table(["NAME", "ID", "STATE", "COMMAND"], sessions.map(listRow)));
+	return EXIT.ok;
+}
+
+interface ListRow extends Partial<SessionFacts> {
+	readonly session: string;
+	readonly name: string;
+	readonly command?: string;
+}
+
+function listRow(row: ListRow): readonly string[] {
+	const ended = row.exit
+		? `${row.status}${row.exit.signal ? ` (${row.exit.signal})` : row.exit.code ? ` (${row.exit.code})` : ""}`
+		: row.status;
+	const state = row.status === "running" && row.activity ? row.activity : ended;
+	const waiting = row.activity === "waiting" && row.waitingFor ? `${state} (${row.waitingFor})` : state;
+	return [row.name, row.session.slice(0, 8), waiting ?? "", row.command ?? ""];
+}
+
+export async function kill(it: Invocation): Promise<number> {
+	const { words, flags } = it;
+	const signal = flags.string("signal");
+	await using exchange = await it.wires.connect();
+	const answer = await withSession(it, exchange, words[0], (session) =>
+		signal === undefined
+			? exchange.call("close", said({ session, force: flags.on("force") }))
+			: exchange.call("signal", { session, signal: signal.toUpperCase().replace(/^SIG/, "") }),
+	);
+	print(it, answer);
+	return EXIT.ok;
+}
+
+export async function remove(it: Invocation): Promise<number> {
+	await using exchange = await it.wires.connect();
+	const answer = await withSession(it, exchange, it.words[0], (session) =>
+		exchange.call("close", said({ session, force: it.flags.on("force"), forget: true })),
+	);
+	print(it, answer);
+	return EXIT.ok;
+}
+
+export async function resize(it: Invocation): Promise<number> {
+	const [word, size] = it.words;
+	const match = /^(\d+)x(\d+)$/.exec(size ?? "");
+	if (match === null) throw new Fault("bad_input", { problems: ["the size is COLSxROWS, such as 120x40"] });
+	await using exchange = await it.wires.connect();
+	const answer = await withSession(it, exchange, word, (session) =>
+		exchange.call("resize", { session, cols: Number(match[1]), rows: Number(match[2]) }),
+	);
+	print(it, answer);
+	return EXIT.ok;
+}
+
+/** Any tool by name: its facts as one JSON object. */
+export async function call(it: Invocation): Promise<number> {
+	const [tool, json = "{}"] = it.words;
+	if (tool === undefined) throw missing("the name of a tool");
+	let input: unknown;
+	try {
+		input = JSON.parse(json === "-" ? await everythingFrom(it.io.stdin) : json);
+	} catch (error) {
+		throw new Fault("bad_input", { problems: [`the input is not JSON (${(error as Error).message})`] });
+	}
+	await using exchange = await it.wires.connect();
+	const answer = await exchange.call(tool, input);
+	rememberAnswer(it, answer);
+	it.io.out(`${it.flags.on("text") ? answer.text : JSON.stringify(answer.facts)}\n`);
+	return EXIT.ok;
+}
+
+export function toolSets(flags: Flags): readonly ToolSet[] {
+	const names = flags.list("tools").flatMap((value) => value.split(","));
+	for (const name of names)
+		if (!TOOL_SETS.includes(name as ToolSet))
+			throw new Fault("bad_input", { problems: [`--tools takes ${TOOL_SETS.join(", ")}, not "${name}"`] });
+	return names.length > 0 ? (names as ToolSet[]) : ["native"];
+}
+
+export async function tools(it: Invocation): Promise<number> {
+	const cards = await it.wires.toolCards(toolSets(it.flags));
+	if (it.json) it.io.out(`${JSON.stringify({ tools: cards })}\n`);
+	else
+		it.io.out(
+			table(
+				["TOOL", "EFFECT", "WHAT IT DOES"],
+				cards.map(({ name, effect, description }) => [name, effect, description.split(/(?<=\.)\s/)[0]!]),
+			),
+		);
+	return EXIT.ok;
+}

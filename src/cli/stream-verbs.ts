@@ -1,0 +1,64 @@
+// The verbs that go on until something ends: a session's output, everybody's events.
+
+import type { SessionFacts } from "../protocol/answer.ts";
+import type { SessionEvent } from "../protocol/events.ts";
+import { EXIT } from "./exit-codes.ts";
+import { withSession } from "./session-name.ts";
+import type { Invocation, Io } from "./verb.ts";
+
+/** Aborts when the reader goes away (`| head`) or presses Ctrl+C. */
+function untilTheReaderLeaves(io: Io): AbortController {
+	const controller = new AbortController();
+	io.stdout.on("error", () => controller.abort());
+	process.once("SIGINT", () => controller.abort());
+	process.once("SIGTERM", () => controller.abort());
+	return controller;
+}
+
+export async function logs(it: Invocation): Promise<number> {
+	const { words, flags, json, io } = it;
+	const follow = flags.on("follow");
+	await using exchange = await it.wires.connect();
+	const reader = untilTheReaderLeaves(io);
+	await withSession(it, exchange, words[0], async (session) => {
+		const look = (await exchange.call("read", { session, view: "screen" })).facts as SessionFacts;
+		const end = follow ? Number.POSITIVE_INFINITY : look.offset;
+		let at = flags.integer("from") ?? 0;
+		if (at >= end) return;
+		for await (const chunk of exchange.output(session, { from: at, signal: reader.signal })) {
+			if ("gap" in chunk) {
+				io.err(`dialtone: ${chunk.gap.to - chunk.gap.from} bytes are no longer kept\n`);
+				at = chunk.gap.to;
+			} else {
+				const bytes = chunk.bytes.subarray(0, Math.max(0, end - chunk.offset));
+				if (json) {
+					const base64 = Buffer.from(bytes).toString("base64");
+					io.out(`${JSON.stringify({ offset: chunk.offset, base64 })}\n`);
+				} else io.out(bytes);
+				at = chunk.offset + bytes.length;
+			}
+			if (at >= end) break;
+		}
+	});
+	return EXIT.ok;
+}
+
+export async function events(it: Invocation): Promise<number> {
+	const { flags, json, io } = it;
+	await using exchange = await it.wires.connect();
+	const reader = untilTheReaderLeaves(io);
+	const afterSeq = flags.integer("after");
+	const stream = exchange.events({ ...(afterSeq !== undefined && { afterSeq }), signal: reader.signal });
+	for await (const event of stream) io.out(json ? `${JSON.stringify(event)}\n` : `${eventLine(event)}\n`);
+	return EXIT.ok;
+}
+
+function eventLine(event: SessionEvent): string {
+	const time = new Date(event.at).toISOString().slice(11, 23);
+	const state = event.exit
+		? `${event.status} (${event.exit.signal ?? event.exit.code})`
+		: event.activity
+			? `${event.activity}${event.waitingFor ? ` for ${event.waitingFor}` : ""}`
+			: event.status;
+	return `${time}  ${event.name}  ${event.event}: ${state}${event.because ? ` · ${event.because}` : ""}`;
+}

@@ -1,0 +1,97 @@
+// What a verb of the command line is: one declared record. Parsing, help and
+// completion are each derived from the list of these records in verbs.ts.
+
+import type { DaemonStatus, Exchange, ToolCard, ToolSet } from "../tools/exchange.ts";
+import type { Flags } from "./flags.ts";
+
+export interface Flag {
+	readonly type: "string" | "boolean";
+	readonly short?: string;
+	/** May be given several times. */
+	readonly multiple?: true;
+	/** What the value is, for help and completion: `NAME`, `30s`. */
+	readonly value?: string;
+	/** The values it can have, for completion. */
+	readonly choices?: readonly string[];
+	readonly summary: string;
+}
+
+export interface Verb {
+	readonly name: string;
+	/** What follows the name: `SESSION [TEXT…]`. */
+	readonly usage: string;
+	readonly summary: string;
+	readonly flags?: Readonly<Record<string, Flag>>;
+	/** The first word begins a foreign command line: flags after it are not ours. */
+	readonly takesCommand?: true;
+	/** What the first word is, for completion. */
+	readonly first?: "session" | readonly string[];
+	/** More lines for `dialtone help VERB`. */
+	readonly more?: string;
+	/** Left out of the short help. */
+	readonly hidden?: true;
+	readonly run: (it: Invocation) => Promise<number>;
+}
+
+/** Where a verb speaks and listens: the process, or a test. */
+export interface Io {
+	out(text: string | Uint8Array): void;
+	err(text: string): void;
+	readonly stdin: NodeJS.ReadStream;
+	readonly stdout: NodeJS.WriteStream;
+	readonly env: Readonly<Record<string, string | undefined>>;
+	readonly cwd: string;
+}
+
+/** What main.ts hands to the verbs: the other ways in, none of which this room knows. */
+export interface Wires {
+	readonly version: string;
+	/** The exchange, starting the daemon where none runs. */
+	connect(): Promise<Exchange>;
+	/** The exchange of a daemon that already runs, or null. */
+	peek(): Promise<Exchange | null>;
+	readonly daemon: {
+		/** Null where none runs. */
+		status(): Promise<DaemonStatus | null>;
+		/** Null where none ran. */
+		stop(options: { sessions: boolean }): Promise<{ pid: number; left: readonly string[] } | null>;
+		restart(): Promise<DaemonStatus>;
+		/** Runs the daemon in this process until it is told to stop. */
+		run(): Promise<number>;
+	};
+	serve(options: ServeOptions): Promise<number>;
+	mcp(options: { sets: readonly ToolSet[] }): Promise<number>;
+	/** The words for the hosts' configuration files. */
+	mcpHelp(): Promise<string>;
+	/** The tools without asking a daemon. */
+	toolCards(sets: readonly ToolSet[]): Promise<readonly ToolCard[]>;
+	tokens(): Promise<TokenStore>;
+	/** Where everything is kept. */
+	readonly stateDir: string;
+	/** Where a session's files are. */
+	sessionDir(session: string): string;
+	readonly holderPath: string;
+}
+
+export interface ServeOptions {
+	readonly foreground: boolean;
+	readonly port: number;
+	readonly say: (text: string) => void;
+}
+
+/** The part of http/tokens.ts that the command line uses. */
+export interface TokenStore {
+	create(options: { name: string; readOnly: boolean }): { id: string; token: string };
+	list(): readonly { id: string; name: string; readOnly: boolean; createdAt: number }[];
+	revoke(idOrName: string): boolean;
+	readonly file: string;
+}
+
+export interface Invocation {
+	readonly verb: Verb;
+	readonly words: readonly string[];
+	readonly flags: Flags;
+	readonly json: boolean;
+	readonly wires: Wires;
+	readonly io: Io;
+}

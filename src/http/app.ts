@@ -1,0 +1,151 @@
+// The routes. Each turns a request into one call on the exchange and its answer
+// into a response; who may come in is guard.ts.
+
+import { Hono, type MiddlewareHandler } from "hono";
+import { bodyLimit } from "hono/body-limit";
+import { Fault } from "../protocol/fault.ts";
+import type { Exchange, ToolSet } from "../tools/exchange.ts";
+import type { Caller } from "../tools/tool.ts";
+import { admit, type Door } from "./guard.ts";
+import { openApi } from "./openapi.ts";
+import { eventFrames, outputFrames, sse } from "./streams.ts";
+import type { TokenRecord } from "./tokens.ts";
+
+export interface HttpParts {
+	readonly exchange: Exchange;
+	readonly version: string;
+	/** The tools that can be called. */
+	readonly sets: readonly ToolSet[];
+	/** Who asks, by the token they came with. */
+	caller(token: TokenRecord): Caller;
+	/** The MCP endpoint, where there is one. */
+	readonly mcp?: (request: Request, visitor: { caller: Caller; readOnly: boolean }) => Promise<Response>;
+}
+
+type Env = { Variables: { token: TokenRecord } };
+
+// A write of 1 MiB, escaped in JSON, with room to spare.
+const MAX_BODY_BYTES = 4 << 20;
+
+/** Answers before any route: Host, Origin, token. */
+function guard(door: Door): MiddlewareHandler<Env> {
+	return async (c, next) => {
+		const admission = admit(
+			{
+				path: c.req.path,
+				host: c.req.header("host"),
+				origin: c.req.header("origin"),
+				authorization: c.req.header("authorization"),
+				protocols: undefined,
+			},
+			door,
+		);
+		if ("refused" in admission) {
+			const fault = new Fault("not_allowed", { what: `This request (${admission.why})` });
+			return c.json(fault.toJSON(), admission.refused, { "www-authenticate": "Bearer" });
+		}
+		if (admission.token !== null) c.set("token", admission.token);
+		return next();
+	};
+}
+
+export function resumeAt(said: string | undefined): number | undefined {
+	const value = Number(said);
+	return said !== undefined && said !== "" && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
+}
+
+export function httpApp(parts: HttpParts, door: Door): Hono<Env> {
+	const { exchange, version, sets } = parts;
+	const app = new Hono<Env>();
+	const limit = bodyLimit({
+		maxSize: MAX_BODY_BYTES,
+		onError: (c) => c.json(new Fault("bad_input", { problems: ["the body is larger than 4 MiB"] }).toJSON(), 413),
+	});
+
+	app.use("*", guard(door));
+	app.use("*", async (c, next) => {
+		await next();
+		c.header("x-content-type-options", "nosniff");
+		c.header("cache-control", c.res.headers.get("cache-control") ?? "no-store");
+	});
+	app.onError((error, c) => {
+		const fault = error instanceof Fault ? error : new Fault("internal", { problem: error.message });
+		return c.json(fault.toJSON(), fault.status as 400);
+	});
+	app.notFound((c) => {
+		const instead = "GET /v1/openapi.json lists what there is.";
+		return c.json(new Fault("not_supported", { what: `${c.req.method} ${c.req.path}`, instead }).toJSON(), 404);
+	});
+
+	app.get("/healthz", (c) => c.json({ ok: true }));
+	app.get("/v1/tools", async (c) => c.json({ tools: await exchange.tools(sets) }));
+	app.get("/v1/openapi.json", async (c) =>
+		c.json(openApi(await exchange.tools(sets), version, new URL(c.req.url).origin)),
+	);
+
+	app.post("/v1/tools/:name", limit, async (c) => {
+		const token = c.get("token");
+		const name = c.req.param("name");
+		const cards = await exchange.tools(sets);
+		const card = cards.find((one) => one.name === name);
+		if (card === undefined) throw new Fault("unknown_tool", { tool: name, tools: cards.map((one) => one.name) });
+		if (token.readOnly && card.effect !== "reads")
+			throw new Fault("not_allowed", { what: `Calling \`${name}\` with a read-only token` });
+		// A form post from another site cannot have this type without asking first, and we never allow it.
+		if (!/^application\/json\b/.test(c.req.header("content-type") ?? ""))
+			throw new Fault("bad_input", { problems: ["the body must be JSON, with Content-Type: application/json"] });
+		const body = await c.req.text();
+		let input: unknown;
+		try {
+			input = body === "" ? {} : JSON.parse(body);
+		} catch (error) {
+			throw new Fault("bad_input", { problems: [`the body is not JSON (${(error as Error).message})`] });
+		}
+		const answer = await exchange.call(name, input, { caller: parts.caller(token), signal: c.req.raw.signal });
+		return prefersText(c.req.header("accept")) ? c.text(answer.text) : c.json(answer.facts);
+	});
+
+	app.get("/v1/sessions", async (c) => {
+		const status = c.req.query("status");
+		const { facts } = await exchange.call("list", status ? { status } : {}, {
+			caller: onlooker(parts, c.get("token")),
+		});
+		return c.json(facts);
+	});
+	app.get("/v1/sessions/:id", async (c) => {
+		const input = { session: c.req.param("id"), view: "screen" };
+		const answer = await exchange.call("read", input, { caller: onlooker(parts, c.get("token")) });
+		return prefersText(c.req.header("accept")) ? c.text(answer.text) : c.json(answer.facts);
+	});
+
+	app.get("/v1/sessions/:id/output", (c) => {
+		const from = resumeAt(c.req.header("last-event-id")) ?? resumeAt(c.req.query("from")) ?? 0;
+		const stop = new AbortController();
+		return sse(outputFrames(exchange.output(c.req.param("id"), { from, signal: stop.signal }), from), stop);
+	});
+	app.get("/v1/events", (c) => {
+		const afterSeq = resumeAt(c.req.header("last-event-id")) ?? resumeAt(c.req.query("after"));
+		const stop = new AbortController();
+		const events = exchange.events({ ...(afterSeq !== undefined && { afterSeq }), signal: stop.signal });
+		return sse(eventFrames(events), stop);
+	});
+
+	if (parts.mcp !== undefined) {
+		const { mcp } = parts;
+		app.all("/mcp", (c) => {
+			const token = c.get("token");
+			return mcp(c.req.raw, { caller: parts.caller(token), readOnly: token.readOnly });
+		});
+	}
+	return app;
+}
+
+/** Looking through a route takes nothing from what is new to the token's own calls. */
+function onlooker(parts: HttpParts, token: TokenRecord): Caller {
+	const caller = parts.caller(token);
+	return { ...caller, owner: `${caller.owner}:look` };
+}
+
+function prefersText(accept = ""): boolean {
+	return accept.includes("text/plain") && !accept.includes("application/json");
+}

@@ -1,0 +1,59 @@
+// Who gets past the door, asked on every route and every upgrade: the exact Host,
+// no foreign Origin, and a token. DNS rebinding, cross-site WebSockets and simple
+// cross-site posts all worked in a real browser against loopback servers without this.
+
+import type { TokenRecord } from "./tokens.ts";
+
+export interface Door {
+	/** The exact values of Host that are ours: `127.0.0.1:17492`, `localhost:17492`. */
+	readonly hosts: ReadonlySet<string>;
+	verify(token: string): TokenRecord | null;
+}
+
+export interface Visit {
+	readonly path: string;
+	readonly host: string | undefined;
+	readonly origin: string | undefined;
+	readonly authorization: string | undefined;
+	/** Sec-WebSocket-Protocol: the only place where a browser's WebSocket can carry a token. */
+	readonly protocols: string | undefined;
+}
+
+export type Admission =
+	| { readonly token: TokenRecord | null; readonly protocol: string | undefined }
+	| { readonly refused: 401 | 403; readonly why: string };
+
+/** Answers that anybody on this machine may have: that something lives here, nothing more. */
+const OPEN_PATHS = new Set(["/healthz"]);
+
+export function hostsOf(port: number): ReadonlySet<string> {
+	return new Set([`127.0.0.1:${port}`, `localhost:${port}`, `[::1]:${port}`]);
+}
+
+export function admit(visit: Visit, door: Door): Admission {
+	if (visit.host === undefined || !door.hosts.has(visit.host.toLowerCase()))
+		return { refused: 403, why: "this Host is not served here" };
+	if (visit.origin !== undefined && !isOurs(visit.origin, door.hosts))
+		return { refused: 403, why: "requests from other sites are not served" };
+	if (OPEN_PATHS.has(visit.path)) return { token: null, protocol: undefined };
+	for (const { token, protocol } of tokensIn(visit)) {
+		const record = door.verify(token);
+		if (record !== null) return { token: record, protocol };
+	}
+	return { refused: 401, why: "a valid token is needed" };
+}
+
+/** A page from another port of this machine is another site. "null" is a sandboxed frame. */
+function isOurs(origin: string, hosts: ReadonlySet<string>): boolean {
+	return origin.startsWith("http://") && hosts.has(origin.slice("http://".length).toLowerCase());
+}
+
+function* tokensIn(visit: Visit): Iterable<{ token: string; protocol: string | undefined }> {
+	const bearer = /^Bearer ([\w-]+)$/i.exec(visit.authorization ?? "");
+	const offered = (visit.protocols ?? "").split(",").map((word) => word.trim());
+	// The server has to choose one of those offered, or a browser closes the socket again.
+	const plain = offered.find((word) => word === "dialtone");
+	if (bearer !== null) yield { token: bearer[1]!, protocol: plain };
+	for (const word of offered)
+		if (word !== "" && word !== plain) yield { token: word.replace(/^token\./, ""), protocol: plain ?? word };
+}

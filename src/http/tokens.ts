@@ -1,0 +1,83 @@
+// Who may come in over HTTP: tokens, of which only the hashes are kept, in a file
+// that only its owner can read. A revoked token is refused from the next request on.
+
+import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
+import { chmodSync, mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
+import { dirname } from "node:path";
+
+/** What is known of a token, never the token. */
+export interface TokenRecord {
+	readonly id: string;
+	readonly name: string;
+	/** sha256 in hex. Enough for 256 random bits: there is nothing to guess that a slow hash would protect. */
+	readonly hash: string;
+	/** May look, may not type, start or end. */
+	readonly readOnly: boolean;
+	readonly createdAt: number;
+}
+
+const hashOf = (token: string) => createHash("sha256").update(token).digest();
+
+export class Tokens {
+	readonly file: string;
+	#records: readonly TokenRecord[] = [];
+	#readAs = "";
+
+	constructor(file: string) {
+		this.file = file;
+	}
+
+	create({ name, readOnly }: { name: string; readOnly: boolean }): { id: string; token: string } {
+		const token = `dt_${randomBytes(32).toString("base64url")}`;
+		const hash = hashOf(token).toString("hex");
+		const id = hash.slice(0, 8);
+		this.#write([...this.#read(), { id, name, hash, readOnly, createdAt: Date.now() }]);
+		return { id, token };
+	}
+
+	list(): readonly TokenRecord[] {
+		return this.#read();
+	}
+
+	/** Takes an id or a name; false where there is none. */
+	revoke(idOrName: string): boolean {
+		const records = this.#read();
+		const left = records.filter(({ id, name }) => id !== idOrName && name !== idOrName);
+		if (left.length === records.length) return false;
+		this.#write(left);
+		return true;
+	}
+
+	/** Whose token this is. Every record is compared, each in constant time: how long it takes tells nothing. */
+	verify(token: string): TokenRecord | null {
+		const hash = hashOf(token);
+		let found: TokenRecord | null = null;
+		for (const record of this.#read()) if (timingSafeEqual(hash, Buffer.from(record.hash, "hex"))) found = record;
+		return found;
+	}
+
+	/** Read again only when another process has written it. */
+	#read(): readonly TokenRecord[] {
+		let version: string;
+		try {
+			const { mtimeNs, ino, size } = statSync(this.file, { bigint: true });
+			version = `${ino}:${mtimeNs}:${size}`;
+		} catch (error) {
+			if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+			return [];
+		}
+		if (version !== this.#readAs) {
+			this.#records = JSON.parse(readFileSync(this.file, "utf8")) as TokenRecord[];
+			this.#readAs = version;
+		}
+		return this.#records;
+	}
+
+	#write(records: readonly TokenRecord[]): void {
+		mkdirSync(dirname(this.file), { recursive: true, mode: 0o700 });
+		const draft = `${this.file}.${process.pid}`;
+		writeFileSync(draft, `${JSON.stringify(records, null, "\t")}\n`, { mode: 0o600 });
+		chmodSync(draft, 0o600); // a left-over draft keeps its old mode otherwise
+		renameSync(draft, this.file);
+	}
+}

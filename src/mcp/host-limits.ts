@@ -1,0 +1,26 @@
+// What hosts allow a call to take. Codex ends a call after 300 s whatever progress
+// says, and others after 60 s without any: so a wait is at most 280 s, and 60 s
+// unless more was asked for. The answer then says "still working" with the offset.
+
+import type { ToolCard } from "../tools/exchange.ts";
+
+const MAX_WAIT_MS = 280_000;
+const DEFAULT_WAIT_MS = 60_000;
+
+/** The fields by which tools are told how long to wait. Ending a wait ends nothing else, so shortening one is safe. */
+const WAITS = ["timeoutMs", "yield_time_ms"] as const;
+
+type Schema = { readonly properties?: Readonly<Record<string, { readonly default?: unknown } | undefined>> };
+
+export function withinHostLimits(card: ToolCard, input: Readonly<Record<string, unknown>>): Record<string, unknown> {
+	const limited = { ...input };
+	for (const field of WAITS) {
+		const property = (card.inputSchema as Schema).properties?.[field];
+		if (property === undefined) continue;
+		const asked = limited[field];
+		if (typeof asked === "number") limited[field] = Math.min(asked, MAX_WAIT_MS);
+		else if (asked === undefined && Number(property.default ?? Number.POSITIVE_INFINITY) > DEFAULT_WAIT_MS)
+			limited[field] = DEFAULT_WAIT_MS;
+	}
+	return limited;
+}

@@ -1,0 +1,36 @@
+// How a tool card looks to an MCP host: annotations from its effect, and the hints
+// that hosts read from `_meta`.
+
+import type { Tool, ToolAnnotations } from "@modelcontextprotocol/server";
+import type { ToolCard } from "../tools/exchange.ts";
+import type { Effect } from "../tools/tool.ts";
+
+/**
+ * What a host may assume. A program that is started or typed to can do anything, so those count as destructive and open;
+ * repeating a read or an end changes nothing more.
+ */
+const ANNOTATIONS: Record<Effect, ToolAnnotations> = {
+	reads: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
+	types: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
+	starts: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
+	ends: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },
+};
+
+// Claude Code moves results over 50,000 characters into a file unless the tool says otherwise; ours are bounded
+// by tokens already, and only an explicit range read comes near.
+const MAX_RESULT_CHARS = 200_000;
+
+export function listing(card: ToolCard): Tool {
+	return {
+		name: card.name,
+		title: card.title,
+		description: card.description,
+		inputSchema: card.inputSchema as Tool["inputSchema"],
+		annotations: { title: card.title, ...ANNOTATIONS[card.effect] },
+		_meta: {
+			"anthropic/maxResultSizeChars": MAX_RESULT_CHARS,
+			// Hosts that hide tools behind a search show these from the start.
+			...(card.always && { "anthropic/alwaysLoad": true }),
+		},
+	};
+}

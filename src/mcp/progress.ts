@@ -1,0 +1,22 @@
+// Signs of life while a call waits, for clients that asked for them.
+
+import type { ServerContext } from "@modelcontextprotocol/server";
+
+// Clients give up after 30 to 60 s without a word; 5 s also survives a busy machine.
+const EVERY_MS = 5_000;
+
+export function reportProgress(ctx: ServerContext): Disposable {
+	const progressToken = ctx.mcpReq._meta?.progressToken;
+	if (progressToken === undefined) return { [Symbol.dispose]: () => {} };
+	const started = Date.now();
+	const timer = setInterval(() => {
+		const seconds = Math.round((Date.now() - started) / 1000);
+		ctx.mcpReq
+			.notify({
+				method: "notifications/progress",
+				params: { progressToken, progress: seconds, message: `waiting for ${seconds} s` },
+			})
+			.catch(() => clearInterval(timer)); // the client has gone: its signal ends the call
+	}, EVERY_MS);
+	return { [Symbol.dispose]: () => clearInterval(timer) };
+}

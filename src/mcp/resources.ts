@@ -1,0 +1,73 @@
+// Sessions as MCP resources: `dialtone://sessions/<name>` is what a person would see
+// there now. Looking this way takes nothing from what is new to the model.
+
+import { type ListResourcesResult, type ReadResourceResult, ResourceNotFoundError } from "@modelcontextprotocol/server";
+import type { SessionFacts } from "../protocol/answer.ts";
+import type { SessionEvent } from "../protocol/events.ts";
+import { Fault } from "../protocol/fault.ts";
+import type { Exchange } from "../tools/exchange.ts";
+import type { Caller } from "../tools/tool.ts";
+
+const PREFIX = "dialtone://sessions/";
+
+export const uriOf = (name: string) => `${PREFIX}${encodeURIComponent(name)}`;
+
+/** A reader apart from the model, so that its own "new since your last look" stays untouched. */
+const onlooker = (caller: Caller): Caller => ({ ...caller, owner: `${caller.owner}:resources` });
+
+interface Listed {
+	readonly session: string;
+	readonly name: string;
+	readonly status?: string;
+	readonly command?: string;
+}
+
+export async function listResources(exchange: Exchange | null, caller: Caller): Promise<ListResourcesResult> {
+	if (exchange === null) return { resources: [] };
+	const { facts } = await exchange.call("list", {}, { caller: onlooker(caller) });
+	const { sessions } = facts as { sessions: readonly Listed[] };
+	return {
+		resources: sessions.map(({ name, session, status, command }) => ({
+			uri: uriOf(name || session),
+			name: name || session,
+			description: [status, command].filter(Boolean).join(": "),
+			mimeType: "text/plain",
+		})),
+	};
+}
+
+export async function readResource(
+	exchange: Exchange | null,
+	uri: string,
+	caller: Caller,
+): Promise<ReadResourceResult> {
+	if (exchange === null || !uri.startsWith(PREFIX)) throw new ResourceNotFoundError(uri);
+	const session = decodeURIComponent(uri.slice(PREFIX.length));
+	try {
+		const { facts } = await exchange.call("read", { session, view: "screen" }, { caller: onlooker(caller) });
+		return { contents: [{ uri, mimeType: "text/plain", text: (facts as SessionFacts).text }] };
+	} catch (error) {
+		if (error instanceof Fault && error.code === "session_not_found") throw new ResourceNotFoundError(uri);
+		throw error;
+	}
+}
+
+/** What an event means to those who watch resources. */
+export interface Notices {
+	listChanged(): void;
+	updated(uri: string): void;
+}
+
+const CHANGES_THE_LIST: readonly SessionEvent["event"][] = ["started", "ended", "closed"];
+
+/** Turns events into notices until the signal aborts or the exchange goes away. */
+export async function tellChanges(exchange: Exchange, notices: Notices, signal: AbortSignal): Promise<void> {
+	try {
+		for await (const event of exchange.events({ signal })) {
+			if (CHANGES_THE_LIST.includes(event.event)) notices.listChanged();
+			notices.updated(uriOf(event.name || event.session));
+		}
+	} catch {
+		// Notices are a courtesy: when the daemon restarts they stop, and the next call begins them anew.
+	}
+}

@@ -1,0 +1,139 @@
+// An MCP server over an exchange: the tool cards as they are, plain text results,
+// sessions as resources. It knows the protocol and no tool.
+//
+// Results carry no structuredContent: hosts show the model only that where it is
+// there, and the text is what was made for the model.
+
+import {
+	type CallToolRequest,
+	type CallToolResult,
+	CLIENT_CAPABILITIES_META_KEY,
+	CLIENT_INFO_META_KEY,
+	type ClientCapabilities,
+	type Implementation,
+	type InputRequiredResult,
+	ProtocolError,
+	ProtocolErrorCode,
+	Server,
+	type ServerContext,
+} from "@modelcontextprotocol/server";
+import { Fault } from "../protocol/fault.ts";
+import type { Exchange, ToolCard } from "../tools/exchange.ts";
+import type { Caller } from "../tools/tool.ts";
+import { askThePerson } from "./ask-human.ts";
+import { withinHostLimits } from "./host-limits.ts";
+import { INSTRUCTIONS } from "./instructions.ts";
+import { listing } from "./listing.ts";
+import { reportProgress } from "./progress.ts";
+import { listResources, readResource, uriOf } from "./resources.ts";
+
+export interface McpParts {
+	readonly version: string;
+	/** The cards, without reaching for the daemon: a host lists tools before anybody calls one. */
+	tools(): Promise<readonly ToolCard[]>;
+	/** Reaches the daemon, starting it where none runs: only for a tool call. */
+	connect(): Promise<Exchange>;
+	/** The daemon if it runs: a look at the resources must not start one. */
+	peek(): Promise<Exchange | null>;
+	/** Who asks, by the name the client gives itself. */
+	caller(client: string): Caller;
+	/** Where a person can answer for this session in a browser, if there is such a page. */
+	humanPage?(session: string): Promise<string | null>;
+}
+
+export type Era = "legacy" | "modern";
+
+/** Which resources the client of a 2025-era connection has subscribed to; the modern era keeps count itself. */
+export type Subscriptions = { has(uri: string): boolean };
+
+export function mcpServer(parts: McpParts, era: Era): { server: Server; subscriptions: Subscriptions } {
+	const server = new Server(
+		{ name: "dialtone", title: "Dialtone", version: parts.version },
+		{
+			instructions: INSTRUCTIONS,
+			capabilities: { tools: {}, resources: { subscribe: true, listChanged: true } },
+			// The list is fixed for the life of the process.
+			cacheHints: { "tools/list": { ttlMs: 3_600_000, cacheScope: "public" } },
+		},
+	);
+
+	server.setRequestHandler("tools/list", async () => ({ tools: (await parts.tools()).map(listing) }));
+	server.setRequestHandler("tools/call", (request, ctx) => callTool(parts, server, request, ctx));
+	server.setRequestHandler("resources/list", async (_request, ctx) =>
+		listResources(await parts.peek(), parts.caller(clientName(server, ctx))),
+	);
+	server.setRequestHandler("resources/templates/list", async () => ({
+		resourceTemplates: [
+			{
+				uriTemplate: uriOf("{name}").replace("%7Bname%7D", "{name}"),
+				name: "session",
+				description: "A session's screen",
+			},
+		],
+	}));
+	server.setRequestHandler("resources/read", async ({ params }, ctx) =>
+		readResource(await parts.peek(), params.uri, parts.caller(clientName(server, ctx))),
+	);
+
+	const subscribed = new Set<string>();
+	if (era === "legacy") {
+		server.setRequestHandler("resources/subscribe", async ({ params }) => {
+			subscribed.add(params.uri);
+			return {};
+		});
+		server.setRequestHandler("resources/unsubscribe", async ({ params }) => {
+			subscribed.delete(params.uri);
+			return {};
+		});
+	}
+	return { server, subscriptions: era === "legacy" ? subscribed : { has: () => true } };
+}
+
+async function callTool(
+	parts: McpParts,
+	server: Server,
+	{ params }: CallToolRequest,
+	ctx: ServerContext,
+): Promise<CallToolResult | InputRequiredResult> {
+	const cards = await parts.tools();
+	const card = cards.find(({ name }) => name === params.name);
+	if (card === undefined) {
+		const fault = new Fault("unknown_tool", { tool: params.name, tools: cards.map(({ name }) => name) });
+		throw new ProtocolError(ProtocolErrorCode.InvalidParams, `${fault.message} ${fault.next}`);
+	}
+	const input = withinHostLimits(card, params.arguments ?? {});
+	using _progress = reportProgress(ctx);
+	try {
+		const asked = await askThePerson({
+			card,
+			input,
+			ctx,
+			page: parts.humanPage,
+			capabilities: capabilities(server, ctx),
+		});
+		if (asked !== null) return asked;
+		const exchange = await parts.connect();
+		const caller = parts.caller(clientName(server, ctx));
+		// Cancelling ends the wait and nothing else: the session goes on.
+		const { text } = await exchange.call(card.name, input, { signal: ctx.mcpReq.signal, caller });
+		return { content: [{ type: "text", text }] };
+	} catch (error) {
+		const fault = error instanceof Fault ? error : new Fault("internal", { problem: (error as Error).message });
+		return { content: [{ type: "text", text: `${fault.message} ${fault.next}` }], isError: true };
+	}
+}
+
+/** In the modern era every request says who sends it; in the older one the handshake did. */
+function clientName(server: Server, ctx: ServerContext): string {
+	const said = envelope(ctx)[CLIENT_INFO_META_KEY] as Implementation | undefined;
+	return (said ?? server.getClientVersion())?.name ?? "unknown";
+}
+
+function capabilities(server: Server, ctx: ServerContext): ClientCapabilities | undefined {
+	const said = envelope(ctx)[CLIENT_CAPABILITIES_META_KEY] as ClientCapabilities | undefined;
+	return said ?? server.getClientCapabilities();
+}
+
+function envelope(ctx: ServerContext): Readonly<Record<string, unknown>> {
+	return ctx.mcpReq.envelope ?? {};
+}

@@ -1,0 +1,163 @@
+// An exchange without terminals, for tests of the ways in alone: it answers in the
+// real shapes, remembers what it was asked, and waits only as long as its caller does.
+
+import type { SessionFacts } from "../src/protocol/answer.ts";
+import type { SessionEvent } from "../src/protocol/events.ts";
+import { Fault } from "../src/protocol/fault.ts";
+import type { Answer, CallOptions, Exchange, OutputChunk, ToolCard } from "../src/tools/exchange.ts";
+
+const schema = (properties: Record<string, object>, ...required: string[]) => ({
+	type: "object",
+	properties,
+	required,
+	additionalProperties: false,
+});
+const text = { type: "string" };
+const card = (name: string, effect: ToolCard["effect"], inputSchema: object): ToolCard => ({
+	name,
+	title: name,
+	description: `What ${name} does. More words.`,
+	effect,
+	always: ["start", "send", "read", "run"].includes(name),
+	inputSchema: inputSchema as ToolCard["inputSchema"],
+});
+
+export const FAKE_CARDS: readonly ToolCard[] = [
+	card(
+		"start",
+		"starts",
+		schema({ command: text, argv: { type: "array" }, name: text, timeoutMs: { type: "integer" } }),
+	),
+	card("send", "types", schema({ session: text, text, timeoutMs: { type: "integer", default: 120_000 } }, "session")),
+	card("read", "reads", schema({ session: text, view: text }, "session")),
+	card("wait", "reads", schema({ session: text, timeoutMs: { type: "integer", default: 30_000 } }, "session")),
+	card("list", "reads", schema({ status: text })),
+	card("close", "ends", schema({ session: text }, "session")),
+	card("run", "types", schema({ command: text, timeoutMs: { type: "integer" } }, "command")),
+	card("ask_human", "types", schema({ session: text, question: text }, "session")),
+];
+
+interface FakeCall {
+	readonly tool: string;
+	readonly input: Record<string, unknown>;
+	readonly options: CallOptions | undefined;
+}
+
+export class FakeExchange implements Exchange {
+	readonly calls: FakeCall[] = [];
+	readonly typed: string[] = [];
+	/** Bytes that `output` has to give; more may be pushed. */
+	output_: Uint8Array = Buffer.from("Python 3.11\r\n>>> ");
+	events_: SessionEvent[] = [];
+	#wake: (() => void)[] = [];
+	exit: { code: number | null; signal: string | null } | null = null;
+
+	call = async (tool: string, input: unknown, options?: CallOptions): Promise<Answer> => {
+		const said = input as Record<string, unknown>;
+		this.calls.push({ tool, input: said, options });
+		const { session = "py" } = said;
+		if (tool === "list") {
+			const sessions = [{ ...this.facts("now"), command: "python3", createdAt: 1 }];
+			return { facts: { sessions }, text: "py running" };
+		}
+		if (!FAKE_CARDS.some(({ name }) => name === tool)) throw new Fault("unknown_tool", { tool, tools: ["start"] });
+		if (typeof session !== "string") throw new Fault("bad_input", { problems: ["session: expected string"] });
+		if (!["py", "0py0"].includes(session)) throw new Fault("session_not_found", { id: session, open: ["py"] });
+		if (tool === "wait") await this.#aborted(options?.signal);
+		if (tool === "run") return this.#answer({ ...this.facts("now"), exitCode: 3, timedOut: false, text: "hello" });
+		return this.#answer(this.facts(tool === "read" ? "now" : "waiting"));
+	};
+
+	facts(returned: SessionFacts["returned"]): SessionFacts {
+		return {
+			session: "0py0",
+			name: "py",
+			status: this.exit ? "succeeded" : "running",
+			activity: this.exit ? null : "waiting",
+			waitingFor: this.exit ? null : "line",
+			certainty: this.exit ? null : "certain",
+			because: "python3 (7) reads the terminal",
+			returned,
+			text: ">>> ",
+			offset: this.output_.length,
+			truncated: false,
+			exit: this.exit,
+			cwd: "/",
+			ports: [],
+			driver: "agent",
+			sandbox: null,
+			elapsedMs: 4,
+		};
+	}
+
+	#answer(facts: SessionFacts): Answer {
+		return { facts, text: `[${facts.name}] ${facts.activity ?? facts.status}\n<<out\n${facts.text}\nout` };
+	}
+
+	#aborted(signal: AbortSignal | undefined): Promise<void> {
+		return new Promise((_, reject) => {
+			const end = () => reject(signal!.reason);
+			if (signal?.aborted) end();
+			signal?.addEventListener("abort", end, { once: true });
+		});
+	}
+
+	tools = async () => FAKE_CARDS;
+
+	happen(event: Partial<SessionEvent>): void {
+		const seq = this.events_.length + 1;
+		const base = {
+			seq,
+			at: seq,
+			event: "attention",
+			session: "0py0",
+			name: "py",
+			status: "running",
+			offset: 0,
+		} as const;
+		this.events_.push({ ...base, ...event });
+		this.wake();
+	}
+
+	print(more: string): void {
+		this.output_ = Buffer.concat([this.output_, Buffer.from(more)]);
+		this.wake();
+	}
+
+	wake(): void {
+		for (const wake of this.#wake.splice(0)) wake();
+	}
+
+	async #news(signal: AbortSignal): Promise<void> {
+		await new Promise<void>((resolve) => {
+			this.#wake.push(resolve);
+			signal.addEventListener("abort", () => resolve(), { once: true });
+		});
+	}
+
+	async *events({ afterSeq = this.events_.length, signal }: { afterSeq?: number; signal: AbortSignal }) {
+		for (let at = afterSeq; !signal.aborted; ) {
+			if (at < this.events_.length) yield this.events_[at++]!;
+			else await this.#news(signal);
+		}
+	}
+
+	async *output(session: string, { from, signal }: { from: number; signal: AbortSignal }): AsyncIterable<OutputChunk> {
+		if (session !== "py" && session !== "0py0") throw new Fault("session_not_found", { id: session, open: ["py"] });
+		for (let at = from; !signal.aborted; ) {
+			if (at < this.output_.length) {
+				yield { offset: at, bytes: this.output_.subarray(at) };
+				at = this.output_.length;
+			} else if (this.exit) return;
+			else await this.#news(signal);
+		}
+	}
+
+	async type(_session: string, bytes: Uint8Array): Promise<void> {
+		this.typed.push(Buffer.from(bytes).toString());
+	}
+
+	status = async () => ({ pid: 1, version: "0.1.0", socket: null, sessions: 1, startedAt: 0, http: null });
+
+	async [Symbol.asyncDispose](): Promise<void> {}
+}
