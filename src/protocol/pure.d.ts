@@ -13,5 +13,4 @@ interface TextEncoder {
 declare var TextDecoder: {
 	new (label?: string, options?: { fatal?: boolean; ignoreBOM?: boolean }): TextDecoder;
 };
-declare var TextDecoder: { new (label?: string, options?: { fatal?: boolean; ignoreBOM?: boolean }): TextDecoder };
 declare var TextEncoder: { new (): TextEncoder };

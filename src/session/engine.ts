@@ -13,6 +13,7 @@ import { environment } from "../pty/environment.ts";
 import { PtyCreationError } from "../pty/errors.ts";
 import { type Limits, launch } from "../pty/launch.ts";
 import type { Places } from "../pty/places.ts";
+import { clean } from "../terminal/clean.ts";
 import { EventLog } from "./event-log.ts";
 import { nameFor, newId } from "./identity.ts";
 import { hasEnded } from "./lifecycle.ts";
@@ -326,7 +327,7 @@ export class Engine implements AsyncDisposable {
 			resolvedAt: session.ptyExit?.endedAt ?? Date.now(),
 			...journal.stats,
 		});
-		this.#tell(known, "ended", { exit, lastLines: session.screen.lastLines(5) });
+		this.#tell(known, "ended", { exit, lastLines: clean(session.screen.lines(5).join("\n")).text });
 		if (known.timer !== null) clearTimeout(known.timer);
 		known.timer = setTimeout(() => void this.#leaveMemory(known), this.options.evictMs);
 		known.timer.unref();

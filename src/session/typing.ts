@@ -4,7 +4,7 @@
 import { Fault } from "../protocol/fault.ts";
 import { encodeKeys } from "../terminal/keys.ts";
 import { encodePaste } from "../terminal/paste.ts";
-import type { Modes } from "../terminal/screen.ts";
+import type { Modes } from "../terminal/modes.ts";
 
 export interface Typing {
 	readonly text?: string | undefined;

@@ -22,6 +22,8 @@ export interface ScreenOptions {
 	 * about 3 MB when full; older output is in the journal, by offset.
 	 */
 	readonly scrollback?: number;
+	/** The absolute offset of the first byte that will be fed, where the story does not begin at its beginning. */
+	readonly offset?: number;
 	/** Milliseconds of any clock, for the bound on answers per second; without it the bound is per feed. */
 	readonly now?: () => number;
 }
@@ -39,14 +41,15 @@ export class Screen {
 	/** Where in the bytes a row was current: absolute rows and offsets, both rising. */
 	#checkpoints: { row: number; offset: number }[] = [];
 	#replies = "";
-	#offset = 0;
+	#offset: number;
 	#clears = 0;
 	#screenId = 0;
 	#erasedBefore = 0;
 	#title = "";
 	#cwd: string | null = null;
 
-	constructor({ cols, rows, scrollback = 1000, now }: ScreenOptions) {
+	constructor({ cols, rows, scrollback = 1000, offset = 0, now }: ScreenOptions) {
+		this.#offset = offset;
 		const engine = new Engine({ cols, rows, scrollback });
 		this.#engine = engine;
 		this.#kitty = new KittyKeyboard(engine);
