@@ -7,38 +7,57 @@ export type ThreadDoing =
 	| "running"
 	| "disk"
 	| "stopped"
+	/** Asleep; in what, we may not know (set-uid, another user, Yama). */
 	| "opaque"
 	| "tty-read"
 	| "tty-write"
+	/** Waits for several things, the terminal's input among them. */
 	| "tty-poll"
 	| "timer"
 	| "child-wait"
 	| "accept"
 	| "other";
 
+/** Absent members are false, null or zero: the list is sent often. */
 export interface ThreadFacts {
 	readonly pid: number;
 	readonly tid: number;
 	readonly command: string;
-	/** In the foreground process group of the terminal. */
+	/** In the foreground process group. Otherwise it is listed because it reads the terminal all the same. */
 	readonly foreground: boolean;
 	readonly doing: ThreadDoing;
 	/** The system call, by name where known: read, poll, epoll_wait, … */
-	readonly call: string | null;
+	readonly call?: string;
+	/** The descriptor through which it reads or writes the terminal. */
+	readonly fd?: number;
 	/** The thread is its process's main or only one. */
 	readonly main: boolean;
 	/** Times it was scheduled: the epoch of what it is doing. */
 	readonly switches: number;
-	/** It has been scheduled since our last write, or did not read then. */
+	/** It has run since our last write, or that write could not have woken it: what it does is not from before. */
 	readonly fresh: boolean;
-	/** For tty-poll: other descriptors that the outside world could make ready. */
+	/** For polls: other descriptors that the outside world could make ready. */
 	readonly others?: number;
-	/** For tty-poll and timer: ms, or null without one. */
-	readonly timeoutMs?: number | null;
+	/** For polls and timers. */
+	readonly timeoutMs?: number;
 	/** A listening socket is among what it waits for. */
 	readonly listens?: boolean;
-	/** It holds the master of an inner terminal, whose threads are in `inner`. */
-	readonly inner?: readonly ThreadFacts[];
+	/** Not a descendant of the session: a server such as tmux that was handed the terminal. */
+	readonly outside?: boolean;
+	/** Terminals whose other end it holds: it relays (script, sudo, expect, tmux). */
+	readonly inner?: readonly InnerTerminal[];
+}
+
+export interface InnerTerminal {
+	/** N of /dev/pts/N. */
+	readonly pts: number;
+	/** Null where they could not be read. */
+	readonly canonical: boolean | null;
+	readonly echo: boolean | null;
+	readonly signals: boolean | null;
+	readonly unread: number | null;
+	/** Its foreground processes. */
+	readonly threads: readonly ThreadFacts[];
 }
 
 export interface KernelFacts {
@@ -46,7 +65,10 @@ export interface KernelFacts {
 	readonly at: number;
 	/** False where the kernel could not be read at all (macOS, gVisor). */
 	readonly readable: boolean;
+	/** 0 when no process group has the terminal. */
 	readonly foregroundGroup: number;
+	/** It has members, also when none of them may be seen (hidepid). */
+	readonly foregroundLives: boolean;
 	/** The main program's process group is the foreground one. */
 	readonly mainForeground: boolean;
 	readonly canonical: boolean;
@@ -54,13 +76,14 @@ export interface KernelFacts {
 	readonly signals: boolean;
 	/** Bytes accepted but not yet written to the terminal. */
 	readonly queued: number;
-	/** Bytes written but not yet read by the program; null where not known. */
+	/** Bytes written but not yet read by the program (whole lines only, in line mode); null where not known. */
 	readonly unread: number | null;
-	/** All output up to here was drained and logged before the look: what the program wrote before it blocked is below it. */
+	/** All output up to here was drained and logged: what a blocked program wrote before it blocked is below it. */
 	readonly offset: number;
 	/** Milliseconds since the last output byte, and since our last write (null: none yet). */
 	readonly quietMs: number;
 	readonly sinceInputMs: number | null;
+	/** Sleeping worker threads are left out: they say nothing. */
 	readonly threads: readonly ThreadFacts[];
 	/** More threads than are listed. */
 	readonly more: number;

@@ -1,0 +1,750 @@
+// Whose turn is it, on Linux: whom to look at, and when the answer still stands.
+// See attention.h.
+//
+// Three facts make it exact, each learnt from wrong answers that were counted:
+// - Epoch. A reader counts only once it has run since our last write, or when that write could not wake it.
+// - State S. Reads and polls of a terminal first sleep in D, flushing the kernel's worker: only S is blocked. The
+//   order is switches, call, state, switches again: unchanged means that all of it was true at once.
+// - Unread input is counted after poll() has flushed that worker, and before the threads are looked at.
+
+#ifdef __linux__
+
+#include "attention.h"
+#include "blocked.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/sysmacros.h>
+#include <termios.h>
+#include <time.h>
+#include <unistd.h>
+
+#ifndef TIOCGPTPEER
+#define TIOCGPTPEER _IO('T', 0x41)
+#endif
+
+enum {
+	MAX_PROCESSES = 256,
+	MAX_THREADS = 256, // looked at; a foreground job with more is counted, not listed
+	MAX_TOLD = 48,     // listed
+	MAX_TERMINALS = 6, // ours and those that its programs hold
+	MAX_REFUSALS = 64,
+	TRIES = 3,
+	// Someone may appear without a thread that we know having run (a server outside the tree): look afresh that often.
+	STALE_MS = 250,
+	// Finding who outside the tree holds our terminal means reading all of /proc: not for every look.
+	OUTSIDE_MS = 1000,
+	MAX_OUTSIDE = 4096,
+};
+
+struct place {
+	struct terminal terminal;
+	int index;          // N of /dev/pts/N
+	pid_t group;        // foreground
+	int holder;         // the told thread that relays to it, -1 for ours
+	bool known;         // termios could be read
+	bool canonical, echo, signals;
+	int unread;         // -1: not known
+};
+
+struct thread {
+	pid_t pid, tid;
+	char name[20];
+	unsigned place;
+	bool foreground, outside, main, fresh;
+	uint64_t switches;
+	struct blocked blocked;
+};
+
+struct mark {
+	pid_t pid, tid;
+	uint64_t switches;
+};
+
+struct attention {
+	pid_t root, main_pid;
+	int master;
+	bool readable;
+
+	// The last look.
+	struct place places[MAX_TERMINALS];
+	unsigned place_count;
+	struct thread told[MAX_TOLD];
+	unsigned told_count, more;
+	bool main_foreground, group_lives;
+	uint64_t fingerprint;
+
+	// While nobody among these has run, and all slept, that look still stands.
+	struct mark watched[MAX_THREADS];
+	unsigned watched_count;
+	bool settled;
+	uint64_t walked_ms;
+
+	// Who slept where when we last wrote.
+	struct mark wrote[MAX_THREADS];
+	unsigned wrote_count, writes;
+	bool wrote_since_look;
+
+	struct refusal {
+		pid_t pid;
+		unsigned long long start;
+		char name[20];
+	} refusals[MAX_REFUSALS];
+	unsigned next_refusal;
+
+	pid_t outside;
+	pid_t outside_group;
+	uint64_t outside_ms;
+
+	struct process processes[MAX_PROCESSES];
+	unsigned process_count;
+};
+
+static uint64_t now_ms(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+struct attention *attention_open(pid_t root, pid_t main_pid, int master, const char *pts)
+{
+	// One for a process, and mostly untouched pages: 1000 idle holders pay nothing for it.
+	static struct attention only;
+	struct attention *a = &only;
+	struct stat of;
+	struct call call;
+	a->root = root;
+	a->main_pid = main_pid;
+	a->master = master;
+	struct place *ours = &a->places[0];
+	a->place_count = 1;
+	ours->holder = -1;
+	if (stat(pts, &of) == 0) {
+		ours->terminal = (struct terminal){of.st_rdev, of.st_dev, terminal_number(of.st_rdev)};
+		ours->index = (int)minor(of.st_rdev);
+	}
+	// gVisor has no such files; then termios and the screen are all there is.
+	uint64_t switches;
+	a->readable = proc_switches(getpid(), getpid(), &switches) && proc_call(getpid(), getpid(), &call) != CALL_GONE;
+	return a;
+}
+
+// --- the tree ---------------------------------------------------------------------------
+
+static void add_process(void *context, pid_t parent, int pid)
+{
+	struct attention *a = context;
+	(void)parent;
+	if (a->process_count < MAX_PROCESSES && proc_stat(pid, pid, &a->processes[a->process_count]))
+		a->process_count++;
+}
+
+
+static void add_children(void *context, pid_t pid, int tid)
+{
+	struct attention *a = context;
+	proc_children(pid, tid, MAX_PROCESSES, add_process, a);
+}
+
+// Children hang off the thread that forked them.
+static void add_children_of(struct attention *a, pid_t pid, unsigned threads)
+{
+	if (threads == 1)
+		add_children(a, pid, pid);
+	else
+		proc_threads(pid, MAX_THREADS, add_children, a);
+}
+
+static void add_descendants(struct attention *a, pid_t pid)
+{
+	unsigned next = a->process_count;
+	add_children_of(a, pid, 1);
+	for (; next < a->process_count; next++)
+		add_children_of(a, a->processes[next].pid, a->processes[next].threads);
+}
+
+static void walk(struct attention *a)
+{
+	a->process_count = 0;
+	add_descendants(a, a->root);
+}
+
+// --- the terminal itself --------------------------------------------------------------
+
+static void look_at_terminal(struct place *place, int terminal, int slave)
+{
+	struct termios modes;
+	int count;
+	place->known = tcgetattr(terminal, &modes) == 0;
+	place->canonical = place->known && (modes.c_lflag & ICANON) != 0;
+	place->echo = place->known && (modes.c_lflag & ECHO) != 0;
+	place->signals = place->known && (modes.c_lflag & ISIG) != 0;
+	place->unread = -1;
+	if (slave < 0)
+		return;
+	// poll() makes the kernel push what is under way into the line discipline, so that FIONREAD counts it.
+	struct pollfd ready = {.fd = slave, .events = POLLIN};
+	if (poll(&ready, 1, 0) >= 0 && ioctl(slave, FIONREAD, &count) == 0)
+		place->unread = count;
+}
+
+static void look_at_ours(struct attention *a)
+{
+	struct place *ours = &a->places[0];
+	// Open only for a moment: as long as we hold it the master would not tell that the last program has gone.
+	int slave = ioctl(a->master, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
+	look_at_terminal(ours, a->master, slave);
+	if (slave >= 0)
+		close(slave);
+	if (ioctl(a->master, TIOCGPGRP, &ours->group) != 0)
+		ours->group = 0;
+	a->main_foreground = ours->group > 0 && getpgid(a->main_pid) == ours->group;
+	a->group_lives = ours->group > 0 && (kill(-ours->group, 0) == 0 || errno == EPERM);
+}
+
+// --- one thread -----------------------------------------------------------------------------
+
+static bool is_refused(struct attention *a, const struct process *process)
+{
+	for (unsigned i = 0; i < MAX_REFUSALS; i++)
+		if (a->refusals[i].pid == process->pid && a->refusals[i].start == process->start &&
+		    strcmp(a->refusals[i].name, process->name) == 0)
+			return true;
+	return false;
+}
+
+// Yama writes a line to the kernel's log for every try, so one refusal has to do, until the process becomes another
+// program.
+static void remember_refusal(struct attention *a, const struct process *process)
+{
+	struct refusal *refusal = &a->refusals[a->next_refusal++ % MAX_REFUSALS];
+	refusal->pid = process->pid;
+	refusal->start = process->start;
+	memcpy(refusal->name, process->name, sizeof refusal->name);
+}
+
+static bool look_at_thread(struct attention *a, const struct process *process, pid_t tid, const struct terminal *terminal,
+                           struct blocked *out, uint64_t *switches)
+{
+	for (int try = 0; try < TRIES; try++) {
+		uint64_t after;
+		struct process state;
+		struct call call;
+		enum call_answer answer = CALL_REFUSED;
+		if (!proc_switches(process->pid, tid, switches))
+			return false;
+		if (!is_refused(a, process)) {
+			answer = proc_call(process->pid, tid, &call);
+			if (answer == CALL_REFUSED)
+				remember_refusal(a, process);
+		}
+		*out = (struct blocked){.doing = DOING_RUNNING, .fd = -1};
+		if (answer == CALL_GONE)
+			return false;
+		if (answer == CALL_RUNNING)
+			return true;
+		if (answer == CALL_IN)
+			blocked_in(process, &call, terminal, out);
+		if (!proc_stat(process->pid, tid, &state) || !proc_switches(process->pid, tid, &after))
+			return false;
+		switch (state.state) {
+		case 'R':
+			*out = (struct blocked){.doing = DOING_RUNNING, .fd = -1};
+			return true;
+		case 'D':
+			*out = (struct blocked){.doing = DOING_DISK, .fd = -1};
+			return true;
+		case 'T':
+		case 't':
+			*out = (struct blocked){.doing = DOING_STOPPED, .fd = -1};
+			return true;
+		case 'Z':
+		case 'X':
+			return false;
+		default:
+			break;
+		}
+		if (after != *switches)
+			continue;
+		if (answer == CALL_REFUSED)
+			out->doing = DOING_OPAQUE;
+		else if (answer == CALL_OUTSIDE)
+			out->doing = DOING_DISK;
+		return true;
+	}
+	// It moves faster than it can be looked at.
+	*out = (struct blocked){.doing = DOING_RUNNING, .fd = -1};
+	return true;
+}
+
+// --- whom to tell of ---------------------------------------------------------------------------
+
+static bool reads_terminal(const struct blocked *blocked)
+{
+	return blocked->doing == DOING_TTY_READ || blocked->doing == DOING_TTY_POLL;
+}
+
+static bool is_busy(const struct blocked *blocked)
+{
+	return blocked->doing == DOING_RUNNING || blocked->doing == DOING_DISK;
+}
+
+static bool has_run_since_write(const struct attention *a, pid_t tid, uint64_t switches)
+{
+	for (unsigned i = 0; i < a->wrote_count; i++)
+		if (a->wrote[i].tid == tid)
+			return a->wrote[i].switches != switches;
+	return true;
+}
+
+static void add_place(struct attention *a, int index, unsigned holder)
+{
+	for (unsigned i = 0; i < a->place_count; i++)
+		if (a->places[i].index == index)
+			return;
+	if (index < 0 || a->place_count == MAX_TERMINALS)
+		return;
+	dev_t device = makedev(136, (unsigned)index);
+	a->places[a->place_count++] = (struct place){
+		.terminal = {.device = device, .number = terminal_number(device)},
+		.index = index,
+		.holder = (int)holder,
+		.unread = -1,
+	};
+}
+
+struct masters {
+	struct attention *attention;
+	unsigned holder;
+};
+
+static void add_master(void *context, pid_t pid, int fd)
+{
+	struct masters *masters = context;
+	struct stat of;
+	char info[512];
+	int index;
+	if (!proc_descriptor(pid, fd, &of) || !S_ISCHR(of.st_mode) || of.st_rdev != makedev(5, 2))
+		return;
+	proc_descriptor_info(pid, fd, info, sizeof info);
+	char *line = strstr(info, "tty-index:");
+	if (line != NULL && sscanf(line, "tty-index: %d", &index) == 1)
+		add_place(masters->attention, index, masters->holder);
+}
+
+struct visit {
+	struct attention *attention;
+	const struct process *process;
+	unsigned place;
+	bool foreground, outside;
+};
+
+static void visit_thread(void *context, pid_t pid, int tid)
+{
+	const struct visit *visit = context;
+	struct attention *a = visit->attention;
+	const struct process *process = visit->process;
+	struct blocked blocked;
+	uint64_t switches;
+	if (!look_at_thread(a, process, tid, &a->places[visit->place].terminal, &blocked, &switches))
+		return;
+	bool main = tid == pid || process->threads == 1;
+	bool reads = reads_terminal(&blocked);
+	if (a->watched_count < MAX_THREADS)
+		a->watched[a->watched_count++] = (struct mark){pid, tid, switches};
+	else
+		a->settled = false;
+	if (visit->foreground && is_busy(&blocked))
+		a->settled = false;
+	// Whoever left the session, or stands outside, matters only as a reader.
+	if (!visit->foreground && !reads && !(visit->outside && main))
+		return;
+	// A worker that sleeps says nothing.
+	if (!main && !reads && !is_busy(&blocked) && !blocked.listens && blocked.doing != DOING_TTY_WRITE)
+		return;
+	if (a->told_count == MAX_TOLD) {
+		a->more++;
+		return;
+	}
+	struct thread *told = &a->told[a->told_count];
+	*told = (struct thread){
+		.pid = pid,
+		.tid = tid,
+		.place = visit->place,
+		.foreground = visit->foreground,
+		.outside = visit->outside,
+		.main = main,
+		.fresh = has_run_since_write(a, tid, switches),
+		.switches = switches,
+		.blocked = blocked,
+	};
+	memcpy(told->name, process->name, sizeof told->name);
+	if (reads || visit->outside) {
+		struct masters masters = {a, a->told_count};
+		proc_descriptors(pid, MAX_PROCESSES, add_master, &masters);
+	}
+	a->told_count++;
+}
+
+static void visit_process(struct attention *a, const struct process *process, unsigned place, bool foreground,
+                          bool outside)
+{
+	struct visit visit = {a, process, place, foreground, outside};
+	if (process->threads == 1)
+		visit_thread(&visit, process->pid, process->pid);
+	else
+		proc_threads(process->pid, MAX_THREADS, visit_thread, &visit);
+}
+
+static void visit_members(struct attention *a, unsigned place)
+{
+	struct place *at = &a->places[place];
+	for (unsigned i = 0; i < a->process_count; i++) {
+		const struct process *process = &a->processes[i];
+		if (process->terminal != at->terminal.number)
+			continue;
+		// The master of an inner terminal is not ours to ask, but its processes know the foreground group.
+		if (place > 0)
+			at->group = process->terminal_group;
+		if (at->group > 0 && process->group == at->group)
+			visit_process(a, process, place, true, false);
+	}
+}
+
+// su -c and setsid -w leave the session but keep the terminal open: no job control holds them back from reading it.
+static void visit_strangers(struct attention *a)
+{
+	for (unsigned i = 0; i < a->process_count; i++)
+		if (a->processes[i].terminal == 0)
+			visit_process(a, &a->processes[i], 0, false, false);
+}
+
+static void look_at_inner(struct attention *a, unsigned place)
+{
+	for (unsigned i = 0; i < a->told_count; i++) {
+		const struct thread *thread = &a->told[i];
+		if (thread->place != place || thread->blocked.fd < 0)
+			continue;
+		// Opened through the reader's own descriptor: a path could name a terminal of another devpts.
+		char path[64];
+		snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)thread->pid, thread->blocked.fd);
+		int slave = open(path, O_RDONLY | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
+		if (slave < 0)
+			continue;
+		look_at_terminal(&a->places[place], slave, slave);
+		close(slave);
+		return;
+	}
+}
+
+// --- servers outside the tree ------------------------------------------------------------
+
+struct search {
+	struct attention *attention;
+	uid_t user;
+	pid_t candidate, found;
+};
+
+static void match_descriptor(void *context, pid_t pid, int fd)
+{
+	struct search *search = context;
+	const struct terminal *ours = &search->attention->places[0].terminal;
+	struct stat of;
+	if (search->found == 0 && proc_descriptor(pid, fd, &of) && S_ISCHR(of.st_mode) && of.st_rdev == ours->device &&
+	    of.st_dev == ours->instance)
+		search->found = pid;
+}
+
+static void match_process(void *context, pid_t unused, int pid)
+{
+	struct search *search = context;
+	struct attention *a = search->attention;
+	struct process process;
+	struct stat of;
+	char path[32];
+	(void)unused;
+	if (search->found != 0 || pid == a->root)
+		return;
+	snprintf(path, sizeof path, "/proc/%d", pid);
+	if (stat(path, &of) != 0 || of.st_uid != search->user)
+		return;
+	// Servers have no terminal of their own; kernel threads neither, and no descriptors.
+	if (!proc_stat(pid, pid, &process) || process.terminal != 0 || process.parent == 2)
+		return;
+	for (unsigned i = 0; i < a->process_count; i++)
+		if (a->processes[i].pid == pid)
+			return;
+	proc_descriptors(pid, MAX_PROCESSES, match_descriptor, search);
+}
+
+// tmux attach: the client hands its terminal to a server that was there before and is nobody's child here.
+static void visit_outside(struct attention *a)
+{
+	const struct place *ours = &a->places[0];
+	if (ours->canonical || !ours->known || a->told_count == 0)
+		return;
+	for (unsigned i = 0; i < a->told_count; i++)
+		if (is_busy(&a->told[i].blocked) || reads_terminal(&a->told[i].blocked))
+			return;
+	uint64_t now = now_ms();
+	if (a->outside_group != ours->group || now - a->outside_ms >= OUTSIDE_MS) {
+		struct search search = {.attention = a, .user = getuid()};
+		proc_processes(MAX_OUTSIDE, match_process, &search);
+		a->outside = search.found;
+		a->outside_group = ours->group;
+		a->outside_ms = now;
+	}
+	struct process server;
+	if (a->outside == 0 || !proc_stat(a->outside, a->outside, &server))
+		return;
+	visit_process(a, &server, 0, false, true);
+	add_descendants(a, server.pid);
+}
+
+// --- a look -----------------------------------------------------------------------------------
+
+static bool nobody_ran(const struct attention *a)
+{
+	for (unsigned i = 0; i < a->watched_count; i++) {
+		uint64_t switches;
+		if (!proc_switches(a->watched[i].pid, a->watched[i].tid, &switches) || switches != a->watched[i].switches)
+			return false;
+	}
+	return true;
+}
+
+static uint64_t mix(uint64_t hash, uint64_t value)
+{
+	return (hash ^ value) * 0x100000001b3ull;
+}
+
+// What could change a verdict. Not the switches: a program that ticks would be news every time.
+static uint64_t fingerprint(const struct attention *a)
+{
+	uint64_t hash = mix(0xcbf29ce484222325ull, a->writes);
+	for (unsigned i = 0; i < a->place_count; i++) {
+		const struct place *place = &a->places[i];
+		hash = mix(hash, (uint64_t)place->group << 8 | (uint64_t)place->canonical << 2 | (uint64_t)place->echo << 1 |
+		                     (uint64_t)place->signals);
+		hash = mix(hash, (uint64_t)(place->unread + 1));
+	}
+	for (unsigned i = 0; i < a->told_count; i++) {
+		const struct thread *thread = &a->told[i];
+		hash = mix(hash, (uint64_t)thread->tid << 16 | (uint64_t)thread->blocked.doing << 8 |
+		                     (uint64_t)thread->fresh << 2 | (uint64_t)thread->blocked.timed << 1 |
+		                     (uint64_t)thread->blocked.listens);
+		hash = mix(hash, (uint64_t)thread->blocked.others << 32 | (uint32_t)thread->blocked.fd);
+	}
+	return mix(hash, (uint64_t)a->more << 2 | (uint64_t)a->main_foreground << 1 | (uint64_t)a->group_lives);
+}
+
+static void look_afresh(struct attention *a)
+{
+	a->settled = true;
+	a->walked_ms = now_ms();
+	a->place_count = 1;
+	a->told_count = a->more = a->watched_count = 0;
+	walk(a);
+	visit_members(a, 0);
+	visit_strangers(a);
+	visit_outside(a);
+	// Grows while we go: an inner terminal may hold another.
+	for (unsigned place = 1; place < a->place_count; place++) {
+		visit_members(a, place);
+		look_at_inner(a, place);
+	}
+}
+
+bool attention_look(struct attention *a)
+{
+	pid_t group = a->places[0].group;
+	look_at_ours(a);
+	if (a->readable) {
+		bool stands = a->settled && group == a->places[0].group && now_ms() - a->walked_ms < STALE_MS && nobody_ran(a);
+		if (!stands)
+			look_afresh(a);
+		else if (a->wrote_since_look)
+			for (unsigned i = 0; i < a->told_count; i++)
+				a->told[i].fresh = has_run_since_write(a, a->told[i].tid, a->told[i].switches);
+	}
+	a->wrote_since_look = false;
+	uint64_t seen = fingerprint(a);
+	bool changed = seen != a->fingerprint;
+	a->fingerprint = seen;
+	return changed;
+}
+
+static void mark_thread(void *context, pid_t pid, int tid)
+{
+	struct attention *a = context;
+	struct mark *mark = &a->wrote[a->wrote_count];
+	if (a->wrote_count == MAX_THREADS || !proc_switches(pid, tid, &mark->switches))
+		return;
+	mark->pid = pid;
+	mark->tid = tid;
+	a->wrote_count++;
+}
+
+static bool could_wake_a_reader(const struct attention *a, const unsigned char *bytes, size_t length)
+{
+	struct termios modes;
+	if (tcgetattr(a->master, &modes) != 0 || (modes.c_lflag & ICANON) == 0)
+		return true;
+	// Line mode: letters alone leave the reader asleep, and rightly so.
+	for (size_t i = 0; i < length; i++)
+		if (bytes[i] < 0x20 || bytes[i] == 0x7f)
+			return true;
+	return false;
+}
+
+void attention_wrote(struct attention *a, const void *bytes, size_t length)
+{
+	// One epoch for a burst: what follows it before the next look is covered by the count of unread input.
+	if (!a->readable || a->wrote_since_look || !could_wake_a_reader(a, bytes, length))
+		return;
+	a->wrote_since_look = true;
+	a->writes++;
+	a->wrote_count = 0;
+	if (a->settled && nobody_ran(a)) {
+		memcpy(a->wrote, a->watched, a->watched_count * sizeof *a->watched);
+		a->wrote_count = a->watched_count;
+		return;
+	}
+	walk(a);
+	if (a->outside != 0) {
+		add_process(a, 0, a->outside);
+		add_descendants(a, a->outside);
+	}
+	for (unsigned i = 0; i < a->process_count; i++) {
+		if (a->processes[i].threads == 1)
+			mark_thread(a, a->processes[i].pid, a->processes[i].pid);
+		else
+			proc_threads(a->processes[i].pid, MAX_THREADS, mark_thread, a);
+	}
+}
+
+// --- telling ------------------------------------------------------------------------------------
+
+struct text {
+	char *out;
+	size_t length, size;
+};
+
+__attribute__((format(printf, 2, 3))) static void put(struct text *text, const char *format, ...)
+{
+	if (text->length >= text->size)
+		return;
+	va_list arguments;
+	va_start(arguments, format);
+	int length = vsnprintf(text->out + text->length, text->size - text->length, format, arguments);
+	va_end(arguments);
+	text->length += length > 0 ? (size_t)length : 0;
+}
+
+static void put_name(struct text *text, const char *name)
+{
+	put(text, "\"");
+	for (; *name != '\0'; name++) {
+		unsigned char c = (unsigned char)*name;
+		if (c == '"' || c == '\\')
+			put(text, "\\%c", c);
+		else
+			put(text, "%c", c < 0x20 || c >= 0x7f ? '?' : c);
+	}
+	put(text, "\"");
+}
+
+static void put_modes(struct text *text, const struct place *place)
+{
+	put(text, "\"canonical\":%s,\"echo\":%s,\"signals\":%s,\"unread\":", place->canonical ? "true" : "false",
+	    place->echo ? "true" : "false", place->signals ? "true" : "false");
+	if (place->unread >= 0)
+		put(text, "%d", place->unread);
+	else
+		put(text, "null");
+}
+
+static void put_threads(struct text *text, const struct attention *a, unsigned place);
+
+static void put_thread(struct text *text, const struct attention *a, unsigned index)
+{
+	static const char *const doings[] = {
+		[DOING_RUNNING] = "running",   [DOING_DISK] = "disk",           [DOING_STOPPED] = "stopped",
+		[DOING_OPAQUE] = "opaque",     [DOING_TTY_READ] = "tty-read",   [DOING_TTY_WRITE] = "tty-write",
+		[DOING_TTY_POLL] = "tty-poll", [DOING_TIMER] = "timer",         [DOING_CHILD_WAIT] = "child-wait",
+		[DOING_ACCEPT] = "accept",     [DOING_OTHER] = "other",
+	};
+	const struct thread *thread = &a->told[index];
+	const struct blocked *blocked = &thread->blocked;
+	put(text, "{\"pid\":%d,\"tid\":%d,\"command\":", (int)thread->pid, (int)thread->tid);
+	put_name(text, thread->name);
+	put(text, ",\"doing\":\"%s\",\"switches\":%llu", doings[blocked->doing], (unsigned long long)thread->switches);
+	put(text, ",\"foreground\":%s,\"main\":%s,\"fresh\":%s", thread->foreground ? "true" : "false",
+	    thread->main ? "true" : "false", thread->fresh ? "true" : "false");
+	if (thread->outside)
+		put(text, ",\"outside\":true");
+	if (blocked->call != NULL)
+		put(text, ",\"call\":\"%s\"", blocked->call);
+	if (blocked->fd >= 0)
+		put(text, ",\"fd\":%d", blocked->fd);
+	if (blocked->others > 0)
+		put(text, ",\"others\":%u", blocked->others);
+	if (blocked->timed)
+		put(text, ",\"timeoutMs\":%ld", blocked->timeout_ms);
+	if (blocked->listens)
+		put(text, ",\"listens\":true");
+	bool first = true;
+	for (unsigned i = 1; i < a->place_count; i++) {
+		const struct place *place = &a->places[i];
+		if (place->holder != (int)index)
+			continue;
+		put(text, "%s{\"pts\":%d,", first ? ",\"inner\":[" : ",", place->index);
+		if (place->known)
+			put_modes(text, place);
+		else
+			put(text, "\"canonical\":null,\"echo\":null,\"signals\":null,\"unread\":null");
+		put(text, ",\"threads\":");
+		put_threads(text, a, i);
+		put(text, "}");
+		first = false;
+	}
+	put(text, "%s}", first ? "" : "]");
+}
+
+static void put_threads(struct text *text, const struct attention *a, unsigned place)
+{
+	bool first = true;
+	put(text, "[");
+	for (unsigned i = 0; i < a->told_count; i++) {
+		if (a->told[i].place != place)
+			continue;
+		if (!first)
+			put(text, ",");
+		put_thread(text, a, i);
+		first = false;
+	}
+	put(text, "]");
+}
+
+size_t attention_tell(const struct attention *a, char *out, size_t size)
+{
+	struct text text = {out, 0, size};
+	put(&text, "\"readable\":%s,\"foregroundGroup\":%d,\"foregroundLives\":%s,\"mainForeground\":%s,",
+	    a->readable ? "true" : "false", (int)a->places[0].group, a->group_lives ? "true" : "false",
+	    a->main_foreground ? "true" : "false");
+	put_modes(&text, &a->places[0]);
+	put(&text, ",\"threads\":");
+	put_threads(&text, a, 0);
+	put(&text, ",\"more\":%u", a->more);
+	return text.length < size ? text.length : size - 1;
+}
+
+#endif

@@ -1,0 +1,212 @@
+// Reading /proc on Linux. See proc.h.
+
+#ifdef __linux__
+
+#include "proc.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { PATH_BYTES = 64 };
+
+static ssize_t read_text(const char *path, char *out, size_t size)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -1;
+	size_t length = 0;
+	ssize_t got = 0;
+	while (length < size - 1) {
+		got = read(fd, out + length, size - 1 - length);
+		if (got <= 0)
+			break;
+		length += (size_t)got;
+	}
+	int error = errno;
+	close(fd);
+	out[length] = '\0';
+	if (got < 0 && length == 0) {
+		errno = error;
+		return -1;
+	}
+	return (ssize_t)length;
+}
+
+ssize_t proc_text(pid_t pid, const char *name, char *out, size_t size)
+{
+	char path[PATH_BYTES];
+	snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, name);
+	return read_text(path, out, size);
+}
+
+bool proc_stat(pid_t pid, pid_t tid, struct process *out)
+{
+	char path[PATH_BYTES], text[1024];
+	if (tid == pid)
+		snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+	else
+		snprintf(path, sizeof path, "/proc/%d/task/%d/stat", (int)pid, (int)tid);
+	if (read_text(path, text, sizeof text) <= 0)
+		return false;
+	// The name may hold anything, a closing parenthesis too: the last one ends it.
+	char *open = strchr(text, '('), *close = strrchr(text, ')');
+	if (open == NULL || close == NULL || close < open)
+		return false;
+	size_t length = (size_t)(close - open - 1);
+	if (length >= sizeof out->name)
+		length = sizeof out->name - 1;
+	memcpy(out->name, open + 1, length);
+	out->name[length] = '\0';
+	int parent, group, session, terminal, terminal_group, threads;
+	if (sscanf(close + 1, " %c %d %d %d %d %d %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %d %*s %llu", &out->state,
+	           &parent, &group, &session, &terminal, &terminal_group, &threads, &out->start) != 8)
+		return false;
+	out->pid = pid;
+	out->parent = parent;
+	out->group = group;
+	out->session = session;
+	out->terminal = (unsigned)terminal;
+	out->terminal_group = terminal_group;
+	out->threads = threads > 0 ? (unsigned)threads : 1;
+	return true;
+}
+
+bool proc_switches(pid_t pid, pid_t tid, uint64_t *out)
+{
+	char path[PATH_BYTES], text[96];
+	snprintf(path, sizeof path, "/proc/%d/task/%d/schedstat", (int)pid, (int)tid);
+	unsigned long long count;
+	if (read_text(path, text, sizeof text) <= 0 || sscanf(text, "%*u %*u %llu", &count) != 1)
+		return false;
+	*out = count;
+	return true;
+}
+
+enum call_answer proc_call(pid_t pid, pid_t tid, struct call *out)
+{
+	char path[PATH_BYTES], text[256];
+	snprintf(path, sizeof path, "/proc/%d/task/%d/syscall", (int)pid, (int)tid);
+	errno = 0;
+	if (read_text(path, text, sizeof text) <= 0)
+		return errno == EPERM || errno == EACCES ? CALL_REFUSED : CALL_GONE;
+	if (text[0] == 'r')
+		return CALL_RUNNING;
+	char *at = text;
+	out->number = strtol(at, &at, 10);
+	if (out->number < 0)
+		return CALL_OUTSIDE;
+	for (int i = 0; i < 6; i++)
+		out->argument[i] = strtoull(at, &at, 16);
+	out->stack = strtoull(at, &at, 16);
+	return CALL_IN;
+}
+
+size_t proc_memory(pid_t pid, uint64_t address, void *out, size_t length)
+{
+	char path[PATH_BYTES];
+	snprintf(path, sizeof path, "/proc/%d/mem", (int)pid);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return 0;
+	ssize_t got = pread(fd, out, length, (off_t)address);
+	close(fd);
+	return got > 0 ? (size_t)got : 0;
+}
+
+static unsigned each_number(const char *path, pid_t pid, unsigned limit, proc_each each, void *context)
+{
+	DIR *directory = opendir(path);
+	if (directory == NULL)
+		return 0;
+	unsigned count = 0;
+	for (struct dirent *entry; count < limit && (entry = readdir(directory)) != NULL;) {
+		if (!isdigit((unsigned char)entry->d_name[0]))
+			continue;
+		count++;
+		each(context, pid, atoi(entry->d_name));
+	}
+	closedir(directory);
+	return count;
+}
+
+unsigned proc_threads(pid_t pid, unsigned limit, proc_each each, void *context)
+{
+	char path[PATH_BYTES];
+	snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
+	return each_number(path, pid, limit, each, context);
+}
+
+unsigned proc_descriptors(pid_t pid, unsigned limit, proc_each each, void *context)
+{
+	char path[PATH_BYTES];
+	snprintf(path, sizeof path, "/proc/%d/fd", (int)pid);
+	return each_number(path, pid, limit, each, context);
+}
+
+unsigned proc_processes(unsigned limit, proc_each each, void *context)
+{
+	return each_number("/proc", 0, limit, each, context);
+}
+
+unsigned proc_children(pid_t pid, pid_t tid, unsigned limit, proc_each each, void *context)
+{
+	char path[PATH_BYTES], text[4096];
+	snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)pid, (int)tid);
+	if (read_text(path, text, sizeof text) <= 0)
+		return 0;
+	unsigned count = 0;
+	for (char *at = text; count < limit;) {
+		char *end;
+		long child = strtol(at, &end, 10);
+		// A number that the buffer cut in half has no space behind it.
+		if (end == at || *end == '\0')
+			break;
+		count++;
+		each(context, pid, (int)child);
+		at = end;
+	}
+	return count;
+}
+
+bool proc_descriptor(pid_t pid, int fd, struct stat *out)
+{
+	char path[PATH_BYTES];
+	snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)pid, fd);
+	return stat(path, out) == 0;
+}
+
+bool proc_descriptor_writes(pid_t pid, int fd)
+{
+	char path[PATH_BYTES];
+	struct stat link;
+	snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)pid, fd);
+	return lstat(path, &link) == 0 && (link.st_mode & S_IWUSR) != 0;
+}
+
+void proc_descriptor_link(pid_t pid, int fd, char *out, size_t size)
+{
+	char path[PATH_BYTES];
+	snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)pid, fd);
+	ssize_t length = readlink(path, out, size - 1);
+	out[length > 0 ? length : 0] = '\0';
+}
+
+size_t proc_descriptor_info(pid_t pid, int fd, char *out, size_t size)
+{
+	char path[PATH_BYTES];
+	snprintf(path, sizeof path, "/proc/%d/fdinfo/%d", (int)pid, fd);
+	ssize_t length = read_text(path, out, size);
+	if (length <= 0) {
+		out[0] = '\0';
+		return 0;
+	}
+	return (size_t)length;
+}
+
+#endif
