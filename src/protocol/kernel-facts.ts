@@ -34,7 +34,7 @@ export interface ThreadFacts {
 	readonly main: boolean;
 	/** Times it was scheduled: the epoch of what it is doing. */
 	readonly switches: number;
-	/** It has run since our last write, or that write could not have woken it: what it does is not from before. */
+	/** It has run since our last write, or nothing of that write is left to read: what it does is not from before. */
 	readonly fresh: boolean;
 	/** For polls: other descriptors that the outside world could make ready. */
 	readonly others?: number;

@@ -1,0 +1,299 @@
+// Attention as a table: rules in order, the first that speaks decides, each with the sentence it gives.
+//
+// Down to `opaque` the kernel speaks. `certain` is said only where a main thread sleeps in a read of this very terminal and has
+// run since we last typed, or where nobody reads it at all. From there on it is quiet, the screen and the shape of the last
+// line, and never certain. The numbers come from 366 labelled moments of 250 programs.
+
+import type { Activity, Attention, Certainty, WaitingFor } from "../protocol/answer.ts";
+import type { InnerTerminal, ThreadFacts } from "../protocol/kernel-facts.ts";
+import { does, type Evidence, how, inModes, isBusy, readerAmong, wanted, who } from "./evidence.ts";
+import { asks } from "./last-line.ts";
+
+type Verdict = Pick<Attention, "activity" | "certainty" | "because"> & {
+	readonly waitingFor?: WaitingFor | null;
+	readonly recheckMs?: number | null;
+};
+
+interface Rule {
+	readonly name: string;
+	readonly says: (evidence: Evidence) => Verdict | null;
+}
+
+// Spinners redraw every 80 to 120 ms: less quiet than this says nothing.
+const QUIET_MS = 150;
+// A loop that watches only the terminal and sleeps long has nothing else to do; this is for what it still prints.
+const REST_MS = 20;
+const LONG_TICK_MS = 500;
+const SECRET_QUIET_MS = 50;
+const SERVER_QUIET_MS = 300;
+// Without any evidence, text without the shape of a question must have stood this long.
+const BLIND_QUIET_MS = 700;
+
+const waiting = (waitingFor: WaitingFor, certainty: Certainty, because: string): Verdict => ({
+	activity: "waiting",
+	waitingFor,
+	certainty,
+	because,
+});
+const not = (activity: Exclude<Activity, "waiting">, certainty: Certainty, because: string): Verdict => ({
+	activity,
+	certainty,
+	because,
+});
+/** Working for now; ask again when it has been quiet for long enough. */
+const notYet = ({ restMs }: Evidence, neededMs: number, because: string): Verdict => ({
+	...not("working", "likely", because),
+	recheckMs: Math.max(1, Math.ceil(neededMs - restMs)),
+});
+const bytes = (count: number) => (count === 1 ? "1 byte" : `${count} bytes`);
+const seconds = (ms: number) => (ms < 1000 ? `${Math.round(ms)} ms` : `${Math.round(ms / 100) / 10} s`);
+const quiet = ({ restMs }: Evidence) => (Number.isFinite(restMs) ? `, quiet for ${seconds(restMs)}` : ", quiet");
+
+/** The cursor stands where somebody is expected to type, or a full screen is drawn. */
+function invites({ look: { screen }, facts }: Evidence): boolean {
+	return screen.alternate || screen.cursorColumn > 0 || (!facts.canonical && !screen.cursorVisible);
+}
+
+export const rules: readonly Rule[] = [
+	{
+		name: "input is queued",
+		says: ({ facts }) =>
+			facts.queued > 0
+				? not("working", "certain", `${bytes(facts.queued)} of input have not reached the terminal yet`)
+				: null,
+	},
+	{
+		name: "stopped",
+		says: ({ foreground }) => {
+			const [first] = foreground;
+			if (first === undefined || !foreground.every((thread) => thread.doing === "stopped")) return null;
+			return not("stopped", "certain", `${who(first)} is stopped (SIGCONT resumes it)`);
+		},
+	},
+	{
+		name: "input is unread",
+		says: ({ facts, reader }) => {
+			if (reader === null || !facts.unread) return null;
+			// Woken by it and asleep again, so it wants more than it got (VMIN). Left to the soft rules.
+			if (reader.thread.doing === "tty-read" && reader.thread.fresh && !facts.canonical) return null;
+			return not("working", "certain", `${who(reader.thread)} has not read ${bytes(facts.unread)} of input yet`);
+		},
+	},
+	{
+		name: "an old read",
+		says: ({ reader }) =>
+			reader !== null && !reader.thread.fresh
+				? not("working", "likely", `${who(reader.thread)} has not woken up for the input yet`)
+				: null,
+	},
+	{
+		name: "blocked reading",
+		says: ({ reader, facts, look, busy, timer }) => {
+			if (reader?.reading !== "blocked" || facts.unread) return null;
+			const { thread } = reader;
+			const because = `${who(thread)} is blocked in ${how(thread)} on the terminal; ${inModes(facts)}`;
+			// Whoever left the session reads behind the back of a foreground that does something else.
+			if (!thread.foreground && (busy !== null || timer !== null)) {
+				return not(
+					"working",
+					"likely",
+					`${who((busy ?? timer) as ThreadFacts)} ${does((busy ?? timer) as ThreadFacts)}, while ${because}`,
+				);
+			}
+			if (look.shell.atPrompt === true) return waiting("command", "certain", `${because}; the shell shows its prompt`);
+			return waiting(wanted(facts), "certain", because);
+		},
+	},
+	{
+		name: "blocked writing",
+		says: ({ foreground }) => {
+			const writer = foreground.find((thread) => thread.doing === "tty-write");
+			return writer === undefined ? null : not("working", "certain", `${who(writer)} ${does(writer)}`);
+		},
+	},
+	{
+		name: "a terminal within",
+		says: ({ reader, facts }) => {
+			const inner = reader?.thread.inner ?? [];
+			if (reader === null || inner.length === 0 || facts.unread) return null;
+			const verdicts = inner.map(within);
+			const [first] = verdicts;
+			// Which of several panes is shown, the kernel does not know.
+			if (first === undefined || first === null || verdicts.some((other) => other?.activity !== first.activity))
+				return null;
+			return {
+				...first,
+				because: `${who(reader.thread)} relays to pts/${(inner[0] as InnerTerminal).pts}, where ${first.because}`,
+			};
+		},
+	},
+	{
+		name: "serving",
+		says: (evidence) => {
+			const { foreground, busy, timer, reader } = evidence;
+			const server = foreground.find((thread) => thread.listens === true && (thread.others ?? 0) === 0);
+			if (server === undefined || busy !== null || timer !== null || (reader !== null && invites(evidence)))
+				return null;
+			if (evidence.restMs < SERVER_QUIET_MS)
+				return notYet(evidence, SERVER_QUIET_MS, `${who(server)} listens for connections`);
+			return not(
+				"serving",
+				"likely",
+				`${who(server)} listens for connections and nobody is connected${quiet(evidence)}`,
+			);
+		},
+	},
+	{
+		name: "nobody reads",
+		says: ({ reader, opaque, blind, foreground, busy, timer, facts }) => {
+			if (reader !== null || opaque !== null || blind) return null;
+			const doer = busy ?? timer ?? foreground.at(-1);
+			const unread = facts.unread ? `; ${bytes(facts.unread)} of input wait` : "";
+			if (doer === undefined) return not("working", "likely", `no process has the terminal${unread}`);
+			return not("working", "certain", `nobody reads the terminal: ${who(doer)} ${does(doer)}${unread}`);
+		},
+	},
+
+	// From here on it is not certain.
+	{
+		name: "someone is busy",
+		says: ({ busy, timer, reader }) => {
+			const doer = busy ?? timer;
+			if (doer === null) return null;
+			const what = `${who(doer)} ${does(doer)}`;
+			return not(
+				"working",
+				"likely",
+				reader === null ? what : `${what}, though ${who(reader.thread)} would take input`,
+			);
+		},
+	},
+	{
+		name: "a loop at rest",
+		says: (evidence) => {
+			const { reader, foreground, facts } = evidence;
+			if (reader?.reading !== "ticking" || facts.unread || !invites(evidence)) return null;
+			const { thread } = reader;
+			const lone = foreground.every((other) => other.pid === thread.pid && (other.others ?? 0) === 0);
+			if (!lone || (thread.timeoutMs ?? 0) < LONG_TICK_MS) return null;
+			if (evidence.restMs < REST_MS) return notYet(evidence, REST_MS, `${who(thread)} has just been active`);
+			return likely(evidence, thread);
+		},
+	},
+	{
+		name: "too soon",
+		says: (evidence) => {
+			const { reader } = evidence;
+			if (reader === null) return null;
+			const tickMs = reader.thread.timeoutMs ?? 0;
+			// One that redraws on every tick is quiet for no longer than a tick; a long one is no spinner.
+			const neededMs = tickMs < LONG_TICK_MS ? Math.max(QUIET_MS, 1.5 * tickMs) : QUIET_MS;
+			if (evidence.restMs >= neededMs) return null;
+			return notYet(evidence, neededMs, `${who(reader.thread)} was active ${seconds(evidence.restMs)} ago`);
+		},
+	},
+	{
+		name: "a loop that invites",
+		says: (evidence) => {
+			const { reader } = evidence;
+			if (reader === null) return null;
+			const lone = reader.thread.doing === "tty-read" || reader.reading === "ticking";
+			return invites(evidence) || (lone && !evidence.facts.canonical) ? likely(evidence, reader.thread) : null;
+		},
+	},
+	{
+		name: "listening",
+		says: ({ reader }) =>
+			reader === null
+				? null
+				: not(
+						"listening",
+						"likely",
+						`${who(reader.thread)} would take input (${how(reader.thread)}), but shows no prompt`,
+					),
+	},
+
+	// And here the kernel may not be read.
+	{
+		name: "a secret, unseen",
+		says: (evidence) => {
+			const { facts } = evidence;
+			if (!facts.canonical || facts.echo || facts.unread) return null;
+			if (evidence.restMs < SECRET_QUIET_MS) return guessLater(evidence, SECRET_QUIET_MS);
+			return waiting("secret", "guess", `line mode without echo${quiet(evidence)}; ${unseen(evidence)}`);
+		},
+	},
+	{
+		name: "a question, unseen",
+		says: (evidence) => {
+			const { facts, shape, look } = evidence;
+			if (!asks(shape) || facts.unread || look.screen.cursorColumn === 0) return null;
+			if (evidence.restMs < QUIET_MS) return guessLater(evidence, QUIET_MS);
+			return waiting(
+				look.shell.atPrompt === true ? "command" : wanted(facts),
+				"guess",
+				`the last line looks like a ${shape}${quiet(evidence)}; ${unseen(evidence)}`,
+			);
+		},
+	},
+	{
+		name: "a screen, unseen",
+		says: (evidence) => {
+			const { facts, shape } = evidence;
+			if (facts.canonical || facts.unread || shape === "progress" || !invites(evidence)) return null;
+			if (evidence.restMs < SERVER_QUIET_MS) return guessLater(evidence, SERVER_QUIET_MS);
+			return waiting("key", "guess", `raw mode${quiet(evidence)}; ${unseen(evidence)}`);
+		},
+	},
+	{
+		name: "text without an end, unseen",
+		says: (evidence) => {
+			const { facts, shape, look } = evidence;
+			if (facts.unread || shape === "progress" || shape === "empty" || look.screen.cursorColumn === 0) return null;
+			if (evidence.restMs < BLIND_QUIET_MS) return guessLater(evidence, BLIND_QUIET_MS);
+			return waiting(wanted(facts), "guess", `the cursor stands behind text${quiet(evidence)}; ${unseen(evidence)}`);
+		},
+	},
+	{
+		name: "unseen",
+		says: (evidence) => not("working", "guess", `nothing asks for input; ${unseen(evidence)}`),
+	},
+];
+
+function likely({ look, facts, ...evidence }: Evidence, thread: ThreadFacts): Verdict {
+	const because = `${who(thread)} waits for the terminal${watches(thread)} in ${how(thread)}${quiet({ look, facts, ...evidence })}; ${inModes(facts)}`;
+	return waiting(look.shell.atPrompt === true ? "command" : wanted(facts), "likely", because);
+}
+
+function watches({ others = 0, main, listens }: ThreadFacts): string {
+	if (listens === true) return " and for connections";
+	if (others > 0) return ` and ${others === 1 ? "one other thing" : `${others} other things`}`;
+	return main ? "" : " in a thread of its own";
+}
+
+const guessLater = (evidence: Evidence, neededMs: number): Verdict => ({
+	...notYet(evidence, neededMs, `active ${seconds(evidence.restMs)} ago; ${unseen(evidence)}`),
+	certainty: "guess",
+});
+
+function unseen({ opaque }: Evidence): string {
+	return opaque === null ? "the kernel does not say what the program does" : `what ${who(opaque)} does may not be read`;
+}
+
+/** What the programs on an inner terminal say; null when it is not clear. Never certain: a relay stands between. */
+function within(terminal: InnerTerminal): Verdict | null {
+	const { threads } = terminal;
+	const reader = readerAmong(threads);
+	if (reader === null) {
+		const doer = threads.find(isBusy) ?? threads.find((thread) => thread.doing === "timer") ?? threads.at(-1);
+		if (doer === undefined || threads.some((thread) => thread.doing === "opaque")) return null;
+		return not("working", "likely", `${who(doer)} ${does(doer)}`);
+	}
+	const { thread, reading } = reader;
+	if (terminal.unread)
+		return not("working", "likely", `${who(thread)} has not read ${bytes(terminal.unread)} of input yet`);
+	const deeper = thread.inner?.map(within) ?? [];
+	if (deeper.length > 0) return deeper.length === 1 ? (deeper[0] ?? null) : null;
+	if (reading !== "blocked" || !thread.fresh) return null;
+	return waiting(wanted(terminal), "likely", `${who(thread)} is blocked in ${how(thread)}; ${inModes(terminal)}`);
+}

@@ -1,0 +1,87 @@
+// Whose turn is it? The decision, without a process, a clock or a screen of its own.
+//
+// Evidence comes in (kernel facts, what the screen shows, shell marks, how long it has been
+// quiet), a verdict with its sentence goes out. The rules are in attention-rules.ts,
+// what they look at is made once in evidence.ts. Who looks, and when, is the session's.
+
+import type { Attention } from "../protocol/answer.ts";
+import type { KernelFacts } from "../protocol/kernel-facts.ts";
+import { rules } from "./attention-rules.ts";
+import { evidenceOf } from "./evidence.ts";
+
+export interface ScreenFacts {
+	/** The alternate screen is shown: a full-screen program. */
+	readonly alternate: boolean;
+	readonly cursorVisible: boolean;
+	readonly cursorColumn: number;
+	/** The line under the cursor, without trailing blanks. */
+	readonly lastLine: string;
+}
+
+export interface ShellFacts {
+	/** OSC 133 says: prompt shown, no command running. Null: there are no marks. */
+	readonly atPrompt: boolean | null;
+}
+
+/**
+ * Everything that one decision looks at. All output below `facts.offset` has been fed to the screen; if that made the
+ * emulator answer the program (a write), do not decide on these facts: newer ones follow.
+ */
+export interface Look {
+	readonly facts: KernelFacts;
+	readonly screen: ScreenFacts;
+	readonly shell: ShellFacts;
+	/** Milliseconds since the last output byte, now. */
+	readonly quietMs: number;
+	/** Milliseconds since our last write, now; null: none yet. */
+	readonly sinceInputMs: number | null;
+}
+
+export interface Decision extends Attention {
+	/** When more quiet alone could change the verdict: ask again in so many milliseconds, if no facts came before. */
+	readonly recheckMs: number | null;
+	/** The rule that spoke. */
+	readonly rule: string;
+}
+
+export function decide(look: Look): Decision {
+	const evidence = evidenceOf(look);
+	for (const rule of rules) {
+		const verdict = rule.says(evidence);
+		if (verdict !== null) {
+			return { waitingFor: null, recheckMs: null, ...verdict, rule: rule.name };
+		}
+	}
+	throw new Error("the last rule of attention has no condition");
+}
+
+/** What was told, and since when it is in doubt. */
+export interface Told {
+	readonly decision: Decision;
+	/** `facts.offset` and the time of our last write when it was told. */
+	readonly offset: number;
+	readonly wroteAt: number | null;
+	/** Since when the facts say "working", though nothing was typed or printed. */
+	readonly doubtedAt: number | null;
+}
+
+// A program that wakes up to look around (Python's REPL does ten times a second) is back asleep within this time.
+const DOUBT_MS = 60;
+
+/**
+ * Keeps "waiting" through one look that hit a program between two sleeps. Only in that direction: that it became your
+ * turn is told at once, and whatever was typed or printed ends it.
+ */
+export function settle(told: Told | null, decision: Decision, look: Look, now: number): Told {
+	const { facts } = look;
+	const wroteAt = look.sinceInputMs === null ? null : now - look.sinceInputMs;
+	const fresh: Told = { decision, offset: facts.offset, wroteAt, doubtedAt: null };
+	if (told === null || told.decision.activity !== "waiting" || decision.activity !== "working") return fresh;
+	const untouched =
+		told.offset === facts.offset && (wroteAt === null || (told.wroteAt !== null && wroteAt - told.wroteAt < 1));
+	if (!untouched || facts.queued > 0 || (facts.unread ?? 0) > 0) return fresh;
+	const doubtedAt = told.doubtedAt ?? now;
+	const left = doubtedAt + DOUBT_MS - now;
+	if (left <= 0) return fresh;
+	return { ...told, doubtedAt, decision: { ...told.decision, recheckMs: left } };
+}

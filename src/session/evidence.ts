@@ -1,0 +1,133 @@
+// From kernel facts to what the rules talk about: who reads the terminal, how, and who else is up to something.
+
+import type { WaitingFor } from "../protocol/answer.ts";
+import type { InnerTerminal, KernelFacts, ThreadFacts } from "../protocol/kernel-facts.ts";
+import type { Look } from "./attention.ts";
+import { type LineShape, shapeOf } from "./last-line.ts";
+
+/**
+ * How the terminal is being read:
+ * - `blocked`: a main thread sleeps in a read of the terminal, or polls it and nothing else, for as long as it takes
+ * - `ticking`: it polls nothing else, but wakes up by itself now and then
+ * - `looping`: any other way: with sockets and pipes, or in a worker thread
+ */
+export type Reading = "blocked" | "ticking" | "looping";
+
+export interface Reader {
+	readonly thread: ThreadFacts;
+	readonly reading: Reading;
+}
+
+export interface Evidence {
+	readonly look: Look;
+	readonly facts: KernelFacts;
+	/** The threads of the foreground group. */
+	readonly foreground: readonly ThreadFacts[];
+	/** Best first: blocked before ticking before looping, the foreground before strangers. */
+	readonly reader: Reader | null;
+	/** A foreground thread that is on a processor or waits for a disk. */
+	readonly busy: ThreadFacts | null;
+	/** A foreground process, not the reader's, that sleeps on a timer. */
+	readonly timer: ThreadFacts | null;
+	/** The foreground, or part of it, may not be looked into. */
+	readonly opaque: ThreadFacts | null;
+	/** Nothing at all is known of the processes. */
+	readonly blind: boolean;
+	readonly shape: LineShape;
+	/** Quiet, and not just typed to: the program has had this long to react. */
+	readonly restMs: number;
+}
+
+const order: Record<Reading, number> = { blocked: 0, ticking: 1, looping: 2 };
+
+export function readingOf(thread: ThreadFacts): Reading | null {
+	if (thread.doing !== "tty-read" && thread.doing !== "tty-poll") return null;
+	const alone = (thread.others ?? 0) === 0 && thread.listens !== true;
+	if (!thread.main || !alone || (thread.inner?.length ?? 0) > 0) return "looping";
+	return thread.timeoutMs === undefined ? "blocked" : "ticking";
+}
+
+export function readerAmong(threads: readonly ThreadFacts[]): Reader | null {
+	const readers = threads.flatMap((thread): Reader[] => {
+		const reading = readingOf(thread);
+		return reading === null ? [] : [{ thread, reading }];
+	});
+	const rank = ({ thread, reading }: Reader) => order[reading] * 2 + (thread.foreground ? 0 : 1);
+	return readers.sort((a, b) => rank(a) - rank(b))[0] ?? null;
+}
+
+export function isBusy(thread: ThreadFacts): boolean {
+	return thread.doing === "running" || thread.doing === "disk";
+}
+
+export function evidenceOf(look: Look): Evidence {
+	const { facts } = look;
+	const foreground = facts.threads.filter((thread) => thread.foreground);
+	const reader = readerAmong(facts.threads);
+	return {
+		look,
+		facts,
+		foreground,
+		reader,
+		busy: foreground.find(isBusy) ?? null,
+		timer:
+			foreground.find((thread) => thread.doing === "timer" && thread.main && thread.pid !== reader?.thread.pid) ?? null,
+		opaque: foreground.find((thread) => thread.doing === "opaque") ?? null,
+		blind: !facts.readable || (foreground.length === 0 && facts.foregroundLives),
+		shape: shapeOf(look.screen.lastLine),
+		restMs: Math.min(look.quietMs, look.sinceInputMs ?? Number.POSITIVE_INFINITY),
+	};
+}
+
+type Modes = Pick<KernelFacts, "canonical" | "echo"> | Pick<InnerTerminal, "canonical" | "echo">;
+
+/** Raw mode takes keys; line mode takes lines, and secrets when it does not echo them. */
+export function wanted({ canonical, echo }: Modes): WaitingFor {
+	if (canonical !== true) return "key";
+	return echo === false ? "secret" : "line";
+}
+
+export function inModes({ canonical, echo }: Modes): string {
+	if (canonical === null) return "its modes are not known";
+	return `${canonical ? "line" : "raw"} mode, echo ${echo ? "on" : "off"}`;
+}
+
+export function who(thread: ThreadFacts): string {
+	return `${thread.command} (${thread.pid})`;
+}
+
+const sleep = (ms: number) => (ms >= 1000 ? `${Math.round(ms / 100) / 10} s` : `${ms} ms`);
+
+/** read(0), poll with a timeout of 100 ms, … */
+export function how(thread: ThreadFacts): string {
+	const { call = "a system call", fd, timeoutMs } = thread;
+	const where = fd === undefined ? call : `${call}(${fd})`;
+	return timeoutMs === undefined ? where : `${where} for at most ${sleep(timeoutMs)}`;
+}
+
+/** What a thread that does not read the terminal does, as a predicate. */
+export function does(thread: ThreadFacts): string {
+	switch (thread.doing) {
+		case "running":
+			return "is running";
+		case "disk":
+			return "waits for the disk";
+		case "stopped":
+			return "is stopped";
+		case "opaque":
+			return "sleeps, and may not be looked into";
+		case "tty-write":
+			return "is blocked writing to the terminal";
+		case "timer":
+			return thread.timeoutMs === undefined ? "sleeps on a timer" : `sleeps on a timer (${sleep(thread.timeoutMs)})`;
+		case "child-wait":
+			return "waits for a child";
+		case "accept":
+			return "waits for connections";
+		case "tty-read":
+		case "tty-poll":
+			return `waits in ${how(thread)}`;
+		case "other":
+			return thread.call === undefined ? "sleeps" : `sleeps in ${thread.call}`;
+	}
+}

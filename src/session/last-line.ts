@@ -1,0 +1,54 @@
+// What the line under the cursor looks like: a question, a prompt, a pager, progress.
+//
+// Only ever used where the kernel may not be read, or to say more about what it
+// said. A table, first match wins. Each pattern is anchored at the end of the line, so an
+// answer that was already typed behind the question does not look like a question,
+// and each is linear, because the line is the program's.
+
+export type LineShape = "empty" | "progress" | "secret" | "question" | "pager" | "menu" | "prompt" | "text";
+
+interface Row {
+	readonly shape: LineShape;
+	readonly pattern: RegExp;
+}
+
+// Longer lines are output; nobody asks in 400 characters, and no pattern should have to read them.
+const MAX_CHARS = 400;
+
+const rows: readonly Row[] = [
+	{ shape: "empty", pattern: /^\s*$/ },
+	{ shape: "pager", pattern: /^-{2} ?more ?-{2}(?:\s?\(?(?:next file: .*|\d+%)\)?)?$/i },
+	{ shape: "pager", pattern: /^(?:\(END\)|:|lines \d+-\d+.*|Manual page .* line \d+.*|.{0,200} \(END\)|~)$/ },
+	{ shape: "prompt", pattern: /^(?:>>>|\.\.\.|In \[\d+\]:|\d+>|>|debug>)$/ },
+	// Work that names itself, before the patterns that its colon or question mark would match.
+	{ shape: "progress", pattern: /\b\d{1,3}(?:\.\d+)?\s?%\s*\S{0,12}\s*$/ },
+	{ shape: "progress", pattern: /(?:\.{3}|…)\s*[|/\\-]?$/ },
+	{ shape: "progress", pattern: /^[⠀-⣿|/\\◐◓◑◒-]\s+\S/ },
+	{ shape: "progress", pattern: /^\s*[\w-]*ing\b[^?]*:?$/i },
+	{
+		shape: "secret",
+		pattern: /\b(?:password|passphrase|passcode|pin|secret|token|verification code|otp)\b[^:?]{0,80}[:?]$/i,
+	},
+	{ shape: "question", pattern: /[[(<]\s*y(?:es)?\s*[/|,]\s*n(?:o)?(?:\s*[/|,][^\])>]{0,40})?\s*[\])>]\s*[:?>]?$/i },
+	{ shape: "question", pattern: /\(\[?y\]?\/\[?n\]?\)\s*[:?]?$/i },
+	{ shape: "question", pattern: /\b(?:press|hit|type) (?:any key|<?enter>?|<?return>?|\[enter\]|a key|q)\b.{0,60}$/i },
+	{ shape: "question", pattern: /\?\s*(?:\([^()]{0,60}\)|\[[^[\]]{0,60}\])?\s*[:>›»]?$/ },
+	{ shape: "menu", pattern: /^\s*[?◆◇❯›»]\s+\S/ },
+	{ shape: "prompt", pattern: /^\s*\((?:gdb|pdb|lldb|rdb:\d+|[\w-]{1,20}db)\)$/i },
+	// a shell, a database console, irb: short, and ending in the sign that has meant "your turn" since the teletype
+	{ shape: "prompt", pattern: /^.{0,120}[$#%>❯➜λ]$/ },
+	// package name: (dialtone)
+	{ shape: "question", pattern: /:\s*\([^()]{0,80}\)$/ },
+	{ shape: "question", pattern: /^.{1,160}(?:\[[^[\]]{0,60}\])?:$/ },
+];
+
+export function shapeOf(line: string): LineShape {
+	if (line.length > MAX_CHARS) return "text";
+	const trimmed = line.trimEnd();
+	return rows.find((row) => row.pattern.test(trimmed))?.shape ?? "text";
+}
+
+/** Shapes that ask for something. */
+export function asks(shape: LineShape): boolean {
+	return shape === "secret" || shape === "question" || shape === "pager" || shape === "menu" || shape === "prompt";
+}
