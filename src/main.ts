@@ -1,52 +1,107 @@
 #!/usr/bin/env node
-// Makes the parts and hands them on; imports a way in only when its word is said.
+// Makes the parts and hands them on; imports a way in only when its word is said,
+// so that a verb of the daemon starts about as fast as node itself.
 
-import { readFileSync } from "node:fs";
-import { homedir } from "node:os";
 import { join } from "node:path";
 import { cli } from "./cli/cli.ts";
 import type { Io, Wires } from "./cli/verb.ts";
-import { Fault } from "./protocol/fault.ts";
+import { findDaemon, type ReachOptions, reachDaemon } from "./daemon/reach.ts";
+import type { SessionRecord } from "./journal/records.ts";
+import { places } from "./pty/places.ts";
+import type { Caller } from "./tools/tool.ts";
+import { VERSION } from "./version.ts";
 
+const where = places(process.env);
 const root = join(import.meta.dirname, "..");
-const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as { version: string };
-const stateDir =
-	process.env.DIALTONE_HOME ?? join(process.env.XDG_STATE_HOME ?? join(homedir(), ".local/state"), "dialtone");
+const self = [process.execPath, join(import.meta.dirname, "main.js")] as const;
 
-const notYet = (what: string) => new Fault("not_supported", { what, instead: "Not yet." });
+function callerCalled(owner: string): Caller {
+	const env: Record<string, string> = {};
+	for (const [name, value] of Object.entries(process.env)) if (value !== undefined) env[name] = value;
+	return { owner, cwd: process.cwd(), env };
+}
+
+function reach(owner: string, more: Partial<ReachOptions> = {}): ReachOptions {
+	return {
+		run: where.run,
+		version: VERSION,
+		caller: callerCalled(owner),
+		command: [...self, "daemon", "run"],
+		env: process.env,
+		...more,
+	};
+}
 
 const wires: Wires = {
-	version,
-	stateDir,
+	version: VERSION,
+	stateDir: where.state,
 	holderPath: join(root, "build/dialtone-holder"),
-	sessionDir: (session) => join(stateDir, "sessions", session),
-	connect: async () => {
-		throw notYet("the daemon");
-	},
-	peek: async () => null,
+	sessionDir: (session) => join(where.sessions, session),
+	connect: () => reachDaemon(reach("cli")),
+	peek: () => findDaemon(reach("cli")),
 	daemon: {
-		status: async () => null,
-		stop: async () => null,
+		status: async () => {
+			await using exchange = await findDaemon(reach("cli", { anyVersion: true }));
+			return (await exchange?.status()) ?? null;
+		},
+		stop: async (options) => {
+			await using exchange = await findDaemon(reach("cli", { anyVersion: true }));
+			if (exchange === null) return null;
+			const { pid } = await exchange.status();
+			const { facts } = await exchange.call("list", { status: "running" });
+			await exchange.stop(options);
+			const running = (facts as { sessions: readonly Pick<SessionRecord, "name">[] }).sessions;
+			return { pid, left: options.sessions ? [] : running.map(({ name }) => name) };
+		},
 		restart: async () => {
-			throw notYet("daemon restart");
+			await wires.daemon.stop({ sessions: false });
+			await using exchange = await reachDaemon(reach("cli"));
+			return exchange.status();
 		},
-		run: async () => {
-			throw notYet("daemon run");
-		},
+		run: async () => (await import("./serve.ts")).runDaemon({ where, foreground: null }),
 	},
-	serve: async () => {
-		throw notYet("serve");
+	serve: async ({ foreground, port, say }) => {
+		await wires.daemon.stop({ sessions: false });
+		if (!foreground) {
+			await using exchange = await reachDaemon(reach("cli", { command: [...self, "serve", "--foreground", "--port", String(port)] }));
+			say(`Dialtone listens on ${(await exchange.status()).http}\n`);
+			return 0;
+		}
+		return (await import("./serve.ts")).runDaemon({ where, foreground: { port, say } });
 	},
-	mcp: async () => {
-		throw notYet("mcp");
+	mcp: async ({ sets }) => {
+		const [{ serveMcpOnStdio }, { toolCards }] = await Promise.all([
+			import("./mcp/stdio.ts"),
+			import("./tools/catalogue.ts"),
+		]);
+		// One connection for the life of the server, made anew when the daemon was restarted.
+		const connection = lasting(() => reachDaemon(reach("mcp")));
+		await serveMcpOnStdio({
+			version: VERSION,
+			tools: async () => toolCards(sets),
+			connect: connection,
+			peek: () => findDaemon(reach("mcp")),
+			caller: (client) => callerCalled(`mcp:${client}`),
+		});
+		return 0;
 	},
 	mcpHelp: async () => (await import("./mcp/hosts.ts")).hostsHelp({ command: "dialtone", args: ["mcp"] }),
-	toolCards: async () => [],
+	toolCards: async (sets) => (await import("./tools/catalogue.ts")).toolCards(sets),
 	tokens: async () => {
 		const { Tokens } = await import("./http/tokens.ts");
-		return new Tokens(join(stateDir, "tokens.json"));
+		return new Tokens(join(where.state, "tokens.json"));
 	},
 };
+
+/** The same connection each time, until it is lost. */
+function lasting<T extends { readonly lost: boolean }>(connect: () => Promise<T>): () => Promise<T> {
+	let current: Promise<T> | null = null;
+	return async () => {
+		const known = await current?.catch(() => null);
+		if (known === null || known === undefined || known.lost) current = connect();
+		return (await current) as T;
+	};
+}
 
 const io: Io = {
 	out: (text) => void process.stdout.write(text),

@@ -41,6 +41,11 @@ export class SocketExchange implements Exchange {
 		return new SocketExchange(socket, caller);
 	}
 
+	/** The daemon has gone; a new connection finds the next one. */
+	get lost(): boolean {
+		return this.#lost !== null;
+	}
+
 	/** Who answers: to be compared with our own version before anything else is asked. */
 	async hello(version: string): Promise<{ version: string; pid: number }> {
 		return (await this.#ask({ do: "hello", version })).hello!;

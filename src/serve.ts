@@ -1,0 +1,146 @@
+// The daemon as a process: in the background, started by the first call, or in
+// the foreground with HTTP and a page of words for the person who started it.
+
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { assemble } from "./assemble.ts";
+import { fileLog } from "./daemon/log.ts";
+import { becomeDaemon } from "./daemon/run.ts";
+import type { Listening } from "./http/listen.ts";
+import { type Places, preparePlaces } from "./pty/places.ts";
+import { type Exchange, TOOL_SETS } from "./tools/exchange.ts";
+import type { Caller } from "./tools/tool.ts";
+import { VERSION } from "./version.ts";
+
+// Long enough that a person's next command finds it, short enough that it is not forgotten.
+const IDLE_MS = 10 * 60_000;
+
+const WELCOME_TOKEN = "npm-start";
+
+export interface RunOptions {
+	readonly where: Places;
+	/** Null: in the background, quiet, and leaving by itself when idle. */
+	readonly foreground: { readonly port: number; readonly say: (text: string) => void } | null;
+}
+
+/** Runs the daemon until it is told to stop; the exit code. */
+export async function runDaemon({ where, foreground }: RunOptions): Promise<number> {
+	await preparePlaces(where);
+	const log = fileLog(join(where.state, "daemon.log"), process.env.DIALTONE_LOG_LEVEL);
+	let http: Listening | null = null;
+	const daemon = await becomeDaemon({
+		run: where.run,
+		version: VERSION,
+		log,
+		idleMs: foreground === null ? IDLE_MS : 0,
+		open: async ({ epoch, socket }) => {
+			const { engine, exchange } = await assemble({
+				places: where,
+				epoch,
+				socket,
+				environment: process.env,
+				// Every call over the socket says who asks; this one is for the daemon's own.
+				caller: { owner: "daemon", cwd: "/", env: {} },
+				http: () => http?.url ?? null,
+				onProblem: (problem, doing) => log.error({ err: problem }, doing),
+			});
+			return {
+				exchange,
+				runningSessions: () => engine.runningCount(),
+				onSessions: (listener) => engine.onCount(listener),
+				endAll: () => engine.endAll(),
+				close: async () => {
+					await http?.close();
+					await exchange[Symbol.asyncDispose]();
+				},
+			};
+		},
+	});
+	process.on("unhandledRejection", (problem) => log.error({ err: problem }, "unhandled"));
+	if (foreground !== null && daemon !== null) http = await openHttp(where, daemon.exchange, foreground.port);
+
+	if (foreground === null) process.stdout.write("ready\n");
+	else if (daemon === null) {
+		foreground.say("A Dialtone daemon already runs; stop it with `dialtone daemon stop`.\n");
+		return 1;
+	} else if (process.stdout.isTTY) foreground.say(await welcome(where, http!));
+	else foreground.say(`ready\n${await welcome(where, http!)}`);
+	if (daemon === null) return 0;
+
+	let asked = false;
+	const stop = async () => {
+		if (asked) return;
+		asked = true;
+		const left = await namesOf(daemon.exchange);
+		await daemon.leave({ sessions: false });
+		foreground?.say(left.length === 0 ? "\nStopped. No session is left.\n" : `\nStopped. These sessions go on: ${left.join(", ")}.\n`);
+	};
+	for (const name of ["SIGINT", "SIGTERM"] as const) process.on(name, () => void stop());
+	await daemon.left;
+	return 0;
+}
+
+async function openHttp(where: Places, exchange: Exchange, port: number): Promise<Listening> {
+	const [{ listen }, { Tokens }, { mcpOverHttp }, { toolCards }] = await Promise.all([
+		import("./http/listen.ts"),
+		import("./http/tokens.ts"),
+		import("./mcp/http.ts"),
+		import("./tools/catalogue.ts"),
+	]);
+	const mcp = mcpOverHttp({
+		version: VERSION,
+		tools: async () => toolCards(),
+		connect: async () => exchange,
+		peek: async () => exchange,
+	});
+	return listen({
+		exchange,
+		version: VERSION,
+		sets: TOOL_SETS,
+		port,
+		tokens: new Tokens(join(where.state, "tokens.json")),
+		caller: ({ name }) => callerOverHttp(name),
+		mcp: mcp.fetch,
+	});
+}
+
+/** A caller over HTTP has no directory or environment of its own: the person's who runs the server serve. */
+function callerOverHttp(name: string): Caller {
+	const env: Record<string, string> = {};
+	for (const [key, value] of Object.entries(process.env)) if (value !== undefined) env[key] = value;
+	return { owner: `http:${name}`, cwd: homedir(), env };
+}
+
+async function namesOf(exchange: Exchange): Promise<readonly string[]> {
+	const { facts } = await exchange.call("list", { status: "running" });
+	return (facts as { sessions: readonly { name: string }[] }).sessions.map(({ name }) => name);
+}
+
+/** What a person needs to know, readable at a glance. The token is new each time: only its hash is kept. */
+async function welcome(where: Places, { url }: Listening): Promise<string> {
+	const { Tokens } = await import("./http/tokens.ts");
+	const tokens = new Tokens(join(where.state, "tokens.json"));
+	tokens.revoke(WELCOME_TOKEN);
+	const { token } = tokens.create({ name: WELCOME_TOKEN, readOnly: false });
+	const main = join(import.meta.dirname, "main.js");
+	const home = process.env.DIALTONE_HOME === undefined ? "" : `DIALTONE_HOME=${where.state} `;
+	return `
+  Dialtone ${VERSION} is listening.
+
+    HTTP    ${url}/v1   (MCP at ${url}/mcp)
+    Token   ${token}
+    Log in  curl -H "Authorization: Bearer $TOKEN" ${url}/v1/sessions
+
+  For an agent, paste into its MCP configuration:
+
+    { "mcpServers": { "dialtone": { "command": "node", "args": [${JSON.stringify(main)}, "mcp"] } } }
+
+  Try it from another shell:
+
+    ${home}node ${main} start --name py python3
+    ${home}node ${main} send py --submit "6*7"
+
+  Ctrl+C stops the daemon; sessions go on.
+
+`;
+}
