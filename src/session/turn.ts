@@ -7,7 +7,7 @@
 import type { Attention } from "../protocol/answer.ts";
 import type { KernelFacts } from "../protocol/kernel-facts.ts";
 import type { Pty } from "../pty/pty.ts";
-import { decide, type ScreenFacts, type ShellFacts } from "./attention.ts";
+import { decide, type Look, type ScreenFacts, type ShellFacts, settle, type Told } from "./attention.ts";
 
 const UNKNOWN: Attention = {
 	activity: "working",
@@ -36,6 +36,7 @@ export class Turn implements Disposable {
 	readonly #undo: () => void;
 	#attention = UNKNOWN;
 	#facts: KernelFacts | null = null;
+	#told: Told | null = null;
 	#typing = 0;
 	#watchers = 0;
 	#unwatch: (() => void) | null = null;
@@ -86,6 +87,7 @@ export class Turn implements Disposable {
 	async typing(write: () => Promise<void>): Promise<void> {
 		this.#typing++;
 		this.#facts = null;
+		this.#told = null;
 		this.#attention = TYPED;
 		try {
 			await write();
@@ -126,11 +128,18 @@ export class Turn implements Disposable {
 		if (facts === null || this.#source.seen() < facts.offset) return;
 		this.#facts = null;
 		this.#forgetRecheck();
-		const { recheckMs, ...attention } = decide({
+		const now = Date.now();
+		const ageMs = Math.max(0, now - facts.at);
+		const look: Look = {
 			facts,
 			screen: this.#source.screen(),
 			shell: this.#source.shell(),
-		});
+			quietMs: facts.quietMs + ageMs,
+			sinceInputMs: facts.sinceInputMs === null ? null : facts.sinceInputMs + ageMs,
+		};
+		this.#told = settle(this.#told, decide(look), look, now);
+		const { activity, waitingFor, certainty, because, recheckMs } = this.#told.decision;
+		const attention: Attention = { activity, waitingFor, certainty, because };
 		this.#attention = attention;
 		if (recheckMs !== null && this.#watchers > 0) {
 			this.#recheck = setTimeout(() => this.#refresh(), recheckMs);
