@@ -1,0 +1,175 @@
+// A terminal without a program: the test says what comes out and sees what goes in.
+
+import type { HolderEvent, SignalTarget } from "../protocol/frames.ts";
+import type { KernelFacts } from "../protocol/kernel-facts.ts";
+import { deferred } from "./deferred.ts";
+import { PtyIoError } from "./errors.ts";
+import { Listeners } from "./listeners.ts";
+import type { Output, Pty, PtyExit, WriteOptions } from "./pty.ts";
+
+export class FakePty implements Pty {
+	readonly pid = 1000;
+	readonly holderPid = 999;
+	/** Everything that was typed, resized, signalled or ended, in order. */
+	readonly asked: string[] = [];
+	readonly #outputs = new Listeners<Output>();
+	readonly #gaps = new Listeners<{ from: number; to: number }>();
+	readonly #events = new Listeners<HolderEvent>();
+	readonly #facts = new Listeners<KernelFacts>();
+	readonly #fencings = new Listeners<void>();
+	readonly #exited = deferred<PtyExit>();
+	readonly #closed = deferred<PtyExit>();
+	readonly #ids = new Set<string>();
+	#latest: KernelFacts | null = null;
+	#at: number;
+	#typed = "";
+	#inputOffset = 0;
+	#watchers = 0;
+	#exit: PtyExit | null = null;
+
+	constructor({ from = 0 }: { from?: number } = {}) {
+		this.#at = from;
+	}
+
+	get exited(): Promise<PtyExit> {
+		return this.#exited.promise;
+	}
+
+	get closed(): Promise<PtyExit> {
+		return this.#closed.promise;
+	}
+
+	get exit(): PtyExit | null {
+		return this.#exit;
+	}
+
+	get inputOffset(): number {
+		return this.#inputOffset;
+	}
+
+	/** All that was typed, in one piece. */
+	get typed(): string {
+		return this.#typed;
+	}
+
+	get watched(): boolean {
+		return this.#watchers > 0;
+	}
+
+	/** The program writes. */
+	print(text: string | Uint8Array): void {
+		const bytes = typeof text === "string" ? Buffer.from(text) : text;
+		const offset = this.#at;
+		this.#at += bytes.length;
+		this.#outputs.tell({ offset, bytes });
+	}
+
+	/** Output goes by that is not kept. */
+	lose(bytes: number): void {
+		const from = this.#at;
+		this.#at += bytes;
+		this.#gaps.tell({ from, to: this.#at });
+	}
+
+	/** The holder looks. */
+	look(facts: KernelFacts): void {
+		this.#latest = facts;
+		if (this.watched) this.#facts.tell(facts);
+	}
+
+	happen(event: HolderEvent): void {
+		this.#events.tell(event);
+	}
+
+	fence(): void {
+		this.#fencings.tell();
+	}
+
+	/** The program ends. */
+	finish(how: Partial<PtyExit> = {}): void {
+		const ended: PtyExit = {
+			code: how.signal ? null : 0,
+			signal: null,
+			core: false,
+			size: this.#at,
+			startedAt: 0,
+			endedAt: Date.now(),
+			closed: true,
+			reason: "exit",
+			rusage: null,
+			survivors: [],
+			lost: 0,
+			...how,
+		};
+		this.#exit = ended;
+		this.#exited.resolve(ended);
+		if (ended.closed) this.#closed.resolve(ended);
+	}
+
+	onOutput(listener: (output: Output) => void): () => void {
+		return this.#outputs.add(listener);
+	}
+
+	onGap(listener: (gap: { from: number; to: number }) => void): () => void {
+		return this.#gaps.add(listener);
+	}
+
+	onEvent(listener: (event: HolderEvent) => void): () => void {
+		return this.#events.add(listener);
+	}
+
+	onFacts(listener: (facts: KernelFacts) => void): () => void {
+		return this.#facts.add(listener);
+	}
+
+	onFenced(listener: () => void): () => void {
+		return this.#fencings.add(listener);
+	}
+
+	async write(bytes: Uint8Array, { id }: WriteOptions = {}): Promise<void> {
+		this.#refuseWhenEnded();
+		if (id !== undefined && this.#ids.has(id)) return;
+		if (id !== undefined) this.#ids.add(id);
+		const text = Buffer.from(bytes).toString();
+		this.#typed += text;
+		this.#inputOffset += bytes.length;
+		this.asked.push(`write ${JSON.stringify(text)}`);
+	}
+
+	async resize(cols: number, rows: number): Promise<void> {
+		this.#refuseWhenEnded();
+		this.asked.push(`resize ${cols}x${rows}`);
+	}
+
+	async signal(signal: string, target: SignalTarget): Promise<void> {
+		this.#refuseWhenEnded();
+		this.asked.push(`signal ${signal} ${target}`);
+	}
+
+	async end(graceMs: number): Promise<PtyExit["survivors"]> {
+		this.asked.push(`end ${graceMs}`);
+		if (this.#exit === null) this.finish({ code: null, signal: "SIGTERM", reason: "end" });
+		return this.#exit?.survivors ?? [];
+	}
+
+	async facts(): Promise<KernelFacts> {
+		this.#refuseWhenEnded();
+		if (this.#latest === null) throw new PtyIoError("system", "this fake was not told what to see");
+		return this.#latest;
+	}
+
+	watch(): () => void {
+		this.#watchers++;
+		let watching = true;
+		return () => {
+			if (watching) this.#watchers--;
+			watching = false;
+		};
+	}
+
+	async [Symbol.asyncDispose](): Promise<void> {}
+
+	#refuseWhenEnded(): void {
+		if (this.#exit !== null) throw new PtyIoError("ended", "the program has ended");
+	}
+}

@@ -1,0 +1,131 @@
+// What a holder reads from its standard input: docs/holder.md, "Launch".
+
+import { PROTOCOL_VERSION } from "../protocol/frames.ts";
+import { PtyCreationError } from "./errors.ts";
+
+const Tag = {
+	end: 0,
+	protocol: 1,
+	directory: 2,
+	socket: 3,
+	arg: 4,
+	env: 5,
+	cwd: 6,
+	size: 7,
+	limit: 8,
+	identity: 9,
+	quota: 10,
+	segment: 11,
+	program: 12,
+	flags: 13,
+	wall: 14,
+} as const;
+
+/** R2.10. What is left out is not limited beyond what we are ourselves. */
+export interface Limits {
+	readonly cpuSeconds?: number;
+	readonly memoryBytes?: number;
+	readonly processes?: number;
+	readonly openFiles?: number;
+	readonly fileBytes?: number;
+	readonly coreBytes?: number;
+	readonly wallMs?: number;
+}
+
+const LIMITS: readonly (readonly [Exclude<keyof Limits, "wallMs">, number])[] = [
+	["cpuSeconds", 0],
+	["memoryBytes", 1],
+	["processes", 2],
+	["openFiles", 3],
+	["fileBytes", 4],
+	["coreBytes", 5],
+];
+
+export interface LaunchSpec {
+	/** The session's directory: absolute, made by the caller, 0700. */
+	readonly directory: string;
+	readonly socketPath: string;
+	readonly argv: readonly string[];
+	/** Executed instead of looking up `argv[0]` in the PATH of `env`. */
+	readonly program?: string;
+	/** The whole environment: nothing is inherited. */
+	readonly env: Readonly<Record<string, string>>;
+	readonly cwd: string;
+	readonly cols: number;
+	readonly rows: number;
+	readonly limits?: Limits;
+	readonly uid?: number;
+	readonly gid?: number;
+	readonly quotaBytes?: number;
+	readonly segmentBytes?: number;
+	/** The PTY is stdio but not the controlling terminal: for sandboxes that make it one inside. */
+	readonly noControllingTerminal?: boolean;
+	/** Who we are to the holder: a higher epoch takes over from a lower one. */
+	readonly epoch: bigint;
+}
+
+export function launchBlock(spec: LaunchSpec): Buffer {
+	const { limits = {} } = spec;
+	return Buffer.concat([
+		record(Tag.protocol, u32(PROTOCOL_VERSION)),
+		record(Tag.directory, text(spec.directory)),
+		record(Tag.socket, text(spec.socketPath)),
+		...spec.argv.map((arg) => record(Tag.arg, text(arg))),
+		...Object.entries(spec.env).map(([name, value]) => record(Tag.env, text(`${name}=${value}`))),
+		record(Tag.cwd, text(spec.cwd)),
+		record(Tag.size, u16(spec.cols, spec.rows, 0, 0)),
+		...LIMITS.flatMap(([name, which]) =>
+			limits[name] === undefined ? [] : [record(Tag.limit, u32(which, 0), u64(limits[name]))],
+		),
+		...(spec.uid === undefined && spec.gid === undefined
+			? []
+			: [record(Tag.identity, u32(spec.uid ?? process.getuid?.() ?? 0, spec.gid ?? process.getgid?.() ?? 0))]),
+		...optional(Tag.quota, spec.quotaBytes),
+		...optional(Tag.segment, spec.segmentBytes),
+		...(spec.program === undefined ? [] : [record(Tag.program, text(spec.program))]),
+		...(spec.noControllingTerminal ? [record(Tag.flags, u32(1))] : []),
+		...optional(Tag.wall, limits.wallMs),
+		record(Tag.end),
+	]);
+}
+
+function record(tag: number, ...value: readonly Uint8Array[]): Buffer {
+	const header = Buffer.alloc(8);
+	header.writeUInt16LE(tag, 0);
+	header.writeUInt32LE(
+		value.reduce((sum, part) => sum + part.length, 0),
+		4,
+	);
+	return Buffer.concat([header, ...value]);
+}
+
+const optional = (tag: number, value: number | undefined) => (value === undefined ? [] : [record(tag, u64(value))]);
+
+function text(value: string): Buffer {
+	// An argument cannot hold a NUL; cutting it there would run something else.
+	if (value.includes("\0"))
+		throw new PtyCreationError({
+			stage: "block",
+			code: "EINVAL",
+			message: `a NUL in ${JSON.stringify(value.slice(0, 80))}`,
+		});
+	return Buffer.from(value);
+}
+
+function u16(...values: readonly number[]): Buffer {
+	const bytes = Buffer.alloc(values.length * 2);
+	for (const [i, value] of values.entries()) bytes.writeUInt16LE(value, i * 2);
+	return bytes;
+}
+
+function u32(...values: readonly number[]): Buffer {
+	const bytes = Buffer.alloc(values.length * 4);
+	for (const [i, value] of values.entries()) bytes.writeUInt32LE(value, i * 4);
+	return bytes;
+}
+
+function u64(value: number): Buffer {
+	const bytes = Buffer.alloc(8);
+	bytes.writeBigUInt64LE(BigInt(Math.trunc(value)));
+	return bytes;
+}

@@ -1,0 +1,72 @@
+// Starts a program on a terminal of its own, held by a holder of its own.
+
+import { type ChildProcess, spawn } from "node:child_process";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { type CreationStage, PtyCreationError } from "./errors.ts";
+import { HolderPty } from "./holder-pty.ts";
+import { type LaunchSpec, launchBlock } from "./launch-block.ts";
+
+/** A launch takes milliseconds; beyond this something hangs (a dead network mount as cwd). */
+const LAUNCH_TIMEOUT_MS = 30_000;
+const MAX_ANSWER_BYTES = 64 * 1024;
+
+type LaunchAnswer =
+	| { readonly ok: true; readonly holder: number; readonly pid: number; readonly pts: string }
+	| {
+			readonly ok: false;
+			readonly stage: CreationStage;
+			readonly errno: number;
+			readonly code: string;
+			readonly message: string;
+	  };
+
+/** Settles when the program runs; rejects with PtyCreationError, and then nothing is left of it. */
+export async function launch(spec: LaunchSpec): Promise<HolderPty> {
+	const answer = await ask(launchBlock(spec));
+	if (!answer.ok) throw new PtyCreationError(answer);
+	const pty = new HolderPty({ ...spec, from: 0, pid: answer.pid, holderPid: answer.holder });
+	// A program may be over, and its holder gone, before we get to speak to it: its log is the same.
+	await pty.connect();
+	return pty;
+}
+
+/** The same place whether this runs from src/ or from dist/. */
+export function holderProgram(): string {
+	return process.env.DIALTONE_HOLDER ?? join(import.meta.dirname, "../../build/dialtone-holder");
+}
+
+function ask(block: Buffer): Promise<LaunchAnswer> {
+	return new Promise((resolve, reject) => {
+		const fail = (code: string, message: string, cause?: unknown) =>
+			reject(new PtyCreationError({ stage: "launch", code, message, cause }));
+		const program = holderProgram();
+		let launcher: ChildProcess;
+		try {
+			launcher = spawn(program, [], { cwd: "/", env: {}, stdio: ["pipe", "pipe", "ignore"] });
+		} catch (cause) {
+			const { code = "EUNKNOWN", message } = cause as NodeJS.ErrnoException;
+			return fail(code, `the holder could not be started: ${message}`, cause);
+		}
+		const slow = setTimeout(() => launcher.kill("SIGKILL"), LAUNCH_TIMEOUT_MS);
+		let said = "";
+		launcher.on("error", (cause: NodeJS.ErrnoException) => {
+			clearTimeout(slow);
+			const missing = cause.code === "ENOENT" && !existsSync(program) ? " (is it built? `npm run setup`)" : "";
+			fail(cause.code ?? "EUNKNOWN", `the holder could not be started: ${cause.message}${missing}`, cause);
+		});
+		// What it thinks of a block that it does not read to the end is in its answer.
+		launcher.stdin?.on("error", () => {}).end(block);
+		launcher.stdout?.setEncoding("utf8").on("data", (text: string) => {
+			if (said.length < MAX_ANSWER_BYTES) said += text;
+		});
+		launcher.on("close", (code, signal) => {
+			clearTimeout(slow);
+			try {
+				resolve(JSON.parse(said) as LaunchAnswer);
+			} catch (cause) {
+				fail("EPROTO", `the holder did not answer (${signal ?? `exit code ${code}`})`, cause);
+			}
+		});
+	});
+}

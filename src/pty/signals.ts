@@ -1,0 +1,17 @@
+// Signals by name: people and tools say SIGTERM or TERM, the kernel 15.
+
+import { constants } from "node:os";
+
+const BY_NUMBER = new Map<number, string>();
+// Where two names share a number (SIGABRT, SIGIOT) the first is the usual one.
+for (const [name, number] of Object.entries(constants.signals)) if (!BY_NUMBER.has(number)) BY_NUMBER.set(number, name);
+
+/** Null for what is no signal here. */
+export function signalNumber(name: string): number | null {
+	const full = name.toUpperCase().startsWith("SIG") ? name.toUpperCase() : `SIG${name.toUpperCase()}`;
+	return (constants.signals as Readonly<Record<string, number>>)[full] ?? null;
+}
+
+export function signalName(number: number): string {
+	return BY_NUMBER.get(number) ?? `SIG${number}`;
+}

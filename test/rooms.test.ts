@@ -1,0 +1,73 @@
+// Who may know whom (DESIGN §2): every import of one room by another must be an
+// arrow of this table.
+import { readdirSync, readFileSync } from "node:fs";
+import { join, relative, resolve, sep } from "node:path";
+import { describe, expect, test } from "vitest";
+
+const src = join(import.meta.dirname, "../src");
+
+/** What each room may import beside itself. */
+const ARROWS: Readonly<Record<string, readonly string[]>> = {
+	protocol: [],
+	terminal: ["protocol"],
+	journal: ["protocol"],
+	// A holder that is gone is read from the log it left: the one arrow between neighbours.
+	pty: ["protocol", "journal"],
+	session: ["protocol", "pty", "terminal", "journal"],
+	tools: ["protocol", "pty", "terminal", "journal", "session"],
+	daemon: ["protocol", "pty", "terminal", "journal", "session", "tools"],
+	mcp: ["protocol", "session", "tools"],
+	http: ["protocol", "terminal", "journal", "session", "tools"],
+	cli: ["protocol", "pty", "terminal", "journal", "session", "tools"],
+	fleet: ["protocol", "session", "tools"],
+};
+
+const IMPORT = /(?:\bfrom|\bimport)\s*\(?\s*["']([^"']+)["']/g;
+
+interface Import {
+	readonly file: string;
+	readonly from: string;
+	readonly to: string;
+}
+
+/** Imports that cross from one room to another; files directly in src/ make the parts and may know all. */
+function crossings(file: string, text: string): Import[] {
+	const from = roomOf(file);
+	if (from === null) return [];
+	return [...text.matchAll(IMPORT)].flatMap(([, target = ""]) => {
+		if (!target.startsWith(".")) return [];
+		const to = roomOf(resolve(file, "..", target)) ?? "main";
+		return to === from ? [] : [{ file: relative(src, file), from, to }];
+	});
+}
+
+function roomOf(path: string): string | null {
+	const parts = relative(src, path).split(sep);
+	return parts.length > 1 ? parts[0]! : null;
+}
+
+const isForbidden = ({ from, to }: Import) => !(ARROWS[from] ?? []).includes(to);
+
+describe("the arrows between rooms", () => {
+	const files = readdirSync(src, { recursive: true, encoding: "utf8" })
+		.filter((name) => name.endsWith(".ts"))
+		.map((name) => join(src, name));
+
+	test("no room imports another that it may not know", () => {
+		const forbidden = files.flatMap((file) => crossings(file, readFileSync(file, "utf8"))).filter(isForbidden);
+		expect(forbidden.map(({ file, to }) => `${file} → ${to}`)).toEqual([]);
+	});
+
+	test("every room is in the table", () => {
+		const rooms = new Set(files.map(roomOf).filter((room) => room !== null));
+		expect([...rooms].filter((room) => !(room in ARROWS))).toEqual([]);
+	});
+
+	test("this test can fail", () => {
+		const bad = crossings(
+			join(src, "protocol/x.ts"),
+			'import { a } from "../pty/pty.ts";\nawait import("../main.ts");',
+		);
+		expect(bad.filter(isForbidden).map(({ to }) => to)).toEqual(["pty", "main"]);
+	});
+});
