@@ -1,7 +1,7 @@
 // Makes the parts of a daemon, or of a Dialtone inside another program: places,
 // options, engine, exchange.
 
-import { preparePlaces, type Places } from "./pty/places.ts";
+import { type Places, preparePlaces } from "./pty/places.ts";
 import { Engine } from "./session/engine.ts";
 import { type Options, resolveOptions } from "./session/options.ts";
 import { LocalExchange } from "./tools/local-exchange.ts";
@@ -17,13 +17,14 @@ export interface Assembly {
 	readonly socket: string | null;
 	readonly http?: () => string | null;
 	readonly onProblem: (problem: unknown, doing: string) => void;
+	readonly onFenced: () => void;
 }
 
 export async function assemble(parts: Assembly): Promise<{ engine: Engine; exchange: LocalExchange }> {
-	const { places, epoch, caller, onProblem } = parts;
+	const { places, epoch, caller, onProblem, onFenced } = parts;
 	const options = resolveOptions(parts.options, parts.environment);
 	await preparePlaces(places);
-	const engine = await Engine.open({ places, options, epoch, onProblem });
+	const engine = await Engine.open({ places, options, epoch, onProblem, onFenced });
 	const startedAt = Date.now();
 	const exchange = new LocalExchange({
 		engine,

@@ -59,12 +59,13 @@ export class Dialtone implements AsyncDisposable {
 			version: VERSION,
 			idleMs: 0,
 			log: { info: () => {}, error: ({ err }: { err?: unknown }) => process.emitWarning(`dialtone: ${err}`) },
-			open: async ({ epoch }) => {
+			open: async ({ epoch }, onFenced) => {
 				const { engine, exchange } = await assemble({
 					places: where,
 					epoch,
 					caller: callerOf(options),
 					socket: null,
+					onFenced,
 					onProblem: (problem, doing) => process.emitWarning(`dialtone: ${doing}: ${problem}`),
 					...(options.options === undefined ? {} : { options: options.options }),
 				});
@@ -145,7 +146,9 @@ export class Terminal implements AsyncDisposable {
 	wait(input: Aimed<InputOf<typeof wait>> = {}, options?: { signal?: AbortSignal }): Promise<SessionFacts> {
 		return this.#call("wait", input, options);
 	}
-	read(input: Aimed<InputOf<typeof read>> = {}): Promise<SessionFacts & { base64?: string; from?: number; to?: number }> {
+	read(
+		input: Aimed<InputOf<typeof read>> = {},
+	): Promise<SessionFacts & { base64?: string; from?: number; to?: number }> {
 		return this.#call("read", input);
 	}
 	signal(input: Aimed<InputOf<typeof signal>> = {}): Promise<SessionFacts> {

@@ -63,7 +63,9 @@ const wires: Wires = {
 	serve: async ({ foreground, port, say }) => {
 		await wires.daemon.stop({ sessions: false });
 		if (!foreground) {
-			await using exchange = await reachDaemon(reach("cli", { command: [...self, "serve", "--foreground", "--port", String(port)] }));
+			await using exchange = await reachDaemon(
+				reach("cli", { command: [...self, "serve", "--foreground", "--port", String(port)] }),
+			);
 			say(`Dialtone listens on ${(await exchange.status()).http}\n`);
 			return 0;
 		}

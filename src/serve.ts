@@ -33,7 +33,7 @@ export async function runDaemon({ where, foreground }: RunOptions): Promise<numb
 		version: VERSION,
 		log,
 		idleMs: foreground === null ? IDLE_MS : 0,
-		open: async ({ epoch, socket }) => {
+		open: async ({ epoch, socket }, onFenced) => {
 			const { engine, exchange } = await assemble({
 				places: where,
 				epoch,
@@ -42,6 +42,7 @@ export async function runDaemon({ where, foreground }: RunOptions): Promise<numb
 				// Every call over the socket says who asks; this one is for the daemon's own.
 				caller: { owner: "daemon", cwd: "/", env: {} },
 				http: () => http?.url ?? null,
+				onFenced,
 				onProblem: (problem, doing) => log.error({ err: problem }, doing),
 			});
 			return {
@@ -73,7 +74,9 @@ export async function runDaemon({ where, foreground }: RunOptions): Promise<numb
 		asked = true;
 		const left = await namesOf(daemon.exchange);
 		await daemon.leave({ sessions: false });
-		foreground?.say(left.length === 0 ? "\nStopped. No session is left.\n" : `\nStopped. These sessions go on: ${left.join(", ")}.\n`);
+		foreground?.say(
+			left.length === 0 ? "\nStopped. No session is left.\n" : `\nStopped. These sessions go on: ${left.join(", ")}.\n`,
+		);
 	};
 	for (const name of ["SIGINT", "SIGTERM"] as const) process.on(name, () => void stop());
 	await daemon.left;

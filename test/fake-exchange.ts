@@ -64,7 +64,8 @@ export class FakeExchange implements Exchange {
 		if (typeof session !== "string") throw new Fault("bad_input", { problems: ["session: expected string"] });
 		if (!["py", "0py0"].includes(session)) throw new Fault("session_not_found", { id: session, open: ["py"] });
 		if (tool === "wait") await this.#aborted(options?.signal);
-		if (tool === "run") return this.#answer({ ...this.facts("now"), exitCode: 3, timedOut: false, text: "hello" });
+		if (tool === "run")
+			return this.#answer(Object.assign({ ...this.facts("now"), text: "hello" }, { exitCode: 3, timedOut: false }));
 		return this.#answer(this.facts(tool === "read" ? "now" : "waiting"));
 	};
 
@@ -87,10 +88,14 @@ export class FakeExchange implements Exchange {
 			driver: "agent",
 			sandbox: null,
 			elapsedMs: 4,
+			view: "lines",
+			cursor: null,
+			highlights: [],
+			missed: null,
 		};
 	}
 
-	#answer(facts: SessionFacts): Answer {
+	#answer(facts: SessionFacts & object): Answer {
 		return { facts, text: `[${facts.name}] ${facts.activity ?? facts.status}\n<<out\n${facts.text}\nout` };
 	}
 

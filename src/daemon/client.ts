@@ -1,8 +1,8 @@
 // An Exchange behind the daemon's socket. Light enough for a command line that
 // must start as fast as node itself: no schema, no server, no emulator.
 
-import { createConnection, type Socket } from "node:net";
 import { once } from "node:events";
+import { createConnection, type Socket } from "node:net";
 import type { SessionEvent } from "../protocol/events.ts";
 import { Fault } from "../protocol/fault.ts";
 import type { CallOptions, DaemonStatus, Exchange, OutputChunk, ToolCard, ToolSet } from "../tools/exchange.ts";
@@ -63,10 +63,7 @@ export class SocketExchange implements Exchange {
 		for await (const more of this.#stream(question, signal)) if ("event" in more) yield more.event;
 	}
 
-	async *output(
-		session: string,
-		{ from, signal }: { from: number; signal: AbortSignal },
-	): AsyncGenerator<OutputChunk> {
+	async *output(session: string, { from, signal }: { from: number; signal: AbortSignal }): AsyncGenerator<OutputChunk> {
 		for await (const more of this.#stream({ do: "output", session, from }, signal)) {
 			if ("gap" in more) yield more;
 			else if ("offset" in more) yield { offset: more.offset, bytes: Buffer.from(more.base64, "base64") };

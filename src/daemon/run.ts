@@ -19,7 +19,7 @@ export interface DaemonParts {
 	/** 0: never leave by itself. */
 	readonly idleMs: number;
 	/** Opens the engine under this seat's epoch. */
-	readonly open: (seat: Seat) => Promise<DaemonEngine>;
+	readonly open: (seat: Seat, onFenced: () => void) => Promise<DaemonEngine>;
 }
 
 /** The part of a logger that the daemon uses. */
@@ -85,7 +85,7 @@ export async function becomeDaemon(parts: DaemonParts): Promise<Daemon | null> {
 	};
 
 	try {
-		engine = await parts.open(seat);
+		engine = await parts.open(seat, () => void leave({ sessions: false }));
 		server = await listen(seat.socket, {
 			exchange: engine.exchange,
 			version,

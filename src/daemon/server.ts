@@ -1,9 +1,9 @@
 // The daemon's socket: hears questions, asks the Exchange, tells the answers.
 // No behaviour of its own; a client that goes away ends its waits and nothing else.
 
+import { once } from "node:events";
 import { chmodSync } from "node:fs";
 import { createServer, type Server, type Socket } from "node:net";
-import { once } from "node:events";
 import { Fault, type FaultJson } from "../protocol/fault.ts";
 import type { Exchange } from "../tools/exchange.ts";
 import { type Done, type More, type Question, readLines, type Said, writeLine } from "./wire.ts";
@@ -91,9 +91,7 @@ async function answer(
 		case "output":
 			for await (const chunk of exchange.output(question.session, { from: question.from, signal })) {
 				await more(
-					"gap" in chunk
-						? chunk
-						: { offset: chunk.offset, base64: Buffer.from(chunk.bytes).toString("base64") },
+					"gap" in chunk ? chunk : { offset: chunk.offset, base64: Buffer.from(chunk.bytes).toString("base64") },
 				);
 			}
 			return {};

@@ -3,8 +3,8 @@
 // Exchange spelt out and nothing more.
 
 import type { Socket } from "node:net";
-import type { FaultJson } from "../protocol/fault.ts";
 import type { SessionEvent } from "../protocol/events.ts";
+import type { FaultJson } from "../protocol/fault.ts";
 import type { Answer, DaemonStatus, ToolCard, ToolSet } from "../tools/exchange.ts";
 import type { Caller } from "../tools/tool.ts";
 
@@ -32,7 +32,12 @@ export type More =
 	| { readonly offset: number; readonly base64: string }
 	| { readonly gap: { readonly from: number; readonly to: number } };
 
-export type Done = { hello?: { version: string; pid: number }; answer?: Answer; tools?: readonly ToolCard[]; status?: DaemonStatus };
+export type Done = {
+	hello?: { version: string; pid: number };
+	answer?: Answer;
+	tools?: readonly ToolCard[];
+	status?: DaemonStatus;
+};
 
 // A line holds at most one tool's input or answer: 1 MB of text, escaped.
 const MAX_LINE_BYTES = 16 << 20;

@@ -23,13 +23,13 @@ const Tag = {
 
 /** R2.10. What is left out is not limited beyond what we are ourselves. */
 export interface Limits {
-	readonly cpuSeconds?: number;
-	readonly memoryBytes?: number;
-	readonly processes?: number;
-	readonly openFiles?: number;
-	readonly fileBytes?: number;
-	readonly coreBytes?: number;
-	readonly wallMs?: number;
+	readonly cpuSeconds?: number | undefined;
+	readonly memoryBytes?: number | undefined;
+	readonly processes?: number | undefined;
+	readonly openFiles?: number | undefined;
+	readonly fileBytes?: number | undefined;
+	readonly coreBytes?: number | undefined;
+	readonly wallMs?: number | undefined;
 }
 
 const LIMITS: readonly (readonly [Exclude<keyof Limits, "wallMs">, number])[] = [

@@ -11,7 +11,8 @@ import { PROTOCOL_VERSION } from "../protocol/frames.ts";
 import { bootId } from "../pty/boot-id.ts";
 import { environment } from "../pty/environment.ts";
 import { PtyCreationError } from "../pty/errors.ts";
-import { type Limits, launch } from "../pty/launch.ts";
+import { launch } from "../pty/launch.ts";
+import type { Limits } from "../pty/launch-block.ts";
 import type { Places } from "../pty/places.ts";
 import { clean } from "../terminal/clean.ts";
 import { EventLog } from "./event-log.ts";
@@ -54,6 +55,8 @@ export interface EngineParts {
 	readonly epoch: number;
 	/** What went wrong without a caller to tell. */
 	readonly onProblem: (problem: unknown, doing: string) => void;
+	/** A newer daemon has taken over: this one has no sessions any more. */
+	readonly onFenced: () => void;
 }
 
 export class Engine implements AsyncDisposable {
@@ -301,6 +304,7 @@ export class Engine implements AsyncDisposable {
 			const { activity, waitingFor } = attention;
 			this.#tellAttention(known, activity, waitingFor, attention.because);
 		});
+		session.onFenced(() => this.#parts.onFenced());
 		this.#seeIdleness(known);
 		this.#countChanged();
 	}
@@ -352,7 +356,9 @@ export class Engine implements AsyncDisposable {
 			return;
 		}
 		this.#update(known, { reason: `nobody touched it for ${Math.round(known.idleMs / 1000)} s` });
-		known.session?.close(this.options.endGraceMs).catch((error) => this.#parts.onProblem(error, "ending an idle session"));
+		known.session
+			?.close(this.options.endGraceMs)
+			.catch((error) => this.#parts.onProblem(error, "ending an idle session"));
 	}
 
 	async #inMemory(known: Known): Promise<Session> {

@@ -11,6 +11,8 @@ export class RecordedPty implements Pty {
 	readonly holderPid = 0;
 	readonly exit: PtyExit;
 	readonly exited: Promise<PtyExit>;
+	readonly closed: Promise<PtyExit>;
+	readonly inputOffset = 0;
 	readonly #directory: string;
 	readonly #from: number;
 	readonly #outputListeners = new Set<(output: Output) => void>();
@@ -24,6 +26,7 @@ export class RecordedPty implements Pty {
 		this.exited = new Promise((resolve) => {
 			this.#played = () => resolve(exit);
 		});
+		this.closed = this.exited;
 	}
 
 	/** The terminal as its holder left it; without an `exit` file it is lost. */
@@ -50,12 +53,11 @@ export class RecordedPty implements Pty {
 		this.#gapListeners.add(listener);
 		return () => this.#gapListeners.delete(listener);
 	}
-	onFacts(): () => void {
-		return () => {};
-	}
-	watch(): () => void {
-		return () => {};
-	}
+	// Nothing more will happen to it.
+	onEvent = (): (() => void) => () => {};
+	onFenced = (): (() => void) => () => {};
+	onFacts = (): (() => void) => () => {};
+	watch = (): (() => void) => () => {};
 	write = (): Promise<never> => refuse();
 	resize = (): Promise<never> => refuse();
 	signal = (): Promise<never> => refuse();

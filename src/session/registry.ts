@@ -65,9 +65,7 @@ export class Registry {
 			this.runningNamed(reference) ??
 			all.find(({ record }) => record.name === reference) ??
 			(reference === "-" ? all.reduce<Known | undefined>(laterTouched, undefined) : undefined) ??
-			onlyOne(
-				reference.length >= ID_PREFIX_LENGTH ? all.filter(({ record }) => record.id.startsWith(reference)) : [],
-			);
+			onlyOne(reference.length >= ID_PREFIX_LENGTH ? all.filter(({ record }) => record.id.startsWith(reference)) : []);
 		if (found === undefined) {
 			throw new Fault("session_not_found", {
 				id: reference,

@@ -8,8 +8,8 @@ import type { Pty } from "../pty/pty.ts";
 import { Screen } from "../terminal/screen.ts";
 import { hasEnded } from "./lifecycle.ts";
 import type { Options } from "./options.ts";
-import type { Known } from "./registry.ts";
 import { RecordedPty } from "./recorded-pty.ts";
+import type { Known } from "./registry.ts";
 import { Session } from "./session.ts";
 
 interface SessionOf {

@@ -5,9 +5,9 @@
 // terminal/, who may ask is in tools/. Reading the constructor is reading the
 // whole data path.
 
+import type { Journal } from "../journal/journal.ts";
 import type { Attention, ExitFacts, Returned, Status } from "../protocol/answer.ts";
 import { Fault } from "../protocol/fault.ts";
-import type { Journal } from "../journal/journal.ts";
 import { PtyIoError } from "../pty/errors.ts";
 import { descendants, listeningPorts, workingDirectory } from "../pty/process-tree.ts";
 import type { Pty, PtyExit, WriteOptions } from "../pty/pty.ts";
@@ -116,6 +116,10 @@ export class Session implements AsyncDisposable {
 	onOutput(listener: (bytes: Uint8Array) => void): () => void {
 		this.#outputListeners.add(listener);
 		return () => this.#outputListeners.delete(listener);
+	}
+	/** A newer daemon has taken this session over. */
+	onFenced(listener: () => void): () => void {
+		return this.#pty.onFenced(listener);
 	}
 	onDecided(listener: (attention: Attention) => void): () => void {
 		return this.#turn.onDecided(listener);
@@ -241,7 +245,13 @@ export class Session implements AsyncDisposable {
 
 	#end(exit: PtyExit, resolved: Status | null): void {
 		const happening =
-			exit.reason === "lost" ? "lost" : this.#cancelled ? "cancelled" : exit.code === 0 ? "exited_well" : "exited_badly";
+			exit.reason === "lost"
+				? "lost"
+				: this.#cancelled
+					? "cancelled"
+					: exit.code === 0
+						? "exited_well"
+						: "exited_badly";
 		this.#status = resolved ?? after(this.#status, happening);
 		for (const listener of [...this.#endedListeners]) listener();
 	}
@@ -262,7 +272,11 @@ function asFault(error: unknown, session: Session): unknown {
 	if (code === "line_too_long") return new Fault("line_too_long", { limit: facts.limit ?? 4095 }, { cause: error });
 	if (code === "queue_full") return new Fault("queue_full", { free: facts.free ?? 0 }, { cause: error });
 	if (code === "ended") {
-		return new Fault("session_ended", { id: session.name, how: describeEnd(session.status, session.exit) }, { cause: error });
+		return new Fault(
+			"session_ended",
+			{ id: session.name, how: describeEnd(session.status, session.exit) },
+			{ cause: error },
+		);
 	}
 	return error;
 }

@@ -3,8 +3,8 @@
 
 import { Fault } from "../protocol/fault.ts";
 import { encodeKeys } from "../terminal/keys.ts";
-import { encodePaste } from "../terminal/paste.ts";
 import type { Modes } from "../terminal/modes.ts";
+import { encodePaste } from "../terminal/paste.ts";
 
 export interface Typing {
 	readonly text?: string | undefined;

@@ -1,11 +1,10 @@
 // An Exchange in this process: checks the input, runs the tool, makes the text.
 
-import type { DaemonStatus, Exchange, OutputChunk, ToolSet } from "./exchange.ts";
 import type { SessionEvent } from "../protocol/events.ts";
 import { Fault } from "../protocol/fault.ts";
 import type { Engine } from "../session/engine.ts";
 import { findTool, toolCards, toolNames } from "./catalogue.ts";
-import type { Answer, CallOptions } from "./exchange.ts";
+import type { Answer, CallOptions, DaemonStatus, Exchange, OutputChunk, ToolSet } from "./exchange.ts";
 import type { Caller } from "./tool.ts";
 
 const OUTPUT_PIECE_BYTES = 64 * 1024;

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { bytesOf } from "../journal/journal.ts";
-import { clean } from "../terminal/clean.ts";
 import type { Session } from "../session/session.ts";
+import { clean } from "../terminal/clean.ts";
 import type { Look } from "../terminal/look.ts";
 import { budget, session } from "./fields.ts";
 import { renderSession } from "./render.ts";
@@ -33,7 +33,8 @@ export const read = tool({
 		const target = await engine.find(input.session);
 		await target.refresh();
 		const about = { caller, returned: "now", startedAt, maxTokens: input.maxTokens } as const;
-		if (input.search !== undefined) return conclude(target, { ...about, look: found(target, input.search, input.lines) });
+		if (input.search !== undefined)
+			return conclude(target, { ...about, look: found(target, input.search, input.lines) });
 		if (input.view === "new") return conclude(target, about);
 		if (input.view === "raw") {
 			const end = target.journal.end;
@@ -67,5 +68,11 @@ function found(target: Session, search: string, most: number): Look {
 /** A text of our choice in the form of a look, with what else the screen shows. */
 function lookOf(target: Session, view: "screen" | "lines", text: string): Look {
 	const whole = target.screen.look(null);
-	return { ...whole, kind: view, text: clean(text).text, missed: null, highlights: view === "screen" ? target.screen.snapshot().highlights : [] };
+	return {
+		...whole,
+		kind: view,
+		text: clean(text).text,
+		missed: null,
+		highlights: view === "screen" ? target.screen.snapshot().highlights : [],
+	};
 }

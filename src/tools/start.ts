@@ -27,7 +27,10 @@ export const start = tool({
 			.optional()
 			.describe("Short name to call it by; made from the command if left out"),
 		cwd: z.string().min(1).max(4096).optional(),
-		env: z.record(z.string().regex(/^[^=\0]+$/), z.string()).optional().describe("Added to the usual environment"),
+		env: z
+			.record(z.string().regex(/^[^=\0]+$/), z.string())
+			.optional()
+			.describe("Added to the usual environment"),
 		cols: width.optional(),
 		rows: height.optional(),
 		until,

@@ -26,8 +26,7 @@ export const wait = tool({
 	async run(input, { engine, caller, signal }) {
 		const startedAt = performance.now();
 		const target = await engine.find(input.session);
-		const already =
-			input.from === undefined ? undefined : bytesOf(await target.journal.read(input.from));
+		const already = input.from === undefined ? undefined : bytesOf(await target.journal.read(input.from));
 		const returned = await target.wait({
 			until: input.until ?? {},
 			timeoutMs: input.timeoutMs,

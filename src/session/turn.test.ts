@@ -1,0 +1,108 @@
+import { afterEach, describe, expect, test, vi } from "vitest";
+import type { KernelFacts, ThreadFacts } from "../protocol/kernel-facts.ts";
+import { FakePty } from "../pty/fake-pty.ts";
+import { Turn } from "./turn.ts";
+
+const READER: ThreadFacts = {
+	pid: 7,
+	tid: 7,
+	command: "python3",
+	foreground: true,
+	doing: "tty-read",
+	call: "read",
+	fd: 0,
+	main: true,
+	switches: 3,
+	fresh: true,
+};
+
+function facts(more: Partial<KernelFacts> = {}): KernelFacts {
+	return {
+		at: Date.now(),
+		readable: true,
+		foregroundGroup: 7,
+		foregroundLives: true,
+		mainForeground: true,
+		canonical: true,
+		echo: true,
+		signals: true,
+		queued: 0,
+		unread: 0,
+		offset: 0,
+		quietMs: 1000,
+		sinceInputMs: null,
+		threads: [READER],
+		more: 0,
+		...more,
+	};
+}
+
+function turnOver(pty: FakePty, seen = () => 0) {
+	return new Turn({
+		pty,
+		seen,
+		screen: () => ({ alternate: false, cursorVisible: true, cursorColumn: 4, lastLine: ">>> " }),
+		shell: () => ({ atPrompt: null }),
+	});
+}
+
+afterEach(() => vi.useRealTimers());
+
+describe("R1.4 whose turn it is", () => {
+	test("nobody waits, so nobody is asked to watch", () => {
+		const pty = new FakePty();
+		using turn = turnOver(pty);
+		expect(pty.watched).toBe(false);
+		const unwatch = turn.watch();
+		expect(pty.watched).toBe(true);
+		unwatch();
+		unwatch();
+		expect(pty.watched).toBe(false);
+	});
+
+	test("facts whose output has not been seen do not count yet", () => {
+		const pty = new FakePty();
+		let seen = 0;
+		using turn = turnOver(pty, () => seen);
+		turn.watch();
+		pty.look(facts({ offset: 10 }));
+		expect(turn.attention.activity).toBe("working");
+		seen = 10;
+		turn.outputSeen();
+		expect(turn.attention).toMatchObject({ activity: "waiting", waitingFor: "line", certainty: "certain" });
+	});
+
+	test("what was known before we typed is void, and so are facts that come before the write is acknowledged", async () => {
+		const pty = new FakePty();
+		using turn = turnOver(pty);
+		turn.watch();
+		pty.look(facts());
+		expect(turn.attention.activity).toBe("waiting");
+		let acknowledge = () => {};
+		const typing = turn.typing(
+			() =>
+				new Promise((resolve) => {
+					acknowledge = resolve;
+				}),
+		);
+		expect(turn.attention.activity).toBe("working");
+		pty.look(facts());
+		expect(turn.attention.activity).toBe("working");
+		acknowledge();
+		await typing;
+		// Looked at again by itself, because somebody waits.
+		await vi.waitFor(() => expect(turn.attention.activity).toBe("waiting"));
+	});
+
+	test("a loop that may still be painting is asked again when it has been quiet for long enough", async () => {
+		vi.useFakeTimers();
+		const pty = new FakePty();
+		using turn = turnOver(pty);
+		turn.watch();
+		const loop: ThreadFacts = { ...READER, doing: "tty-poll", call: "epoll_wait", others: 2 };
+		pty.look(facts({ threads: [loop], quietMs: 10 }));
+		expect(turn.attention.activity).toBe("working");
+		await vi.advanceTimersByTimeAsync(1000);
+		expect(turn.attention).toMatchObject({ activity: "waiting", certainty: "likely" });
+	});
+});
