@@ -164,7 +164,10 @@ export class SocketExchange implements Exchange {
 	#hear(heard: Heard): void {
 		const pending = this.#pending.get(heard.id);
 		if (pending === undefined) return; // cancelled meanwhile
-		if ("more" in heard) return pending.more(heard.more);
+		if ("more" in heard) {
+			pending.more(heard.more);
+			return;
+		}
 		this.#pending.delete(heard.id);
 		if ("fault" in heard) pending.fail(Fault.from(heard.fault));
 		else pending.done(heard.done);

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { STATUSES } from "../protocol/answer.ts";
-import { after, type Happening, hasEnded } from "./lifecycle.ts";
+import { type Happening, hasEnded, statusAfter } from "./lifecycle.ts";
 
 const happenings: Happening[] = ["launched", "launch_failed", "exited_well", "exited_badly", "cancelled", "lost"];
 
@@ -9,7 +9,7 @@ describe("R4.5 the states of a session", () => {
 		for (const status of STATUSES.filter((it) => !hasEnded(it))) {
 			const reachable = happenings.flatMap((it) => {
 				try {
-					return [after(status, it)];
+					return [statusAfter(status, it)];
 				} catch {
 					return []; // not allowed from here, which is what the other tests are about
 				}
@@ -22,7 +22,7 @@ describe("R4.5 the states of a session", () => {
 		for (const status of STATUSES.filter(hasEnded)) {
 			for (const happening of happenings) {
 				try {
-					expect(after(status, happening)).toBe(status);
+					expect(statusAfter(status, happening)).toBe(status);
 				} catch (error) {
 					expect(String(error)).toContain("cannot have");
 				}
@@ -31,11 +31,11 @@ describe("R4.5 the states of a session", () => {
 	});
 
 	test("the same news twice changes nothing", () => {
-		expect(after(after("running", "exited_well"), "exited_well")).toBe("succeeded");
-		expect(after(after("running", "lost"), "lost")).toBe("stream_lost");
+		expect(statusAfter(statusAfter("running", "exited_well"), "exited_well")).toBe("succeeded");
+		expect(statusAfter(statusAfter("running", "lost"), "lost")).toBe("stream_lost");
 	});
 
 	test("a session that has ended cannot be launched", () => {
-		expect(() => after("succeeded", "launched")).toThrow("cannot have launched");
+		expect(() => statusAfter("succeeded", "launched")).toThrow("cannot have launched");
 	});
 });

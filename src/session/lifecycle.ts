@@ -22,7 +22,7 @@ const table: Readonly<Record<Status, Readonly<Partial<Record<Happening, Status>>
 };
 
 /** The status after this happening. */
-export function after(status: Status, happening: Happening): Status {
+export function statusAfter(status: Status, happening: Happening): Status {
 	const next = table[status][happening];
 	if (next === undefined) throw new Error(`A session that is ${status} cannot have ${happening}.`);
 	return next;

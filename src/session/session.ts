@@ -13,7 +13,7 @@ import { descendants, listeningPorts, workingDirectory } from "../pty/process-tr
 import type { Pty, PtyExit, WriteOptions } from "../pty/pty.ts";
 import type { Look, Position } from "../terminal/look.ts";
 import type { Screen } from "../terminal/screen.ts";
-import { after, hasEnded } from "./lifecycle.ts";
+import { hasEnded, statusAfter } from "./lifecycle.ts";
 import { Turn } from "./turn.ts";
 import { type Until, waitFor } from "./wait.ts";
 
@@ -252,7 +252,7 @@ export class Session implements AsyncDisposable {
 					: exit.code === 0
 						? "exited_well"
 						: "exited_badly";
-		this.#status = resolved ?? after(this.#status, happening);
+		this.#status = resolved ?? statusAfter(this.#status, happening);
 		for (const listener of [...this.#endedListeners]) listener();
 	}
 }
