@@ -1,0 +1,93 @@
+// A real sshd of our own on loopback, with a user and a password that exist
+// only in its private view of /etc (a mount namespace), so nothing of the
+// machine is changed.
+
+import { execFileSync, spawn } from "node:child_process";
+import { appendFileSync, chmodSync, copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { find } from "../programs.ts";
+
+export interface Sshd extends AsyncDisposable {
+	/** For ssh: a fresh list of known hosts, so that it asks. */
+	readonly arguments: readonly string[];
+	readonly password: string;
+}
+
+const USER = "dialtone-guest";
+const PASSWORD = "open-sesame-42";
+
+export async function startSshd(): Promise<Sshd> {
+	const directory = mkdtempSync(join(tmpdir(), "dt-sshd-"));
+	chmodSync(directory, 0o755);
+	const at = (name: string) => join(directory, name);
+	mkdirSync(at("home"));
+	if (!existsSync("/run/sshd")) mkdirSync("/run/sshd", { mode: 0o755 });
+	execFileSync("ssh-keygen", ["-q", "-t", "ed25519", "-N", "", "-f", at("host_key")]);
+	const hash = execFileSync("openssl", ["passwd", "-6", PASSWORD], { encoding: "utf8" }).trim();
+	for (const name of ["passwd", "shadow"]) copyFileSync(join("/etc", name), at(name));
+	appendFileSync(at("passwd"), `${USER}:x:64321:64321::${at("home")}:/bin/bash\n`);
+	appendFileSync(at("shadow"), `${USER}:${hash}:19000:0:99999:7:::\n`);
+	writeFileSync(at("home/.bashrc"), "PS1='guest$ '\n");
+	const port = await freePort();
+	writeFileSync(
+		at("config"),
+		[
+			`Port ${port}`,
+			"ListenAddress 127.0.0.1",
+			`HostKey ${at("host_key")}`,
+			`PidFile ${at("pid")}`,
+			"UsePAM no",
+			"PasswordAuthentication yes",
+			"KbdInteractiveAuthentication no",
+			"PubkeyAuthentication no",
+			"StrictModes no",
+			"PrintMotd no",
+			"PrintLastLog no",
+			"",
+		].join("\n"),
+	);
+	const binds = ["passwd", "shadow"].map((name) => `mount --bind ${at(name)} /etc/${name}`).join(" && ");
+	const server = spawn("unshare", ["-m", "sh", "-c", `${binds} && exec ${find("sshd")} -D -e -f ${at("config")}`], {
+		stdio: ["ignore", "ignore", "pipe"],
+	});
+	await new Promise<void>((resolve, reject) => {
+		let said = "";
+		server.stderr.setEncoding("utf8").on("data", (text: string) => {
+			said += text;
+			if (said.includes("Server listening on")) resolve();
+		});
+		server.on("exit", () => reject(new Error(`sshd did not start: ${said}`)));
+	});
+	return {
+		password: PASSWORD,
+		arguments: [
+			"-F",
+			"none",
+			"-p",
+			String(port),
+			"-o",
+			`UserKnownHostsFile=${at("known_hosts")}`,
+			"-o",
+			"GlobalKnownHostsFile=/dev/null",
+			"-o",
+			"PubkeyAuthentication=no",
+			`${USER}@127.0.0.1`,
+		],
+		[Symbol.asyncDispose]: async () => {
+			const gone = new Promise((resolve) => server.on("exit", resolve));
+			server.kill("SIGTERM");
+			await gone;
+			rmSync(directory, { recursive: true, force: true });
+		},
+	};
+}
+
+async function freePort(): Promise<number> {
+	const server = createServer();
+	await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+	const { port } = server.address() as { port: number };
+	await new Promise((resolve) => server.close(resolve));
+	return port;
+}
