@@ -1,0 +1,37 @@
+# What dash and other plain shells are told at their start: see init.bash, whose
+# words these are. There is no hook before the prompt, so a command that was
+# broken off is known by the `$?` that the prompt carries; and no pipe status.
+
+_DT=@DIR@ _dt_aid=@AID@ _dt_n=0 _dt_r='' _dt_s=0
+unset ENV
+
+# After a command that ended by itself the shell's own $? is 0: then the one that was told counts.
+_dt_c() {
+	_dt_i=$?
+	[ "$_dt_i" = 0 ] || _dt_s=$_dt_i
+	_dt_r=$1
+	_dt_say C "$_dt_r"
+	return "$_dt_s"
+} 2>/dev/null
+
+_dt_d() {
+	_dt_s=$1
+	case $PWD in
+	*[!A-Za-z0-9/._+@,:~-]*) _dt_say "D;$1" "$_dt_r" ;;
+	*) _dt_say "D;$1" "$_dt_r;cwd=$PWD" ;;
+	esac
+}
+
+_dt_e() {
+	printf '\033]133;E;1;aid=%s;r=%s\007' "$_dt_aid" "$_dt_r" >&3
+	printf '\033]133;E;2;aid=%s;r=%s\007' "$_dt_aid" "$_dt_r" >&4
+	_dt_d "$1"
+}
+
+_dt_say() {
+	_dt_n=$((_dt_n + 1))
+	printf '\033]133;%s;aid=%s;n=%s;r=%s\007' "$1" "$_dt_aid" "$_dt_n" "$2" >/dev/tty
+}
+
+@USER@
+PS1="$(printf '\033]133;A;aid=%s\007' "$_dt_aid")${PS1-\$ }$(printf '\033]133;B;aid=%s;s=' "$_dt_aid")"'$?'"$(printf '\007')"
