@@ -155,6 +155,7 @@ export class FakePty implements Pty {
 	async facts(): Promise<KernelFacts> {
 		this.#refuseWhenEnded();
 		if (this.#latest === null) throw new PtyIoError("system", "this fake was not told what to see");
+		this.#facts.tell(this.#latest);
 		return this.#latest;
 	}
 

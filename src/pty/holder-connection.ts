@@ -131,9 +131,12 @@ export class HolderConnection {
 			this.#options.onWelcome(this, frame.welcome);
 			this.#take(HELLO)?.resolve(frame);
 		} else if (frame.type === "refused") this.#take(frame.request)?.reject(PtyIoError.from(frame.refusal));
-		else if (frame.type === "done" || (frame.type === "facts" && frame.request !== 0))
-			this.#take(frame.request)?.resolve(frame);
-		else this.#options.onFrame(frame);
+		else if (frame.type === "done") this.#take(frame.request)?.resolve(frame);
+		else {
+			// Facts that were asked for are told like those that are pushed: only here their order is known.
+			this.#options.onFrame(frame);
+			if (frame.type === "facts" && frame.request !== 0) this.#take(frame.request)?.resolve(frame);
+		}
 	}
 
 	#take(request: number): Asker | undefined {

@@ -62,7 +62,7 @@ export interface Pty extends AsyncDisposable {
 	onEvent(listener: (event: HolderEvent) => void): () => void;
 	/** A newer owner has taken over: from now on nothing but reading is possible. */
 	onFenced(listener: () => void): () => void;
-	/** Facts pushed while watching. */
+	/** Facts pushed while watching and facts that were asked for, in the order in which the holder saw them. */
 	onFacts(listener: (facts: KernelFacts) => void): () => void;
 	/** Bytes of input accepted so far: where a writer that was interrupted goes on. */
 	readonly inputOffset: number;

@@ -6,7 +6,7 @@
 // whole data path.
 
 import type { Journal } from "../journal/journal.ts";
-import type { Attention, ExitFacts, Returned, Status } from "../protocol/answer.ts";
+import type { Attention, ExitFacts, Status } from "../protocol/answer.ts";
 import { Fault } from "../protocol/fault.ts";
 import { PtyIoError } from "../pty/errors.ts";
 import { descendants, listeningPorts, workingDirectory } from "../pty/process-tree.ts";
@@ -15,7 +15,7 @@ import type { Look, Position } from "../terminal/look.ts";
 import type { Screen } from "../terminal/screen.ts";
 import { hasEnded, statusAfter } from "./lifecycle.ts";
 import { Turn } from "./turn.ts";
-import { type Until, waitFor } from "./wait.ts";
+import { type Outcome, type Until, waitFor } from "./wait.ts";
 
 export interface SessionParts {
 	readonly id: string;
@@ -141,7 +141,7 @@ export class Session implements AsyncDisposable {
 	}
 
 	/** Returns on the first of: waiting, ended, what `until` says, timeout. */
-	wait({ until, timeoutMs, signal, already, typed }: SessionWait): Promise<Returned> {
+	wait({ until, timeoutMs, signal, already, typed }: SessionWait): Promise<Outcome> {
 		// Taken only where it is asked for: a look at a full scrollback costs a millisecond.
 		const since = until.text === undefined && until.pattern === undefined ? null : this.screen.look(null).position;
 		return waitFor(

@@ -61,7 +61,7 @@ export class Turn implements Disposable {
 	watch(): () => void {
 		this.#watchers++;
 		this.#unwatch ??= this.#source.pty.watch();
-		this.#refresh();
+		void this.#refresh();
 		let watching = true;
 		return () => {
 			if (!watching) return;
@@ -75,11 +75,7 @@ export class Turn implements Disposable {
 
 	/** One look, for a caller that does not wait. */
 	async look(): Promise<Attention> {
-		try {
-			this.#take(await this.#source.pty.facts());
-		} catch {
-			// The holder went away meanwhile: the session's end tells the rest.
-		}
+		await this.#refresh();
 		return this.#attention;
 	}
 
@@ -93,7 +89,7 @@ export class Turn implements Disposable {
 			await write();
 		} finally {
 			// Facts that came in the same breath as the acknowledgement were dropped above: ask again.
-			if (--this.#typing === 0 && this.#watchers > 0) this.#refresh();
+			if (--this.#typing === 0 && this.#watchers > 0) void this.#refresh();
 		}
 	}
 
@@ -110,11 +106,13 @@ export class Turn implements Disposable {
 		this.#listeners.clear();
 	}
 
-	#refresh(): void {
-		this.#source.pty.facts().then(
-			(facts) => this.#take(facts),
-			() => {}, // the holder went away: the session's end tells the rest
-		);
+	/** The answer comes through `onFacts`, in its place among those that are pushed. */
+	async #refresh(): Promise<void> {
+		try {
+			await this.#source.pty.facts();
+		} catch {
+			// The holder went away: the session's end tells the rest.
+		}
 	}
 
 	#take(facts: KernelFacts): void {
@@ -142,7 +140,7 @@ export class Turn implements Disposable {
 		const attention: Attention = { activity, waitingFor, certainty, because };
 		this.#attention = attention;
 		if (recheckMs !== null && this.#watchers > 0) {
-			this.#recheck = setTimeout(() => this.#refresh(), recheckMs);
+			this.#recheck = setTimeout(() => void this.#refresh(), recheckMs);
 		}
 		for (const listener of [...this.#listeners]) listener(attention);
 	}

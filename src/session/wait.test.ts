@@ -49,8 +49,8 @@ function scripted(screen = "") {
 	};
 }
 
-const wait = (session: Awaited, until: Until = {}, more: object = {}) =>
-	waitFor(session, { until, timeoutMs: 5000, signal: new AbortController().signal, ...more });
+const wait = async (session: Awaited, until: Until = {}, more: object = {}) =>
+	(await waitFor(session, { until, timeoutMs: 5000, signal: new AbortController().signal, ...more })).returned;
 
 describe("R1.4 the first thing that happens ends a wait and is named", () => {
 	test("waiting, which working does not do", async () => {

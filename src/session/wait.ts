@@ -53,14 +53,20 @@ const REPAINT_MS = 15;
 // No event tells of a new listening socket; a look costs about a millisecond.
 const PORT_LOOK_MS = 100;
 
-export function waitFor(session: Awaited, options: WaitOptions): Promise<Returned> {
+/** How a wait ended, and the verdict of that very moment where there was one. */
+export interface Outcome {
+	readonly returned: Returned;
+	readonly attention: Attention | null;
+}
+
+export function waitFor(session: Awaited, options: WaitOptions): Promise<Outcome> {
 	const { until, timeoutMs, signal } = options;
 	const matchers: Matcher[] = [];
 	if (until.text !== undefined) matchers.push(literal(until.text));
 	if (until.pattern !== undefined) matchers.push(expression(until.pattern));
 	const undo: (() => void)[] = [];
 
-	return new Promise<Returned>((resolve, reject) => {
+	return new Promise<Outcome>((resolve, reject) => {
 		let over = false;
 		const settle = (act: () => void) => {
 			if (over) return;
@@ -68,7 +74,8 @@ export function waitFor(session: Awaited, options: WaitOptions): Promise<Returne
 			for (const each of undo) each();
 			act();
 		};
-		const finish = (returned: Returned) => settle(() => resolve(returned));
+		const finish = (returned: Returned, attention: Attention | null = null) =>
+			settle(() => resolve({ returned, attention }));
 		/** A caller's pattern may be at fault, and that is the caller's to hear. */
 		const guarded = (act: () => void) => {
 			if (over) return;
@@ -147,7 +154,7 @@ export function waitFor(session: Awaited, options: WaitOptions): Promise<Returne
 					const returned = turnEnds(attention);
 					if (returned === null) return;
 					seeScreen();
-					finish(returned);
+					finish(returned, attention);
 				}),
 			),
 			session.watch(),

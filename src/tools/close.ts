@@ -20,7 +20,12 @@ export const close = tool({
 		const startedAt = performance.now();
 		const target = await engine.find(input.session);
 		const survivors = await engine.close(target, { force: input.force, keep: input.keep });
-		const facts = await conclude(target, { caller, returned: "ended", startedAt, maxTokens: input.maxTokens });
+		const facts = await conclude(target, {
+			caller,
+			outcome: { returned: "ended", attention: null },
+			startedAt,
+			maxTokens: input.maxTokens,
+		});
 		return survivors.length === 0 ? facts : { ...facts, survivors };
 	},
 	render: renderSession,

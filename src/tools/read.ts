@@ -32,7 +32,12 @@ export const read = tool({
 		const startedAt = performance.now();
 		const target = await engine.find(input.session);
 		await target.refresh();
-		const about = { caller, returned: "now", startedAt, maxTokens: input.maxTokens } as const;
+		const about = {
+			caller,
+			outcome: { returned: "now", attention: null },
+			startedAt,
+			maxTokens: input.maxTokens,
+		} as const;
 		if (input.search !== undefined)
 			return conclude(target, { ...about, look: found(target, input.search, input.lines) });
 		if (input.view === "new") return conclude(target, about);

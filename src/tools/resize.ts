@@ -15,8 +15,8 @@ export const resize = tool({
 		const target = await engine.find(input.session);
 		await target.resize(input.cols, input.rows);
 		// A full-screen program repaints: the answer shows the new screen, not the torn one.
-		const returned = await target.wait({ until: { stillMs: 50 }, timeoutMs: 1000, signal });
-		return conclude(target, { caller, returned, startedAt, maxTokens: input.maxTokens });
+		const outcome = await target.wait({ until: { stillMs: 50 }, timeoutMs: 1000, signal });
+		return conclude(target, { caller, outcome, startedAt, maxTokens: input.maxTokens });
 	},
 	render: renderSession,
 });

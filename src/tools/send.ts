@@ -47,13 +47,13 @@ export const send = tool({
 				throw new Fault("screen_moved", { expected: input.ifOffset, offset });
 			}
 		});
-		const returned = await target.wait({
+		const outcome = await target.wait({
 			until: input.until ?? {},
 			timeoutMs: input.timeoutMs,
 			signal,
 			typed: input.text ?? input.paste,
 		});
-		return conclude(target, { caller, returned, startedAt, maxTokens: input.maxTokens });
+		return conclude(target, { caller, outcome, startedAt, maxTokens: input.maxTokens });
 	},
 	render: renderSession,
 });

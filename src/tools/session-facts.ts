@@ -1,14 +1,15 @@
 // The facts that every call on a session answers with, gathered in one place.
 
-import type { Returned, SessionFacts } from "../protocol/answer.ts";
+import type { SessionFacts } from "../protocol/answer.ts";
 import { describeEnd, type Session } from "../session/session.ts";
+import type { Outcome } from "../session/wait.ts";
 import { fit } from "../terminal/budget.ts";
 import type { Look } from "../terminal/look.ts";
 import type { Caller } from "./tool.ts";
 
 export interface Conclusion {
 	readonly caller: Caller;
-	readonly returned: Returned;
+	readonly outcome: Outcome;
 	/** `performance.now()` when the call began. */
 	readonly startedAt: number;
 	readonly maxTokens: number;
@@ -18,11 +19,13 @@ export interface Conclusion {
 
 /** What is new to the caller, whose turn it is, and everything else worth knowing. */
 export async function conclude(session: Session, conclusion: Conclusion): Promise<SessionFacts> {
-	const [ports, cwd] = await Promise.all([session.ports(), session.cwd()]);
-	// After the last await, so that text, offset and attention are of one moment.
+	// Before anything is awaited, so that text, offset and verdict are of the moment in which the wait ended.
 	const look = conclusion.look ?? session.look(conclusion.caller.owner);
 	const { text, truncated } = fit(look.text, conclusion.maxTokens);
-	const { ended, attention, status, exit } = session;
+	const { ended, status, exit } = session;
+	const offset = session.journal.end;
+	const attention = conclusion.outcome.attention ?? session.attention;
+	const [ports, cwd] = await Promise.all([session.ports(), session.cwd()]);
 	return {
 		session: session.id,
 		name: session.name,
@@ -31,9 +34,9 @@ export async function conclude(session: Session, conclusion: Conclusion): Promis
 		waitingFor: ended ? null : attention.waitingFor,
 		certainty: ended ? null : attention.certainty,
 		because: ended ? describeEnd(status, exit) : attention.because,
-		returned: conclusion.returned,
+		returned: conclusion.outcome.returned,
 		text,
-		offset: session.journal.end,
+		offset,
 		truncated: truncated || look.missed !== null,
 		exit,
 		cwd,

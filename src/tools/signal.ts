@@ -20,8 +20,8 @@ export const signal = tool({
 		const startedAt = performance.now();
 		const target = await engine.find(input.session);
 		await target.signal(`SIG${input.signal}`);
-		const returned = await target.wait({ until: {}, timeoutMs: input.timeoutMs, signal: aborted });
-		return conclude(target, { caller, returned, startedAt, maxTokens: input.maxTokens });
+		const outcome = await target.wait({ until: {}, timeoutMs: input.timeoutMs, signal: aborted });
+		return conclude(target, { caller, outcome, startedAt, maxTokens: input.maxTokens });
 	},
 	render: renderSession,
 });

@@ -68,8 +68,8 @@ export const start = tool({
 			ifExists: input.ifExists,
 			caller,
 		});
-		const returned = await session.wait({ until: input.until ?? {}, timeoutMs: input.timeoutMs, signal });
-		return conclude(session, { caller, returned, startedAt, maxTokens: input.maxTokens });
+		const outcome = await session.wait({ until: input.until ?? {}, timeoutMs: input.timeoutMs, signal });
+		return conclude(session, { caller, outcome, startedAt, maxTokens: input.maxTokens });
 	},
 	render: renderSession,
 });

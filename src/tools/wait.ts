@@ -27,13 +27,13 @@ export const wait = tool({
 		const startedAt = performance.now();
 		const target = await engine.find(input.session);
 		const already = input.from === undefined ? undefined : bytesOf(await target.journal.read(input.from));
-		const returned = await target.wait({
+		const outcome = await target.wait({
 			until: input.until ?? {},
 			timeoutMs: input.timeoutMs,
 			signal,
 			...(already === undefined ? {} : { already }),
 		});
-		return conclude(target, { caller, returned, startedAt, maxTokens: input.maxTokens });
+		return conclude(target, { caller, outcome, startedAt, maxTokens: input.maxTokens });
 	},
 	render: renderSession,
 });

@@ -15,9 +15,9 @@ export interface Postgres extends AsyncDisposable {
 
 export async function startPostgres(): Promise<Postgres> {
 	const directory = mkdtempSync(join(tmpdir(), "dt-pg-"));
-	const identity = process.getuid?.() === 0 ? idOf("postgres") : {};
+	const identity: Partial<ReturnType<typeof idOf>> = process.getuid?.() === 0 ? idOf("postgres") : {};
 	chmodSync(directory, 0o755);
-	if ("uid" in identity) chownSync(directory, identity.uid, identity.gid);
+	if (identity.uid !== undefined) chownSync(directory, identity.uid, identity.gid ?? identity.uid);
 	const data = join(directory, "data");
 	execFileSync(find("initdb")!, ["-D", data, "-A", "trust", "-U", "postgres", "--no-sync"], {
 		...identity,
