@@ -257,13 +257,13 @@ static bool look_at_thread(struct attention *a, const struct process *process, p
 			return false;
 		switch (state.state) {
 		case 'R':
+		case 't': /* held by its debugger, which works on it; only SIGSTOP and the like are a stop */
 			*out = (struct blocked){.doing = DOING_RUNNING, .fd = -1};
 			return true;
 		case 'D':
 			*out = (struct blocked){.doing = DOING_DISK, .fd = -1};
 			return true;
 		case 'T':
-		case 't':
 			*out = (struct blocked){.doing = DOING_STOPPED, .fd = -1};
 			return true;
 		case 'Z':

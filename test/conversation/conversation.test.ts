@@ -41,7 +41,7 @@ describe("R1.6 a conversation in one call a turn", () => {
 		expect(closed.text).toContain("42");
 
 		const asked = await python.send({ text: 'name = input("Your name? ")', submit: true, ...patient });
-		expect(asked).toMatchObject({ returned: "waiting", waitingFor: "line" });
+		expect(asked).toMatchObject({ returned: "waiting", waitingFor: "key" }); // readline edits the line itself
 		expect(asked.text).toMatch(/Your name\? ?$/);
 		const answered = await python.send({ text: "Ada", submit: true, ...patient });
 		expect(answered.text).toContain(">>>");
