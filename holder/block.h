@@ -1,0 +1,41 @@
+// The launch block: everything a holder is told before it starts, checked whole.
+#ifndef DIALTONE_BLOCK_H
+#define DIALTONE_BLOCK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define BLOCK_MAX ((size_t)4 << 20)
+#define BLOCK_LIMITS 6
+#define FLAG_NO_CONTROLLING_TERMINAL 1u
+
+struct block {
+	const char *dir, *socket, *cwd, *program;
+	char **arguments;   // NULL-terminated, in `pointers`
+	char **environment; // NULL-terminated, in `pointers`
+	char **pointers;
+	size_t pointers_bytes;
+	uint16_t cols, rows, xpixel, ypixel;
+	bool limited[BLOCK_LIMITS];
+	uint64_t limits[BLOCK_LIMITS];
+	bool has_identity;
+	uint32_t uid, gid;
+	uint64_t quota, segment, wall_ms;
+	uint32_t flags;
+	bool has_umask;
+	uint32_t umask;
+};
+
+// 0 while records are missing, 1 once the block has ended, -1 if its lengths cannot be right. `*walked` remembers how far.
+int block_complete(const uint8_t *bytes, size_t length, size_t *walked);
+
+// Reads one block into the caller's BLOCK_MAX bytes; its length, or 0 with errno set.
+size_t block_read(int fd, uint8_t *bytes);
+
+// Strings of the block point into `bytes`, which is changed (terminators are put in). On refusal: false and why.
+bool block_parse(uint8_t *bytes, size_t length, struct block *block, const char **why);
+
+void block_free(struct block *block);
+
+#endif

@@ -1,0 +1,49 @@
+// One connection: what it was told, where in the log it stands, what it still has to be sent.
+#ifndef DIALTONE_CLIENT_H
+#define DIALTONE_CLIENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "frame.h"
+#include "log.h"
+
+#define CLIENTS_MOST 64
+#define OUTPUT_MOST ((size_t)65536)
+// Answers waiting for a client: beyond the first it is not read from, beyond the second it has gone away in all but name.
+#define BACKLOG_QUIET ((size_t)65536 + 4096)
+#define BACKLOG_MOST ((size_t)512 << 10)
+
+struct client {
+	int fd; // -1: a free place
+	struct inbox inbox;
+	bool greeted, owner, fenced;
+	bool leaving; // its last frame is being sent, then the connection ends
+	bool attached;
+	uint64_t cursor, until;
+	unsigned exit_told; // how many EXIT frames of holder->exits it has
+	bool watching, facts_due;
+	uint32_t busy_ms;
+	bool wants_room; // was refused queue_full
+	uint8_t *out;    // frames (or the rest of one) that the socket did not take
+	size_t out_head, out_tail, out_capacity;
+};
+
+void client_open(struct client *client, int fd);
+void client_close(struct client *client);
+// Sends a frame or keeps what the socket does not take. `head` and `body` are its payload, in two parts for no copy's sake.
+void client_send(struct client *client, enum frame_type type, const void *head, size_t head_size, const void *body, size_t body_size);
+void client_flush(struct client *client);
+bool client_has_backlog(const struct client *client);
+// After a last word.
+void client_leave(struct client *client);
+
+// New bytes, already logged: straight to a client that stands at their offset.
+void client_offer(struct client *client, uint64_t offset, const uint8_t *bytes, size_t count);
+// Is there something in the log that it may be sent now?
+bool client_is_behind(const struct client *client, const struct log *log);
+// Sends the next frame from the log. `scratch` holds OUTPUT_MOST bytes. False: not possible now, try a little later.
+bool client_catch_up(struct client *client, const struct log *log, uint8_t *scratch);
+
+#endif

@@ -1,0 +1,80 @@
+// TERM, CONT and HUP to all; KILL after the grace; two passes that find nobody
+// before it is called done, because a fork can slip between the pages of one.
+#include "end.h"
+
+#include <errno.h>
+#include <signal.h>
+
+#define MEMBERS_MOST 4096
+#define LOOK_FIRST_US 1000
+#define LOOK_MOST_US 50000
+#define ROUNDS_MOST 64         // of killing at one go: enough for a fork bomb to lose
+#define HANG_UP_AFTER_US 1000000 // a set-uid program may not be signalled by us; the kernel's hang-up reaches it
+#define GIVE_UP_AFTER_US 3000000 // what KILL did not end by then is stuck in the kernel or not ours to end
+
+static struct member members[MEMBERS_MOST];
+
+size_t end_signal_tree(pid_t root, pid_t main_pid, int signal, int *error) {
+	size_t count = tree_list(root, main_pid, members, MEMBERS_MOST);
+	*error = 0;
+	for (size_t i = 0; i < count; i++)
+		if (kill(members[i].pid, signal) != 0 && errno != ESRCH) *error = errno;
+	return count;
+}
+
+size_t end_who(pid_t root, pid_t main_pid, struct member told[SURVIVORS_TOLD]) {
+	size_t count = tree_list(root, main_pid, members, MEMBERS_MOST);
+	for (size_t i = 0; i < count && i < SURVIVORS_TOLD; i++) told[i] = members[i];
+	return count;
+}
+
+static void start_killing(struct end *end, int64_t now) {
+	end->phase = END_KILLING;
+	end->hang_up_at = now + HANG_UP_AFTER_US;
+	end->give_up_at = now + GIVE_UP_AFTER_US;
+	end->pause = LOOK_FIRST_US;
+}
+
+void end_begin(struct end *end, const char *reason, int64_t grace_us, int64_t now, pid_t root, pid_t main_pid) {
+	int error;
+	end->reason = reason;
+	end->clean_passes = 0;
+	end->look_at = now;
+	if (end->phase == END_IDLE && grace_us > 0) {
+		end->phase = END_ASKING;
+		end->kill_at = now + grace_us;
+		end->pause = LOOK_FIRST_US;
+		// HUP because an interactive shell ignores TERM; CONT because a stopped program hears neither.
+		end_signal_tree(root, main_pid, SIGTERM, &error);
+		end_signal_tree(root, main_pid, SIGCONT, &error);
+		end_signal_tree(root, main_pid, SIGHUP, &error);
+	} else {
+		start_killing(end, now);
+	}
+}
+
+bool end_step(struct end *end, int64_t now, pid_t root, pid_t main_pid) {
+	if (end->phase != END_ASKING && end->phase != END_KILLING) return false;
+	if (end->phase == END_ASKING && now >= end->kill_at) start_killing(end, now);
+	int error = 0;
+	size_t living = 0;
+	for (int round = 0; round < ROUNDS_MOST; round++) {
+		living = end->phase == END_KILLING ? end_signal_tree(root, main_pid, SIGKILL, &error)
+		                                   : tree_list(root, main_pid, members, MEMBERS_MOST);
+		if (living > 0) end->clean_passes = 0;
+		else if (++end->clean_passes >= 2) break;
+		// Killing goes on at once only while it may be racing against new forks.
+		if (living > 0 && (end->phase == END_ASKING || living < 8)) break;
+	}
+	bool gave_up = end->phase == END_KILLING && now >= end->give_up_at;
+	if (end->clean_passes >= 2 || gave_up) {
+		end->phase = END_OVER;
+		end->survivors = living;
+		return true;
+	}
+	if (end->phase == END_KILLING && now >= end->hang_up_at) end->hang_up = true;
+	end->look_at = now + end->pause;
+	end->pause = end->pause * 2 < LOOK_MOST_US ? end->pause * 2 : LOOK_MOST_US;
+	if (end->phase == END_ASKING && end->look_at > end->kill_at) end->look_at = end->kill_at;
+	return false;
+}

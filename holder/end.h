@@ -1,0 +1,35 @@
+// Ending the whole tree: asked nicely, then made to, then told who is left.
+#ifndef DIALTONE_END_H
+#define DIALTONE_END_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "tree.h"
+
+#define SURVIVORS_TOLD 32
+
+enum end_phase { END_IDLE, END_ASKING, END_KILLING, END_OVER };
+
+struct end {
+	enum end_phase phase;
+	const char *reason; // of the exit: "exit" until somebody ended it
+	int64_t kill_at, hang_up_at, give_up_at, look_at;
+	int64_t pause;
+	int clean_passes;
+	bool hang_up; // the holder should close the terminal: the last thing that may help
+	size_t survivors;
+};
+
+void end_begin(struct end *end, const char *reason, int64_t grace_us, int64_t now, pid_t root, pid_t main_pid);
+// Goes on with it; true when it is over just now. To be called when a child died, and when `look_at` is reached.
+bool end_step(struct end *end, int64_t now, pid_t root, pid_t main_pid);
+
+// A signal to every living descendant; how many there were. `*error` is the last refusal, or 0.
+size_t end_signal_tree(pid_t root, pid_t main_pid, int signal, int *error);
+// Who is alive, for the record.
+size_t end_who(pid_t root, pid_t main_pid, struct member members[SURVIVORS_TOLD]);
+
+#endif

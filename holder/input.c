@@ -1,0 +1,159 @@
+// The queue of what is typed. Pure: bytes and terminal modes come in, bytes to
+// write come out; the descriptor is loop.c's.
+#include "input.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "frame.h"
+
+#define LOOK_AHEAD ((size_t)16384) // more than the terminal takes at once
+
+// Does this byte finish a line, as the terminal is set now? What it erases is not counted back: too strict by a few bytes.
+static bool ends_line(uint8_t byte, const struct termios *modes) {
+	if (byte == '\r' && !(modes->c_iflag & IGNCR)) return (modes->c_iflag & ICRNL) != 0;
+	if (byte == '\n') return !(modes->c_iflag & INLCR);
+	static const int ends[] = {VEOF, VEOL, VEOL2, VKILL};
+	for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+		if (modes->c_cc[ends[i]] != _POSIX_VDISABLE && byte == modes->c_cc[ends[i]]) return true;
+	static const int signals[] = {VINTR, VQUIT, VSUSP};
+	if ((modes->c_lflag & ISIG) && !(modes->c_lflag & NOFLSH))
+		for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
+			if (modes->c_cc[signals[i]] != _POSIX_VDISABLE && byte == modes->c_cc[signals[i]]) return true;
+	return false;
+}
+
+// The length of the unfinished line after these bytes; `*longest` grows to the longest line on the way.
+static size_t measure(size_t line, const uint8_t *bytes, size_t count, const struct termios *modes, size_t *longest) {
+	for (size_t i = 0; i < count; i++) {
+		line = ends_line(bytes[i], modes) ? 0 : line + 1;
+		if (line > *longest) *longest = line;
+	}
+	return line;
+}
+
+// The unfinished line that an appended byte would lengthen. Remembered, or 20,000 short lines would be measured 20,000 times.
+static size_t last_line(struct input *input, const struct termios *modes) {
+	const struct termios *then = &input->last_modes;
+	bool same = input->last_known && then->c_iflag == modes->c_iflag && then->c_lflag == modes->c_lflag &&
+	            memcmp(then->c_cc, modes->c_cc, sizeof then->c_cc) == 0;
+	if (!same) {
+		size_t ignored = 0; // what is queued was checked when it came
+		input->last = measure(input->line, input->queue + input->head, input_queued(input), modes, &ignored);
+		input->last_modes = *modes, input->last_known = true;
+	}
+	return input->last;
+}
+
+static bool no_id(const uint8_t *id) {
+	for (int i = 0; i < WRITE_ID; i++)
+		if (id[i] != 0) return false;
+	return true;
+}
+
+static void remember(struct input *input, const uint8_t *id, uint64_t value) {
+	if (no_id(id)) return;
+	memcpy(input->seen[input->seen_next].id, id, WRITE_ID);
+	input->seen[input->seen_next].value = value;
+	input->seen_next = (input->seen_next + 1) % INPUT_IDS;
+	if (input->seen_count < INPUT_IDS) input->seen_count++;
+}
+
+static bool seen_before(const struct input *input, const uint8_t *id, uint64_t *value) {
+	if (no_id(id)) return false;
+	for (size_t i = 0; i < input->seen_count; i++) {
+		if (memcmp(input->seen[i].id, id, WRITE_ID) != 0) continue;
+		*value = input->seen[i].value;
+		return true;
+	}
+	return false;
+}
+
+static void enqueue(struct input *input, const uint8_t *bytes, size_t count, bool in_front) {
+	size_t queued = input->tail - input->head;
+	if (in_front) {
+		if (input->head < count) {
+			memmove(input->queue + count, input->queue + input->head, queued);
+			input->head = count, input->tail = count + queued;
+		}
+		input->head -= count;
+		memcpy(input->queue + input->head, bytes, count);
+		return;
+	}
+	if (INPUT_QUEUE - input->tail < count) {
+		memmove(input->queue, input->queue + input->head, queued);
+		input->head = 0, input->tail = queued;
+	}
+	memcpy(input->queue + input->tail, bytes, count);
+	input->tail += count;
+}
+
+enum input_answer input_accept(struct input *input, const struct input_write *write, const struct termios *modes, uint64_t *value) {
+	const uint8_t *bytes = write->bytes;
+	size_t count = write->count;
+	if (seen_before(input, write->id, value)) return INPUT_REPEATED;
+	if (write->offset != NO_OFFSET) {
+		if (write->offset > input->accepted) return INPUT_AFTER_GAP;
+		uint64_t known = input->accepted - write->offset;
+		if (known >= count) {
+			*value = write->offset + count;
+			return INPUT_REPEATED;
+		}
+		bytes += known, count -= (size_t)known;
+	}
+	size_t queued = input_queued(input);
+	if (count > INPUT_QUEUE - queued) return INPUT_FULL;
+	if (modes->c_lflag & ICANON) {
+		size_t longest = 0, line = write->priority ? input->line : last_line(input, modes);
+		line = measure(line, bytes, count, modes, &longest);
+		// In front of the queue it lengthens the first queued line instead of the last.
+		if (write->priority) measure(line, input->queue + input->head, queued, modes, &longest);
+		if (longest > LINE_MOST) return INPUT_LINE_TOO_LONG;
+		input->last = line;
+	}
+	if (write->priority || !(modes->c_lflag & ICANON)) input->last_known = false;
+	enqueue(input, bytes, count, write->priority);
+	input->accepted += count;
+	*value = input->accepted;
+	remember(input, write->id, *value);
+	return INPUT_TAKEN;
+}
+
+size_t input_queued(const struct input *input) { return input->tail - input->head; }
+
+size_t input_next(struct input *input, const struct termios *modes, const uint8_t **bytes) {
+	size_t queued = input_queued(input), line = input->line;
+	*bytes = input->queue + input->head;
+	input->held = false;
+	if (!(modes->c_lflag & ICANON)) {
+		input->line = 0, input->last_known = false;
+		return queued;
+	}
+	if (queued > LOOK_AHEAD) queued = LOOK_AHEAD;
+	// Accepted in raw mode, but the program has gone back to lines since: whole lines may pass, a line that would be cut waits.
+	size_t safe = 0;
+	for (size_t i = 0; i < queued; i++) {
+		bool ends = ends_line((*bytes)[i], modes);
+		line = ends ? 0 : line + 1;
+		if (line > LINE_MOST) {
+			input->held = safe == 0;
+			return safe;
+		}
+		if (ends) safe = i + 1;
+	}
+	return queued;
+}
+
+void input_written(struct input *input, const struct termios *modes, size_t count) {
+	size_t ignored = 0;
+	if (modes->c_lflag & ICANON) input->line = measure(input->line, input->queue + input->head, count, modes, &ignored);
+	input->head += count;
+	if (input->head == input->tail) input->head = input->tail = 0;
+}
+
+size_t input_drop(struct input *input) {
+	size_t dropped = input_queued(input);
+	input->head = input->tail = input->line = 0;
+	input->held = input->last_known = false;
+	return dropped;
+}

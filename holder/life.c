@@ -1,0 +1,175 @@
+// How a session ends. The program's end and the end of its output are two things:
+// children in the background may hold the terminal for hours. So the exit is told
+// when the program is gone and the terminal drained, and again when it is closed.
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "holder.h"
+#include "os.h"
+#include "text.h"
+
+#define SETTLE_US 30000      // children that die of the hang-up need a moment; then one exit tells it all
+#define FLOOD ((uint64_t)1 << 20) // more than the kernel buffers: all that the program itself wrote has passed
+#define FAREWELL_US 5000000  // for clients that have not had the exit yet
+#define WALL_GRACE_US 2000000
+
+static int exit_code(const struct holder *holder) {
+	return WIFEXITED(holder->status) ? WEXITSTATUS(holder->status) : 128 + WTERMSIG(holder->status);
+}
+
+// `null` or the number, for code and signal: exactly one of the two is there.
+static void add_status(struct text *text, const struct holder *holder) {
+	if (WIFEXITED(holder->status)) text_add(text, "\"code\":%d,\"signal\":null", WEXITSTATUS(holder->status));
+	else text_add(text, "\"code\":null,\"signal\":%d", WTERMSIG(holder->status));
+}
+
+void life_reap(struct holder *holder, int64_t now) {
+	for (;;) {
+		int status;
+		struct rusage usage;
+		pid_t pid = wait4(-1, &status, WNOHANG, &usage);
+		if (pid < 0 && errno == EINTR) continue;
+		if (pid <= 0) break;
+		if (pid != holder->main_pid || holder->main_exited) continue;
+		holder->main_exited = true;
+		holder->status = status, holder->usage = usage;
+		holder->ended_ms = wall_ms(), holder->exited_at = now;
+		holder->exited_size = holder->log.size;
+		holder->reason = holder->end.reason;
+		char json[96];
+		struct text text = text_in(json, sizeof json);
+		text_add(&text, "{\"event\":\"main_exited\",");
+		add_status(&text, holder);
+		text_add(&text, "}");
+		tell(holder, json);
+	}
+	if (holder->end.phase == END_ASKING || holder->end.phase == END_KILLING) holder->end.look_at = now;
+}
+
+static void add_survivors(struct text *text, const struct holder *holder) {
+	struct member members[SURVIVORS_TOLD];
+	size_t count = end_who(holder->self, holder->main_exited ? 0 : holder->main_pid, members);
+	text_add(text, "\"survivors\":[");
+	for (size_t i = 0; i < count && i < SURVIVORS_TOLD; i++) {
+		text_add(text, "%s{\"pid\":%d,\"command\":", i > 0 ? "," : "", (int)members[i].pid);
+		text_json(text, members[i].command);
+		text_add(text, "}");
+	}
+	text_add(text, "]");
+}
+
+static int64_t milliseconds(struct timeval time) { return (int64_t)time.tv_sec * 1000 + time.tv_usec / 1000; }
+
+static void write_exit(struct holder *holder, bool closed) {
+	struct text text = text_in(holder->exit_json, sizeof holder->exit_json);
+	text_add(&text, "{");
+	add_status(&text, holder);
+	text_add(&text, ",\"core\":%s,\"size\":%" PRIu64 ",\"startedAt\":%" PRId64 ",\"endedAt\":%" PRId64 ",\"closed\":%s,\"reason\":\"%s\",",
+	         WIFSIGNALED(holder->status) && WCOREDUMP(holder->status) ? "true" : "false", holder->log.size, holder->started_ms,
+	         holder->ended_ms, closed ? "true" : "false", holder->reason);
+#ifdef __APPLE__
+	long rss_kb = holder->usage.ru_maxrss / 1024;
+#else
+	long rss_kb = holder->usage.ru_maxrss;
+#endif
+	text_add(&text, "\"rusage\":{\"userMs\":%" PRId64 ",\"systemMs\":%" PRId64 ",\"maxRssKb\":%ld},", milliseconds(holder->usage.ru_utime),
+	         milliseconds(holder->usage.ru_stime), rss_kb);
+	add_survivors(&text, holder);
+	text_add(&text, ",\"lost\":%" PRIu64 "}", holder->log.lost);
+	holder->exit_json_size = text.used;
+	if (closed) log_ended(&holder->log, exit_code(holder), now_us());
+	exit_file_write(&holder->exit_file, text.start, text.used);
+	holder->exits++;
+	holder->closed = closed;
+}
+
+static void hang_up(struct holder *holder) {
+	if (holder->master >= 0) close(holder->master);
+	holder->master = -1;
+	holder->terminal = TERMINAL_CLOSED;
+}
+
+static void step_end(struct holder *holder, int64_t now) {
+	if (holder->wall_at > 0 && now >= holder->wall_at) {
+		holder->wall_at = 0;
+		end_begin(&holder->end, "wall_clock", WALL_GRACE_US, now, holder->self, holder->main_pid);
+	}
+	struct end *end = &holder->end;
+	if (end->phase == END_IDLE || end->phase == END_OVER || now < end->look_at) return;
+	bool over = end_step(end, now, holder->self, holder->main_exited ? 0 : holder->main_pid);
+	life_reap(holder, now);
+	if (end->hang_up && holder->terminal != TERMINAL_CLOSED) {
+		take_output(holder, 16);
+		hang_up(holder);
+	}
+	if (!over) return;
+	if (end->survivors > 0) {
+		char json[EXIT_FILE_MAX];
+		struct text text = text_in(json, sizeof json);
+		text_add(&text, "{\"event\":\"survivors\",");
+		add_survivors(&text, holder);
+		text_add(&text, "}");
+		tell(holder, json);
+	}
+	request_ended(holder);
+}
+
+static bool is_ending(const struct holder *holder) {
+	return holder->end.phase == END_ASKING || holder->end.phase == END_KILLING;
+}
+
+static void step_exit(struct holder *holder, int64_t now) {
+	if (!holder->main_exited || holder->closed) return;
+	// Read once more after the program was reaped: only now is an error on the terminal its end.
+	bool empty = take_output(holder, 1);
+	if (empty && holder->terminal == TERMINAL_HUNG) hang_up(holder);
+	// Somebody outside the tree may hold the terminal (it was handed over a socket): the session ended all the same.
+	if (empty && holder->end.phase == END_OVER && holder->end.survivors == 0) hang_up(holder);
+	if (holder->terminal == TERMINAL_CLOSED && !is_ending(holder)) {
+		write_exit(holder, true);
+		exit_file_release(&holder->exit_file);
+		holder->leave_at = now_us() + FAREWELL_US;
+		return;
+	}
+	bool all_passed = holder->drained || holder->log.size - holder->exited_size > FLOOD;
+	if (holder->exits == 0 && all_passed && now - holder->exited_at >= SETTLE_US) write_exit(holder, false);
+}
+
+// EXIT goes to whoever has had the last byte, or wants none.
+static void tell_exit(struct holder *holder) {
+	for (int i = 0; i < holder->client_places; i++) {
+		struct client *client = &holder->clients[i];
+		if (client->fd < 0 || !client->greeted || client->exit_told == holder->exits) continue;
+		if (client->attached && client->cursor < holder->log.size) continue;
+		client->exit_told = holder->exits;
+		client_send(client, EXIT, holder->exit_json, holder->exit_json_size, NULL, 0);
+	}
+}
+
+void life_step(struct holder *holder, int64_t now) {
+	step_end(holder, now);
+	step_exit(holder, now);
+	tell_exit(holder);
+}
+
+int64_t life_next(const struct holder *holder) {
+	int64_t next = holder->wall_at > 0 ? holder->wall_at : -1;
+	if (is_ending(holder) && (next < 0 || holder->end.look_at < next)) next = holder->end.look_at;
+	int64_t exit_at = holder->closed ? holder->leave_at : holder->main_exited && holder->exits == 0 ? holder->exited_at + SETTLE_US : -1;
+	if (exit_at >= 0 && (next < 0 || exit_at < next)) next = exit_at;
+	return next;
+}
+
+bool life_is_over(const struct holder *holder, int64_t now) {
+	if (!holder->closed) return false;
+	if (now >= holder->leave_at) return true;
+	for (int i = 0; i < holder->client_places; i++) {
+		const struct client *client = &holder->clients[i];
+		if (client->fd >= 0 && client->greeted && (client->exit_told < holder->exits || client_has_backlog(client))) return false;
+	}
+	return holder->end_count == 0;
+}

@@ -1,0 +1,259 @@
+// The one thread. What comes out goes: terminal → log → clients; what is typed
+// goes: client → queue → terminal. Nothing in here waits for anybody but poll().
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include "holder.h"
+#include "os.h"
+
+#define HUNG_LOOK_US 50000   // is the terminal open again? Rare enough to cost nothing, soon enough not to be missed
+#define TYPE_AGAIN_US 25000  // the terminal takes no more, or waits for another mode
+#define ACCEPT_AGAIN_US 100000
+#define CATCH_UP_AGAIN_US 50000
+#define TERM_GRACE_US 2000000
+
+static volatile sig_atomic_t child_died, told_to_end;
+static int wake[2];
+
+static void on_signal(int signal) {
+	int error = errno;
+	if (signal == SIGCHLD) child_died = 1;
+	else told_to_end = 1;
+	ssize_t ignored = write(wake[1], "", 1); // full means that a wake-up is on its way already
+	(void)ignored;
+	errno = error;
+}
+
+static bool listen_to_signals(void) {
+	if (pipe(wake) != 0) return false;
+	for (int i = 0; i < 2; i++) fcntl(wake[i], F_SETFL, O_NONBLOCK), fcntl(wake[i], F_SETFD, FD_CLOEXEC);
+	struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
+	sigemptyset(&action.sa_mask);
+	// TERM is how a machine that shuts down speaks: end the session in order, so that its exit is known.
+	return sigaction(SIGCHLD, &action, NULL) == 0 && sigaction(SIGTERM, &action, NULL) == 0;
+}
+
+static void tell_log_news(struct holder *holder, enum log_news news) {
+	char json[160];
+	if (news == LOG_LOST)
+		snprintf(json, sizeof json, "{\"event\":\"log_lost\",\"from\":%" PRIu64 ",\"to\":%" PRIu64 ",\"errno\":%d}",
+		         holder->log.lost_from, holder->log.size, holder->log.error);
+	else
+		snprintf(json, sizeof json, "{\"event\":\"log_back\",\"at\":%" PRIu64 "}",
+		         holder->log.segments[holder->log.count - 1].start);
+	tell(holder, json);
+}
+
+static void deliver(struct holder *holder, size_t count) {
+	int64_t now = now_us();
+	uint64_t offset = holder->log.size;
+	enum log_news news = log_append(&holder->log, holder->batch, count, now);
+	for (int i = 0; i < holder->client_places; i++) client_offer(&holder->clients[i], offset, holder->batch, count);
+	holder->output_at = now;
+	if (news != LOG_NOTHING) tell_log_news(holder, news);
+	watch_stir(holder, now);
+}
+
+bool take_output(struct holder *holder, int batches) {
+	if (holder->terminal == TERMINAL_CLOSED) return true;
+	for (int batch = 0; batch < batches; batch++) {
+		// The kernel hands out 4 KB at a time; gathering what is there makes one log write and one frame of many.
+		size_t have = 0;
+		bool empty = false;
+		while (have < OUTPUT_MOST && !empty) {
+			ssize_t got = read(holder->master, holder->batch + have, OUTPUT_MOST - have);
+			if (got > 0) {
+				have += (size_t)got;
+				holder->terminal = TERMINAL_OPEN;
+			} else if (got == 0 || (errno != EAGAIN && errno != EINTR)) {
+				holder->terminal = TERMINAL_HUNG, empty = true; // EIO: nobody has the other side open
+			} else if (errno == EAGAIN) {
+				holder->terminal = TERMINAL_OPEN, empty = true;
+			}
+		}
+		if (have > 0) deliver(holder, have);
+		if (!empty) continue;
+		if (holder->main_exited) holder->drained = true;
+		if (holder->terminal == TERMINAL_HUNG) holder->master_look_at = now_us() + HUNG_LOOK_US;
+		return true;
+	}
+	return false;
+}
+
+void type_queued(struct holder *holder) {
+	struct input *input = &holder->input;
+	holder->type_at = 0;
+	while (holder->terminal == TERMINAL_OPEN && input_queued(input) > 0) {
+		struct termios modes;
+		const uint8_t *bytes;
+		if (tcgetattr(holder->master, &modes) != 0) break;
+		size_t count = input_next(input, &modes, &bytes);
+		if (count == 0) break;
+		attention_wrote(holder->attention, bytes, count);
+		ssize_t put = write(holder->master, bytes, count);
+		if (put < 0 && errno == EINTR) continue;
+		if (put <= 0) break;
+		input_written(input, &modes, (size_t)put);
+		holder->typed_at = now_us();
+		watch_stir(holder, holder->typed_at);
+	}
+	if (input_queued(input) > 0) holder->type_at = now_us() + TYPE_AGAIN_US;
+	if (input_queued(input) > INPUT_QUEUE / 2) return;
+	for (int i = 0; i < holder->client_places; i++) {
+		struct client *client = &holder->clients[i];
+		if (client->fd < 0 || !client->wants_room) continue;
+		char json[64];
+		int length = snprintf(json, sizeof json, "{\"event\":\"input_room\",\"free\":%zu}", INPUT_QUEUE - input_queued(input));
+		client->wants_room = false;
+		client_send(client, EVENT, json, (size_t)length, NULL, 0);
+	}
+}
+
+static void accept_clients(struct holder *holder, int64_t now) {
+	for (;;) {
+		uid_t peer;
+		int fd = accept(holder->listener, NULL, NULL);
+		if (fd < 0 && (errno == EINTR || errno == ECONNABORTED)) continue;
+		if (fd < 0) {
+			if (errno != EAGAIN && errno != EWOULDBLOCK) holder->accept_at = now + ACCEPT_AGAIN_US;
+			return;
+		}
+		fcntl(fd, F_SETFD, FD_CLOEXEC);
+		if (!os_peer_uid(fd, &peer) || (peer != geteuid() && peer != 0)) {
+			close(fd);
+			continue;
+		}
+		int place = 0;
+		while (place < holder->client_places && holder->clients[place].fd >= 0) place++;
+		if (place == CLIENTS_MOST) {
+			struct client extra;
+			client_open(&extra, fd);
+			refuse(&extra, 0, "system", EMFILE, NULL);
+			client_close(&extra);
+			continue;
+		}
+		if (place == holder->client_places) holder->client_places++;
+		request_forget(holder, &holder->clients[place]);
+		client_open(&holder->clients[place], fd);
+	}
+}
+
+static void hear(struct holder *holder, struct client *client) {
+	ssize_t got = recv(client->fd, holder->scratch, sizeof holder->scratch, MSG_DONTWAIT);
+	if (got < 0 && (errno == EINTR || errno == EAGAIN || errno == EWOULDBLOCK)) return;
+	if (got <= 0) {
+		client_close(client);
+		return;
+	}
+	for (size_t at = 0; at < (size_t)got && client->fd >= 0 && !client->leaving;) {
+		size_t used;
+		enum inbox_state state = inbox_feed(&client->inbox, holder->scratch + at, (size_t)got - at, &used);
+		at += used;
+		if (state == INBOX_BAD) {
+			refuse(client, 0, "bad_frame", 0, NULL);
+			client_leave(client);
+		} else if (state == INBOX_FRAME) {
+			request_take(holder, client);
+			if (client->fd >= 0) inbox_next(&client->inbox);
+		}
+	}
+}
+
+static void sooner(int64_t *next, int64_t at) {
+	if (at > 0 && (*next < 0 || at < *next)) *next = at;
+}
+
+static int64_t next_timer(const struct holder *holder) {
+	int64_t next = -1;
+	sooner(&next, life_next(holder));
+	sooner(&next, watch_next(holder));
+	sooner(&next, holder->type_at);
+	sooner(&next, holder->accept_at);
+	sooner(&next, holder->catch_up_at);
+	if (holder->terminal == TERMINAL_HUNG) sooner(&next, holder->master_look_at);
+	return next;
+}
+
+enum { WAKE, LISTENER, MASTER, CLIENTS };
+
+// What each descriptor is waited for; how many there are.
+static nfds_t gather(const struct holder *holder, struct pollfd *fds) {
+	fds[WAKE] = (struct pollfd){.fd = wake[0], .events = POLLIN};
+	fds[LISTENER] = (struct pollfd){.fd = holder->accept_at == 0 ? holder->listener : -1, .events = POLLIN};
+	fds[MASTER] = (struct pollfd){.fd = holder->terminal == TERMINAL_OPEN ? holder->master : -1, .events = POLLIN};
+	bool typing = input_queued(&holder->input) > 0 && !holder->input.held && !holder->type_stuck;
+	if (typing) fds[MASTER].events |= POLLOUT;
+	for (int i = 0; i < holder->client_places; i++) {
+		const struct client *client = &holder->clients[i];
+		short events = 0;
+		if (!client->leaving && client->out_tail - client->out_head < BACKLOG_QUIET) events |= POLLIN;
+		bool behind = holder->catch_up_at == 0 && client_is_behind(client, &holder->log);
+		if (client->fd >= 0 && (client_has_backlog(client) || behind)) events |= POLLOUT;
+		fds[CLIENTS + i] = (struct pollfd){.fd = client->fd, .events = events};
+	}
+	return (nfds_t)(CLIENTS + holder->client_places);
+}
+
+static void serve_clients(struct holder *holder, const struct pollfd *fds, int places, int64_t now) {
+	for (int i = 0; i < places; i++) {
+		struct client *client = &holder->clients[i];
+		short got = fds[CLIENTS + i].revents;
+		if (client->fd < 0 || client->fd != fds[CLIENTS + i].fd || got == 0) continue;
+		if (got & POLLOUT) client_flush(client);
+		if (client->fd >= 0 && (got & POLLOUT) && !client_catch_up(client, &holder->log, holder->scratch))
+			holder->catch_up_at = now + CATCH_UP_AGAIN_US;
+		if (client->fd >= 0 && (got & (POLLIN | POLLHUP | POLLERR))) {
+			if (fds[CLIENTS + i].events & POLLIN) hear(holder, client);
+			else if (got & (POLLHUP | POLLERR)) client_close(client);
+		}
+	}
+}
+
+void loop(struct holder *holder) {
+	struct pollfd fds[CLIENTS + CLIENTS_MOST];
+	if (!listen_to_signals()) return;
+	child_died = 1; // it may have died before we listened
+	for (;;) {
+		int64_t now = now_us(), next = next_timer(holder);
+		nfds_t count = gather(holder, fds);
+		int64_t timeout = child_died || told_to_end ? 0 : next < 0 ? -1 : next > now ? next - now : 0;
+		if (os_wait(fds, count, timeout) < 0)
+			for (nfds_t i = 0; i < count; i++) fds[i].revents = 0;
+		now = now_us();
+
+		if (fds[WAKE].revents) while (read(wake[0], holder->scratch, 64) > 0) {}
+		if (child_died) {
+			child_died = 0;
+			life_reap(holder, now);
+		}
+		if (told_to_end) {
+			told_to_end = 0;
+			end_begin(&holder->end, "end", TERM_GRACE_US, now, holder->self, holder->main_pid);
+		}
+		if (fds[MASTER].revents & ~POLLOUT) take_output(holder, 1);
+		else if (holder->terminal == TERMINAL_HUNG && now >= holder->master_look_at) take_output(holder, 1);
+
+		if (holder->catch_up_at != 0 && now >= holder->catch_up_at) holder->catch_up_at = 0;
+		if (holder->accept_at != 0 && now >= holder->accept_at) holder->accept_at = 0;
+		serve_clients(holder, fds, (int)count - CLIENTS, now);
+		if (fds[LISTENER].revents) accept_clients(holder, now);
+
+		bool may_type = (fds[MASTER].revents & POLLOUT) != 0;
+		if (input_queued(&holder->input) > 0 && (may_type || now >= holder->type_at)) {
+			size_t before = input_queued(&holder->input);
+			type_queued(holder);
+			// Said to be writable but took nothing: believe the clock instead, or this would spin.
+			holder->type_stuck = may_type && input_queued(&holder->input) == before;
+		}
+		life_step(holder, now_us());
+		watch_step(holder, now_us());
+		if (life_is_over(holder, now_us())) return;
+	}
+}

@@ -1,0 +1,65 @@
+// Linux: the calls that have no portable spelling.
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <termios.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "os.h"
+
+#ifndef TIOCGPTPEER
+#define TIOCGPTPEER _IO('T', 0x41)
+#endif
+#ifndef SYS_close_range
+#define SYS_close_range 436
+#endif
+
+int os_wait(struct pollfd *fds, nfds_t count, int64_t timeout_us) {
+	struct timespec timeout = {.tv_sec = timeout_us / 1000000, .tv_nsec = timeout_us % 1000000 * 1000};
+	return ppoll(fds, count, timeout_us < 0 ? NULL : &timeout, NULL);
+}
+
+void os_become_reaper(void) { prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); }
+
+void os_close_from(int lowest) {
+	if (syscall(SYS_close_range, (unsigned)lowest, UINT_MAX, 0) == 0) return;
+	long highest = sysconf(_SC_OPEN_MAX); // before Linux 5.9, and where a filter forbids the call
+	for (int fd = lowest; fd < (highest < 0 ? 65536 : highest); fd++) close(fd);
+}
+
+bool os_peer_uid(int socket, uid_t *uid) {
+	struct ucred peer;
+	socklen_t size = sizeof peer;
+	if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return false;
+	*uid = peer.uid;
+	return true;
+}
+
+int os_open_slave(int master, const char *pts, bool nonblocking) {
+	int flags = O_RDWR | O_NOCTTY | O_CLOEXEC | (nonblocking ? O_NONBLOCK : 0);
+	// By the master, not by the name: right in any mount namespace.
+	int slave = ioctl(master, TIOCGPTPEER, flags);
+	return slave >= 0 || errno != EINVAL ? slave : open(pts, flags);
+}
+
+int os_reserve(int fd, off_t bytes) { return posix_fallocate(fd, 0, bytes); }
+
+int os_terminal_signal(int master, int signal) { return ioctl(master, TIOCSIG, signal); }
+
+int64_t now_us(void) {
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+
+int64_t wall_ms(void) {
+	struct timespec now;
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}

@@ -1,0 +1,61 @@
+// Everything that is not Linux: compiled for macOS, not tested there.
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <termios.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "os.h"
+
+int os_wait(struct pollfd *fds, nfds_t count, int64_t timeout_us) {
+	return poll(fds, count, timeout_us < 0 ? -1 : (int)((timeout_us + 999) / 1000));
+}
+
+void os_become_reaper(void) {} // orphans go to launchd; END then reaches only what is still in the tree
+
+void os_close_from(int lowest) {
+	long highest = sysconf(_SC_OPEN_MAX);
+	for (int fd = lowest; fd < (highest < 0 || highest > 65536 ? 65536 : highest); fd++) close(fd);
+}
+
+bool os_peer_uid(int socket, uid_t *uid) {
+	gid_t gid;
+	return getpeereid(socket, uid, &gid) == 0;
+}
+
+int os_open_slave(int master, const char *pts, bool nonblocking) {
+	(void)master;
+	return open(pts, O_RDWR | O_NOCTTY | O_CLOEXEC | (nonblocking ? O_NONBLOCK : 0));
+}
+
+int os_reserve(int fd, off_t bytes) {
+	char zero[512] = {0}; // no fallocate everywhere: written blocks are reserved blocks
+	for (off_t at = 0; at < bytes; at += (off_t)sizeof zero)
+		if (pwrite(fd, zero, sizeof zero, at) != (ssize_t)sizeof zero) return errno != 0 ? errno : ENOSPC;
+	return 0;
+}
+
+int os_terminal_signal(int master, int signal) {
+#ifdef TIOCSIG
+	return ioctl(master, TIOCSIG, signal);
+#else
+	pid_t group = tcgetpgrp(master);
+	return group > 0 ? kill(-group, signal) : -1;
+#endif
+}
+
+int64_t now_us(void) {
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+
+int64_t wall_ms(void) {
+	struct timespec now;
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}

@@ -1,0 +1,27 @@
+// What POSIX does not say, or says differently per system: one implementation per os-*.c.
+#ifndef DIALTONE_OS_H
+#define DIALTONE_OS_H
+
+#include <poll.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+// poll(2) with microseconds; a negative timeout waits for ever.
+int os_wait(struct pollfd *fds, nfds_t count, int64_t timeout_us);
+// Orphans of the session become children of this process instead of init's.
+void os_become_reaper(void);
+// Every descriptor from `lowest` up is closed.
+void os_close_from(int lowest);
+bool os_peer_uid(int socket, uid_t *uid);
+// Opens the other side of the terminal, close-on-exec and never as controlling terminal; -1 with errno.
+int os_open_slave(int master, const char *pts, bool nonblocking);
+// Makes sure that `bytes` can be written to the file later, even when the disk is full by then. 0 or an errno.
+int os_reserve(int fd, off_t bytes);
+// Raises INT, QUIT or TSTP in the foreground group as the terminal itself would.
+int os_terminal_signal(int master, int signal);
+
+int64_t now_us(void); // monotonic
+int64_t wall_ms(void);
+
+#endif

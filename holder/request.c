@@ -1,0 +1,306 @@
+// What a client may ask, one function a frame. Lengths were checked by frame.c;
+// here is who may, whether it can be, and what is answered.
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include "bytes.h"
+#include "holder.h"
+#include "os.h"
+#include "text.h"
+
+#define HELLO_OWNER 1u
+#define INPUT_PRIORITY 1u
+
+static void done(struct client *client, uint32_t request, uint64_t value) {
+	uint8_t payload[16] = {0};
+	put32(payload, request);
+	put64(payload + 8, value);
+	client_send(client, DONE, payload, sizeof payload, NULL, 0);
+}
+
+static const struct {
+	const char *code, *message;
+} words[] = {
+	{"bad_frame", "This is not a frame of the protocol."},
+	{"version", "No common version of the protocol."},
+	{"not_owner", "Only the owner may do this."},
+	{"fenced", "A newer owner has taken over."},
+	{"queue_full", "The program does not read; the input queue is full."},
+	{"line_too_long", "The terminal is in line mode and would cut a line this long."},
+	{"input_gap", "Input before this is missing."},
+	{"ended", "The program has ended."},
+	{"bad_signal", "There is no such signal."},
+};
+
+void refuse(struct client *client, uint32_t request, const char *code, int error, const char *extra) {
+	char json[512];
+	uint8_t head[8] = {0};
+	const char *message = strerror(error);
+	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+		if (strcmp(words[i].code, code) == 0) message = words[i].message;
+	struct text text = text_in(json, sizeof json);
+	text_add(&text, "{\"code\":\"%s\",\"message\":", code);
+	text_json(&text, message);
+	if (error != 0) text_add(&text, ",\"errno\":%d", error);
+	text_add(&text, "%s}", extra != NULL ? extra : "");
+	put32(head, request);
+	client_send(client, REFUSED, head, sizeof head, json, text.used);
+}
+
+void tell(struct holder *holder, const char *json) {
+	for (int i = 0; i < holder->client_places; i++)
+		if (holder->clients[i].fd >= 0 && holder->clients[i].greeted)
+			client_send(&holder->clients[i], EVENT, json, strlen(json), NULL, 0);
+}
+
+static void welcome(struct holder *holder, struct client *client) {
+	char json[EXIT_FILE_MAX + 1024];
+	struct text text = text_in(json, sizeof json);
+	text_add(&text, "{\"version\":%d,\"holder\":%d,\"pid\":%d,\"pts\":", PROTOCOL_VERSION, (int)holder->self, (int)holder->main_pid);
+	text_json(&text, holder->pts);
+	text_add(&text, ",\"epoch\":%" PRIu64 ",\"from\":%" PRIu64 ",\"size\":%" PRIu64 ",\"inputOffset\":%" PRIu64, holder->epoch,
+	         holder->log.segments[0].start, holder->log.size, holder->input.accepted);
+	text_add(&text, ",\"cols\":%u,\"rows\":%u,\"startedAt\":%" PRId64 ",\"exit\":%s}", holder->cols, holder->rows, holder->started_ms,
+	         holder->exits > 0 ? holder->exit_json : "null");
+	client_send(client, WELCOME, json, text.used, NULL, 0);
+}
+
+static void hello(struct holder *holder, struct client *client, const uint8_t *payload) {
+	if (get32(payload) != FRAME_MAGIC) {
+		refuse(client, 0, "bad_frame", 0, NULL);
+		client_leave(client);
+		return;
+	}
+	if (get16(payload + 4) > PROTOCOL_VERSION || get16(payload + 6) < PROTOCOL_VERSION) {
+		refuse(client, 0, "version", 0, ",\"lowest\":1,\"highest\":1");
+		client_leave(client);
+		return;
+	}
+	uint64_t epoch = get64(payload + 16);
+	if (get32(payload + 8) & HELLO_OWNER) {
+		if (epoch < holder->epoch) {
+			refuse(client, 0, "fenced", 0, NULL);
+			client_leave(client);
+			return;
+		}
+		for (int i = 0; i < holder->client_places && epoch > holder->epoch; i++) {
+			struct client *other = &holder->clients[i];
+			uint8_t newer[8];
+			if (other->fd < 0 || !other->owner) continue;
+			other->owner = false, other->fenced = true;
+			put64(newer, epoch);
+			client_send(other, FENCED, newer, sizeof newer, NULL, 0);
+		}
+		holder->epoch = epoch;
+		client->owner = true;
+	}
+	client->greeted = true;
+	welcome(holder, client);
+}
+
+static void attach(struct holder *holder, struct client *client, const uint8_t *payload) {
+	uint64_t from = get64(payload);
+	client->cursor = from > holder->log.size ? holder->log.size : from;
+	client->until = get64(payload + 8);
+	client->attached = true;
+}
+
+static void credit(struct holder *holder, struct client *client, const uint8_t *payload) {
+	(void)holder;
+	if (get64(payload) > client->until) client->until = get64(payload);
+}
+
+// INT, QUIT or TSTP if this byte means it to the terminal as it is set now, else 0.
+static int signal_of(uint8_t byte, const struct termios *modes) {
+	static const struct {
+		int character, signal;
+	} table[] = {{VINTR, SIGINT}, {VQUIT, SIGQUIT}, {VSUSP, SIGTSTP}};
+	for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+		if (modes->c_cc[table[i].character] != _POSIX_VDISABLE && modes->c_cc[table[i].character] == byte) return table[i].signal;
+	return 0;
+}
+
+// Ctrl+C behind input that nobody reads would wait with it. Does what the kernel does when the byte gets through:
+// drop the input, start the output again, echo, raise the signal. False if nothing is stuck: then the byte itself is right.
+static bool interrupt(struct holder *holder, uint8_t byte, const struct termios *modes) {
+	int signal = modes->c_lflag & ISIG ? signal_of(byte, modes) : 0;
+	int unread = 0;
+	if (signal == 0) return false;
+	int slave = os_open_slave(holder->master, holder->pts, true);
+	if (slave < 0) return false;
+	struct pollfd settle = {.fd = slave, .events = POLLIN}; // moves along what is still in the kernel's worker
+	poll(&settle, 1, 0);
+	if (ioctl(slave, FIONREAD, &unread) != 0) unread = 0;
+	size_t queued = input_queued(&holder->input) - 1; // without this byte
+	bool stuck = queued > 0 || unread > 0;
+	if (stuck) {
+		input_drop(&holder->input);
+		tcflush(holder->master, TCOFLUSH); // what is on its way …
+		tcflush(slave, TCIFLUSH);          // … and what has arrived
+		if (modes->c_iflag & IXON) tcflow(slave, TCOON);
+		char echo[2] = {'^', (char)(byte ^ 0x40)};
+		bool visible = (modes->c_lflag & ECHO) && (modes->c_lflag & ECHOCTL) && byte < 0x20;
+		ssize_t ignored = visible ? write(slave, echo, sizeof echo) : 0;
+		(void)ignored;
+		os_terminal_signal(holder->master, signal);
+	}
+	close(slave);
+	if (!stuck) return false;
+	char json[80];
+	snprintf(json, sizeof json, "{\"event\":\"input_dropped\",\"bytes\":%zu}", queued + (size_t)unread);
+	tell(holder, json);
+	return true;
+}
+
+static void type(struct holder *holder, struct client *client, const uint8_t *payload) {
+	uint32_t request = get32(payload);
+	struct input_write write = {
+		.offset = get64(payload + 8),
+		.id = payload + 16,
+		.bytes = payload + INPUT_HEADER,
+		.count = client->inbox.length - INPUT_HEADER,
+		.priority = (get32(payload + 4) & INPUT_PRIORITY) != 0,
+	};
+	struct termios modes;
+	uint64_t value = 0;
+	char extra[64] = "";
+	if (holder->master < 0 || tcgetattr(holder->master, &modes) != 0) memset(&modes, 0, sizeof modes);
+	switch (input_accept(&holder->input, &write, &modes, &value)) {
+	case INPUT_REPEATED:
+		done(client, request, value);
+		return;
+	case INPUT_FULL:
+		client->wants_room = true;
+		snprintf(extra, sizeof extra, ",\"free\":%zu", INPUT_QUEUE - input_queued(&holder->input));
+		refuse(client, request, "queue_full", 0, extra);
+		return;
+	case INPUT_LINE_TOO_LONG:
+		snprintf(extra, sizeof extra, ",\"limit\":%d", LINE_MOST);
+		refuse(client, request, "line_too_long", 0, extra);
+		return;
+	case INPUT_AFTER_GAP:
+		snprintf(extra, sizeof extra, ",\"inputOffset\":%" PRIu64, holder->input.accepted);
+		refuse(client, request, "input_gap", 0, extra);
+		return;
+	case INPUT_TAKEN:
+		break;
+	}
+	bool raised = write.priority && write.count == 1 && holder->master >= 0 && interrupt(holder, write.bytes[0], &modes);
+	if (!raised) type_queued(holder);
+	done(client, request, value);
+}
+
+static void resize(struct holder *holder, struct client *client, const uint8_t *payload) {
+	uint32_t request = get32(payload);
+	struct winsize size = {
+		.ws_col = get16(payload + 4), .ws_row = get16(payload + 6), .ws_xpixel = get16(payload + 8), .ws_ypixel = get16(payload + 10)};
+	if (size.ws_col == 0 || size.ws_row == 0) {
+		refuse(client, request, "system", EINVAL, NULL);
+		return;
+	}
+	// What the program drew for the old size belongs before the line that says there is a new one.
+	take_output(holder, 1);
+	if (ioctl(holder->master, TIOCSWINSZ, &size) != 0) {
+		refuse(client, request, "system", errno, NULL);
+		return;
+	}
+	if (size.ws_col != holder->cols || size.ws_row != holder->rows) {
+		char json[80];
+		holder->cols = size.ws_col, holder->rows = size.ws_row;
+		log_resized(&holder->log, holder->cols, holder->rows, now_us());
+		snprintf(json, sizeof json, "{\"event\":\"resized\",\"cols\":%u,\"rows\":%u}", holder->cols, holder->rows);
+		tell(holder, json);
+	}
+	done(client, request, 0);
+}
+
+static void raise_signal(struct holder *holder, struct client *client, const uint8_t *payload) {
+	uint32_t request = get32(payload);
+	int signal = payload[4], error = 0;
+	if (signal < 1 || signal >= NSIG || payload[5] > 2) {
+		refuse(client, request, "bad_signal", 0, NULL);
+		return;
+	}
+	if (payload[5] == 2) {
+		if (end_signal_tree(holder->self, holder->main_exited ? 0 : holder->main_pid, signal, &error) == 0) error = ESRCH;
+	} else {
+		pid_t group = payload[5] == 0 && holder->master >= 0 ? tcgetpgrp(holder->master) : 0;
+		// A pid that was reaped may be somebody else's by now.
+		pid_t target = group > 0 ? -group : holder->main_exited ? 0 : holder->main_pid;
+		if (target == 0) error = ESRCH;
+		else if (kill(target, signal) != 0) error = errno;
+	}
+	if (error == ESRCH) refuse(client, request, "ended", error, NULL);
+	else if (error != 0) refuse(client, request, "system", error, NULL);
+	else done(client, request, 0);
+}
+
+static void end(struct holder *holder, struct client *client, const uint8_t *payload) {
+	uint32_t request = get32(payload);
+	if (holder->end_count == ENDS_WAITING) {
+		refuse(client, request, "system", EBUSY, NULL);
+		return;
+	}
+	holder->ends[holder->end_count].client = client;
+	holder->ends[holder->end_count++].request = request;
+	end_begin(&holder->end, "end", (int64_t)get32(payload + 4) * 1000, now_us(), holder->self,
+	          holder->main_exited ? 0 : holder->main_pid);
+}
+
+void request_ended(struct holder *holder) {
+	for (int i = 0; i < holder->end_count; i++) done(holder->ends[i].client, holder->ends[i].request, holder->end.survivors);
+	holder->end_count = 0;
+}
+
+void request_forget(struct holder *holder, const struct client *client) {
+	int kept = 0;
+	for (int i = 0; i < holder->end_count; i++)
+		if (holder->ends[i].client != client) holder->ends[kept++] = holder->ends[i];
+	holder->end_count = kept;
+}
+
+static void look(struct holder *holder, struct client *client, const uint8_t *payload) {
+	if (holder->master < 0) refuse(client, get32(payload), "ended", 0, NULL);
+	else watch_answer(holder, client, get32(payload));
+}
+
+static void watch(struct holder *holder, struct client *client, const uint8_t *payload) {
+	client->watching = client->facts_due = get32(payload + 4) != 0;
+	client->busy_ms = get32(payload + 8);
+	done(client, get32(payload), 0);
+	if (client->watching) watch_stir(holder, now_us());
+}
+
+void request_take(struct holder *holder, struct client *client) {
+	static const struct {
+		void (*take)(struct holder *, struct client *, const uint8_t *);
+		bool owner;  // only the owner may
+		bool living; // only while the program lives
+	} requests[WATCH + 1] = {
+		[ATTACH] = {attach, false, false}, [CREDIT] = {credit, false, false},
+		[INPUT] = {type, true, true},      [RESIZE] = {resize, true, true},
+		[SIGNAL] = {raise_signal, true, false}, [END] = {end, true, false},
+		[FACTS] = {look, false, false},    [WATCH] = {watch, false, false},
+	};
+	enum frame_type type_of = inbox_type(&client->inbox);
+	const uint8_t *payload = inbox_payload(&client->inbox);
+	if ((type_of == HELLO) == client->greeted) { // first, and once
+		refuse(client, 0, "bad_frame", 0, NULL);
+		client_leave(client);
+	} else if (type_of == HELLO) {
+		hello(holder, client, payload);
+	} else if (requests[type_of].owner && !client->owner) {
+		refuse(client, get32(payload), client->fenced ? "fenced" : "not_owner", 0, NULL);
+	} else if (requests[type_of].living && holder->main_exited) {
+		refuse(client, get32(payload), "ended", 0, NULL);
+	} else {
+		requests[type_of].take(holder, client, payload);
+	}
+}

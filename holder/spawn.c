@@ -1,0 +1,203 @@
+// From a launch block to a running program. The child tells over a close-on-exec
+// pipe what failed and where; end of file there means that exec succeeded.
+#include "spawn.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include "os.h"
+
+#define DEFAULT_PATH "/usr/local/bin:/usr/bin:/bin"
+#define PATH_BYTES 4096
+
+struct report {
+	int stage, error;
+};
+
+enum stage { TERMINAL, LIMITS, IDENTITY, CHDIR, EXEC };
+static const char *const stages[] = {"terminal", "limits", "identity", "chdir", "exec"};
+
+static bool fail(struct failure *failure, const char *stage) {
+	*failure = (struct failure){.stage = stage, .error = errno};
+	return false;
+}
+
+bool terminal_open(struct terminal *terminal, const struct block *block, struct failure *failure) {
+	*terminal = (struct terminal){.master = -1, .slave = -1};
+	terminal->master = posix_openpt(O_RDWR | O_NOCTTY);
+	if (terminal->master < 0) return fail(failure, "pty");
+	struct stat stat;
+	if (fcntl(terminal->master, F_SETFD, FD_CLOEXEC) != 0 || fcntl(terminal->master, F_SETFL, O_RDWR | O_NONBLOCK) != 0 ||
+	    grantpt(terminal->master) != 0 || unlockpt(terminal->master) != 0 ||
+	    ptsname_r(terminal->master, terminal->pts, sizeof terminal->pts) != 0 ||
+	    (terminal->slave = os_open_slave(terminal->master, terminal->pts, false)) < 0 || fstat(terminal->slave, &stat) != 0) {
+		fail(failure, "pty");
+		terminal_close(terminal);
+		return false;
+	}
+	terminal->rdev = stat.st_rdev;
+
+	struct termios modes;
+	struct winsize size = {.ws_row = block->rows, .ws_col = block->cols, .ws_xpixel = block->xpixel, .ws_ypixel = block->ypixel};
+	bool ok = tcgetattr(terminal->slave, &modes) == 0;
+	if (ok) {
+		modes.c_iflag = ICRNL | IXON | BRKINT | IMAXBEL;
+#ifdef IUTF8
+		modes.c_iflag |= IUTF8; // so that erase in line mode takes a character, not a byte of one
+#endif
+		modes.c_oflag = OPOST | ONLCR;
+		modes.c_lflag = ISIG | ICANON | IEXTEN | ECHO | ECHOE | ECHOK | ECHOCTL | ECHOKE;
+		ok = tcsetattr(terminal->slave, TCSANOW, &modes) == 0 && ioctl(terminal->master, TIOCSWINSZ, &size) == 0;
+	}
+	if (!ok) {
+		fail(failure, "terminal");
+		terminal_close(terminal);
+		return false;
+	}
+	// Programs open their terminal again by name: it must belong to whom they run as.
+	if (block->has_identity && fchown(terminal->slave, block->uid, (gid_t)-1) != 0) {
+		fail(failure, "identity");
+		terminal_close(terminal);
+		return false;
+	}
+	return true;
+}
+
+void terminal_close(struct terminal *terminal) {
+	if (terminal->slave >= 0) close(terminal->slave);
+	if (terminal->master >= 0) close(terminal->master);
+	terminal->master = terminal->slave = -1;
+}
+
+static bool set_limits(const struct block *block, const struct inheritance *inheritance) {
+	static const int resources[BLOCK_LIMITS] = {RLIMIT_CPU, RLIMIT_AS, RLIMIT_NPROC, RLIMIT_NOFILE, RLIMIT_FSIZE, RLIMIT_CORE};
+	if (setrlimit(RLIMIT_NOFILE, &inheritance->files) != 0) return false;
+	for (int i = 0; i < BLOCK_LIMITS; i++) {
+		struct rlimit limit;
+		if (!block->limited[i]) continue;
+		if (getrlimit(resources[i], &limit) != 0) return false;
+		rlim_t value = block->limits[i] > RLIM_INFINITY ? RLIM_INFINITY : (rlim_t)block->limits[i];
+		// Never above what the caller itself was allowed: stricter than asked is still as asked.
+		if (limit.rlim_max == RLIM_INFINITY || value < limit.rlim_max) limit.rlim_max = value;
+		limit.rlim_cur = limit.rlim_max;
+		if (setrlimit(resources[i], &limit) != 0) return false;
+	}
+	return true;
+}
+
+static bool take_identity(const struct block *block) {
+	if (!block->has_identity) return true;
+	gid_t group = block->gid;
+	return setgroups(1, &group) == 0 && setgid(block->gid) == 0 && setuid(block->uid) == 0;
+}
+
+static void run(const char *path, const struct block *block) {
+	execve(path, block->arguments, block->environment);
+	if (errno != ENOEXEC) return;
+	// A script without #! is a shell script to every shell and to execvp: so here.
+	size_t count = 0;
+	while (block->arguments[count] != NULL) count++;
+	char **arguments = calloc(count + 2, sizeof *arguments);
+	if (arguments == NULL) return;
+	arguments[0] = (char *)"sh", arguments[1] = (char *)path;
+	for (size_t i = 1; i < count; i++) arguments[i + 1] = block->arguments[i];
+	execve("/bin/sh", arguments, block->environment);
+}
+
+// Looks the program up as a shell would, in the PATH that it is going to have. Returns only on failure, with errno.
+static void run_from_path(const struct block *block) {
+	const char *name = block->program != NULL ? block->program : block->arguments[0];
+	if (block->program != NULL || strchr(name, '/') != NULL) {
+		run(name, block);
+		return;
+	}
+	const char *path = DEFAULT_PATH;
+	for (char **entry = block->environment; *entry != NULL; entry++)
+		if (strncmp(*entry, "PATH=", 5) == 0) path = *entry + 5;
+	int error = ENOENT;
+	size_t name_length = strlen(name);
+	for (const char *at = path; name_length > 0; at++) {
+		char full[PATH_BYTES];
+		size_t length = strcspn(at, ":");
+		if (length + name_length + 2 <= sizeof full) {
+			memcpy(full, at, length);
+			if (length > 0) full[length++] = '/';
+			memcpy(full + length, name, name_length + 1);
+			run(full, block);
+			if (errno == EACCES) error = EACCES; // worth telling, if no other entry has a better one
+			else if (errno != ENOENT && errno != ENOTDIR) return;
+		}
+		at += strcspn(at, ":");
+		if (*at == '\0') break;
+	}
+	errno = error;
+}
+
+static _Noreturn void child(const struct block *block, const struct terminal *terminal, const struct inheritance *inheritance,
+                            int pipe_end) {
+	struct report report = {.stage = TERMINAL};
+	struct sigaction standard = {.sa_handler = SIG_DFL};
+	sigset_t none;
+	sigemptyset(&standard.sa_mask);
+	for (int signal = 1; signal < NSIG; signal++) sigaction(signal, &standard, NULL);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+
+	bool controlling = (block->flags & FLAG_NO_CONTROLLING_TERMINAL) == 0;
+	if (setsid() < 0 || (controlling && ioctl(terminal->slave, TIOCSCTTY, 0) != 0)) goto failed;
+	for (int fd = 0; fd < 3; fd++)
+		if (dup2(terminal->slave, fd) < 0) goto failed; // everything else is close-on-exec
+	umask(block->has_umask ? (mode_t)block->umask : inheritance->umask);
+	report.stage = LIMITS;
+	if (!set_limits(block, inheritance)) goto failed;
+	report.stage = IDENTITY;
+	if (!take_identity(block)) goto failed;
+	report.stage = CHDIR;
+	if (chdir(block->cwd) != 0) goto failed;
+	report.stage = EXEC;
+	run_from_path(block);
+failed:
+	report.error = errno;
+	while (write(pipe_end, &report, sizeof report) < 0 && errno == EINTR) {}
+	_exit(127);
+}
+
+pid_t spawn(const struct block *block, struct terminal *terminal, const struct inheritance *inheritance, struct failure *failure) {
+	int ends[2];
+	sigset_t all, before;
+	if (pipe(ends) != 0) return fail(failure, "fork");
+	fcntl(ends[0], F_SETFD, FD_CLOEXEC);
+	fcntl(ends[1], F_SETFD, FD_CLOEXEC);
+	sigfillset(&all); // no handler of ours may run in the child
+	sigprocmask(SIG_SETMASK, &all, &before);
+	pid_t pid = fork();
+	if (pid == 0) child(block, terminal, inheritance, ends[1]);
+	int error = errno;
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	close(ends[1]);
+	if (pid < 0) {
+		close(ends[0]);
+		errno = error;
+		return fail(failure, "fork");
+	}
+	struct report report;
+	ssize_t got;
+	do got = read(ends[0], &report, sizeof report);
+	while (got < 0 && errno == EINTR);
+	close(ends[0]);
+	close(terminal->slave);
+	terminal->slave = -1;
+	if (got != (ssize_t)sizeof report) return pid;
+	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR) {}
+	*failure = (struct failure){.stage = stages[report.stage], .error = report.error};
+	return 0;
+}

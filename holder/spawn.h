@@ -1,0 +1,35 @@
+// Starts the program on its terminal, or says at which stage and why it did not.
+#ifndef DIALTONE_SPAWN_H
+#define DIALTONE_SPAWN_H
+
+#include <stdbool.h>
+#include <sys/resource.h>
+#include <sys/types.h>
+
+#include "block.h"
+
+struct failure {
+	const char *stage;
+	int error;
+	const char *message; // NULL: what the errno says
+};
+
+struct terminal {
+	int master;
+	int slave; // closed once the program has it
+	char pts[64];
+	dev_t rdev;
+};
+
+// What the program gets although the holder changed it for itself.
+struct inheritance {
+	mode_t umask;
+	struct rlimit files;
+};
+
+bool terminal_open(struct terminal *terminal, const struct block *block, struct failure *failure);
+void terminal_close(struct terminal *terminal);
+// The program's pid, once exec has succeeded; 0 on failure, with no process left.
+pid_t spawn(const struct block *block, struct terminal *terminal, const struct inheritance *inheritance, struct failure *failure);
+
+#endif

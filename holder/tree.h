@@ -1,0 +1,16 @@
+// Everything the session started and that still lives.
+#ifndef DIALTONE_TREE_H
+#define DIALTONE_TREE_H
+
+#include <stddef.h>
+#include <sys/types.h>
+
+struct member {
+	pid_t pid;
+	char command[20];
+};
+
+// The living descendants of `root` (not itself, no zombies). Bounded: whoever ends them asks until none is left.
+size_t tree_list(pid_t root, pid_t main_pid, struct member *members, size_t most);
+
+#endif
