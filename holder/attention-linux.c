@@ -7,8 +7,7 @@
 //   order is switches, call, state, switches again: unchanged means that all of it was true at once.
 // - Unread input is counted after poll() has flushed that worker, and before the threads are looked at.
 
-#ifdef __linux__
-
+#define _GNU_SOURCE
 #include "attention.h"
 #include "blocked.h"
 
@@ -107,15 +106,13 @@ struct attention {
 	unsigned process_count;
 };
 
-static uint64_t now_ms(void)
-{
+static uint64_t now_ms(void) {
 	struct timespec now;
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
-struct attention *attention_open(pid_t root, pid_t main_pid, int master, const char *pts)
-{
+struct attention *attention_open(pid_t root, pid_t main_pid, int master, const char *pts) {
 	// One for a process, and mostly untouched pages: 1000 idle holders pay nothing for it.
 	static struct attention only;
 	struct attention *a = &only;
@@ -139,8 +136,7 @@ struct attention *attention_open(pid_t root, pid_t main_pid, int master, const c
 
 // --- the tree ---------------------------------------------------------------------------
 
-static void add_process(void *context, pid_t parent, int pid)
-{
+static void add_process(void *context, pid_t parent, int pid) {
 	struct attention *a = context;
 	(void)parent;
 	if (a->process_count < MAX_PROCESSES && proc_stat(pid, pid, &a->processes[a->process_count]))
@@ -148,39 +144,34 @@ static void add_process(void *context, pid_t parent, int pid)
 }
 
 
-static void add_children(void *context, pid_t pid, int tid)
-{
+static void add_children(void *context, pid_t pid, int tid) {
 	struct attention *a = context;
 	proc_children(pid, tid, MAX_PROCESSES, add_process, a);
 }
 
 // Children hang off the thread that forked them.
-static void add_children_of(struct attention *a, pid_t pid, unsigned threads)
-{
+static void add_children_of(struct attention *a, pid_t pid, unsigned threads) {
 	if (threads == 1)
 		add_children(a, pid, pid);
 	else
 		proc_threads(pid, MAX_THREADS, add_children, a);
 }
 
-static void add_descendants(struct attention *a, pid_t pid)
-{
+static void add_descendants(struct attention *a, pid_t pid) {
 	unsigned next = a->process_count;
 	add_children_of(a, pid, 1);
 	for (; next < a->process_count; next++)
 		add_children_of(a, a->processes[next].pid, a->processes[next].threads);
 }
 
-static void walk(struct attention *a)
-{
+static void walk(struct attention *a) {
 	a->process_count = 0;
 	add_descendants(a, a->root);
 }
 
 // --- the terminal itself --------------------------------------------------------------
 
-static void look_at_terminal(struct place *place, int terminal, int slave)
-{
+static void look_at_terminal(struct place *place, int terminal, int slave) {
 	struct termios modes;
 	int count;
 	place->known = tcgetattr(terminal, &modes) == 0;
@@ -196,8 +187,7 @@ static void look_at_terminal(struct place *place, int terminal, int slave)
 		place->unread = count;
 }
 
-static void look_at_ours(struct attention *a)
-{
+static void look_at_ours(struct attention *a) {
 	struct place *ours = &a->places[0];
 	// Open only for a moment: as long as we hold it the master would not tell that the last program has gone.
 	int slave = ioctl(a->master, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
@@ -212,8 +202,7 @@ static void look_at_ours(struct attention *a)
 
 // --- one thread -----------------------------------------------------------------------------
 
-static bool is_refused(struct attention *a, const struct process *process)
-{
+static bool is_refused(struct attention *a, const struct process *process) {
 	for (unsigned i = 0; i < MAX_REFUSALS; i++)
 		if (a->refusals[i].pid == process->pid && a->refusals[i].start == process->start &&
 		    strcmp(a->refusals[i].name, process->name) == 0)
@@ -223,8 +212,7 @@ static bool is_refused(struct attention *a, const struct process *process)
 
 // Yama writes a line to the kernel's log for every try, so one refusal has to do, until the process becomes another
 // program.
-static void remember_refusal(struct attention *a, const struct process *process)
-{
+static void remember_refusal(struct attention *a, const struct process *process) {
 	struct refusal *refusal = &a->refusals[a->next_refusal++ % MAX_REFUSALS];
 	refusal->pid = process->pid;
 	refusal->start = process->start;
@@ -232,8 +220,7 @@ static void remember_refusal(struct attention *a, const struct process *process)
 }
 
 static bool look_at_thread(struct attention *a, const struct process *process, pid_t tid, const struct terminal *terminal,
-                           struct blocked *out, uint64_t *switches)
-{
+                           struct blocked *out, uint64_t *switches) {
 	for (int try = 0; try < TRIES; try++) {
 		uint64_t after;
 		struct process state;
@@ -287,20 +274,17 @@ static bool look_at_thread(struct attention *a, const struct process *process, p
 
 // --- whom to tell of ---------------------------------------------------------------------------
 
-static bool reads_terminal(const struct blocked *blocked)
-{
+static bool reads_terminal(const struct blocked *blocked) {
 	return blocked->doing == DOING_TTY_READ || blocked->doing == DOING_TTY_POLL;
 }
 
-static bool is_busy(const struct blocked *blocked)
-{
+static bool is_busy(const struct blocked *blocked) {
 	return blocked->doing == DOING_RUNNING || blocked->doing == DOING_DISK;
 }
 
 // Not asleep from before our last write. When all of that write was read (and what is under way was flushed before it was
 // counted) a thread in state S cannot be: 0 stale in 79,000 tries. Behind a relay the count is not the reader's own.
-static bool is_fresh(const struct attention *a, unsigned place, pid_t tid, uint64_t switches)
-{
+static bool is_fresh(const struct attention *a, unsigned place, pid_t tid, uint64_t switches) {
 	if (place == 0 && a->places[0].unread == 0)
 		return true;
 	for (unsigned i = 0; i < a->wrote_count; i++)
@@ -309,8 +293,7 @@ static bool is_fresh(const struct attention *a, unsigned place, pid_t tid, uint6
 	return true;
 }
 
-static void add_place(struct attention *a, int index, unsigned holder)
-{
+static void add_place(struct attention *a, int index, unsigned holder) {
 	for (unsigned i = 0; i < a->place_count; i++)
 		if (a->places[i].index == index)
 			return;
@@ -330,8 +313,7 @@ struct masters {
 	unsigned holder;
 };
 
-static void add_master(void *context, pid_t pid, int fd)
-{
+static void add_master(void *context, pid_t pid, int fd) {
 	struct masters *masters = context;
 	struct stat of;
 	char info[512];
@@ -351,8 +333,7 @@ struct visit {
 	bool foreground, outside;
 };
 
-static void visit_thread(void *context, pid_t pid, int tid)
-{
+static void visit_thread(void *context, pid_t pid, int tid) {
 	const struct visit *visit = context;
 	struct attention *a = visit->attention;
 	const struct process *process = visit->process;
@@ -371,8 +352,9 @@ static void visit_thread(void *context, pid_t pid, int tid)
 	// Whoever left the session, or stands outside, matters only as a reader.
 	if (!visit->foreground && !reads && !(visit->outside && main))
 		return;
-	// A worker that sleeps says nothing.
-	if (!main && !reads && !is_busy(&blocked) && !blocked.listens && blocked.doing != DOING_TTY_WRITE)
+	// A worker that sleeps says nothing, unless it waits for the world outside.
+	if (!main && !reads && !is_busy(&blocked) && !blocked.listens && blocked.others == 0 &&
+	    blocked.doing != DOING_TTY_WRITE)
 		return;
 	if (a->told_count == MAX_TOLD) {
 		a->more++;
@@ -399,8 +381,7 @@ static void visit_thread(void *context, pid_t pid, int tid)
 }
 
 static void visit_process(struct attention *a, const struct process *process, unsigned place, bool foreground,
-                          bool outside)
-{
+                          bool outside) {
 	struct visit visit = {a, process, place, foreground, outside};
 	if (process->threads == 1)
 		visit_thread(&visit, process->pid, process->pid);
@@ -408,8 +389,7 @@ static void visit_process(struct attention *a, const struct process *process, un
 		proc_threads(process->pid, MAX_THREADS, visit_thread, &visit);
 }
 
-static void visit_members(struct attention *a, unsigned place)
-{
+static void visit_members(struct attention *a, unsigned place) {
 	struct place *at = &a->places[place];
 	for (unsigned i = 0; i < a->process_count; i++) {
 		const struct process *process = &a->processes[i];
@@ -424,15 +404,13 @@ static void visit_members(struct attention *a, unsigned place)
 }
 
 // su -c and setsid -w leave the session but keep the terminal open: no job control holds them back from reading it.
-static void visit_strangers(struct attention *a)
-{
+static void visit_strangers(struct attention *a) {
 	for (unsigned i = 0; i < a->process_count; i++)
 		if (a->processes[i].terminal == 0)
 			visit_process(a, &a->processes[i], 0, false, false);
 }
 
-static void look_at_inner(struct attention *a, unsigned place)
-{
+static void look_at_inner(struct attention *a, unsigned place) {
 	for (unsigned i = 0; i < a->told_count; i++) {
 		const struct thread *thread = &a->told[i];
 		if (thread->place != place || thread->blocked.fd < 0)
@@ -457,8 +435,7 @@ struct search {
 	pid_t candidate, found;
 };
 
-static void match_descriptor(void *context, pid_t pid, int fd)
-{
+static void match_descriptor(void *context, pid_t pid, int fd) {
 	struct search *search = context;
 	const struct terminal *ours = &search->attention->places[0].terminal;
 	struct stat of;
@@ -467,8 +444,7 @@ static void match_descriptor(void *context, pid_t pid, int fd)
 		search->found = pid;
 }
 
-static void match_process(void *context, pid_t unused, int pid)
-{
+static void match_process(void *context, pid_t unused, int pid) {
 	struct search *search = context;
 	struct attention *a = search->attention;
 	struct process process;
@@ -490,8 +466,7 @@ static void match_process(void *context, pid_t unused, int pid)
 }
 
 // tmux attach: the client hands its terminal to a server that was there before and is nobody's child here.
-static void visit_outside(struct attention *a)
-{
+static void visit_outside(struct attention *a) {
 	const struct place *ours = &a->places[0];
 	if (ours->canonical || !ours->known || a->told_count == 0)
 		return;
@@ -515,8 +490,7 @@ static void visit_outside(struct attention *a)
 
 // --- a look -----------------------------------------------------------------------------------
 
-static bool nobody_ran(const struct attention *a)
-{
+static bool nobody_ran(const struct attention *a) {
 	for (unsigned i = 0; i < a->watched_count; i++) {
 		uint64_t switches;
 		if (!proc_switches(a->watched[i].pid, a->watched[i].tid, &switches) || switches != a->watched[i].switches)
@@ -525,14 +499,12 @@ static bool nobody_ran(const struct attention *a)
 	return true;
 }
 
-static uint64_t mix(uint64_t hash, uint64_t value)
-{
+static uint64_t mix(uint64_t hash, uint64_t value) {
 	return (hash ^ value) * 0x100000001b3ull;
 }
 
 // What could change a verdict. Not the switches: a program that ticks would be news every time.
-static uint64_t fingerprint(const struct attention *a)
-{
+static uint64_t fingerprint(const struct attention *a) {
 	uint64_t hash = mix(0xcbf29ce484222325ull, a->writes);
 	for (unsigned i = 0; i < a->place_count; i++) {
 		const struct place *place = &a->places[i];
@@ -546,12 +518,13 @@ static uint64_t fingerprint(const struct attention *a)
 		                     (uint64_t)thread->fresh << 2 | (uint64_t)thread->blocked.timed << 1 |
 		                     (uint64_t)thread->blocked.listens);
 		hash = mix(hash, (uint64_t)thread->blocked.others << 32 | (uint32_t)thread->blocked.fd);
+		// Roughly: event loops ask for another timeout every time.
+		hash = mix(hash, (uint64_t)(thread->blocked.timeout_ms >= 100) + (thread->blocked.timeout_ms >= 500));
 	}
 	return mix(hash, (uint64_t)a->more << 2 | (uint64_t)a->main_foreground << 1 | (uint64_t)a->group_lives);
 }
 
-static void look_afresh(struct attention *a)
-{
+static void look_afresh(struct attention *a) {
 	a->settled = true;
 	a->walked_ms = now_ms();
 	a->place_count = 1;
@@ -567,8 +540,7 @@ static void look_afresh(struct attention *a)
 	}
 }
 
-bool attention_look(struct attention *a)
-{
+bool attention_look(struct attention *a) {
 	pid_t group = a->places[0].group;
 	look_at_ours(a);
 	if (a->readable) {
@@ -585,8 +557,7 @@ bool attention_look(struct attention *a)
 	return changed;
 }
 
-static void mark_thread(void *context, pid_t pid, int tid)
-{
+static void mark_thread(void *context, pid_t pid, int tid) {
 	struct attention *a = context;
 	struct mark *mark = &a->wrote[a->wrote_count];
 	if (a->wrote_count == MAX_THREADS || !proc_switches(pid, tid, &mark->switches))
@@ -596,8 +567,7 @@ static void mark_thread(void *context, pid_t pid, int tid)
 	a->wrote_count++;
 }
 
-static bool could_wake_a_reader(const struct attention *a, const unsigned char *bytes, size_t length)
-{
+static bool could_wake_a_reader(const struct attention *a, const unsigned char *bytes, size_t length) {
 	struct termios modes;
 	if (tcgetattr(a->master, &modes) != 0 || (modes.c_lflag & ICANON) == 0)
 		return true;
@@ -608,8 +578,7 @@ static bool could_wake_a_reader(const struct attention *a, const unsigned char *
 	return false;
 }
 
-void attention_wrote(struct attention *a, const void *bytes, size_t length)
-{
+void attention_wrote(struct attention *a, const void *bytes, size_t length) {
 	// One epoch for a burst: what follows it before the next look is covered by the count of unread input.
 	if (!a->readable || a->wrote_since_look || !could_wake_a_reader(a, bytes, length))
 		return;
@@ -641,8 +610,7 @@ struct text {
 	size_t length, size;
 };
 
-__attribute__((format(printf, 2, 3))) static void put(struct text *text, const char *format, ...)
-{
+__attribute__((format(printf, 2, 3))) static void put(struct text *text, const char *format, ...) {
 	if (text->length >= text->size)
 		return;
 	va_list arguments;
@@ -652,8 +620,7 @@ __attribute__((format(printf, 2, 3))) static void put(struct text *text, const c
 	text->length += length > 0 ? (size_t)length : 0;
 }
 
-static void put_name(struct text *text, const char *name)
-{
+static void put_name(struct text *text, const char *name) {
 	put(text, "\"");
 	for (; *name != '\0'; name++) {
 		unsigned char c = (unsigned char)*name;
@@ -665,8 +632,7 @@ static void put_name(struct text *text, const char *name)
 	put(text, "\"");
 }
 
-static void put_modes(struct text *text, const struct place *place)
-{
+static void put_modes(struct text *text, const struct place *place) {
 	put(text, "\"canonical\":%s,\"echo\":%s,\"signals\":%s,\"unread\":", place->canonical ? "true" : "false",
 	    place->echo ? "true" : "false", place->signals ? "true" : "false");
 	if (place->unread >= 0)
@@ -677,8 +643,7 @@ static void put_modes(struct text *text, const struct place *place)
 
 static void put_threads(struct text *text, const struct attention *a, unsigned place);
 
-static void put_thread(struct text *text, const struct attention *a, unsigned index)
-{
+static void put_thread(struct text *text, const struct attention *a, unsigned index) {
 	static const char *const doings[] = {
 		[DOING_RUNNING] = "running",   [DOING_DISK] = "disk",           [DOING_STOPPED] = "stopped",
 		[DOING_OPAQUE] = "opaque",     [DOING_TTY_READ] = "tty-read",   [DOING_TTY_WRITE] = "tty-write",
@@ -722,8 +687,7 @@ static void put_thread(struct text *text, const struct attention *a, unsigned in
 	put(text, "%s}", first ? "" : "]");
 }
 
-static void put_threads(struct text *text, const struct attention *a, unsigned place)
-{
+static void put_threads(struct text *text, const struct attention *a, unsigned place) {
 	bool first = true;
 	put(text, "[");
 	for (unsigned i = 0; i < a->told_count; i++) {
@@ -737,8 +701,7 @@ static void put_threads(struct text *text, const struct attention *a, unsigned p
 	put(text, "]");
 }
 
-size_t attention_tell(const struct attention *a, char *out, size_t size)
-{
+size_t attention_tell(const struct attention *a, char *out, size_t size) {
 	struct text text = {out, 0, size};
 	put(&text, "\"readable\":%s,\"foregroundGroup\":%d,\"foregroundLives\":%s,\"mainForeground\":%s,",
 	    a->readable ? "true" : "false", (int)a->places[0].group, a->group_lives ? "true" : "false",
@@ -749,5 +712,3 @@ size_t attention_tell(const struct attention *a, char *out, size_t size)
 	put(&text, ",\"more\":%u", a->more);
 	return text.length < size ? text.length : size - 1;
 }
-
-#endif

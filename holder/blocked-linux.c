@@ -3,8 +3,7 @@
 // While a thread is blocked, user memory still holds the request it made: the
 // poll set, the select bits, the timeout. An epoll set is in fdinfo.
 
-#ifdef __linux__
-
+#define _GNU_SOURCE
 #include "blocked.h"
 
 #include <poll.h>
@@ -36,7 +35,7 @@ enum shape {
 	WAITS,    // for a child
 	ACCEPTS,
 	RESTARTS, // one of the above, after a stop: the registers still hold its arguments
-	SLEEPS_TILL_SIGNAL,
+	RECEIVES, // (fd, …), never a terminal
 	OTHERS,
 };
 
@@ -74,13 +73,13 @@ static const struct meaning native[] = {
 	CALL(nanosleep, SLEEPS) CALL(clock_nanosleep, SLEEPS_ON_CLOCK)
 	CALL(wait4, WAITS) CALL(waitid, WAITS) CALL(accept, ACCEPTS) CALL(accept4, ACCEPTS)
 	CALL(restart_syscall, RESTARTS)
-	CALL(rt_sigsuspend, SLEEPS_TILL_SIGNAL)
+	CALL(rt_sigsuspend, OTHERS) CALL(rt_sigtimedwait, OTHERS)
 #ifdef SYS_pause
-	CALL(pause, SLEEPS_TILL_SIGNAL)
+	CALL(pause, OTHERS)
 #endif
-	CALL(futex, OTHERS) CALL(recvfrom, OTHERS) CALL(recvmsg, OTHERS) CALL(sendto, OTHERS) CALL(sendmsg, OTHERS)
-	CALL(connect, OTHERS) CALL(flock, OTHERS) CALL(fsync, OTHERS) CALL(splice, OTHERS) CALL(sendfile, OTHERS)
-	CALL(rt_sigtimedwait, OTHERS)
+	CALL(recvfrom, RECEIVES) CALL(recvmsg, RECEIVES) CALL(sendto, RECEIVES) CALL(sendmsg, RECEIVES)
+	CALL(connect, RECEIVES) CALL(futex, OTHERS) CALL(flock, OTHERS) CALL(fsync, OTHERS) CALL(splice, OTHERS)
+	CALL(sendfile, OTHERS)
 #undef CALL
 };
 
@@ -97,7 +96,7 @@ static const struct meaning compat[] = {
 #else
 	{256, EPOLLS, "epoll_wait"},  {319, EPOLLS, "epoll_pwait"},
 #endif
-	{29, SLEEPS_TILL_SIGNAL, "pause"}, {179, SLEEPS_TILL_SIGNAL, "rt_sigsuspend"},
+	{29, OTHERS, "pause"},        {179, OTHERS, "rt_sigsuspend"}, {240, OTHERS, "futex"},
 };
 
 struct gathering {
@@ -109,20 +108,17 @@ struct gathering {
 	struct blocked *out;
 };
 
-static void limit_timeout(struct blocked *out, long ms)
-{
+static void limit_timeout(struct blocked *out, long ms) {
 	if (!out->timed || ms < out->timeout_ms)
 		out->timeout_ms = ms;
 	out->timed = true;
 }
 
-static long clamp_ms(long long ms)
-{
+static long clamp_ms(long long ms) {
 	return ms < 0 ? 0 : ms > 0x7fffffff ? 0x7fffffff : (long)ms;
 }
 
-static bool read_span(const struct gathering *g, uint64_t address, long long *seconds, long long *rest)
-{
+static bool read_span(const struct gathering *g, uint64_t address, long long *seconds, long long *rest) {
 	int64_t wide[2];
 	int32_t narrow[2];
 	if (address == 0)
@@ -139,8 +135,7 @@ static bool read_span(const struct gathering *g, uint64_t address, long long *se
 	return true;
 }
 
-static void timeout_from(struct gathering *g, uint64_t address, long per_ms)
-{
+static void timeout_from(struct gathering *g, uint64_t address, long per_ms) {
 	long long seconds, rest;
 	if (read_span(g, address, &seconds, &rest))
 		limit_timeout(g->out, clamp_ms(seconds * 1000 + rest / per_ms));
@@ -150,8 +145,7 @@ static void timeout_from(struct gathering *g, uint64_t address, long per_ms)
 
 static void add_epoll(struct gathering *g, int epoll, unsigned depth);
 
-static void add(struct gathering *g, int fd, bool reads, bool writes, unsigned depth)
-{
+static void add(struct gathering *g, int fd, bool reads, bool writes, unsigned depth) {
 	struct blocked *out = g->out;
 	if (fd < 0 || g->seen++ >= MAX_POLLED)
 		return;
@@ -188,8 +182,7 @@ static void add(struct gathering *g, int fd, bool reads, bool writes, unsigned d
 	}
 }
 
-static void add_epoll(struct gathering *g, int epoll, unsigned depth)
-{
+static void add_epoll(struct gathering *g, int epoll, unsigned depth) {
 	// A line is about 70 bytes: room for a hundred.
 	char info[8192];
 	if (depth > MAX_EPOLL_DEPTH)
@@ -203,8 +196,7 @@ static void add_epoll(struct gathering *g, int epoll, unsigned depth)
 	}
 }
 
-static bool add_polled(struct gathering *g, uint64_t address, uint64_t count)
-{
+static bool add_polled(struct gathering *g, uint64_t address, uint64_t count) {
 	struct pollfd set[MAX_POLLED];
 	size_t wanted = (count < MAX_POLLED ? (size_t)count : MAX_POLLED) * sizeof *set;
 	if (proc_memory(g->process->pid, address, set, wanted) != wanted)
@@ -214,8 +206,7 @@ static bool add_polled(struct gathering *g, uint64_t address, uint64_t count)
 	return true;
 }
 
-static void add_selected(struct gathering *g, uint64_t count, uint64_t address, bool reads)
-{
+static void add_selected(struct gathering *g, uint64_t count, uint64_t address, bool reads) {
 	unsigned char bits[MAX_SELECT / 8];
 	if (address == 0 || count == 0 || count > MAX_SELECT)
 		return;
@@ -226,8 +217,7 @@ static void add_selected(struct gathering *g, uint64_t count, uint64_t address, 
 }
 
 // Best effort: the slots of the submission ring, of which old ones are still there. Hence never more than a hint.
-static void add_ring(struct gathering *g)
-{
+static void add_ring(struct gathering *g) {
 	char path[32], line[512];
 	snprintf(path, sizeof path, "/proc/%d/maps", (int)g->process->pid);
 	FILE *maps = fopen(path, "re");
@@ -254,8 +244,7 @@ static void add_ring(struct gathering *g)
 	g->out->others++;
 }
 
-static void conclude(struct gathering *g)
-{
+static void conclude(struct gathering *g) {
 	struct blocked *out = g->out;
 	if (g->reads)
 		out->doing = DOING_TTY_POLL;
@@ -267,8 +256,7 @@ static void conclude(struct gathering *g)
 		out->doing = DOING_OTHER;
 }
 
-static bool looks_like_poll(const struct gathering *g, const struct call *call)
-{
+static bool looks_like_poll(const struct gathering *g, const struct call *call) {
 	struct pollfd first;
 	uint64_t count = call->argument[1];
 	if (count == 0 || count > MAX_POLLED)
@@ -278,8 +266,7 @@ static bool looks_like_poll(const struct gathering *g, const struct call *call)
 	return first.fd >= -1 && first.fd < MAX_SELECT && first.events > 0 && first.events < 0x4000 && first.revents == 0;
 }
 
-static void sleep_until(struct gathering *g, const struct call *call)
-{
+static void sleep_until(struct gathering *g, const struct call *call) {
 	long long seconds, nanoseconds;
 	struct timespec now;
 	if (!read_span(g, call->argument[2], &seconds, &nanoseconds))
@@ -291,8 +278,7 @@ static void sleep_until(struct gathering *g, const struct call *call)
 	limit_timeout(g->out, clamp_ms(seconds * 1000 + nanoseconds / 1000000));
 }
 
-static const struct meaning *meaning_of(long number, bool narrow)
-{
+static const struct meaning *meaning_of(long number, bool narrow) {
 	const struct meaning *table = narrow ? compat : native;
 	size_t count = narrow ? sizeof compat / sizeof *compat : sizeof native / sizeof *native;
 	for (size_t i = 0; i < count; i++)
@@ -302,8 +288,7 @@ static const struct meaning *meaning_of(long number, bool narrow)
 }
 
 void blocked_in(const struct process *process, const struct call *call, const struct terminal *terminal,
-                struct blocked *out)
-{
+                struct blocked *out) {
 	*out = (struct blocked){.doing = DOING_OTHER, .fd = -1};
 	// A 64-bit program has its stack above 4 GiB.
 	bool narrow = sizeof(void *) == 8 && call->stack < (1ull << 32);
@@ -322,11 +307,17 @@ void blocked_in(const struct process *process, const struct call *call, const st
 	}
 	switch (shape) {
 	case READS:
-	case WRITES:
-		if (descriptor_kind(process, (int)argument[0], terminal) == FD_TERMINAL) {
+	case WRITES: {
+		enum descriptor kind = descriptor_kind(process, (int)argument[0], terminal);
+		if (kind == FD_TERMINAL) {
 			out->doing = shape == READS ? DOING_TTY_READ : DOING_TTY_WRITE;
 			out->fd = (int)argument[0];
 		}
+		out->others = kind == FD_OUTSIDE || kind == FD_MASTER;
+		break;
+	}
+	case RECEIVES:
+		out->others = 1;
 		break;
 	case POLLS:
 		if ((int)argument[2] >= 0)
@@ -379,10 +370,7 @@ void blocked_in(const struct process *process, const struct call *call, const st
 	case RESTARTS:
 		out->doing = DOING_TIMER;
 		break;
-	case SLEEPS_TILL_SIGNAL:
 	case OTHERS:
 		break;
 	}
 }
-
-#endif

@@ -4,8 +4,7 @@
 // namespaces. Sockets are the dear part (/proc/net has no index), so what a
 // socket turned out to be is remembered by its inode.
 
-#ifdef __linux__
-
+#define _GNU_SOURCE
 #include "blocked.h"
 
 #include <stdio.h>
@@ -15,8 +14,7 @@
 // Enough for real event loops; a process with more descriptors is only looked at in part.
 enum { MAX_DESCRIPTORS = 256, REMEMBERED_SOCKETS = 64 };
 
-unsigned terminal_number(dev_t device)
-{
+unsigned terminal_number(dev_t device) {
 	unsigned high = major(device), low = minor(device);
 	return (low & 0xff) | (high << 8) | ((low & ~0xffu) << 12);
 }
@@ -29,8 +27,7 @@ struct twin {
 	bool found;
 };
 
-static void look_for_twin(void *context, pid_t pid, int fd)
-{
+static void look_for_twin(void *context, pid_t pid, int fd) {
 	struct twin *twin = context;
 	struct stat other;
 	if (twin->found || fd == twin->fd || !proc_descriptor(pid, fd, &other))
@@ -46,8 +43,7 @@ static void look_for_twin(void *context, pid_t pid, int fd)
 	}
 }
 
-static bool has_both_ends(pid_t pid, int fd, const struct stat *of)
-{
+static bool has_both_ends(pid_t pid, int fd, const struct stat *of) {
 	struct twin twin = {of, fd, false};
 	proc_descriptors(pid, MAX_DESCRIPTORS, look_for_twin, &twin);
 	return twin.found;
@@ -55,8 +51,7 @@ static bool has_both_ends(pid_t pid, int fd, const struct stat *of)
 
 // --- listening sockets -------------------------------------------------------------
 
-static bool listening_in(pid_t pid, const char *table, const char *format, unsigned want, unsigned long inode)
-{
+static bool listening_in(pid_t pid, const char *table, const char *format, unsigned want, unsigned long inode) {
 	char path[64], line[512];
 	snprintf(path, sizeof path, "/proc/%d/net/%s", (int)pid, table);
 	FILE *file = fopen(path, "re");
@@ -84,8 +79,7 @@ static const struct {
 	{"unix", " %*s %*s %*s %x %*s %*s %lu", 0x10000},
 };
 
-static enum descriptor socket_kind(pid_t pid, int fd, const struct stat *of)
-{
+static enum descriptor socket_kind(pid_t pid, int fd, const struct stat *of) {
 	static struct {
 		ino_t inode;
 		pid_t pid;
@@ -112,8 +106,7 @@ static enum descriptor socket_kind(pid_t pid, int fd, const struct stat *of)
 
 // --- all of it ------------------------------------------------------------------------
 
-static enum descriptor anonymous_kind(pid_t pid, int fd)
-{
+static enum descriptor anonymous_kind(pid_t pid, int fd) {
 	static const struct {
 		const char *name;
 		enum descriptor kind;
@@ -129,8 +122,7 @@ static enum descriptor anonymous_kind(pid_t pid, int fd)
 	return FD_OUTSIDE;
 }
 
-enum descriptor descriptor_kind(const struct process *process, int fd, const struct terminal *terminal)
-{
+enum descriptor descriptor_kind(const struct process *process, int fd, const struct terminal *terminal) {
 	struct stat of;
 	if (!proc_descriptor(process->pid, fd, &of))
 		return FD_GONE;
@@ -151,5 +143,3 @@ enum descriptor descriptor_kind(const struct process *process, int fd, const str
 		return FD_OUTSIDE;
 	}
 }
-
-#endif

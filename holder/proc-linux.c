@@ -1,7 +1,6 @@
 // Reading /proc on Linux. See proc.h.
 
-#ifdef __linux__
-
+#define _GNU_SOURCE
 #include "proc.h"
 
 #include <ctype.h>
@@ -15,8 +14,7 @@
 
 enum { PATH_BYTES = 64 };
 
-static ssize_t read_text(const char *path, char *out, size_t size)
-{
+static ssize_t read_text(const char *path, char *out, size_t size) {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return -1;
@@ -38,15 +36,13 @@ static ssize_t read_text(const char *path, char *out, size_t size)
 	return (ssize_t)length;
 }
 
-ssize_t proc_text(pid_t pid, const char *name, char *out, size_t size)
-{
+ssize_t proc_text(pid_t pid, const char *name, char *out, size_t size) {
 	char path[PATH_BYTES];
 	snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, name);
 	return read_text(path, out, size);
 }
 
-bool proc_stat(pid_t pid, pid_t tid, struct process *out)
-{
+bool proc_stat(pid_t pid, pid_t tid, struct process *out) {
 	char path[PATH_BYTES], text[1024];
 	if (tid == pid)
 		snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
@@ -77,8 +73,7 @@ bool proc_stat(pid_t pid, pid_t tid, struct process *out)
 	return true;
 }
 
-bool proc_switches(pid_t pid, pid_t tid, uint64_t *out)
-{
+bool proc_switches(pid_t pid, pid_t tid, uint64_t *out) {
 	char path[PATH_BYTES], text[96];
 	snprintf(path, sizeof path, "/proc/%d/task/%d/schedstat", (int)pid, (int)tid);
 	unsigned long long count;
@@ -88,8 +83,7 @@ bool proc_switches(pid_t pid, pid_t tid, uint64_t *out)
 	return true;
 }
 
-enum call_answer proc_call(pid_t pid, pid_t tid, struct call *out)
-{
+enum call_answer proc_call(pid_t pid, pid_t tid, struct call *out) {
 	char path[PATH_BYTES], text[256];
 	snprintf(path, sizeof path, "/proc/%d/task/%d/syscall", (int)pid, (int)tid);
 	errno = 0;
@@ -107,8 +101,7 @@ enum call_answer proc_call(pid_t pid, pid_t tid, struct call *out)
 	return CALL_IN;
 }
 
-size_t proc_memory(pid_t pid, uint64_t address, void *out, size_t length)
-{
+size_t proc_memory(pid_t pid, uint64_t address, void *out, size_t length) {
 	char path[PATH_BYTES];
 	snprintf(path, sizeof path, "/proc/%d/mem", (int)pid);
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -119,8 +112,7 @@ size_t proc_memory(pid_t pid, uint64_t address, void *out, size_t length)
 	return got > 0 ? (size_t)got : 0;
 }
 
-static unsigned each_number(const char *path, pid_t pid, unsigned limit, proc_each each, void *context)
-{
+static unsigned each_number(const char *path, pid_t pid, unsigned limit, proc_each each, void *context) {
 	DIR *directory = opendir(path);
 	if (directory == NULL)
 		return 0;
@@ -135,27 +127,23 @@ static unsigned each_number(const char *path, pid_t pid, unsigned limit, proc_ea
 	return count;
 }
 
-unsigned proc_threads(pid_t pid, unsigned limit, proc_each each, void *context)
-{
+unsigned proc_threads(pid_t pid, unsigned limit, proc_each each, void *context) {
 	char path[PATH_BYTES];
 	snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
 	return each_number(path, pid, limit, each, context);
 }
 
-unsigned proc_descriptors(pid_t pid, unsigned limit, proc_each each, void *context)
-{
+unsigned proc_descriptors(pid_t pid, unsigned limit, proc_each each, void *context) {
 	char path[PATH_BYTES];
 	snprintf(path, sizeof path, "/proc/%d/fd", (int)pid);
 	return each_number(path, pid, limit, each, context);
 }
 
-unsigned proc_processes(unsigned limit, proc_each each, void *context)
-{
+unsigned proc_processes(unsigned limit, proc_each each, void *context) {
 	return each_number("/proc", 0, limit, each, context);
 }
 
-unsigned proc_children(pid_t pid, pid_t tid, unsigned limit, proc_each each, void *context)
-{
+unsigned proc_children(pid_t pid, pid_t tid, unsigned limit, proc_each each, void *context) {
 	char path[PATH_BYTES], text[4096];
 	snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)pid, (int)tid);
 	if (read_text(path, text, sizeof text) <= 0)
@@ -174,31 +162,27 @@ unsigned proc_children(pid_t pid, pid_t tid, unsigned limit, proc_each each, voi
 	return count;
 }
 
-bool proc_descriptor(pid_t pid, int fd, struct stat *out)
-{
+bool proc_descriptor(pid_t pid, int fd, struct stat *out) {
 	char path[PATH_BYTES];
 	snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)pid, fd);
 	return stat(path, out) == 0;
 }
 
-bool proc_descriptor_writes(pid_t pid, int fd)
-{
+bool proc_descriptor_writes(pid_t pid, int fd) {
 	char path[PATH_BYTES];
 	struct stat link;
 	snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)pid, fd);
 	return lstat(path, &link) == 0 && (link.st_mode & S_IWUSR) != 0;
 }
 
-void proc_descriptor_link(pid_t pid, int fd, char *out, size_t size)
-{
+void proc_descriptor_link(pid_t pid, int fd, char *out, size_t size) {
 	char path[PATH_BYTES];
 	snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)pid, fd);
 	ssize_t length = readlink(path, out, size - 1);
 	out[length > 0 ? length : 0] = '\0';
 }
 
-size_t proc_descriptor_info(pid_t pid, int fd, char *out, size_t size)
-{
+size_t proc_descriptor_info(pid_t pid, int fd, char *out, size_t size) {
 	char path[PATH_BYTES];
 	snprintf(path, sizeof path, "/proc/%d/fdinfo/%d", (int)pid, fd);
 	ssize_t length = read_text(path, out, size);
@@ -208,5 +192,3 @@ size_t proc_descriptor_info(pid_t pid, int fd, char *out, size_t size)
 	}
 	return (size_t)length;
 }
-
-#endif

@@ -6,7 +6,7 @@
 
 import type { Activity, Attention, Certainty, WaitingFor } from "../protocol/answer.ts";
 import type { InnerTerminal, ThreadFacts } from "../protocol/kernel-facts.ts";
-import { does, type Evidence, how, inModes, isBusy, readerAmong, wanted, who } from "./evidence.ts";
+import { does, type Evidence, how, inModes, isBusy, type Reader, readerAmong, wanted, who } from "./evidence.ts";
 import { asks } from "./last-line.ts";
 
 type Verdict = Pick<Attention, "activity" | "certainty" | "because"> & {
@@ -52,6 +52,16 @@ const quiet = ({ restMs }: Evidence) => (Number.isFinite(restMs) ? `, quiet for 
 /** The cursor stands where somebody is expected to type, or a full screen is drawn. */
 function invites({ look: { screen }, facts }: Evidence): boolean {
 	return screen.alternate || screen.cursorColumn > 0 || (!facts.canonical && !screen.cursorVisible);
+}
+
+/**
+ * Asking for nothing but input, prompt or not: a worker thread that sleeps in a read while nobody waits for the world outside
+ * (Go, Java), or a poll that ticks. Not an epoll: libuv leaves a paused stdin in it.
+ */
+function wantsInput({ foreground }: Evidence, { thread, reading }: Reader): boolean {
+	if (thread.doing === "tty-read")
+		return foreground.every((other) => (other.others ?? 0) === 0 && other.listens !== true);
+	return reading === "ticking" && thread.call?.startsWith("epoll") !== true;
 }
 
 export const rules: readonly Rule[] = [
@@ -197,8 +207,7 @@ export const rules: readonly Rule[] = [
 		says: (evidence) => {
 			const { reader } = evidence;
 			if (reader === null) return null;
-			const lone = reader.thread.doing === "tty-read" || reader.reading === "ticking";
-			return invites(evidence) || (lone && !evidence.facts.canonical) ? likely(evidence, reader.thread) : null;
+			return invites(evidence) || wantsInput(evidence, reader) ? likely(evidence, reader.thread) : null;
 		},
 	},
 	{

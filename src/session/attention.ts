@@ -31,10 +31,6 @@ export interface Look {
 	readonly facts: KernelFacts;
 	readonly screen: ScreenFacts;
 	readonly shell: ShellFacts;
-	/** Milliseconds since the last output byte, now. */
-	readonly quietMs: number;
-	/** Milliseconds since our last write, now; null: none yet. */
-	readonly sinceInputMs: number | null;
 }
 
 export interface Decision extends Attention {
@@ -58,10 +54,8 @@ export function decide(look: Look): Decision {
 /** What was told, and since when it is in doubt. */
 export interface Told {
 	readonly decision: Decision;
-	/** `facts.offset` and the time of our last write when it was told. */
-	readonly offset: number;
-	readonly wroteAt: number | null;
-	/** Since when the facts say "working", though nothing was typed or printed. */
+	readonly facts: KernelFacts;
+	/** When the facts began to say "working", though nothing was typed or printed. */
 	readonly doubtedAt: number | null;
 }
 
@@ -72,16 +66,13 @@ const DOUBT_MS = 60;
  * Keeps "waiting" through one look that hit a program between two sleeps. Only in that direction: that it became your
  * turn is told at once, and whatever was typed or printed ends it.
  */
-export function settle(told: Told | null, decision: Decision, look: Look, now: number): Told {
-	const { facts } = look;
-	const wroteAt = look.sinceInputMs === null ? null : now - look.sinceInputMs;
-	const fresh: Told = { decision, offset: facts.offset, wroteAt, doubtedAt: null };
-	if (told === null || told.decision.activity !== "waiting" || decision.activity !== "working") return fresh;
-	const untouched =
-		told.offset === facts.offset && (wroteAt === null || (told.wroteAt !== null && wroteAt - told.wroteAt < 1));
-	if (!untouched || facts.queued > 0 || (facts.unread ?? 0) > 0) return fresh;
-	const doubtedAt = told.doubtedAt ?? now;
-	const left = doubtedAt + DOUBT_MS - now;
-	if (left <= 0) return fresh;
-	return { ...told, doubtedAt, decision: { ...told.decision, recheckMs: left } };
+export function settle(told: Told | null, decision: Decision, facts: KernelFacts): Told {
+	const anew: Told = { decision, facts, doubtedAt: null };
+	if (told === null || told.decision.activity !== "waiting" || decision.activity !== "working") return anew;
+	const printed = facts.offset !== told.facts.offset;
+	const typed = facts.sinceInputMs !== null && facts.at - facts.sinceInputMs > told.facts.at;
+	if (printed || typed || facts.queued > 0 || facts.unread) return anew;
+	const doubtedAt = told.doubtedAt ?? facts.at;
+	const left = doubtedAt + DOUBT_MS - facts.at;
+	return left <= 0 ? anew : { ...told, doubtedAt, decision: { ...told.decision, recheckMs: left } };
 }

@@ -75,7 +75,7 @@ export function evidenceOf(look: Look): Evidence {
 		opaque: foreground.find((thread) => thread.doing === "opaque") ?? null,
 		blind: !facts.readable || (foreground.length === 0 && facts.foregroundLives),
 		shape: shapeOf(look.screen.lastLine),
-		restMs: Math.min(look.quietMs, look.sinceInputMs ?? Number.POSITIVE_INFINITY),
+		restMs: Math.min(facts.quietMs, facts.sinceInputMs ?? Number.POSITIVE_INFINITY),
 	};
 }
 

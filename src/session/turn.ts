@@ -7,7 +7,7 @@
 import type { Attention } from "../protocol/answer.ts";
 import type { KernelFacts } from "../protocol/kernel-facts.ts";
 import type { Pty } from "../pty/pty.ts";
-import { decide, type Look, type ScreenFacts, type ShellFacts, settle, type Told } from "./attention.ts";
+import { decide, type ScreenFacts, type ShellFacts, settle, type Told } from "./attention.ts";
 
 const UNKNOWN: Attention = {
 	activity: "working",
@@ -126,16 +126,8 @@ export class Turn implements Disposable {
 		if (facts === null || this.#source.seen() < facts.offset) return;
 		this.#facts = null;
 		this.#forgetRecheck();
-		const now = Date.now();
-		const ageMs = Math.max(0, now - facts.at);
-		const look: Look = {
-			facts,
-			screen: this.#source.screen(),
-			shell: this.#source.shell(),
-			quietMs: facts.quietMs + ageMs,
-			sinceInputMs: facts.sinceInputMs === null ? null : facts.sinceInputMs + ageMs,
-		};
-		this.#told = settle(this.#told, decide(look), look, now);
+		const decision = decide({ facts, screen: this.#source.screen(), shell: this.#source.shell() });
+		this.#told = settle(this.#told, decision, facts);
 		const { activity, waitingFor, certainty, because, recheckMs } = this.#told.decision;
 		const attention: Attention = { activity, waitingFor, certainty, because };
 		this.#attention = attention;

@@ -1,0 +1,496 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import type { InnerTerminal, KernelFacts, ThreadDoing, ThreadFacts } from "../protocol/kernel-facts.ts";
+import { type Decision, decide, type Look, settle, type Told } from "./attention.ts";
+import { rules } from "./attention-rules.ts";
+
+// --- a vocabulary for the rows below ------------------------------------------
+
+const thread = (doing: ThreadDoing, more: Partial<ThreadFacts> = {}): ThreadFacts => ({
+	pid: 412,
+	tid: more.pid ?? 412,
+	command: "python3",
+	foreground: true,
+	doing,
+	main: true,
+	switches: 7,
+	fresh: true,
+	...more,
+});
+const reads = (more: Partial<ThreadFacts> = {}) => thread("tty-read", { call: "read", fd: 0, ...more });
+const polls = (more: Partial<ThreadFacts> = {}) => thread("tty-poll", { call: "poll", fd: 0, ...more });
+const inner = (threads: ThreadFacts[], more: Partial<InnerTerminal> = {}): InnerTerminal => ({
+	pts: 9,
+	canonical: true,
+	echo: true,
+	signals: true,
+	unread: 0,
+	threads,
+	...more,
+});
+
+interface Scene {
+	threads?: readonly ThreadFacts[];
+	facts?: Partial<KernelFacts>;
+	raw?: boolean;
+	noEcho?: boolean;
+	quietMs?: number;
+	sinceInputMs?: number | null;
+	line?: string;
+	column?: number;
+	hidden?: boolean;
+	alternate?: boolean;
+	atPrompt?: boolean | null;
+}
+
+function look(scene: Scene): Look {
+	const { threads = [], line = "", quietMs = 10_000, sinceInputMs = null } = scene;
+	return {
+		facts: {
+			at: 0,
+			readable: true,
+			foregroundGroup: 412,
+			foregroundLives: true,
+			mainForeground: true,
+			canonical: scene.raw !== true,
+			echo: scene.raw !== true && scene.noEcho !== true,
+			signals: true,
+			queued: 0,
+			unread: 0,
+			offset: 100,
+			quietMs,
+			sinceInputMs,
+			threads,
+			more: 0,
+			...scene.facts,
+		},
+		screen: {
+			alternate: scene.alternate === true,
+			cursorVisible: scene.hidden !== true,
+			cursorColumn: scene.column ?? line.length,
+			lastLine: line,
+		},
+		shell: { atPrompt: scene.atPrompt ?? null },
+	};
+}
+
+const told = ({ activity, waitingFor, certainty }: Decision) =>
+	[activity, waitingFor, certainty].filter(Boolean).join(" ");
+
+// --- the truth, scene by scene ------------------------------------------------
+
+const scenes: readonly (readonly [sentence: string, scene: Scene, truth: string])[] = [
+	// blocked
+	["input() asks for a line", { threads: [reads()], line: "name? " }, "waiting line certain"],
+	["the moment it blocks, with no quiet at all", { threads: [reads()], quietMs: 0 }, "waiting line certain"],
+	["getpass asks for a secret", { threads: [reads()], noEcho: true, line: "Password: " }, "waiting secret certain"],
+	["readline takes keys", { threads: [polls({ call: "pselect6" })], raw: true }, "waiting key certain"],
+	[
+		"a shell at its prompt takes a command",
+		{ threads: [polls()], raw: true, atPrompt: true },
+		"waiting command certain",
+	],
+	[
+		"a read of a program that the shell runs is no command",
+		{ threads: [reads()], atPrompt: false },
+		"waiting line certain",
+	],
+	[
+		"main thread reads while workers run",
+		{ threads: [reads(), thread("running", { tid: 413, main: false })] },
+		"waiting line certain",
+	],
+	[
+		"a pipeline whose first program reads",
+		{ threads: [reads(), thread("timer", { pid: 413 })] },
+		"waiting line certain",
+	],
+	[
+		"su -c cat: a reader that left the session",
+		{ threads: [thread("child-wait"), reads({ pid: 500, foreground: false })] },
+		"waiting line certain",
+	],
+	[
+		"… behind the back of a foreground that sleeps",
+		{ threads: [thread("timer"), reads({ pid: 500, foreground: false })] },
+		"working likely",
+	],
+	// typed ahead
+	["what was typed is still queued", { threads: [reads()], facts: { queued: 3 } }, "working certain"],
+	["what was typed is still unread", { threads: [reads()], facts: { unread: 3 } }, "working certain"],
+	["what was typed is unread by a poll", { threads: [polls()], raw: true, facts: { unread: 3 } }, "working certain"],
+	[
+		"the reader has not woken up yet",
+		{ threads: [reads({ fresh: false })], facts: { unread: null } },
+		"working likely",
+	],
+	[
+		"unread input is not known, but the reader ran",
+		{ threads: [reads()], facts: { unread: null } },
+		"waiting line certain",
+	],
+	[
+		"woken by two keys, wants three (VMIN)",
+		{ threads: [reads()], raw: true, facts: { unread: 2 } },
+		"waiting key likely",
+	],
+	["typed at a program that never reads", { threads: [thread("timer")], facts: { unread: 3 } }, "working certain"],
+	// nobody reads
+	["sleep 70", { threads: [thread("timer", { timeoutMs: 70_000 })], quietMs: 70_000 }, "working certain"],
+	["a prompt printed before a computation", { threads: [thread("running")], line: "name? " }, "working certain"],
+	["a prompt printed before a silent second", { threads: [thread("timer")], line: "name? " }, "working certain"],
+	["make waits for cc", { threads: [thread("child-wait"), thread("running", { pid: 413 })] }, "working certain"],
+	[
+		"less without data reads its pipe",
+		{ threads: [thread("other", { call: "read", others: 1 })], raw: true },
+		"working certain",
+	],
+	["blocked writing", { threads: [thread("tty-write", { call: "write", fd: 1 })] }, "working certain"],
+	[
+		"between two programs nobody has the terminal",
+		{ facts: { foregroundLives: false, foregroundGroup: 0 } },
+		"working likely",
+	],
+	["stopped", { threads: [thread("stopped")] }, "stopped certain"],
+	["one of a pipeline stopped", { threads: [thread("stopped"), thread("running", { pid: 413 })] }, "working certain"],
+	// servers
+	["a server at rest", { threads: [polls({ doing: "other", listens: true })] }, "serving likely"],
+	["accept()", { threads: [thread("accept", { listens: true })] }, "serving likely"],
+	[
+		"a server that has just printed",
+		{ threads: [thread("accept", { listens: true })], quietMs: 100 },
+		"working likely",
+	],
+	["a server with a client", { threads: [polls({ doing: "other", listens: true, others: 1 })] }, "working certain"],
+	[
+		"a server that computes",
+		{ threads: [thread("accept", { listens: true }), thread("running", { tid: 9, main: false })] },
+		"working certain",
+	],
+	["a server that also takes keys, without a prompt", { threads: [polls({ listens: true })] }, "serving likely"],
+	["a server with a prompt", { threads: [polls({ listens: true })], raw: true, line: "> " }, "waiting key likely"],
+	// loops
+	[
+		"node's REPL at rest",
+		{ threads: [polls({ call: "epoll_pwait", timeoutMs: 8000 })], raw: true, line: "> ", quietMs: 30 },
+		"waiting key likely",
+	],
+	[
+		"… just after it printed",
+		{ threads: [polls({ call: "epoll_pwait", timeoutMs: 8000 })], raw: true, line: "> ", quietMs: 5 },
+		"working likely",
+	],
+	[
+		"… just after we typed",
+		{ threads: [polls({ call: "epoll_pwait", timeoutMs: 8000 })], raw: true, line: "> ", sinceInputMs: 5 },
+		"working likely",
+	],
+	["node after rl.close()", { threads: [polls({ call: "epoll_pwait", timeoutMs: 8000 })] }, "listening likely"],
+	[
+		"Python 3.13's REPL ticks",
+		{ threads: [polls({ timeoutMs: 100 })], raw: true, line: ">>> ", quietMs: 200 },
+		"waiting key likely",
+	],
+	[
+		"a spinner that takes keys",
+		{ threads: [polls({ timeoutMs: 80 })], raw: true, line: "⠋ wait", quietMs: 70 },
+		"working likely",
+	],
+	[
+		"a tick of 200 ms needs 300 of quiet",
+		{ threads: [polls({ timeoutMs: 200 })], raw: true, line: "? ", quietMs: 250 },
+		"working likely",
+	],
+	[
+		"top",
+		{ threads: [polls({ call: "pselect6", timeoutMs: 3000 })], raw: true, alternate: true, quietMs: 200 },
+		"waiting key likely",
+	],
+	[
+		"vim",
+		{ threads: [polls({ call: "select", timeoutMs: 4000 })], raw: true, alternate: true, quietMs: 30 },
+		"waiting key likely",
+	],
+	["ssh at a remote prompt", { threads: [polls({ others: 1 })], raw: true, line: "ann@far:~$ " }, "waiting key likely"],
+	["ssh while the remote works", { threads: [polls({ others: 1 })], raw: true }, "listening likely"],
+	[
+		"ssh just after we typed",
+		{ threads: [polls({ others: 1 })], raw: true, line: "ann@far:~$ ls", sinceInputMs: 40 },
+		"working likely",
+	],
+	["a menu that hides the cursor", { threads: [polls({ others: 1 })], raw: true, hidden: true }, "waiting key likely"],
+	[
+		"fzf reads in a worker thread",
+		{ threads: [thread("other"), reads({ tid: 413, main: false })], raw: true, line: "> " },
+		"waiting key likely",
+	],
+	[
+		"Go reads a line in a worker thread, without a prompt",
+		{ threads: [thread("other"), reads({ tid: 413, main: false })] },
+		"waiting line likely",
+	],
+	[
+		"… while another thread waits for the network",
+		{ threads: [thread("other", { others: 1 }), reads({ tid: 413, main: false })] },
+		"listening likely",
+	],
+	[
+		"a loop whose worker computes",
+		{ threads: [polls({ timeoutMs: 8000 }), thread("running", { tid: 413, main: false })], raw: true, line: "> " },
+		"working likely",
+	],
+	[
+		"a loop whose child sleeps",
+		{ threads: [polls({ timeoutMs: 8000 }), thread("timer", { pid: 500 })], raw: true, line: "> " },
+		"working likely",
+	],
+	// a terminal within
+	[
+		"script runs cat",
+		{ threads: [polls({ others: 1, inner: [inner([reads({ pid: 9 })])] })], raw: true, quietMs: 0 },
+		"waiting line likely",
+	],
+	[
+		"script runs sleep",
+		{ threads: [polls({ others: 1, inner: [inner([thread("timer", { pid: 9 })])] })], raw: true, line: "$ " },
+		"working likely",
+	],
+	[
+		"sudo asks within",
+		{ threads: [polls({ others: 1, inner: [inner([reads({ pid: 9 })], { echo: false })] })], raw: true },
+		"waiting secret likely",
+	],
+	[
+		"input on its way to the inner reader",
+		{ threads: [polls({ others: 1, inner: [inner([reads({ pid: 9 })], { unread: 4 })] })], raw: true, line: "$ " },
+		"working likely",
+	],
+	[
+		"the inner reader has not woken up",
+		{ threads: [polls({ others: 1, inner: [inner([reads({ pid: 9, fresh: false })])] })], raw: true, quietMs: 0 },
+		"working likely",
+	],
+	[
+		"an inner program that may not be read",
+		{ threads: [polls({ others: 1, inner: [inner([thread("opaque", { pid: 9 })])] })], raw: true, line: "# " },
+		"waiting key likely",
+	],
+	[
+		"script in script",
+		{
+			threads: [
+				polls({ others: 1, inner: [inner([polls({ pid: 8, others: 1, inner: [inner([reads({ pid: 9 })])] })])] }),
+			],
+			raw: true,
+		},
+		"waiting line likely",
+	],
+	[
+		"tmux, both panes at work",
+		{
+			threads: [
+				polls({
+					foreground: false,
+					others: 4,
+					inner: [inner([thread("timer", { pid: 8 })]), inner([thread("timer", { pid: 9 })])],
+				}),
+			],
+			raw: true,
+			alternate: true,
+		},
+		"working likely",
+	],
+	[
+		"tmux, one pane waits and one works",
+		{
+			threads: [
+				polls({
+					foreground: false,
+					others: 4,
+					inner: [inner([reads({ pid: 8 })]), inner([thread("timer", { pid: 9 })])],
+				}),
+			],
+			raw: true,
+			alternate: true,
+		},
+		"waiting key likely",
+	],
+	// opaque
+	[
+		"su asks for a password",
+		{ threads: [thread("opaque", { command: "su" })], noEcho: true, line: "Password: ", quietMs: 60 },
+		"waiting secret guess",
+	],
+	[
+		"… too soon to say",
+		{ threads: [thread("opaque")], noEcho: true, line: "Password: ", quietMs: 20 },
+		"working guess",
+	],
+	["a set-uid program asks", { threads: [thread("opaque")], line: "Continue? [Y/n] " }, "waiting line guess"],
+	["a set-uid program works", { threads: [thread("opaque")] }, "working guess"],
+	["a set-uid program computes", { threads: [thread("running")], line: "Continue? [Y/n] " }, "working certain"],
+	["an answer was typed", { threads: [thread("opaque")], line: "Continue? [Y/n] y", quietMs: 300 }, "working guess"],
+	// blind
+	["macOS: a question", { facts: { readable: false }, line: "Overwrite? (y/N) " }, "waiting line guess"],
+	["macOS: a secret", { facts: { readable: false }, noEcho: true, line: "Password:" }, "waiting secret guess"],
+	[
+		"macOS: a shell with marks",
+		{ facts: { readable: false }, raw: true, line: "$ ", atPrompt: true },
+		"waiting command guess",
+	],
+	["macOS: a full screen", { facts: { readable: false }, raw: true, alternate: true }, "waiting key guess"],
+	["macOS: work that names itself", { facts: { readable: false }, line: "Compiling: " }, "working guess"],
+	["macOS: silence after a whole line", { facts: { readable: false }, column: 0 }, "working guess"],
+	["macOS: unread input", { facts: { readable: false, unread: 4 }, line: "$ " }, "working guess"],
+	[
+		"hidepid: nobody is visible, but somebody lives",
+		{ line: "[sudo] password for ann: ", noEcho: true },
+		"waiting secret guess",
+	],
+];
+
+describe("R1.4 whose turn it is", () => {
+	test.each(scenes)("%s", (_sentence, scene, truth) => {
+		expect(told(decide(look(scene)))).toBe(truth);
+	});
+
+	test("every rule of the table speaks in some scene", () => {
+		const spoke = new Set(scenes.map(([, scene]) => decide(look(scene)).rule));
+		expect([...spoke].sort()).toEqual(rules.map((rule) => rule.name).sort());
+	});
+
+	test("the evidence names program, process, call and modes", () => {
+		expect(decide(look({ threads: [reads()] })).because).toBe(
+			"python3 (412) is blocked in read(0) on the terminal; line mode, echo on",
+		);
+		expect(decide(look({ threads: [thread("timer", { command: "sleep", timeoutMs: 70_000 })] })).because).toBe(
+			"nobody reads the terminal: sleep (412) sleeps on a timer (70 s)",
+		);
+	});
+
+	test("asks for another look when quiet alone is missing, and the verdict then changes", () => {
+		for (const [sentence, scene] of scenes) {
+			const first = look(scene);
+			const { recheckMs, activity } = decide(first);
+			if (recheckMs === null) continue;
+			const { quietMs, sinceInputMs } = first.facts;
+			const later: KernelFacts = {
+				...first.facts,
+				quietMs: quietMs + recheckMs,
+				sinceInputMs: sinceInputMs === null ? null : sinceInputMs + recheckMs,
+			};
+			const second = decide({ ...first, facts: later });
+			expect(second.activity !== activity || second.recheckMs !== null, sentence).toBe(true);
+		}
+	});
+});
+
+// --- what holds for every look ---------------------------------------------------
+
+const doings: readonly ThreadDoing[] = [
+	"running",
+	"disk",
+	"stopped",
+	"opaque",
+	"tty-read",
+	"tty-write",
+	"tty-poll",
+	"timer",
+	"child-wait",
+	"accept",
+	"other",
+];
+const anyThread = fc.record({
+	doing: fc.constantFrom(...doings),
+	pid: fc.integer({ min: 1, max: 4 }),
+	main: fc.boolean(),
+	foreground: fc.boolean(),
+	fresh: fc.boolean(),
+	others: fc.constantFrom(0, 0, 1, 3),
+	timeoutMs: fc.constantFrom(undefined, 0, 100, 8000),
+	listens: fc.boolean(),
+	relays: fc.boolean(),
+});
+const anyScene = fc.record({
+	threads: fc.array(anyThread, { maxLength: 4 }),
+	raw: fc.boolean(),
+	noEcho: fc.boolean(),
+	alternate: fc.boolean(),
+	hidden: fc.boolean(),
+	quietMs: fc.constantFrom(0, 40, 200, 1000, 100_000),
+	sinceInputMs: fc.constantFrom(null, 0, 100, 5000),
+	line: fc.constantFrom("", "$ ", "Password: ", "Compiling:", "hello", "50%"),
+	atPrompt: fc.constantFrom(null, true, false),
+	readable: fc.boolean(),
+	foregroundLives: fc.boolean(),
+	unread: fc.constantFrom(null, 0, 0, 5),
+	queued: fc.constantFrom(0, 0, 0, 7),
+});
+
+test("certain means certain, whatever the facts", () => {
+	fc.assert(
+		fc.property(anyScene, ({ threads, readable, foregroundLives, unread, queued, ...scene }) => {
+			const all = threads.map(({ doing, relays, timeoutMs, ...more }) =>
+				thread(doing, {
+					...more,
+					...(timeoutMs === undefined ? {} : { timeoutMs }),
+					...(relays ? { inner: [inner([reads({ pid: 77 })])] } : {}),
+				}),
+			);
+			const decision = decide(look({ ...scene, threads: all, facts: { readable, foregroundLives, unread, queued } }));
+			expect(decision.activity === "waiting").toBe(decision.waitingFor !== null);
+			expect(decision.because).toMatch(/^[^\n]+$/);
+			if (decision.recheckMs !== null) expect(decision.recheckMs).toBeGreaterThan(0);
+			if (decision.activity !== "waiting") return;
+			expect(queued).toBe(0);
+			if (decision.certainty === "certain") {
+				expect(unread ?? 0).toBe(0);
+				const reader = all.find(
+					(one) =>
+						(one.doing === "tty-read" || one.doing === "tty-poll") &&
+						one.main &&
+						one.fresh &&
+						!one.others &&
+						one.timeoutMs === undefined &&
+						!one.listens &&
+						!one.inner,
+				);
+				expect(reader).toBeDefined();
+			}
+			if (decision.certainty === "likely")
+				expect(all.some((one) => one.doing === "tty-read" || one.doing === "tty-poll")).toBe(true);
+		}),
+		{ numRuns: 3000 },
+	);
+});
+
+describe("settling", () => {
+	const waits = look({ threads: [polls({ timeoutMs: 100 })], raw: true, line: ">>> " });
+	const wakes = look({ threads: [thread("running")], raw: true, line: ">>> " });
+	const at = (before: Told | null, then: Look, now: number, more: Partial<KernelFacts> = {}) =>
+		settle(before, decide(then), { ...then.facts, at: now, ...more });
+
+	test("one look that hits a tick does not end the turn", () => {
+		const first = at(null, waits, 1000);
+		const second = at(first, wakes, 1025);
+		expect(second.decision.activity).toBe("waiting");
+		expect(second.decision.recheckMs).toBeGreaterThan(0);
+		expect(at(second, waits, 1050).doubtedAt).toBeNull();
+	});
+
+	test("work that lasts does", () => {
+		const doubted = at(at(null, waits, 1000), wakes, 1025);
+		expect(at(doubted, wakes, 1100).decision.activity).toBe("working");
+	});
+
+	test("typing or output ends it at once", () => {
+		const first = at(null, waits, 1000);
+		expect(at(first, wakes, 1025, { sinceInputMs: 5 }).decision.activity).toBe("working");
+		expect(at(first, wakes, 1025, { offset: 101 }).decision.activity).toBe("working");
+	});
+
+	test("that it became your turn is told at once", () => {
+		const first = at(null, wakes, 1000);
+		expect(at(first, waits, 1001).decision.activity).toBe("waiting");
+	});
+});
