@@ -86,7 +86,7 @@ describe("R1.6 a conversation in one call a turn", () => {
 		const source = join(scratch, "sum.c");
 		writeFileSync(
 			source,
-			"#include <stdio.h>\nint main(void) {\n\tint sum = 0;\n\tfor (int i = 1; i <= 4; i++)\n\t\tsum += i;\n\tprintf(\"%d\\n\", sum);\n\treturn 0;\n}\n",
+			'#include <stdio.h>\nint main(void) {\n\tint sum = 0;\n\tfor (int i = 1; i <= 4; i++)\n\t\tsum += i;\n\tprintf("%d\\n", sum);\n\treturn 0;\n}\n',
 		);
 		execFileSync("cc", ["-g", "-O0", "-o", join(scratch, "sum"), source]);
 		const gdb = await dialtone.start({ argv: ["gdb", "-q", "-nx", join(scratch, "sum")], ...patient });
@@ -136,19 +136,27 @@ describe("R1.6 a conversation in one call a turn", () => {
 		expect(git("log", "--format=%s").toString().trim().split("\n")).toEqual(["two", "one"]);
 	});
 
-	test.skipIf(!needs("ssh", "sshd"))("ssh: the host key is asked for, the password is not echoed, the remote shell answers", async () => {
-		await using server = await startSshd();
-		const ssh = await dialtone.start({ argv: ["ssh", ...server.arguments], ...patient });
-		expect(ssh.facts).toMatchObject({ returned: "waiting", waitingFor: "line" });
-		expect(ssh.facts.text).toContain("Are you sure you want to continue connecting");
-		const password = await ssh.send({ text: "yes", submit: true, ...patient });
-		expect(password).toMatchObject({ returned: "waiting", waitingFor: "secret" });
-		const shell = await ssh.send({ text: server.password, submit: true, ...patient });
-		expect(shell).toMatchObject({ returned: "waiting" });
-		expect(shell.text).not.toContain(server.password);
-		const answered = await ssh.send({ text: "echo $((6*7))", submit: true, until: { pattern: "^42\\s" }, ...patient });
-		expect(answered.text).toContain("42");
-		const ended = await ssh.send({ text: "exit 5", submit: true, ...patient });
-		expect(ended).toMatchObject({ returned: "ended", exit: { code: 5 } });
-	});
+	test.skipIf(!needs("ssh", "sshd"))(
+		"ssh: the host key is asked for, the password is not echoed, the remote shell answers",
+		async () => {
+			await using server = await startSshd();
+			const ssh = await dialtone.start({ argv: ["ssh", ...server.arguments], ...patient });
+			expect(ssh.facts).toMatchObject({ returned: "waiting", waitingFor: "line" });
+			expect(ssh.facts.text).toContain("Are you sure you want to continue connecting");
+			const password = await ssh.send({ text: "yes", submit: true, ...patient });
+			expect(password).toMatchObject({ returned: "waiting", waitingFor: "secret" });
+			const shell = await ssh.send({ text: server.password, submit: true, ...patient });
+			expect(shell).toMatchObject({ returned: "waiting" });
+			expect(shell.text).not.toContain(server.password);
+			const answered = await ssh.send({
+				text: "echo $((6*7))",
+				submit: true,
+				until: { pattern: "^42\\s" },
+				...patient,
+			});
+			expect(answered.text).toContain("42");
+			const ended = await ssh.send({ text: "exit 5", submit: true, ...patient });
+			expect(ended).toMatchObject({ returned: "ended", exit: { code: 5 } });
+		},
+	);
 });
