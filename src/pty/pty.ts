@@ -1,7 +1,7 @@
 // What the rest of the project knows of a terminal: bytes in, bytes out, one
 // exit, after the last byte. HolderPty is the real one, FakePty the scripted one.
 
-import type { SignalTarget } from "../protocol/frames.ts";
+import type { HolderEvent, SignalTarget } from "../protocol/frames.ts";
 import type { KernelFacts } from "../protocol/kernel-facts.ts";
 
 /** How the main program ended: the holder's `exit` file. */
@@ -49,6 +49,8 @@ export interface Pty extends AsyncDisposable {
 	/** Settled once, after the last byte was given to every listener. Late askers get it too. */
 	readonly exited: Promise<PtyExit>;
 	readonly exit: PtyExit | null;
+	/** Settled when nobody holds the terminal any more: later than `exited` where a descendant keeps it open. */
+	readonly closed: Promise<PtyExit>;
 	/**
 	 * Bytes in order, each once, from the offset that was asked for at launch or adoption. They begin to
 	 * flow in the turn after somebody first listens or asks for `exited`.
@@ -56,8 +58,14 @@ export interface Pty extends AsyncDisposable {
 	onOutput(listener: (output: Output) => void): () => void;
 	/** Bytes that are not kept (full disk, quota). */
 	onGap(listener: (gap: { from: number; to: number }) => void): () => void;
+	/** What else the holder tells: resized, log_lost, input_dropped, … */
+	onEvent(listener: (event: HolderEvent) => void): () => void;
+	/** A newer owner has taken over: from now on nothing but reading is possible. */
+	onFenced(listener: () => void): () => void;
 	/** Facts pushed while watching. */
 	onFacts(listener: (facts: KernelFacts) => void): () => void;
+	/** Bytes of input accepted so far: where a writer that was interrupted goes on. */
+	readonly inputOffset: number;
 	/** Typed whole or refused; settles when the holder has accepted it. More than 256 KiB go in pieces. */
 	write(bytes: Uint8Array, options?: WriteOptions): Promise<void>;
 	resize(cols: number, rows: number): Promise<void>;
