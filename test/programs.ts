@@ -18,7 +18,10 @@ const PACKAGE: Readonly<Record<string, string>> = {
 	"redis-cli": "redis-tools",
 	ssh: "openssh-client",
 	sshd: "openssh-server",
+	prlimit: "util-linux",
 	scriptreplay: "bsdutils",
+	setpriv: "util-linux",
+	unshare: "util-linux",
 };
 
 /** Servers live where a plain PATH does not look. */
@@ -56,5 +59,13 @@ export function needs(...programs: string[]): boolean {
 	if (process.env.CI) throw new Error(`missing in CI: install ${packages}`);
 	if (!told.has(packages)) console.warn(`skipped: install ${packages} to run it`);
 	told.add(packages);
+	return false;
+}
+
+/** For what only root may provoke: private mounts, other users. */
+export function needsRoot(): boolean {
+	if (process.getuid?.() === 0) return true;
+	if (!told.has("root")) console.warn("skipped: needs root");
+	told.add("root");
 	return false;
 }

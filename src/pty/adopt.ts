@@ -16,7 +16,10 @@ export interface AdoptOptions {
 	readonly from: number | "end";
 }
 
-/** `lost`: nobody knows how it ended; its output is on disk up to the last byte. */
+/**
+ * `lost`: nobody knows how it ended; its output is on disk up to the last byte.
+ * (Tell the first from the second by `instanceof HolderPty`: a terminal has an `exit` too.)
+ */
 export async function adopt(options: AdoptOptions): Promise<HolderPty | { readonly exit: PtyExit } | "lost"> {
 	const before = await readExit(options.directory);
 	if (before?.closed) return { exit: before };

@@ -117,6 +117,7 @@ export class HolderPty implements Pty {
 		return this.#holderPid;
 	}
 
+	/** Bytes of input accepted so far: where a writer that was interrupted goes on. */
 	get inputOffset(): number {
 		return this.#inputOffset;
 	}
@@ -126,6 +127,7 @@ export class HolderPty implements Pty {
 		return this.#exited.promise;
 	}
 
+	/** Settled when nobody holds the terminal any more: later than `exited` where a descendant keeps it open. */
 	get closed(): Promise<PtyExit> {
 		this.#flow();
 		return this.#closed.promise;
@@ -144,6 +146,7 @@ export class HolderPty implements Pty {
 		return this.#gaps.add(listener);
 	}
 
+	/** What else the holder tells: resized, log_lost, input_dropped, … */
 	onEvent(listener: (event: HolderEvent) => void): () => void {
 		return this.#events.add(listener);
 	}
@@ -152,6 +155,7 @@ export class HolderPty implements Pty {
 		return this.#facts.add(listener);
 	}
 
+	/** A newer owner has taken over: from now on nothing but reading is possible. */
 	onFenced(listener: () => void): () => void {
 		return this.#fencings.add(listener);
 	}

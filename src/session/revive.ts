@@ -4,6 +4,7 @@
 import { Journal } from "../journal/journal.ts";
 import { logBounds } from "../journal/segments.ts";
 import { adopt } from "../pty/adopt.ts";
+import { HolderPty } from "../pty/holder-pty.ts";
 import type { Pty } from "../pty/pty.ts";
 import { Screen } from "../terminal/screen.ts";
 import { hasEnded } from "./lifecycle.ts";
@@ -46,7 +47,7 @@ export async function adoptSession(parts: {
 	const { known, options, socketPath, epoch } = parts;
 	const { from, to } = await replayBounds(known.directory, options);
 	const adopted = await adopt({ directory: known.directory, socketPath, epoch, from });
-	if (adopted === "lost" || "exit" in adopted) return reviveSession({ known, options });
+	if (!(adopted instanceof HolderPty)) return reviveSession({ known, options });
 	return sessionOf({ known, options, pty: adopted, from, replayedUntil: to });
 }
 
