@@ -1,11 +1,12 @@
 // MCP over streamable HTTP, both protocol eras, one exchange behind all requests.
 // Who may come in is decided before: this only takes what the guard let through.
 
-import { createMcpHandler } from "@modelcontextprotocol/server";
+import { createMcpHandler, isLegacyRequest } from "@modelcontextprotocol/server";
 import type { ToolCard } from "../tools/exchange.ts";
 import type { Caller } from "../tools/tool.ts";
+import { LegacyConnections } from "./legacy-http.ts";
 import { tellChanges } from "./resources.ts";
-import { type McpParts, mcpServer } from "./server.ts";
+import { type Era, type McpParts, mcpServer } from "./server.ts";
 
 /** What the guard knows of the one who asks. */
 export interface McpVisitor {
@@ -18,46 +19,58 @@ export interface McpOverHttp {
 	close(): Promise<void>;
 }
 
-const MAX_BODY_BYTES = 2 << 20;
+// As for the other routes: a write of 1 MiB, escaped in JSON, with room to spare.
+const MAX_BODY_BYTES = 4 << 20;
 
 export function mcpOverHttp(parts: Omit<McpParts, "caller">): McpOverHttp {
 	const over = new AbortController();
 	let telling = false;
 
-	const handler = createMcpHandler(
-		({ era, authInfo }) => {
-			const { caller, readOnly } = authInfo!.extra as unknown as McpVisitor;
-			const allowed = (cards: readonly ToolCard[]) =>
-				readOnly ? cards.filter(({ effect }) => effect === "reads") : cards;
-			return mcpServer(
-				{
-					...parts,
-					tools: async () => allowed(await parts.tools()),
-					caller: (client) => ({ ...caller, owner: `${caller.owner}:${client}` }),
-				},
-				era,
-			).server;
-		},
-		{ maxRequestBodySize: MAX_BODY_BYTES },
+	const serverFor = ({ caller, readOnly }: McpVisitor, era: Era) => {
+		const allowed = (cards: readonly ToolCard[]) =>
+			readOnly ? cards.filter(({ effect }) => effect === "reads") : cards;
+		return mcpServer(
+			{
+				...parts,
+				tools: async () => allowed(await parts.tools()),
+				caller: (client) => ({ ...caller, owner: `${caller.owner}:${client}` }),
+			},
+			era,
+		);
+	};
+
+	const legacy = new LegacyConnections((visitor) => serverFor(visitor, "legacy"), { maxBodyBytes: MAX_BODY_BYTES });
+	const modern = createMcpHandler(
+		({ authInfo }) => serverFor(authInfo!.extra as unknown as McpVisitor, "modern").server,
+		{ legacy: "reject", maxRequestBodySize: MAX_BODY_BYTES },
 	);
+	const notices = {
+		listChanged: () => {
+			legacy.notices.listChanged();
+			modern.notify.resourcesChanged();
+		},
+		updated: (uri: string) => {
+			legacy.notices.updated(uri);
+			modern.notify.resourceUpdated(uri);
+		},
+	};
 
 	return {
 		fetch: async (request, visitor) => {
 			if (!telling) {
 				telling = true;
-				const notices = {
-					listChanged: () => handler.notify.resourcesChanged(),
-					updated: (uri: string) => handler.notify.resourceUpdated(uri),
-				};
 				void parts.connect().then((exchange) => tellChanges(exchange, notices, over.signal));
 			}
+			if (await isLegacyRequest(request, undefined, { maxRequestBodySize: MAX_BODY_BYTES }))
+				return legacy.fetch(request, visitor);
 			// The SDK passes this through to the factory untouched: it is how a visitor gets there.
 			const authInfo = { token: "", clientId: visitor.caller.owner, scopes: [], extra: { ...visitor } };
-			return handler.fetch(request, { authInfo });
+			return modern.fetch(request, { authInfo });
 		},
 		close: async () => {
 			over.abort();
-			await handler.close();
+			await modern.close();
+			await legacy.close();
 		},
 	};
 }

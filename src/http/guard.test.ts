@@ -1,0 +1,43 @@
+import { describe, expect, test } from "vitest";
+import { admit, hostsOf, type Visit } from "./guard.ts";
+
+const record = { id: "1", name: "x", hash: "", readOnly: false, createdAt: 0 };
+const door = { hosts: hostsOf(17492), verify: (token: string) => (token === "dt_good" ? record : null) };
+const visit = (over: Partial<Visit>): Visit => ({
+	path: "/v1/tools",
+	host: "127.0.0.1:17492",
+	origin: undefined,
+	authorization: "Bearer dt_good",
+	protocols: undefined,
+	...over,
+});
+
+describe("the door", () => {
+	test.each([
+		["no token", { authorization: undefined }, 401],
+		["a wrong token", { authorization: "Bearer dt_bad" }, 401],
+		["another scheme", { authorization: "Basic dt_good" }, 401],
+		["a rebound name", { host: "evil.example:17492" }, 403],
+		["our name on another port", { host: "127.0.0.1:80" }, 403],
+		["a name that only begins like ours", { host: "localhost:17492.evil.example" }, 403],
+		["no Host", { host: undefined }, 403],
+		["a page of another site", { origin: "https://evil.example" }, 403],
+		["a page of another port", { origin: "http://localhost:3000" }, 403],
+		["a sandboxed frame", { origin: "null" }, 403],
+		["a foreign page where no token is needed", { path: "/healthz", origin: "https://evil.example" }, 403],
+	] as const)("%s is refused", (_, over, status) => {
+		expect(admit(visit(over), door)).toMatchObject({ refused: status });
+	});
+
+	test("our own page and programs without an Origin come in", () => {
+		expect(admit(visit({ origin: "http://localhost:17492" }), door)).toMatchObject({ token: record });
+		expect(admit(visit({}), door)).toMatchObject({ token: record });
+	});
+
+	test("a WebSocket may carry its token as a subprotocol, and the server answers with one of those offered", () => {
+		const over = { authorization: undefined };
+		expect(admit(visit({ ...over, protocols: "dialtone, dt_good" }), door)).toMatchObject({ protocol: "dialtone" });
+		expect(admit(visit({ ...over, protocols: "token.dt_good" }), door)).toMatchObject({ protocol: "token.dt_good" });
+		expect(admit(visit({ ...over, protocols: "dialtone" }), door)).toMatchObject({ refused: 401 });
+	});
+});

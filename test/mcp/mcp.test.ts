@@ -1,0 +1,181 @@
+import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { type McpOverHttp, mcpOverHttp } from "../../src/mcp/http.ts";
+import { FAKE_CARDS, FakeExchange } from "../fake-exchange.ts";
+
+let exchange: FakeExchange;
+let mcp: McpOverHttp;
+let readOnly: boolean;
+const opened: Client[] = [];
+
+beforeEach(() => {
+	exchange = new FakeExchange();
+	readOnly = false;
+	mcp = mcpOverHttp({
+		version: "0.1.0",
+		tools: async () => FAKE_CARDS,
+		connect: async () => exchange,
+		peek: async () => exchange,
+		humanPage: async (session) => `http://127.0.0.1/human/${session}`,
+	});
+});
+afterEach(async () => {
+	for (const client of opened.splice(0)) await client.close();
+	await mcp.close();
+});
+
+type Era = "2025" | "2026";
+
+async function connect(
+	era: Era,
+	options: { elicit?: (params: unknown) => "accept" | "decline" } = {},
+): Promise<Client> {
+	const client = new Client(
+		{ name: "tester", version: "1" },
+		{
+			capabilities: options.elicit ? { elicitation: { url: {} } } : {},
+			versionNegotiation: { mode: era === "2025" ? "legacy" : { pin: "2026-07-28" } },
+		},
+	);
+	if (options.elicit) {
+		const { elicit } = options;
+		client.setRequestHandler("elicitation/create", async ({ params }) => ({ action: elicit(params) }));
+	}
+	const visitor = { caller: { owner: "http:agent", cwd: "/", env: {} }, readOnly };
+	const transport = new StreamableHTTPClientTransport(new URL("http://127.0.0.1/mcp"), {
+		fetch: (url, init) => mcp.fetch(new Request(url, init as RequestInit), visitor),
+	});
+	await client.connect(transport);
+	opened.push(client);
+	return client;
+}
+
+const text = (result: unknown) => (result as { content: { text: string }[] }).content[0]!.text;
+
+describe.each(["2025", "2026"] as const)("MCP of the era %s", (era) => {
+	test("tools are listed with annotations from their effects, in a fixed order, before anything is called", async () => {
+		const client = await connect(era);
+		const { tools } = await client.listTools();
+		expect(tools.map(({ name }) => name)).toEqual(FAKE_CARDS.map(({ name }) => name));
+		const by = (name: string) => tools.find((tool) => tool.name === name)!;
+		expect(by("read").annotations).toMatchObject({ readOnlyHint: true, destructiveHint: false });
+		expect(by("close").annotations).toMatchObject({ readOnlyHint: false, destructiveHint: true, idempotentHint: true });
+		expect(by("start")._meta).toMatchObject({ "anthropic/alwaysLoad": true });
+		expect(by("list")._meta).not.toHaveProperty("anthropic/alwaysLoad");
+		expect(by("send").inputSchema).toMatchObject({ required: ["session"], additionalProperties: false });
+		expect(exchange.calls).toEqual([]);
+	});
+
+	test("instructions teach the conversation", async () => {
+		expect((await connect(era)).getInstructions()).toContain("One call is one turn");
+	});
+
+	test("an answer is plain text and nothing else", async () => {
+		const result = await (await connect(era)).callTool({ name: "start", arguments: { command: "python3" } });
+		expect(text(result)).toContain("[py] waiting");
+		expect(result).not.toHaveProperty("structuredContent");
+		expect(exchange.calls[0]!.options?.caller?.owner).toBe("http:agent:tester");
+	});
+
+	test("a refusal is an error the model can read, with the next step", async () => {
+		const result = await (await connect(era)).callTool({ name: "read", arguments: { session: "nope" } });
+		expect(result).toMatchObject({ isError: true });
+		expect(text(result)).toBe('There is no session called "nope". Open sessions: py.');
+		expect(result).not.toHaveProperty("structuredContent");
+	});
+
+	test("an unknown tool is a protocol error that names those that exist", async () => {
+		const calling = (await connect(era)).callTool({ name: "fly", arguments: {} });
+		await expect(calling).rejects.toThrow(/There is no tool called "fly".*start/);
+	});
+
+	test("cancelling ends the wait", async () => {
+		const client = await connect(era);
+		const away = new AbortController();
+		const waiting = client.callTool({ name: "wait", arguments: { session: "py" } }, { signal: away.signal });
+		waiting.catch(() => {});
+		await expect.poll(() => exchange.calls.length).toBe(1);
+		away.abort();
+		await expect.poll(() => exchange.calls[0]!.options?.signal?.aborted).toBe(true);
+	});
+
+	test("sessions are resources: listed, and read as their screen without using up what is new", async () => {
+		const client = await connect(era);
+		const { resources } = await client.listResources();
+		expect(resources).toMatchObject([{ uri: "dialtone://sessions/py", name: "py" }]);
+		const { contents } = await client.readResource({ uri: "dialtone://sessions/py" });
+		expect(contents).toMatchObject([{ mimeType: "text/plain", text: ">>> " }]);
+		expect(exchange.calls.at(-1)).toMatchObject({ tool: "read", input: { view: "screen" } });
+		expect(exchange.calls.at(-1)!.options?.caller?.owner).toBe("http:agent:tester:resources");
+		await expect(client.readResource({ uri: "dialtone://sessions/nope" })).rejects.toThrow();
+		await expect(client.readResource({ uri: "file:///etc/passwd" })).rejects.toThrow();
+	});
+
+	test("with a read-only token only tools that read exist", async () => {
+		readOnly = true;
+		const client = await connect(era);
+		const { tools } = await client.listTools();
+		expect(tools.map(({ name }) => name)).toEqual(["read", "wait", "list"]);
+		await expect(client.callTool({ name: "send", arguments: { session: "py" } })).rejects.toThrow(/no tool called/);
+	});
+
+	test("a client that cannot show a link gets the tool's own answer", async () => {
+		const result = await (await connect(era)).callTool({ name: "ask_human", arguments: { session: "py" } });
+		expect(text(result)).toContain("[py]");
+	});
+
+	test.each(["accept", "decline"] as const)(
+		"a person is asked by a link, and %s leads on to the tool",
+		async (action) => {
+			const asked: unknown[] = [];
+			const client = await connect(era, {
+				elicit: (params) => {
+					asked.push(params);
+					return action;
+				},
+			});
+			const result = await client.callTool({ name: "ask_human", arguments: { session: "py", question: "Password?" } });
+			expect(asked).toMatchObject([{ mode: "url", url: "http://127.0.0.1/human/py", message: "Password?" }]);
+			expect(text(result)).toContain("[py]");
+		},
+	);
+});
+
+describe("notices", () => {
+	test("whoever listens is told that a session changed", async () => {
+		const client = await connect("2026");
+		const updated: string[] = [];
+		client.setNotificationHandler("notifications/resources/updated", ({ params }) => void updated.push(params.uri));
+		await client.listen({ resourceSubscriptions: ["dialtone://sessions/py"] });
+		exchange.happen({ event: "attention" });
+		await expect.poll(() => updated).toEqual(["dialtone://sessions/py"]);
+	});
+
+	test("so is a client of the era 2025, for what it subscribed to and nothing else", async () => {
+		const client = await connect("2025");
+		const updated: string[] = [];
+		client.setNotificationHandler("notifications/resources/updated", ({ params }) => void updated.push(params.uri));
+		await client.subscribeResource({ uri: "dialtone://sessions/py" });
+		exchange.happen({ event: "attention", name: "other" });
+		exchange.happen({ event: "attention" });
+		await expect.poll(() => updated).toEqual(["dialtone://sessions/py"]);
+	});
+});
+
+describe("a connection of the era 2025", () => {
+	test("is of no use to whoever else knows its id", async () => {
+		const client = await connect("2025");
+		const id = (client.transport as StreamableHTTPClientTransport).sessionId!;
+		const request = new Request("http://127.0.0.1/mcp", {
+			method: "POST",
+			headers: {
+				"content-type": "application/json",
+				accept: "application/json, text/event-stream",
+				"mcp-session-id": id,
+			},
+			body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/list" }),
+		});
+		const thief = { caller: { owner: "http:thief", cwd: "/", env: {} }, readOnly: true };
+		expect((await mcp.fetch(request, thief)).status).toBe(404);
+	});
+});
