@@ -7,7 +7,6 @@
 //   order is switches, call, state, switches again: unchanged means that all of it was true at once.
 // - Unread input is counted after poll() has flushed that worker, and before the threads are looked at.
 
-#define _GNU_SOURCE
 #include "attention.h"
 #include "blocked.h"
 

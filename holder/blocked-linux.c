@@ -3,7 +3,6 @@
 // While a thread is blocked, user memory still holds the request it made: the
 // poll set, the select bits, the timeout. An epoll set is in fdinfo.
 
-#define _GNU_SOURCE
 #include "blocked.h"
 
 #include <poll.h>

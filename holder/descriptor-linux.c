@@ -4,7 +4,6 @@
 // namespaces. Sockets are the dear part (/proc/net has no index), so what a
 // socket turned out to be is remembered by its inode.
 
-#define _GNU_SOURCE
 #include "blocked.h"
 
 #include <stdio.h>

@@ -1,6 +1,5 @@
 // Reading /proc on Linux. See proc.h.
 
-#define _GNU_SOURCE
 #include "proc.h"
 
 #include <ctype.h>

@@ -69,7 +69,13 @@ step({
 	inputs: ["package-lock.json", ".npmrc"],
 	output: "node_modules/.package-lock.json",
 	say: "installing npm packages",
-	run: () => command("npm", ["ci", "--no-audit", "--no-fund", "--loglevel=error"], "Is the npm registry reachable?"),
+	// Not `npm ci`: it refuses where a registry lacks an optional binary for some other platform.
+	run: () =>
+		command(
+			"npm",
+			["install", "--no-save", "--no-audit", "--no-fund", "--loglevel=error"],
+			"Is the npm registry reachable?",
+		),
 });
 step({
 	name: "holder",

@@ -92,8 +92,8 @@ export function launchBlock(dir: string, launch: Launch): Buffer {
 }
 
 export async function say(block: Uint8Array, through: string[] = []): Promise<{ line: string; status: number | null }> {
-	const [program, ...args] = [...through, HOLDER] as [string, ...string[]];
-	const child = spawn(program, args, { stdio: ["pipe", "pipe", "inherit"] });
+	const [program, ...args] = [...through, HOLDER];
+	const child = spawn(program!, args, { stdio: ["pipe", "pipe", "inherit"] });
 	child.stdin.on("error", () => {}); // it may refuse before it has read all
 	child.stdin.end(block);
 	let line = "";
