@@ -3,7 +3,7 @@
 // loses nothing either.
 
 import { watch } from "node:fs";
-import { createConnection, type Server } from "node:net";
+import { createConnection } from "node:net";
 import { Fault } from "../protocol/fault.ts";
 import type { Exchange } from "../tools/exchange.ts";
 import { clearSeatsBefore, isTaken, leaveSeat, newestSeat, type Seat, takeSeat } from "./seat.ts";
@@ -52,7 +52,7 @@ export async function becomeDaemon(parts: DaemonParts): Promise<Daemon | null> {
 	const { run, version, log } = parts;
 	const seat = await findSeat(run, version);
 	if (seat === null) return null;
-	let server: Server | null = null;
+	let stopListening: (() => Promise<void>) | null = null;
 	let engine: DaemonEngine | null = null;
 	let clients = 0;
 	let idle: NodeJS.Timeout | null = null;
@@ -70,7 +70,7 @@ export async function becomeDaemon(parts: DaemonParts): Promise<Daemon | null> {
 			// New clients find no seat and start the next daemon; old ones see their connection end.
 			leaveSeat(run, seat);
 			await engine?.close();
-			server?.close();
+			await stopListening?.();
 			log.info({ epoch: seat.epoch }, "left");
 			hasLeft();
 		})();
@@ -86,7 +86,7 @@ export async function becomeDaemon(parts: DaemonParts): Promise<Daemon | null> {
 
 	try {
 		engine = await parts.open(seat, () => void leave({ sessions: false }));
-		server = await listen(seat.socket, {
+		stopListening = await listen(seat.socket, {
 			exchange: engine.exchange,
 			version,
 			onStop: (options) => setImmediate(() => void leave(options)), // the answer goes out first

@@ -3,7 +3,7 @@
 
 import { once } from "node:events";
 import { chmodSync } from "node:fs";
-import { createServer, type Server, type Socket } from "node:net";
+import { createServer, type Socket } from "node:net";
 import { Fault, type FaultJson } from "../protocol/fault.ts";
 import type { Exchange } from "../tools/exchange.ts";
 import { type Done, type More, type Question, readLines, type Said, writeLine } from "./wire.ts";
@@ -18,8 +18,8 @@ export interface ServerParts {
 	readonly onProblem: (problem: unknown) => void;
 }
 
-/** Listens on a socket that only this user can open. */
-export async function listen(path: string, parts: ServerParts): Promise<Server> {
+/** Listens on a socket that only this user can open; gives the way to stop. */
+export async function listen(path: string, parts: ServerParts): Promise<() => Promise<void>> {
 	const clients = new Set<Socket>();
 	const server = createServer((socket) => {
 		clients.add(socket);
@@ -38,10 +38,12 @@ export async function listen(path: string, parts: ServerParts): Promise<Server> 
 		process.umask(umask);
 	}
 	chmodSync(path, 0o600);
-	server.on("close", () => {
-		for (const socket of clients) socket.destroy();
-	});
-	return server;
+	return async () => {
+		const closed = once(server, "close");
+		server.close();
+		for (const socket of clients) socket.destroySoon(); // what was said goes out first
+		await closed;
+	};
 }
 
 function serve(socket: Socket, parts: ServerParts): void {
