@@ -92,8 +92,8 @@ export function launchBlock(dir: string, launch: Launch): Buffer {
 }
 
 export async function say(block: Uint8Array, through: string[] = []): Promise<{ line: string; status: number | null }> {
-	const [program, ...args] = [...through, HOLDER];
-	const child = spawn(program!, args, { stdio: ["pipe", "pipe", "inherit"] });
+	const [program = HOLDER, ...args] = [...through, HOLDER];
+	const child = spawn(program, args, { stdio: ["pipe", "pipe", "inherit"] });
 	child.stdin.on("error", () => {}); // it may refuse before it has read all
 	child.stdin.end(block);
 	let line = "";
@@ -111,6 +111,20 @@ export async function launch(options: Launch): Promise<Launched> {
 }
 
 export const exitFile = (session: { dir: string }) => JSON.parse(readFileSync(join(session.dir, "exit"), "utf8"));
+
+/** Alive, and not a zombie that its parent has yet to notice. */
+export function lives(pid: number): boolean {
+	try {
+		return !/^\d+ \(.*\) [ZX]/s.test(readFileSync(`/proc/${pid}/stat`, "utf8"));
+	} catch {
+		return false; // no such process
+	}
+}
+
+/** Waits until a process that is not our child is gone. */
+export async function gone(pid: number): Promise<void> {
+	while (lives(pid)) await new Promise((resolve) => setTimeout(resolve, 5));
+}
 
 export type Frame = { type: number; payload: Buffer };
 const Type = {
