@@ -75,13 +75,14 @@ struct holder {
 
 	// Last, because large: an idle holder touches few of their pages.
 	struct input input; // small itself, but for its end
-	struct client clients[CLIENTS_MOST];
+	struct client clients[PLACES_MOST];
 	char exit_json[EXIT_FILE_MAX];
 	uint8_t batch[OUTPUT_MOST];
 	uint8_t scratch[OUTPUT_MOST];
 };
 
 // loop.c
+bool loop_prepare(void); // hears signals from here on
 void loop(struct holder *holder);
 // Reads what the terminal holds, in batches: log, then clients. True if it is empty now, and nothing was left behind.
 bool take_output(struct holder *holder, int batches);

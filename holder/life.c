@@ -151,7 +151,7 @@ static void step_exit(struct holder *holder, int64_t now) {
 static void tell_exit(struct holder *holder) {
 	for (int i = 0; i < holder->client_places; i++) {
 		struct client *client = &holder->clients[i];
-		if (client->fd < 0 || !client->greeted || client->exit_told == holder->exits) continue;
+		if (client->fd < 0 || !client->greeted || client->leaving || client->exit_told == holder->exits) continue;
 		if (client->attached && client->cursor < holder->log.size) continue;
 		client->exit_told = holder->exits;
 		client_send(client, EXIT, holder->exit_json, holder->exit_json_size, NULL, 0);
@@ -180,7 +180,7 @@ bool life_is_over(const struct holder *holder, int64_t now) {
 	if (now >= holder->leave_at) return true;
 	for (int i = 0; i < holder->client_places; i++) {
 		const struct client *client = &holder->clients[i];
-		if (client->fd >= 0 && client->greeted && (client->exit_told < holder->exits || client_has_backlog(client))) return false;
+		if (client->fd >= 0 && client->greeted && !client->leaving && (client->exit_told < holder->exits || client_has_backlog(client))) return false;
 	}
 	return holder->end_count == 0;
 }

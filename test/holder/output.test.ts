@@ -4,9 +4,9 @@ import { createHash } from "node:crypto";
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
-import { Client, END_OF_LOG, exitFile, gone, launch, record, removeDirectories, Tag, u64 } from "./raw-holder.ts";
+import { Client, cleanUp, END_OF_LOG, exitFile, gone, launch, record, Tag, u64 } from "./raw-holder.ts";
 
-afterEach(removeDirectories);
+afterEach(cleanUp);
 
 const sha256 = (bytes: Uint8Array) => createHash("sha256").update(bytes).digest("hex");
 
@@ -52,7 +52,7 @@ describe("R1.3 R3.2 every byte of a program", () => {
 				lost: 0,
 			});
 			expect(logOf(session.dir).equals(expected)).toBe(true);
-			removeDirectories();
+			await cleanUp();
 		}
 	});
 

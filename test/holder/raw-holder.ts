@@ -72,8 +72,13 @@ export function sessionDirectory(): string {
 	made.push(dir);
 	return dir;
 }
-/** For afterEach: everything the tests of this file made. */
-export function removeDirectories(): void {
+const holders: number[] = [];
+/** For afterEach: ends every session that the tests of this file started and removes what they made. */
+export async function cleanUp(): Promise<void> {
+	for (const pid of holders.splice(0)) {
+		if (lives(pid)) process.kill(pid, "SIGTERM");
+		await gone(pid);
+	}
 	for (const dir of made.splice(0)) rmSync(dir, { recursive: true, force: true });
 }
 
@@ -107,7 +112,9 @@ export async function say(block: Uint8Array, through: string[] = []): Promise<{ 
 export async function launch(options: Launch): Promise<Launched> {
 	const dir = options.dir ?? sessionDirectory();
 	const { line } = await say(launchBlock(dir, options), options.through);
-	return { ...JSON.parse(line), dir, socket: join(dir, "s") };
+	const launched: Launched = { ...JSON.parse(line), dir, socket: join(dir, "s") };
+	if (launched.ok) holders.push(launched.holder);
+	return launched;
 }
 
 export const exitFile = (session: { dir: string }) => JSON.parse(readFileSync(join(session.dir, "exit"), "utf8"));
