@@ -11,6 +11,9 @@
 #include <unistd.h>
 
 #include "bytes.h"
+#include "os.h"
+
+#define LEAVE_US 1000000
 
 void client_open(struct client *client, int fd) {
 	memset(client, 0, sizeof *client);
@@ -94,11 +97,13 @@ void client_flush(struct client *client) {
 	free(client->out);
 	client->out = NULL;
 	client->out_head = client->out_tail = client->out_capacity = 0;
-	if (client->leaving) client_close(client);
+	if (client->leaving) shutdown(client->fd, SHUT_WR);
 }
 
 void client_leave(struct client *client) {
+	if (client->fd < 0) return;
 	client->leaving = true;
+	client->leave_by = now_us() + LEAVE_US;
 	client->attached = client->watching = client->owner = false;
 	client_flush(client);
 }

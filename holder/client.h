@@ -10,6 +10,7 @@
 #include "log.h"
 
 #define CLIENTS_MOST 64
+#define PLACES_MOST (CLIENTS_MOST + 8) // some more, to refuse the next ones in
 #define OUTPUT_MOST ((size_t)65536)
 // Answers waiting for a client: beyond the first it is not read from, beyond the second it has gone away in all but name.
 #define BACKLOG_QUIET ((size_t)65536 + 4096)
@@ -19,7 +20,8 @@ struct client {
 	int fd; // -1: a free place
 	struct inbox inbox;
 	bool greeted, owner, fenced;
-	bool leaving; // its last frame is being sent, then the connection ends
+	bool leaving; // has had its last frame: heard out, not listened to, until it goes or leave_by
+	int64_t leave_by;
 	bool attached;
 	uint64_t cursor, until;
 	unsigned exit_told; // how many EXIT frames of holder->exits it has
@@ -36,7 +38,7 @@ void client_close(struct client *client);
 void client_send(struct client *client, enum frame_type type, const void *head, size_t head_size, const void *body, size_t body_size);
 void client_flush(struct client *client);
 bool client_has_backlog(const struct client *client);
-// After a last word.
+// After a last word. Not closed at once: whoever is still writing would get an error instead of that word.
 void client_leave(struct client *client);
 
 // New bytes, already logged: straight to a client that stands at their offset.

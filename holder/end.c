@@ -1,5 +1,6 @@
-// TERM, CONT and HUP to all; KILL after the grace; two passes that find nobody
-// before it is called done, because a fork can slip between the pages of one.
+// TERM and CONT to all, HUP to those who are deaf to TERM and, half-way, to all who
+// are left; KILL after the grace. Two passes that find nobody before it is called
+// done, because a fork can slip between the pages of one.
 #include "end.h"
 
 #include <errno.h>
@@ -28,6 +29,14 @@ size_t end_who(pid_t root, pid_t main_pid, struct member told[SURVIVORS_TOLD]) {
 	return count;
 }
 
+// Interactive shells ignore TERM and go by HUP. Sent to everybody at once it would kill, in mid-sentence,
+// programs that clean up on TERM.
+static void hang_up_the_deaf(pid_t root, pid_t main_pid) {
+	size_t count = tree_list(root, main_pid, members, MEMBERS_MOST);
+	for (size_t i = 0; i < count; i++)
+		if (tree_ignores(members[i].pid, SIGTERM)) kill(members[i].pid, SIGHUP);
+}
+
 static void start_killing(struct end *end, int64_t now) {
 	end->phase = END_KILLING;
 	end->hang_up_at = now + HANG_UP_AFTER_US;
@@ -44,10 +53,10 @@ void end_begin(struct end *end, const char *reason, int64_t grace_us, int64_t no
 		end->phase = END_ASKING;
 		end->kill_at = now + grace_us;
 		end->pause = LOOK_FIRST_US;
-		// HUP because an interactive shell ignores TERM; CONT because a stopped program hears neither.
+		end->hup_at = now + grace_us / 2;
 		end_signal_tree(root, main_pid, SIGTERM, &error);
-		end_signal_tree(root, main_pid, SIGCONT, &error);
-		end_signal_tree(root, main_pid, SIGHUP, &error);
+		hang_up_the_deaf(root, main_pid);
+		end_signal_tree(root, main_pid, SIGCONT, &error); // a stopped program hears nothing until it goes on
 	} else {
 		start_killing(end, now);
 	}
@@ -57,6 +66,10 @@ bool end_step(struct end *end, int64_t now, pid_t root, pid_t main_pid) {
 	if (end->phase != END_ASKING && end->phase != END_KILLING) return false;
 	if (end->phase == END_ASKING && now >= end->kill_at) start_killing(end, now);
 	int error = 0;
+	if (end->phase == END_ASKING && end->hup_at > 0 && now >= end->hup_at) {
+		end->hup_at = 0;
+		end_signal_tree(root, main_pid, SIGHUP, &error);
+	}
 	size_t living = 0;
 	for (int round = 0; round < ROUNDS_MOST; round++) {
 		living = end->phase == END_KILLING ? end_signal_tree(root, main_pid, SIGKILL, &error)
@@ -75,6 +88,7 @@ bool end_step(struct end *end, int64_t now, pid_t root, pid_t main_pid) {
 	if (end->phase == END_KILLING && now >= end->hang_up_at) end->hang_up = true;
 	end->look_at = now + end->pause;
 	end->pause = end->pause * 2 < LOOK_MOST_US ? end->pause * 2 : LOOK_MOST_US;
-	if (end->phase == END_ASKING && end->look_at > end->kill_at) end->look_at = end->kill_at;
+	int64_t turn = end->hup_at > 0 ? end->hup_at : end->kill_at;
+	if (end->phase == END_ASKING && end->look_at > turn) end->look_at = turn;
 	return false;
 }

@@ -16,7 +16,7 @@ enum end_phase { END_IDLE, END_ASKING, END_KILLING, END_OVER };
 struct end {
 	enum end_phase phase;
 	const char *reason; // of the exit: "exit" until somebody ended it
-	int64_t kill_at, hang_up_at, give_up_at, look_at;
+	int64_t hup_at, kill_at, hang_up_at, give_up_at, look_at;
 	int64_t pause;
 	int clean_passes;
 	bool hang_up; // the holder should close the terminal: the last thing that may help

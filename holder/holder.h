@@ -34,10 +34,8 @@ struct holder {
 	unsigned cols, rows;
 	struct log log;
 	struct exit_file exit_file;
-	struct input input;
 	struct attention *attention;
 
-	struct client clients[CLIENTS_MOST];
 	int client_places; // places beyond were never used: their pages stay untouched
 	uint64_t epoch;
 	struct {
@@ -54,13 +52,13 @@ struct holder {
 	int64_t started_ms, ended_ms;
 	int64_t exited_at;      // µs, monotonic
 	uint64_t exited_size;   // of the log when the program was reaped
+	int64_t closed_at;      // µs: nobody has the terminal any more
 	bool drained;           // the terminal was empty once since then
 	struct end end;
 	int64_t wall_at;        // 0: no limit
 	unsigned exits;         // how many times the exit was written: 0, 1, 2
 	bool closed;            // … and it says that the last writer is gone
 	int64_t leave_at;       // after closed
-	char exit_json[EXIT_FILE_MAX];
 	size_t exit_json_size;
 
 	// Times, µs, monotonic; 0: never.
@@ -74,11 +72,17 @@ struct holder {
 	int look_step;
 	int64_t look_at, looked_at;
 	uint64_t pushed_offset;
+
+	// Last, because large: an idle holder touches few of their pages.
+	struct input input; // small itself, but for its end
+	struct client clients[PLACES_MOST];
+	char exit_json[EXIT_FILE_MAX];
 	uint8_t batch[OUTPUT_MOST];
 	uint8_t scratch[OUTPUT_MOST];
 };
 
 // loop.c
+bool loop_prepare(void); // hears signals from here on
 void loop(struct holder *holder);
 // Reads what the terminal holds, in batches: log, then clients. True if it is empty now, and nothing was left behind.
 bool take_output(struct holder *holder, int batches);

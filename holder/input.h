@@ -13,19 +13,20 @@
 #define LINE_MOST 4095 // what Linux keeps of one line in canonical mode; it drops the rest without a word
 
 struct input {
-	uint8_t queue[INPUT_QUEUE]; // [head, tail): pages are touched only as far as it was ever filled
 	size_t head, tail;
 	uint64_t accepted; // the input offset
 	size_t line;       // bytes of an unfinished line that the terminal holds already, in canonical mode
 	size_t last;       // bytes of the unfinished line at the end of the queue, as measured with the modes below
 	bool last_known;
 	struct termios last_modes;
-	bool held;         // waiting for the terminal to leave canonical mode: the next line is too long for it
+	bool held; // waiting for the terminal to leave canonical mode: the next line is too long for it
+	size_t seen_count, seen_next;
+	// Large and last: an idle holder touches none of their pages.
 	struct {
 		uint8_t id[WRITE_ID];
 		uint64_t value;
 	} seen[INPUT_IDS];
-	size_t seen_count, seen_next;
+	uint8_t queue[INPUT_QUEUE]; // [head, tail)
 };
 
 enum input_answer { INPUT_TAKEN, INPUT_REPEATED, INPUT_FULL, INPUT_LINE_TOO_LONG, INPUT_AFTER_GAP };

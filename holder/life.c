@@ -122,6 +122,12 @@ static bool is_ending(const struct holder *holder) {
 	return holder->end.phase == END_ASKING || holder->end.phase == END_KILLING;
 }
 
+// A process lets go of the terminal a moment before it is dead: without this it would be told as a survivor.
+static bool nobody_is_dying(const struct holder *holder, int64_t now) {
+	struct member members[SURVIVORS_TOLD];
+	return now - holder->closed_at >= SETTLE_US || end_who(holder->self, 0, members) == 0;
+}
+
 static void step_exit(struct holder *holder, int64_t now) {
 	if (!holder->main_exited || holder->closed) return;
 	// Read once more after the program was reaped: only now is an error on the terminal its end.
@@ -129,12 +135,14 @@ static void step_exit(struct holder *holder, int64_t now) {
 	if (empty && holder->terminal == TERMINAL_HUNG) hang_up(holder);
 	// Somebody outside the tree may hold the terminal (it was handed over a socket): the session ended all the same.
 	if (empty && holder->end.phase == END_OVER && holder->end.survivors == 0) hang_up(holder);
-	if (holder->terminal == TERMINAL_CLOSED && !is_ending(holder)) {
+	if (holder->terminal == TERMINAL_CLOSED && holder->closed_at == 0) holder->closed_at = now;
+	if (holder->terminal == TERMINAL_CLOSED && !is_ending(holder) && nobody_is_dying(holder, now)) {
 		write_exit(holder, true);
 		exit_file_release(&holder->exit_file);
 		holder->leave_at = now_us() + FAREWELL_US;
 		return;
 	}
+	if (holder->closed_at > 0 && !is_ending(holder)) return; // the whole of it follows at once
 	bool all_passed = holder->drained || holder->log.size - holder->exited_size > FLOOD;
 	if (holder->exits == 0 && all_passed && now - holder->exited_at >= SETTLE_US) write_exit(holder, false);
 }
@@ -143,7 +151,7 @@ static void step_exit(struct holder *holder, int64_t now) {
 static void tell_exit(struct holder *holder) {
 	for (int i = 0; i < holder->client_places; i++) {
 		struct client *client = &holder->clients[i];
-		if (client->fd < 0 || !client->greeted || client->exit_told == holder->exits) continue;
+		if (client->fd < 0 || !client->greeted || client->leaving || client->exit_told == holder->exits) continue;
 		if (client->attached && client->cursor < holder->log.size) continue;
 		client->exit_told = holder->exits;
 		client_send(client, EXIT, holder->exit_json, holder->exit_json_size, NULL, 0);
@@ -159,7 +167,10 @@ void life_step(struct holder *holder, int64_t now) {
 int64_t life_next(const struct holder *holder) {
 	int64_t next = holder->wall_at > 0 ? holder->wall_at : -1;
 	if (is_ending(holder) && (next < 0 || holder->end.look_at < next)) next = holder->end.look_at;
-	int64_t exit_at = holder->closed ? holder->leave_at : holder->main_exited && holder->exits == 0 ? holder->exited_at + SETTLE_US : -1;
+	int64_t exit_at = -1;
+	if (holder->closed) exit_at = holder->leave_at;
+	else if (holder->closed_at > 0 && !is_ending(holder)) exit_at = holder->closed_at + SETTLE_US;
+	else if (holder->main_exited && holder->exits == 0) exit_at = holder->exited_at + SETTLE_US;
 	if (exit_at >= 0 && (next < 0 || exit_at < next)) next = exit_at;
 	return next;
 }
@@ -169,7 +180,7 @@ bool life_is_over(const struct holder *holder, int64_t now) {
 	if (now >= holder->leave_at) return true;
 	for (int i = 0; i < holder->client_places; i++) {
 		const struct client *client = &holder->clients[i];
-		if (client->fd >= 0 && client->greeted && (client->exit_told < holder->exits || client_has_backlog(client))) return false;
+		if (client->fd >= 0 && client->greeted && !client->leaving && (client->exit_told < holder->exits || client_has_backlog(client))) return false;
 	}
 	return holder->end_count == 0;
 }

@@ -31,7 +31,7 @@ static void on_signal(int signal) {
 	errno = error;
 }
 
-static bool listen_to_signals(void) {
+bool loop_prepare(void) {
 	if (pipe(wake) != 0) return false;
 	for (int i = 0; i < 2; i++) fcntl(wake[i], F_SETFL, O_NONBLOCK), fcntl(wake[i], F_SETFD, FD_CLOEXEC);
 	struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
@@ -130,18 +130,19 @@ static void accept_clients(struct holder *holder, int64_t now) {
 			close(fd);
 			continue;
 		}
-		int place = 0;
+		int place = 0, living = 0;
+		for (int i = 0; i < holder->client_places; i++) living += holder->clients[i].fd >= 0 && !holder->clients[i].leaving;
 		while (place < holder->client_places && holder->clients[place].fd >= 0) place++;
-		if (place == CLIENTS_MOST) {
-			struct client extra;
-			client_open(&extra, fd);
-			refuse(&extra, 0, "system", EMFILE, NULL);
-			client_close(&extra);
+		if (place == PLACES_MOST) {
+			close(fd);
 			continue;
 		}
 		if (place == holder->client_places) holder->client_places++;
 		request_forget(holder, &holder->clients[place]);
 		client_open(&holder->clients[place], fd);
+		if (living < CLIENTS_MOST) continue;
+		refuse(&holder->clients[place], 0, "system", EMFILE, NULL);
+		client_leave(&holder->clients[place]);
 	}
 }
 
@@ -178,6 +179,8 @@ static int64_t next_timer(const struct holder *holder) {
 	sooner(&next, holder->accept_at);
 	sooner(&next, holder->catch_up_at);
 	if (holder->terminal == TERMINAL_HUNG) sooner(&next, holder->master_look_at);
+	for (int i = 0; i < holder->client_places; i++)
+		if (holder->clients[i].fd >= 0 && holder->clients[i].leaving) sooner(&next, holder->clients[i].leave_by);
 	return next;
 }
 
@@ -193,7 +196,7 @@ static nfds_t gather(const struct holder *holder, struct pollfd *fds) {
 	for (int i = 0; i < holder->client_places; i++) {
 		const struct client *client = &holder->clients[i];
 		short events = 0;
-		if (!client->leaving && client->out_tail - client->out_head < BACKLOG_QUIET) events |= POLLIN;
+		if (client->out_tail - client->out_head < BACKLOG_QUIET) events |= POLLIN;
 		bool behind = holder->catch_up_at == 0 && client_is_behind(client, &holder->log);
 		if (client->fd >= 0 && (client_has_backlog(client) || behind)) events |= POLLOUT;
 		fds[CLIENTS + i] = (struct pollfd){.fd = client->fd, .events = events};
@@ -205,6 +208,7 @@ static void serve_clients(struct holder *holder, const struct pollfd *fds, int p
 	for (int i = 0; i < places; i++) {
 		struct client *client = &holder->clients[i];
 		short got = fds[CLIENTS + i].revents;
+		if (client->fd >= 0 && client->leaving && now >= client->leave_by) client_close(client);
 		if (client->fd < 0 || client->fd != fds[CLIENTS + i].fd || got == 0) continue;
 		if (got & POLLOUT) client_flush(client);
 		if (client->fd >= 0 && (got & POLLOUT) && !client_catch_up(client, &holder->log, holder->scratch))
@@ -217,8 +221,7 @@ static void serve_clients(struct holder *holder, const struct pollfd *fds, int p
 }
 
 void loop(struct holder *holder) {
-	struct pollfd fds[CLIENTS + CLIENTS_MOST];
-	if (!listen_to_signals()) return;
+	struct pollfd fds[CLIENTS + PLACES_MOST];
 	child_died = 1; // it may have died before we listened
 	for (;;) {
 		int64_t now = now_us(), next = next_timer(holder);

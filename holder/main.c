@@ -115,8 +115,11 @@ static bool start(const struct block *block, const struct inheritance *inheritan
 		return false;
 	}
 	holder.self = getpid();
+	holder.end.reason = "exit";
 	holder.started_ms = wall_ms(), holder.started_at = now_us();
-	if ((holder.main_pid = spawn(block, &terminal, inheritance, failure)) == 0) {
+	if (!loop_prepare()) fail(failure, "fork");
+	else holder.main_pid = spawn(block, &terminal, inheritance, failure);
+	if (holder.main_pid == 0) {
 		unlink(holder.socket);
 		undo_files();
 		terminal_close(&terminal);
@@ -125,7 +128,6 @@ static bool start(const struct block *block, const struct inheritance *inheritan
 	holder.master = terminal.master;
 	snprintf(holder.pts, sizeof holder.pts, "%s", terminal.pts);
 	holder.cols = block->cols, holder.rows = block->rows;
-	holder.end.reason = "exit";
 	// A limit of centuries would overflow; it is none.
 	if (block->wall_ms > 0 && block->wall_ms < (uint64_t)1 << 50) holder.wall_at = holder.started_at + (int64_t)block->wall_ms * 1000;
 	holder.attention = attention_open(holder.self, holder.main_pid, holder.master, holder.pts);

@@ -73,3 +73,11 @@ size_t tree_list(pid_t root, pid_t main_pid, struct member *members, size_t most
 		if (lives(members[i].pid, members[i].command)) members[living++] = members[i];
 	return living;
 }
+
+bool tree_ignores(pid_t pid, int signal) {
+	char path[64], status[4096];
+	snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
+	if (slurp(path, status, sizeof status) <= 0) return false;
+	const char *line = strstr(status, "\nSigIgn:");
+	return line != NULL && (strtoull(line + 8, NULL, 16) >> (signal - 1) & 1) != 0;
+}

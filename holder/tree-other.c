@@ -11,3 +11,8 @@ size_t tree_list(pid_t root, pid_t main_pid, struct member *members, size_t most
 	snprintf(members[0].command, sizeof members[0].command, "program");
 	return 1;
 }
+
+bool tree_ignores(pid_t pid, int signal) {
+	(void)pid, (void)signal;
+	return false;
+}

@@ -2,6 +2,7 @@
 #ifndef DIALTONE_TREE_H
 #define DIALTONE_TREE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
@@ -12,5 +13,8 @@ struct member {
 
 // The living descendants of `root` (not itself, no zombies). Bounded: whoever ends them asks until none is left.
 size_t tree_list(pid_t root, pid_t main_pid, struct member *members, size_t most);
+
+// Has this process chosen not to hear the signal? False where that cannot be known.
+bool tree_ignores(pid_t pid, int signal);
 
 #endif

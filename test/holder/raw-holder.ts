@@ -72,8 +72,13 @@ export function sessionDirectory(): string {
 	made.push(dir);
 	return dir;
 }
-/** For afterEach: everything the tests of this file made. */
-export function removeDirectories(): void {
+const holders: number[] = [];
+/** For afterEach: ends every session that the tests of this file started and removes what they made. */
+export async function cleanUp(): Promise<void> {
+	for (const pid of holders.splice(0)) {
+		if (lives(pid)) process.kill(pid, "SIGTERM");
+		await gone(pid);
+	}
 	for (const dir of made.splice(0)) rmSync(dir, { recursive: true, force: true });
 }
 
@@ -92,8 +97,8 @@ export function launchBlock(dir: string, launch: Launch): Buffer {
 }
 
 export async function say(block: Uint8Array, through: string[] = []): Promise<{ line: string; status: number | null }> {
-	const [program, ...args] = [...through, HOLDER];
-	const child = spawn(program!, args, { stdio: ["pipe", "pipe", "inherit"] });
+	const [program = HOLDER, ...args] = [...through, HOLDER];
+	const child = spawn(program, args, { stdio: ["pipe", "pipe", "inherit"] });
 	child.stdin.on("error", () => {}); // it may refuse before it has read all
 	child.stdin.end(block);
 	let line = "";
@@ -107,10 +112,26 @@ export async function say(block: Uint8Array, through: string[] = []): Promise<{ 
 export async function launch(options: Launch): Promise<Launched> {
 	const dir = options.dir ?? sessionDirectory();
 	const { line } = await say(launchBlock(dir, options), options.through);
-	return { ...JSON.parse(line), dir, socket: join(dir, "s") };
+	const launched: Launched = { ...JSON.parse(line), dir, socket: join(dir, "s") };
+	if (launched.ok) holders.push(launched.holder);
+	return launched;
 }
 
 export const exitFile = (session: { dir: string }) => JSON.parse(readFileSync(join(session.dir, "exit"), "utf8"));
+
+/** Alive, and not a zombie that its parent has yet to notice. */
+export function lives(pid: number): boolean {
+	try {
+		return !/^\d+ \(.*\) [ZX]/s.test(readFileSync(`/proc/${pid}/stat`, "utf8"));
+	} catch {
+		return false; // no such process
+	}
+}
+
+/** Waits until a process that is not our child is gone. */
+export async function gone(pid: number): Promise<void> {
+	while (lives(pid)) await new Promise((resolve) => setTimeout(resolve, 5));
+}
 
 export type Frame = { type: number; payload: Buffer };
 const Type = {

@@ -1,0 +1,174 @@
+// Ending a session ends everything it started; what cannot be ended is named.
+
+import { execFileSync } from "node:child_process";
+import { readdirSync, readFileSync } from "node:fs";
+import { afterEach, describe, expect, test } from "vitest";
+import { Client, cleanUp, exitFile, gone, launch, lives, record, Tag, u64 } from "./raw-holder.ts";
+
+afterEach(cleanUp);
+
+/** A tree that leaves by every door: session, double fork, empty environment, ignored signals, closed terminal. */
+const escapist = `
+trap '' TERM HUP
+(setsid sleep 301 &)
+( (trap '' TERM HUP INT; exec sleep 302) & )
+env -i setsid sh -c 'trap "" TERM HUP; sleep 303; sleep 303' </dev/null >/dev/null 2>&1 &
+(setsid sh -c '(sleep 304 </dev/null >/dev/null 2>&1 &) ; exec sleep 305' &)
+sh -c 'kill -STOP $$; sleep 306' &
+sleep 307 & sleep 308
+`;
+
+/** Processes below a pid, by the kernel's own list. */
+function below(pid: number): number[] {
+	const children = readdirSync(`/proc/${pid}/task`).flatMap((task) =>
+		readFileSync(`/proc/${pid}/task/${task}/children`, "utf8").split(" ").filter(Boolean).map(Number),
+	);
+	return [...children, ...children.flatMap((child) => (lives(child) ? below(child) : []))];
+}
+
+describe("R4.4 ending the tree", () => {
+	test("a tree that ignores TERM and HUP and left by setsid, double fork and env -i is gone afterwards", async () => {
+		const session = await launch({ argv: ["bash", "-c", escapist] });
+		const client = await Client.open(session.socket);
+		let tree: number[] = [];
+		while (tree.length < 9) tree = below(session.holder);
+		expect(await client.end(200)).toEqual({ done: 0 });
+		expect(tree.filter(lives)).toEqual([]);
+		expect(await client.exited()).toMatchObject({ reason: "end", closed: true, survivors: [] });
+		await gone(session.holder);
+		expect(readdirSync(session.dir).sort()).toEqual(["exit", "out.00000000000000000000", "timing"]);
+	});
+
+	test("a program that goes when asked is not killed, and its last words are kept", async () => {
+		const session = await launch({
+			argv: ["bash", "-c", "trap 'echo bye; exit 0' TERM; echo up; while :; do sleep 0.02; done"],
+		});
+		const client = await Client.open(session.socket);
+		await client.until(() => client.text.includes("up"));
+		expect(await client.end(10_000)).toEqual({ done: 0 });
+		expect(await client.exited()).toMatchObject({ code: 0, signal: null, reason: "end" });
+		expect(client.text).toContain("bye");
+	});
+
+	test("an interactive shell, which ignores TERM, goes by the hang-up", async () => {
+		const session = await launch({ argv: ["bash", "--norc", "-i"] });
+		const client = await Client.open(session.socket);
+		await client.until(() => /[$#] $/.test(client.text));
+		expect(await client.end(10_000)).toEqual({ done: 0 });
+		expect(await client.exited()).toMatchObject({ code: null, signal: 1, reason: "end" });
+	});
+
+	test("a second END kills at once, and both are answered", async () => {
+		const session = await launch({ argv: ["bash", "-c", "trap '' TERM HUP; echo up; while :; do sleep 1; done"] });
+		const client = await Client.open(session.socket);
+		await client.until(() => client.text.includes("up"));
+		const first = client.end(600_000);
+		const second = client.end(600_000);
+		expect(await Promise.all([first, second])).toEqual([{ done: 0 }, { done: 0 }]);
+		expect(await client.exited()).toMatchObject({ signal: 9, reason: "end" });
+	});
+
+	test("a fork bomb loses", async () => {
+		const session = await launch({
+			argv: [
+				"bash",
+				"-c",
+				"trap '' TERM HUP; n=0; while [ $n -lt 300 ]; do n=$((n+1)); (trap '' TERM; sleep 300; sleep 300) & done; echo up; while :; do (sleep 0.01; sleep 300) & sleep 0.005; done",
+			],
+		});
+		const client = await Client.open(session.socket);
+		await client.until(() => client.text.includes("up"));
+		const tree = below(session.holder);
+		expect(tree.length).toBeGreaterThan(300);
+		expect(await client.end(0)).toEqual({ done: 0 });
+		expect(tree.filter(lives)).toEqual([]);
+	});
+
+	test("TERM to the holder ends the session in order", async () => {
+		const session = await launch({ argv: ["sleep", "300"] });
+		process.kill(session.holder, "SIGTERM");
+		await gone(session.holder);
+		expect(exitFile(session)).toMatchObject({ signal: 15, reason: "end", closed: true });
+	});
+
+	test("HUP, INT, QUIT, USR1, TSTP and PIPE do not end a holder", async () => {
+		const session = await launch({ argv: ["cat"] });
+		for (const signal of ["SIGHUP", "SIGINT", "SIGQUIT", "SIGUSR1", "SIGTSTP", "SIGPIPE"] as const)
+			process.kill(session.holder, signal);
+		const client = await Client.open(session.socket);
+		await client.type("still\n");
+		await client.until(() => client.text.includes("still"));
+	});
+
+	test("a holder killed with -9 leaves an exact prefix of the output and no exit", async () => {
+		const session = await launch({ argv: ["sh", "-c", "echo before; exec sleep 300"] });
+		const client = await Client.open(session.socket);
+		await client.until(() => client.text.includes("before"));
+		process.kill(session.holder, "SIGKILL");
+		await gone(session.holder);
+		expect(readFileSync(`${session.dir}/out.00000000000000000000`, "utf8")).toBe("before\r\n");
+		expect(readdirSync(session.dir)).not.toContain("exit");
+		await gone(session.pid); // the terminal hung up under it
+	});
+});
+
+describe("R2.10 the wall-clock limit", () => {
+	test("ends the tree and says so", async () => {
+		const session = await launch({
+			argv: ["sh", "-c", "setsid sleep 300 & sleep 300"],
+			records: [record(Tag.wall, u64(200))],
+		});
+		const client = await Client.open(session.socket);
+		const exit = await client.exited();
+		expect(exit).toMatchObject({ reason: "wall_clock", survivors: [], closed: true });
+		expect(exit.endedAt - exit.startedAt).toBeGreaterThanOrEqual(190);
+	});
+});
+
+describe("signals", () => {
+	test("reach the foreground group, the main process, or the whole tree", async () => {
+		const session = await launch({
+			argv: [
+				"bash",
+				"-c",
+				"trap 'echo main-usr1' USR1; setsid bash -c 'trap \"echo far-usr1\" USR1; echo far; while :; do sleep 0.02; done' & echo up; while :; do sleep 0.02; done",
+			],
+		});
+		const client = await Client.open(session.socket);
+		await client.until(() => client.text.includes("up") && client.text.includes("far"));
+		expect(await client.signal(10, 1)).toEqual({ done: 0 });
+		await client.until(() => client.text.includes("main-usr1"));
+		expect(client.text).not.toContain("far-usr1");
+		expect(await client.signal(19, 2)).toEqual({ done: 0 });
+		expect(await client.signal(18, 2)).toEqual({ done: 0 });
+		expect(await client.signal(0, 0)).toMatchObject({ refused: "bad_signal" });
+		expect(await client.signal(200, 0)).toMatchObject({ refused: "bad_signal" });
+		expect(await client.signal(9, 0)).toEqual({ done: 0 });
+		await client.until(() => client.events.some((event) => event.event === "main_exited" && event.signal === 9));
+		expect(await client.end(0)).toEqual({ done: 0 });
+	});
+});
+
+describe("nothing is left", () => {
+	test("after 500 sessions there is no process, descriptor, terminal, socket or file of theirs", async () => {
+		const terminals = () => readdirSync("/dev/pts").length;
+		const before = { fds: readdirSync("/proc/self/fd").length, terminals: terminals() };
+		for (let i = 0; i < 500; i++) {
+			const session = await launch({ argv: i % 2 ? ["true"] : ["sleep", "300"] });
+			expect(session.ok).toBe(true);
+			if (i % 2 === 0) {
+				const client = await Client.open(session.socket);
+				expect(await client.end(1000)).toEqual({ done: 0 });
+				await client.exited();
+				client.close();
+			}
+			await gone(session.holder);
+			expect(readdirSync(session.dir).sort()).toEqual(["exit", "out.00000000000000000000", "timing"]);
+			await cleanUp();
+		}
+		expect(readdirSync("/proc/self/fd").length).toBeLessThanOrEqual(before.fds + 2);
+		expect(terminals()).toBeLessThanOrEqual(before.terminals + 4); // other tests have theirs
+		const left = execFileSync("ps", ["-eo", "ppid,stat,args"], { encoding: "utf8" });
+		expect(left).not.toMatch(new RegExp(`^ *${process.pid} Z`, "m"));
+	});
+});
