@@ -51,6 +51,5 @@ export interface Place {
 
 /** Shorthand for a program whose every step is written out. */
 export function program(name: string, start: Case["start"], steps: readonly Step[], more: Partial<Case> = {}): Case {
-	const first = typeof start === "function" ? name.split(" ")[0] : start[0];
-	return { name, needs: [first ?? name], start, steps, ...more };
+	return { name, needs: typeof start === "function" ? [] : start.slice(0, 1), start, steps, ...more };
 }

@@ -101,7 +101,8 @@ function judge(one: Case, index: number, step: Step, facts: SessionFacts, screen
 		step: index,
 		truth: step.truth,
 		right: agrees(step.truth, facts) && (shown || !isTurn(step.truth)),
-		told: returned === "ended" ? "ended" : `${activity}${waitingFor ? ` ${waitingFor}` : ""}${shown ? "" : " (too early)"}`,
+		told:
+			returned === "ended" ? "ended" : `${activity}${waitingFor ? ` ${waitingFor}` : ""}${shown ? "" : " (too early)"}`,
 		certainty: certainty ?? "",
 		because,
 		elapsedMs,

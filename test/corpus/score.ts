@@ -14,8 +14,9 @@ export interface Score {
 export function scoreOf(outcomes: readonly Outcome[]): Score {
 	const byCertainty: Record<string, { right: number; wrong: number }> = {};
 	for (const { certainty, right } of outcomes) {
-		const row = (byCertainty[certainty || "ended"] ??= { right: 0, wrong: 0 });
+		const row = byCertainty[certainty || "ended"] ?? { right: 0, wrong: 0 };
 		row[right ? "right" : "wrong"]++;
+		byCertainty[certainty || "ended"] = row;
 	}
 	const wrong = outcomes.filter((it) => !it.right);
 	return {
@@ -42,13 +43,25 @@ export function table(outcomes: readonly Outcome[]): string {
 		);
 	}
 	const share = (100 * score.right) / Math.max(1, score.steps);
-	lines.push("", `${score.right} of ${score.steps} right (${share.toFixed(1)} %); wrong among certain: ${score.wrongButCertain.length}`);
+	lines.push(
+		"",
+		`${score.right} of ${score.steps} right (${share.toFixed(1)} %); wrong among certain: ${score.wrongButCertain.length}`,
+	);
 	for (const [name, { right, wrong }] of Object.entries(score.byCertainty)) {
 		lines.push(`  ${name.padEnd(8)} ${right} right, ${wrong} wrong`);
 	}
 	for (const it of score.wrong) {
-		lines.push("", `✗ ${it.case} #${it.step}: ${it.truth}, told ${it.told} (${it.certainty})${it.known ? ` – ${it.known}` : ""}`);
-		lines.push(`  ${it.because}`, ...it.screen.split("\n").slice(-6).map((row) => `  | ${row}`));
+		lines.push(
+			"",
+			`✗ ${it.case} #${it.step}: ${it.truth}, told ${it.told} (${it.certainty})${it.known ? ` – ${it.known}` : ""}`,
+		);
+		lines.push(
+			`  ${it.because}`,
+			...it.screen
+				.split("\n")
+				.slice(-6)
+				.map((row) => `  | ${row}`),
+		);
 	}
 	return lines.join("\n");
 }
