@@ -170,33 +170,43 @@ static void walk(struct attention *a) {
 
 // --- the terminal itself --------------------------------------------------------------
 
-static void look_at_terminal(struct place *place, int terminal, int slave) {
-	struct termios modes;
+static void count_unread(struct place *place, int slave) {
 	int count;
+	place->unread = -1;
+	// poll() makes the kernel push what is under way into the line discipline, so that FIONREAD counts it.
+	struct pollfd ready = {.fd = slave, .events = POLLIN};
+	if (slave >= 0 && poll(&ready, 1, 0) >= 0 && ioctl(slave, FIONREAD, &count) == 0)
+		place->unread = count;
+}
+
+// True when the modes are other than before.
+static bool read_modes(struct place *place, int terminal) {
+	struct termios modes;
+	struct place before = *place;
 	place->known = tcgetattr(terminal, &modes) == 0;
 	place->canonical = place->known && (modes.c_lflag & ICANON) != 0;
 	place->echo = place->known && (modes.c_lflag & ECHO) != 0;
 	place->signals = place->known && (modes.c_lflag & ISIG) != 0;
-	place->unread = -1;
-	if (slave < 0)
-		return;
-	// poll() makes the kernel push what is under way into the line discipline, so that FIONREAD counts it.
-	struct pollfd ready = {.fd = slave, .events = POLLIN};
-	if (poll(&ready, 1, 0) >= 0 && ioctl(slave, FIONREAD, &count) == 0)
-		place->unread = count;
+	return place->canonical != before.canonical || place->echo != before.echo || place->signals != before.signals;
 }
 
-static void look_at_ours(struct attention *a) {
+// True when another group has the terminal than before.
+static bool read_group(struct attention *a) {
 	struct place *ours = &a->places[0];
-	// Open only for a moment: as long as we hold it the master would not tell that the last program has gone.
-	int slave = ioctl(a->master, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
-	look_at_terminal(ours, a->master, slave);
-	if (slave >= 0)
-		close(slave);
+	pid_t before = ours->group;
 	if (ioctl(a->master, TIOCGPGRP, &ours->group) != 0)
 		ours->group = 0;
 	a->main_foreground = ours->group > 0 && getpgid(a->main_pid) == ours->group;
 	a->group_lives = ours->group > 0 && (kill(-ours->group, 0) == 0 || errno == EPERM);
+	return ours->group != before;
+}
+
+static void count_our_unread(struct attention *a) {
+	// Open only for a moment: as long as we hold it the master would not tell that the last program has gone.
+	int slave = ioctl(a->master, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
+	count_unread(&a->places[0], slave);
+	if (slave >= 0)
+		close(slave);
 }
 
 // --- one thread -----------------------------------------------------------------------------
@@ -420,7 +430,8 @@ static void look_at_inner(struct attention *a, unsigned place) {
 		int slave = open(path, O_RDONLY | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
 		if (slave < 0)
 			continue;
-		look_at_terminal(&a->places[place], slave, slave);
+		read_modes(&a->places[place], slave);
+		count_unread(&a->places[place], slave);
 		close(slave);
 		return;
 	}
@@ -540,14 +551,24 @@ static void look_afresh(struct attention *a) {
 }
 
 bool attention_look(struct attention *a) {
-	pid_t group = a->places[0].group;
-	look_at_ours(a);
+	bool moved = read_group(a);
+	bool other = read_modes(&a->places[0], a->master);
+	count_our_unread(a);
 	if (a->readable) {
 		// A thread that was woken but has not run yet is unmoved but no longer asleep: after a write its state is read too.
-		bool stands = a->settled && !a->wrote_since_look && group == a->places[0].group &&
-		              now_ms() - a->walked_ms < STALE_MS && nobody_ran(a);
+		bool stands = a->settled && !moved && !other && !a->wrote_since_look && now_ms() - a->walked_ms < STALE_MS &&
+		              nobody_ran(a);
 		if (!stands)
 			look_afresh(a);
+		// A line editor sets its modes right before it sleeps: those that count are the ones it sleeps with.
+		for (int try = 0; !stands && try < TRIES; try++) {
+			moved = read_group(a);
+			other = read_modes(&a->places[0], a->master);
+			if (!moved && !other)
+				break;
+			count_our_unread(a);
+			look_afresh(a);
+		}
 	}
 	a->wrote_since_look = false;
 	uint64_t seen = fingerprint(a);

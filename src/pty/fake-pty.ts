@@ -155,8 +155,17 @@ export class FakePty implements Pty {
 	async facts(): Promise<KernelFacts> {
 		this.#refuseWhenEnded();
 		if (this.#latest === null) throw new PtyIoError("system", "this fake was not told what to see");
-		this.#facts.tell(this.#latest);
-		return this.#latest;
+		// Nothing has changed since, except that it has been quiet for longer.
+		const { at, quietMs, sinceInputMs } = this.#latest;
+		const ageMs = Date.now() - at;
+		const aged: KernelFacts = {
+			...this.#latest,
+			at: at + ageMs,
+			quietMs: quietMs + ageMs,
+			sinceInputMs: sinceInputMs === null ? null : sinceInputMs + ageMs,
+		};
+		this.#facts.tell(aged);
+		return aged;
 	}
 
 	watch(): () => void {

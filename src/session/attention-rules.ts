@@ -123,7 +123,8 @@ export const rules: readonly Rule[] = [
 	},
 	{
 		name: "a terminal within",
-		says: ({ reader, facts }) => {
+		says: (evidence) => {
+			const { reader, facts, restMs } = evidence;
 			const inner = reader?.thread.inner ?? [];
 			if (reader === null || inner.length === 0 || facts.unread) return null;
 			const verdicts = inner.map(within);
@@ -131,6 +132,10 @@ export const rules: readonly Rule[] = [
 			// Which of several panes is shown, the kernel does not know.
 			if (first === undefined || first === null || verdicts.some((other) => other?.activity !== first.activity))
 				return null;
+			// A relay that is about to wake up has something to paint.
+			if ((reader.thread.timeoutMs ?? LONG_TICK_MS) < LONG_TICK_MS && restMs < QUIET_MS) {
+				return notYet(evidence, QUIET_MS, `${who(reader.thread)} was active ${seconds(restMs)} ago`);
+			}
 			return {
 				...first,
 				because: `${who(reader.thread)} relays to pts/${(inner[0] as InnerTerminal).pts}, where ${first.because}`,

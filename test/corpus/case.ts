@@ -1,0 +1,55 @@
+// One program of the corpus: how to start it, what to type, and the truth after each step.
+//
+// To add a program, add a file to programs/. The truth is what a person who knows the
+// program would say, never what Dialtone said.
+
+/**
+ * What is true after a step:
+ * - line, key, secret, command: it waits for that
+ * - busy: whatever it does, it is not your turn; watched for `forMs`
+ * - serving, stopped: not your turn either, and it should be called that
+ * - ended
+ */
+export type Truth = "line" | "key" | "secret" | "command" | "busy" | "serving" | "stopped" | "ended";
+
+export interface Step {
+	/** Typed, then Enter. */
+	readonly line?: string;
+	/** Typed as it is. */
+	readonly text?: string;
+	readonly keys?: readonly string[];
+	readonly truth: Truth;
+	/** What the screen shows by then: told before that is told too early. */
+	readonly shows?: RegExp;
+	/** For `busy`: how long it stays so. Default 700 ms. */
+	readonly forMs?: number;
+}
+
+export interface Case {
+	readonly name: string;
+	/** Programs that must be there; see test/programs.ts. */
+	readonly needs: readonly string[];
+	/** Program and arguments, or what makes them once its server runs. */
+	readonly start: readonly string[] | ((place: Place) => Promise<readonly string[]> | readonly string[]);
+	readonly env?: Readonly<Record<string, string>>;
+	/** The first is the truth after the start. */
+	readonly steps: readonly Step[];
+	/** Why it is still told wrong. It stays in the table; the day it is right the test asks to remove this. */
+	readonly known?: string;
+	/** Needs root, or must not have it. */
+	readonly user?: "root" | "normal";
+}
+
+/** A directory of its own for each case, which is also its HOME and its working directory. */
+export interface Place {
+	readonly directory: string;
+	/** What has to end with the case. */
+	readonly defer: (undo: () => Promise<void> | void) => void;
+	/** A server that several cases share, started by the first. */
+	readonly share: <T extends AsyncDisposable>(name: string, start: () => Promise<T>) => Promise<T>;
+}
+
+/** Shorthand for a program whose every step is written out. */
+export function program(name: string, start: Case["start"], steps: readonly Step[], more: Partial<Case> = {}): Case {
+	return { name, needs: typeof start === "function" ? [] : start.slice(0, 1), start, steps, ...more };
+}

@@ -1,0 +1,121 @@
+// Plays one case through the library, as a caller would, and compares what it was told with the truth.
+
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Dialtone, SessionFacts, Terminal } from "../../src/index.ts";
+import type { Case, Place, Step, Truth } from "./case.ts";
+
+export interface Outcome {
+	readonly case: string;
+	readonly step: number;
+	readonly truth: Truth;
+	readonly right: boolean;
+	/** What was told: activity and what for. */
+	readonly told: string;
+	readonly certainty: string;
+	readonly because: string;
+	readonly elapsedMs: number;
+	readonly known: string | null;
+	/** What the screen showed, kept for a wrong answer. */
+	readonly screen: string;
+}
+
+// Only a hang reaches it: programs start slowly on a busy machine.
+const PATIENCE_MS = 20_000;
+const BUSY_MS = 700;
+
+const shared = new Map<string, Promise<AsyncDisposable>>();
+
+/** Ends the servers that cases shared. */
+export async function endShared(): Promise<void> {
+	for (const server of shared.values()) await (await server)[Symbol.asyncDispose]();
+	shared.clear();
+}
+
+export async function play(one: Case, dialtone: Dialtone): Promise<Outcome[]> {
+	const directory = await mkdtemp(join(tmpdir(), "dialtone-corpus-"));
+	const undos: (() => Promise<void> | void)[] = [() => rm(directory, { recursive: true, force: true })];
+	const place: Place = {
+		directory,
+		defer: (undo) => undos.push(undo),
+		share: async (name, start) => {
+			if (!shared.has(name)) shared.set(name, start());
+			return (await shared.get(name)) as Awaited<ReturnType<typeof start>>;
+		},
+	};
+	try {
+		return await playIn(one, dialtone, place);
+	} finally {
+		for (const undo of undos.reverse()) await undo();
+	}
+}
+
+async function playIn(one: Case, dialtone: Dialtone, place: Place): Promise<Outcome[]> {
+	const argv = typeof one.start === "function" ? await one.start(place) : one.start;
+	const outcomes: Outcome[] = [];
+	let terminal: Terminal | null = null;
+	try {
+		for (const [index, step] of one.steps.entries()) {
+			const timeoutMs = isTurn(step.truth) || step.truth === "ended" ? PATIENCE_MS : (step.forMs ?? BUSY_MS);
+			let facts: SessionFacts;
+			if (terminal === null) {
+				const env = { HOME: place.directory, LC_ALL: "C.UTF-8", PATH, ...one.env };
+				terminal = await dialtone.start({ argv: [...argv], cwd: place.directory, env, cols: 100, rows: 30, timeoutMs });
+				facts = terminal.facts;
+			} else {
+				facts = await act(terminal, step, timeoutMs);
+			}
+			const screen = (await terminal.read({ view: "screen" })).text;
+			outcomes.push(judge(one, index, step, facts, screen));
+			if (facts.returned === "ended") break;
+		}
+	} finally {
+		await terminal?.close({ force: true });
+	}
+	return outcomes;
+}
+
+// Without the shims and wrappers of whoever runs the corpus.
+const PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/usr/games";
+
+function act(terminal: Terminal, { line, text, keys }: Step, timeoutMs: number): Promise<SessionFacts> {
+	if (line === undefined && text === undefined && keys === undefined) return terminal.wait({ timeoutMs });
+	return terminal.send({
+		...(line === undefined ? {} : { text: line, submit: true }),
+		...(text === undefined ? {} : { text }),
+		...(keys === undefined ? {} : { keys: [...keys] }),
+		timeoutMs,
+	});
+}
+
+function isTurn(truth: Truth): boolean {
+	return truth === "line" || truth === "key" || truth === "secret" || truth === "command";
+}
+
+function judge(one: Case, index: number, step: Step, facts: SessionFacts, screen: string): Outcome {
+	const { activity, waitingFor, certainty, because, elapsedMs, returned } = facts;
+	const shown = step.shows === undefined || step.shows.test(screen) || step.shows.test(facts.text);
+	return {
+		case: one.name,
+		step: index,
+		truth: step.truth,
+		right: agrees(step.truth, facts) && (shown || !isTurn(step.truth)),
+		told:
+			returned === "ended" ? "ended" : `${activity}${waitingFor ? ` ${waitingFor}` : ""}${shown ? "" : " (too early)"}`,
+		certainty: certainty ?? "",
+		because,
+		elapsedMs,
+		known: one.known ?? null,
+		screen,
+	};
+}
+
+function agrees(truth: Truth, { returned, activity, waitingFor }: SessionFacts): boolean {
+	if (truth === "ended" || returned === "ended") return truth === returned;
+	if (truth === "busy") return activity !== "waiting";
+	if (truth === "serving" || truth === "stopped") return activity === truth;
+	if (activity !== "waiting") return false;
+	// A shell without marks cannot be told from another line editor.
+	return waitingFor === truth || (truth === "command" && waitingFor === "key");
+}

@@ -1,0 +1,80 @@
+import { type Case, program } from "../case.ts";
+
+export const cases: Case[] = [
+	program(
+		"script",
+		["script", "-q", "-c", "bash --norc --noprofile", "/dev/null"],
+		[
+			{ truth: "key", shows: /[$#] $/ },
+			{ line: "echo hi", truth: "key", shows: /hi\n.*[$#] $/ },
+			{ line: "sleep 30", truth: "busy" },
+			{ keys: ["ctrl+c"], truth: "key" },
+			{ line: "read -p 'name? ' n", truth: "line", shows: /name\? $/ },
+			{ line: "ann", truth: "key" },
+		],
+	),
+	program(
+		"script in script",
+		["script", "-q", "-c", "script -q -c cat /dev/null", "/dev/null"],
+		[{ truth: "line" }, { line: "hello", truth: "line", shows: /hello\nhello/ }],
+	),
+	program(
+		"expect interact",
+		["expect", "-c", "spawn -noecho cat; interact"],
+		[{ truth: "line" }, { line: "hello", truth: "line", shows: /hello\nhello/ }],
+	),
+	program(
+		"expect works",
+		["expect", "-c", "spawn -noecho sh -c {read x; sleep 30}; send hi\\r; set timeout 30; expect never"],
+		[{ truth: "busy", forMs: 900 }],
+	),
+	program(
+		"expect_user",
+		["expect", "-c", "send_user {name? }; expect_user -re {(.*)\\n}; sleep 30"],
+		[
+			{ truth: "line", shows: /name\? $/ },
+			{ line: "ann", truth: "busy" },
+		],
+		{ needs: ["expect"] },
+	),
+	program(
+		"tmux",
+		({ directory }) => ["tmux", "-f", "/dev/null", "-S", `${directory}/tmux`, "new", "bash --norc --noprofile"],
+		[
+			{ truth: "key", shows: /[$#] / },
+			{ line: "echo hi", truth: "key", shows: /hi\n/ },
+			{ line: "sleep 30", truth: "busy" },
+			{ keys: ["ctrl+c"], truth: "key" },
+			{ line: "exit", truth: "ended" },
+		],
+	),
+	program(
+		"tmux attach to a server outside",
+		async ({ directory, defer }) => {
+			const { execFileSync } = await import("node:child_process");
+			const server = ["-f", "/dev/null", "-S", `${directory}/tmux`];
+			execFileSync("tmux", [...server, "new", "-d", "bash --norc --noprofile"]);
+			defer(() => void execFileSync("tmux", [...server, "kill-server"]));
+			return ["tmux", ...server, "attach"];
+		},
+		[
+			{ truth: "key", shows: /[$#] / },
+			{ line: "sleep 30", truth: "busy", forMs: 1200 },
+			{ keys: ["ctrl+c"], truth: "key" },
+		],
+	),
+	program(
+		"python pty.spawn",
+		["python3", "-c", "import pty; pty.spawn(['sh', '-c', 'printf \"name? \"; read n; sleep 30'])"],
+		[
+			{ truth: "line", shows: /name\? $/ },
+			{ line: "ann", truth: "busy" },
+		],
+	),
+	program(
+		"socat to a program",
+		["socat", "-", "EXEC:cat,pty,raw,echo=0"],
+		[{ truth: "line" }, { line: "hello", truth: "line", shows: /hello\nhello/ }],
+		{ known: "the inner terminal is nobody's controlling one, so that it waits is not found; told as listening" },
+	),
+];
