@@ -62,8 +62,8 @@ describe("R2.9 sessions share one daemon fairly", () => {
 	test("while one floods and its listener is slow, another answers promptly", async () => {
 		const flood = await stage.start("stty -opost; cat /dev/zero");
 		flood.pty.onOutput(({ bytes }) => {
-			// As slow as an emulator: 30 MB/s.
-			const until = performance.now() + bytes.length / 30_000;
+			// Slower than any emulator: 10 MB/s.
+			const until = performance.now() + bytes.length / 10_000;
 			while (performance.now() < until);
 		});
 		await until("it floods", () => flood.heard.count > 4_000_000);
@@ -84,7 +84,8 @@ describe("R2.9 sessions share one daemon fairly", () => {
 		}
 		await flood.pty.end(0);
 		times.sort((a, b) => a - b);
-		// One turn of the flood is 128 KB, about 4 ms; without turns it was 2 MB, about 70.
-		expect(times[15]).toBeLessThan(40);
+		// One turn of the flood is 128 KB, here 13 ms; libuv alone would give it up to 2 MB, and more than half of
+		// the slow third of the answers took 60 to 500 ms.
+		expect(times[26]).toBeLessThan(50);
 	});
 });
