@@ -28,14 +28,29 @@ export async function launch(spec: LaunchSpec): Promise<HolderPty> {
 	const answer = await ask(launchBlock(spec));
 	if (!answer.ok) throw new PtyCreationError(answer);
 	const pty = new HolderPty({ ...spec, from: 0, pid: answer.pid, holderPid: answer.holder });
-	// A program may be over, and its holder gone, before we get to speak to it: its log is the same.
-	await pty.connect();
+	try {
+		// A program may be over, and its holder gone, before we get to speak to it: its log is the same.
+		await pty.connect();
+	} catch (cause) {
+		// Out of descriptors between the two: what nobody can speak to must not go on.
+		for (const pid of [-answer.pid, answer.holder]) killed(pid);
+		const { code = "EUNKNOWN", message } = cause as NodeJS.ErrnoException;
+		throw new PtyCreationError({ stage: "launch", code, message: `the holder cannot be reached: ${message}`, cause });
+	}
 	return pty;
 }
 
 /** The same place whether this runs from src/ or from dist/. */
 export function holderProgram(): string {
 	return process.env.DIALTONE_HOLDER ?? join(import.meta.dirname, "../../build/dialtone-holder");
+}
+
+function killed(pid: number): void {
+	try {
+		process.kill(pid, "SIGKILL");
+	} catch {
+		// It went by itself.
+	}
 }
 
 function ask(block: Buffer): Promise<LaunchAnswer> {

@@ -1,0 +1,91 @@
+// Whoever looks on never slows the program, and one session never drowns another.
+import { readFileSync, writeFileSync } from "node:fs";
+import { connect, type Socket } from "node:net";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { attachFrame, helloFrame } from "../../src/protocol/frames.ts";
+import { until } from "../condition.ts";
+import { Stage, type Started } from "./stage.ts";
+
+let stage: Stage;
+beforeAll(async () => {
+	stage = await Stage.open();
+});
+afterAll(() => stage[Symbol.asyncDispose]());
+
+/** A client that asks for everything and never reads. */
+function silentClient(socketPath: string): Socket {
+	const socket = connect({ path: socketPath });
+	socket.on("error", () => {}); // the holder goes in the end
+	socket.pause();
+	socket.write(helloFrame({ owner: false, epoch: 0n }));
+	socket.write(attachFrame(0n, (1n << 63n) - 1n));
+	return socket;
+}
+
+const residentKb = (pid: number) => Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]);
+
+describe("clients that never read", () => {
+	const COUNT = 60_000_000;
+
+	/** Milliseconds for COUNT bytes, and the holder's memory at the end. */
+	async function run(silent: number): Promise<{ ms: number; kb: number }> {
+		const gate = join(stage.home, `gate-${Math.random()}`);
+		const command = `stty -opost; until [ -e ${gate} ]; do sleep 0.01; done; head -c ${COUNT} /dev/zero; printf DONE; sleep 1000`;
+		const { pty, spec, heard }: Started = await stage.start(command);
+		const clients = Array.from({ length: silent }, () => silentClient(spec.socketPath));
+		await until("they are connected", () => clients.every((it) => !it.connecting));
+		const started = performance.now();
+		writeFileSync(gate, "");
+		await until("all of it was heard", () => heard.count === COUNT + 4, { withinMs: 60_000 });
+		const ms = performance.now() - started;
+		const kb = residentKb(pty.holderPid);
+		for (const client of clients) client.destroy();
+		await pty.end(0);
+		return { ms, kb };
+	}
+
+	test("five of them: the program runs at full speed and the holder's memory is flat", async () => {
+		// Interleaved, and the best of each: other work on the machine only ever slows.
+		const runs = { alone: [await run(0)], watched: [await run(5)] };
+		runs.alone.push(await run(0));
+		runs.watched.push(await run(5));
+		const best = (of: { ms: number }[]) => Math.min(...of.map(({ ms }) => ms));
+		expect(best(runs.watched)).toBeLessThan(best(runs.alone) * 2 + 200);
+		const most = (of: { kb: number }[]) => Math.max(...of.map(({ kb }) => kb));
+		// Each client costs its own buffer, never the output.
+		expect(most(runs.watched)).toBeLessThan(most(runs.alone) + 5 * 400);
+	});
+});
+
+describe("R2.9 sessions share one daemon fairly", () => {
+	test("while one floods and its listener is slow, another answers promptly", async () => {
+		const flood = await stage.start("stty -opost; cat /dev/zero");
+		flood.pty.onOutput(({ bytes }) => {
+			// Slower than any emulator: 10 MB/s.
+			const until = performance.now() + bytes.length / 10_000;
+			while (performance.now() < until);
+		});
+		await until("it floods", () => flood.heard.count > 4_000_000);
+		const quiet = await stage.start('stty -echo; echo READY; while read line; do echo "<$line>"; done');
+		await quiet.heard.says("READY");
+		const times: number[] = [];
+		for (let i = 0; i < 30; i++) {
+			const started = performance.now();
+			const answered = new Promise<void>((resolve) => {
+				const off = quiet.pty.onOutput(() => {
+					off();
+					resolve();
+				});
+			});
+			await quiet.pty.write(Buffer.from(`${i}\n`));
+			await answered;
+			times.push(performance.now() - started);
+		}
+		await flood.pty.end(0);
+		times.sort((a, b) => a - b);
+		// One turn of the flood is 128 KB, here 13 ms; libuv alone would give it up to 2 MB, and more than half of
+		// the slow third of the answers took 60 to 500 ms.
+		expect(times[26]).toBeLessThan(50);
+	});
+});

@@ -1,0 +1,195 @@
+// What is typed arrives once, whole and in order, or is refused with a reason.
+import { createHash, randomBytes, randomInt } from "node:crypto";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { until } from "../condition.ts";
+import { isAlive } from "./alive.ts";
+import { sizeOf, throughKills } from "./owner-process.ts";
+import { Stage } from "./stage.ts";
+
+let stage: Stage;
+beforeAll(async () => {
+	stage = await Stage.open();
+});
+afterAll(() => stage[Symbol.asyncDispose]());
+
+const sha256 = (bytes: Uint8Array) => createHash("sha256").update(bytes).digest("hex");
+
+describe("R1.2 what is typed arrives exactly once", () => {
+	test("5 MB through three kills of the owner", async () => {
+		const [input, arrived, received] = ["input", "arrived", "heard"].map((name) => join(stage.home, name));
+		writeFileSync(input!, randomBytes(5 << 20));
+		const { epoch: _, ...spec } = await stage.spec([
+			"sh",
+			"-c",
+			`stty raw -echo; printf READY; head -c ${5 << 20} > ${arrived}; exit 4`,
+		]);
+		const marks = Array.from({ length: 3 }, (_, i) => i * 1_500_000 + randomInt(1, 1_500_000));
+		const exit = await throughKills(
+			{ spec, received: received!, input: input! },
+			{ marks, progress: () => sizeOf(arrived!) },
+		);
+		expect(exit).toMatchObject({ code: 4 });
+		expect(sha256(readFileSync(arrived!))).toBe(sha256(readFileSync(input!)));
+	});
+
+	test("a write with an id that was seen is not typed again", async () => {
+		const { pty, heard } = await stage.start('stty -echo; echo READY; while read line; do echo "<$line>"; done');
+		await heard.says("READY");
+		const id = randomBytes(16).toString("hex");
+		await pty.write(Buffer.from("once\n"), { id });
+		await pty.write(Buffer.from("once\n"), { id });
+		await pty.write(Buffer.from("then\n"));
+		await heard.says("<then>");
+		expect(heard.text.match(/<once>/g)).toHaveLength(1);
+	});
+
+	test("a write at an offset that was passed is not typed again, and one beyond is refused", async () => {
+		const { pty, heard } = await stage.start('stty -echo; echo READY; while read line; do echo "<$line>"; done');
+		await heard.says("READY");
+		await pty.write(Buffer.from("once\n"), { at: 0 });
+		await pty.write(Buffer.from("once\n"), { at: 0 });
+		await expect(pty.write(Buffer.from("x\n"), { at: 99 })).rejects.toMatchObject({
+			code: "input_gap",
+			facts: { inputOffset: 5 },
+		});
+		await pty.write(Buffer.from("once\nthen\n"), { at: 0 });
+		await heard.says("<then>");
+		expect(heard.text.match(/<once>/g)).toHaveLength(1);
+		expect(pty.inputOffset).toBe(10);
+	});
+
+	test("many callers at once do not mix their writes", async () => {
+		const { pty, heard } = await stage.start('stty -echo; echo READY; while read line; do echo "<$line>"; done');
+		await heard.says("READY");
+		const lines = Array.from({ length: 200 }, (_, i) => `${i}-${"x".repeat(100)}`);
+		await Promise.all(lines.map((line) => pty.write(Buffer.from(`${line}\n`))));
+		await heard.says(`<${lines.at(-1)}>`);
+		for (const line of lines) expect(heard.text).toContain(`<${line}>`);
+	});
+});
+
+describe("R3.6 what cannot be typed is refused whole", () => {
+	test("a line that the kernel would cut", async () => {
+		const { pty, heard } = await stage.start("echo READY; cat > /dev/null");
+		await heard.says("READY");
+		await expect(pty.write(Buffer.alloc(5000, "x"))).rejects.toMatchObject({
+			name: "PtyIoError",
+			code: "line_too_long",
+			facts: { limit: 4095 },
+		});
+		expect(pty.inputOffset).toBe(0);
+	});
+
+	test("more than a program that does not read has room for; what it reads later makes room", async () => {
+		const gate = join(stage.home, "gate");
+		const { pty, heard } = await stage.start(
+			`stty raw -echo; printf READY; until [ -e ${gate} ]; do sleep 0.02; done; head -c 3000000 | wc -c`,
+		);
+		await heard.says("READY");
+		const piece = Buffer.alloc(200_000, "x");
+		let accepted = 0;
+		const refusal = await (async () => {
+			for (;;) {
+				try {
+					await pty.write(piece, { roomMs: 0 });
+					accepted += piece.length;
+				} catch (error) {
+					return error;
+				}
+			}
+		})();
+		expect(refusal).toMatchObject({ name: "PtyIoError", code: "queue_full" });
+		expect(accepted).toBeGreaterThan(500_000);
+		const waiting = pty.write(piece, { roomMs: 60_000 });
+		writeFileSync(gate, "");
+		await waiting;
+		await pty.write(Buffer.alloc(3_000_000 - accepted - piece.length, "x"), { roomMs: 60_000 });
+		await heard.says("3000000");
+	});
+
+	test("a caller that no longer wants to wait for room goes", async () => {
+		const { pty, heard } = await stage.start("stty raw -echo; printf READY; sleep 1000");
+		await heard.says("READY");
+		const away = new AbortController();
+		const writing = pty.write(Buffer.alloc(2_000_000, "x"), { roomMs: 60_000, signal: away.signal });
+		setTimeout(() => away.abort(), 50);
+		await expect(writing).rejects.toMatchObject({ name: "AbortError" });
+	});
+
+	test("anything, once the program has ended", async () => {
+		const { pty } = await stage.start("exit 0");
+		await pty.exited;
+		await expect(pty.write(Buffer.from("x"))).rejects.toMatchObject({ name: "PtyIoError", code: "ended" });
+		await expect(pty.resize(10, 10)).rejects.toMatchObject({ code: "ended" });
+		await expect(pty.signal("TERM", "main")).rejects.toMatchObject({ code: "ended" });
+	});
+});
+
+describe("R3.4 the terminal is the controlling one", () => {
+	test("Ctrl+C interrupts the foreground program, not its shell", async () => {
+		const { pty, heard } = await stage.start(["bash", "--norc", "-i"], { env: { PS1: "$ ", PATH: process.env.PATH! } });
+		await heard.says("$ ");
+		await pty.write(Buffer.from("sleep 1000\n"));
+		await until("sleep is in front", async () => !(await pty.facts()).mainForeground);
+		await pty.write(Buffer.from("\x03"), { priority: true });
+		await pty.write(Buffer.from("echo code=$?\n"));
+		await heard.says("code=130");
+		expect(isAlive(pty.pid)).toBe(true);
+	});
+
+	test("Ctrl+C reaches a program that stopped reading, past all that was typed before", async () => {
+		const { pty, heard } = await stage.start(
+			"trap 'echo GOT-INT; exit 9' INT; echo READY; while :; do sleep 0.05; done",
+		);
+		await heard.says("READY");
+		for (let i = 0; i < 20; i++) await pty.write(Buffer.from(`${"x".repeat(3000)}\n`));
+		await pty.write(Buffer.from("\x03"), { priority: true });
+		expect((await heard.exited).code).toBe(9);
+		expect(heard.text).toContain("GOT-INT");
+	});
+});
+
+describe("R3.1 a program gets what was asked for", () => {
+	test("argv, environment, directory and size; a resize is told to it", async () => {
+		const { pty, heard } = await stage.start(
+			[
+				"bash",
+				"-c",
+				'trap "stty size" WINCH; printf "[%s]" "$@"; pwd; env | sort; stty size; while :; do sleep 0.05; done',
+				"me",
+				"a b",
+				"",
+				"ü\n",
+			],
+			{ env: { ONLY: "this", PATH: process.env.PATH! }, cwd: "/usr", cols: 100, rows: 30 },
+		);
+		await heard.says("30 100");
+		expect(heard.text.replaceAll("\r", "")).toContain("[a b][][ü\n]/usr\n");
+		expect(heard.text).toContain("ONLY=this");
+		expect(heard.text).not.toContain("HOME=");
+		await pty.resize(132, 50);
+		await heard.says("50 132");
+	});
+
+	test("signals by name, and how it ended by name", async () => {
+		const { pty, heard } = await stage.start("echo READY; sleep 1000");
+		await heard.says("READY");
+		await expect(pty.signal("SIGNONSENSE", "main")).rejects.toMatchObject({ code: "bad_signal" });
+		await pty.signal("TERM", "main");
+		expect(await pty.exited).toMatchObject({ code: null, signal: "SIGTERM", reason: "exit" });
+	});
+
+	test("R2.10 limits hold", async () => {
+		const { heard } = await stage.start("ulimit -n; ulimit -t; ulimit -f; ulimit -c", {
+			limits: { openFiles: 77, cpuSeconds: 5, fileBytes: 512 * 100, coreBytes: 0 },
+		});
+		await heard.exited;
+		expect(heard.text.split(/\s+/).slice(0, 4)).toEqual(["77", "5", "100", "0"]);
+		const spinning = await stage.start("while :; do :; done", { limits: { cpuSeconds: 1 } });
+		expect(await spinning.pty.exited).toMatchObject({ code: null });
+		const slow = await stage.start("sleep 1000", { limits: { wallMs: 200 } });
+		expect(await slow.pty.exited).toMatchObject({ reason: "wall_clock" });
+	});
+});
