@@ -47,13 +47,8 @@ function cut(text: string, chars: number, headShare: number, recall: string): Fi
 	const leftOut = { lines: gone.split("\n").length - (gone.endsWith("\n") ? 1 : 0), chars: gone.length };
 	const mark = `[… ${leftOut.lines} lines, ${leftOut.chars} characters left out${recall ? `; ${recall}` : ""} …]`;
 	const before = text.slice(0, head);
-	const after = text.slice(tail);
-	const join = (a: string, b: string) => (a === "" || b === "" || a.endsWith("\n") ? a + b : `${a}\n${b}`);
-	return {
-		text: join(join(before, mark), after === "" ? "" : `\n${after}`.replace(/^\n\n/, "\n")),
-		truncated: true,
-		leftOut,
-	};
+	const breakBefore = before === "" || before.endsWith("\n") ? "" : "\n";
+	return { text: `${before}${breakBefore}${mark}\n${text.slice(tail)}`, truncated: true, leftOut };
 }
 
 /** After the last whole line that fits, unless that would waste more than half; never inside a character. */

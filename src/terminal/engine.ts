@@ -20,11 +20,13 @@ export const LIMITS = {
 
 /** A row of cells, as the emulator keeps it. */
 export interface Row {
-	isWrapped: boolean;
+	readonly isWrapped: boolean;
 	readonly length: number;
 	getTrimmedLength(): number;
 	translateToString(trimRight: boolean, from?: number, to?: number): string;
 	loadCell(column: number, cell: Cell): Cell;
+	resize(cols: number, fill: Cell): boolean;
+	cleanupMemory(): number;
 }
 
 /** One cell; loaded again and again into the same object. */
@@ -95,7 +97,7 @@ interface PayloadHandler {
 }
 
 interface Core {
-	readonly buffers: { readonly active: Grid; readonly normal: Grid; readonly alt: Grid };
+	readonly buffers: Record<"active" | "normal" | "alt", Grid & { _memoryCleanupQueue: object }>;
 	readonly coreService: {
 		isCursorHidden: boolean;
 		readonly modes: { insertMode: boolean };
@@ -150,7 +152,6 @@ const OWN_OSC = [0, 1, 2, 4, 8, 10, 11, 12, 104, 110, 111, 112];
 export class Engine {
 	readonly #term: InstanceType<typeof xterm.Terminal>;
 	readonly #core: Core;
-	readonly #scrollback: number;
 	#relayout = false;
 	#trimming: { dispose(): void } | null = null;
 
@@ -163,7 +164,6 @@ export class Engine {
 	beforeReset: () => void = () => {};
 
 	constructor({ cols, rows, scrollback }: EngineOptions) {
-		this.#scrollback = scrollback;
 		this.#term = new xterm.Terminal({
 			cols: clamp(cols, LIMITS.cols),
 			rows: clamp(rows, LIMITS.rows),
@@ -191,14 +191,10 @@ export class Engine {
 			return false;
 		});
 		parser.registerEscHandler({ final: "c" }, () => {
-			this.beforeReset();
-			this.#forgetAll();
-			this.#term.reset();
-			this.#core.coreService.isCursorHidden = false;
-			this.#countTrims();
+			this.#reset();
 			return true;
 		});
-		this.#countTrims();
+		this.#adopt();
 	}
 
 	get #parser(): Parser {
@@ -283,11 +279,12 @@ export class Engine {
 		this.#relayout = true;
 		try {
 			this.#term.resize(newCols, newRows);
+			this.#tidy();
 		} catch {
 			this.stumbles++;
 		}
-		this.#mend();
 		this.#relayout = false;
+		this.#mend();
 		const { ybase, y } = this.normal;
 		this.droppedLines = Math.max(this.droppedLines, cursorLine - (this.lineOfRow(ybase + y) - this.droppedLines));
 	}
@@ -304,9 +301,13 @@ export class Engine {
 		this.#term.dispose();
 	}
 
-	#countTrims(): void {
+	/** New buffers, at the start and after every reset, have to be watched and tamed anew. */
+	#adopt(): void {
+		const { normal, alt } = this.#core.buffers;
+		// Upstream frees memory after a resize on a timer, and complains on the console when that is late.
+		for (const grid of [normal, alt]) grid._memoryCleanupQueue = { enqueue() {}, clear() {} };
 		this.#trimming?.dispose();
-		const { lines } = this.normal;
+		const { lines } = normal;
 		this.#trimming = lines.onTrim((amount) => {
 			if (this.#relayout) return;
 			this.droppedRows += amount;
@@ -315,30 +316,35 @@ export class Engine {
 		});
 	}
 
-	/** Numbers go on after a reset, so that no old position can be mistaken for a new one. */
-	#forgetAll(): void {
+	/** What upstream leaves to a timer, or leaves out: the alternate screen keeps columns that are gone. */
+	#tidy(): void {
+		const { normal, alt } = this.#core.buffers;
+		const blank = this.newCell();
+		for (let i = 0; i < alt.lines.length; i++) alt.lines.get(i)?.resize(this.cols, blank);
+		for (let i = 0; i < normal.lines.length; i++) normal.lines.get(i)?.cleanupMemory();
+	}
+
+	#reset(): void {
+		this.beforeReset();
+		// Numbers go on after a reset, so that no old position can be mistaken for a new one.
 		const { lines } = this.normal;
 		this.droppedLines = this.lineOfRow(lines.length - 1) + 1;
 		this.droppedRows += lines.length;
-	}
-
-	/** A resize or a fault may leave holes or a cursor outside; nothing after it could be trusted. */
-	#mend(): void {
-		const { active, normal } = this.#core.buffers;
-		if (sound(active, this.cols, this.rows) && sound(normal, this.cols, this.rows)) return;
-		this.stumbles++;
-		this.#forgetAll();
 		this.#term.reset();
-		this.#countTrims();
+		this.#core.coreService.isCursorHidden = false;
+		this.#adopt();
 	}
 
-	get scrollback(): number {
-		return this.#scrollback;
+	/** A fault or a resize may leave holes or a cursor outside; nothing drawn after it could be trusted. */
+	#mend(): void {
+		const { normal, alt } = this.#core.buffers;
+		if (sound(normal, this) && (!this.alternate || sound(alt, this))) return;
+		this.stumbles++;
+		this.#reset();
 	}
 }
 
-const sound = (grid: Grid, cols: number, rows: number): boolean => {
-	const { lines, ybase, x, y } = grid;
+const sound = ({ lines, ybase, x, y }: Grid, { cols, rows }: { cols: number; rows: number }): boolean => {
 	if (lines.length < ybase + rows || y < 0 || y >= rows || x < 0 || x > cols) return false;
 	for (let i = 0; i < lines.length; i++) if (lines.get(i)?.length !== cols) return false;
 	return true;

@@ -17,7 +17,8 @@ export interface Highlight {
 
 /** A band of colour taller than this is a panel, not a chosen item. */
 const MAX_BAND_ROWS = 2;
-const MAX_HIGHLIGHTS = 40;
+const MAX_GAP = 3;
+const MAX_HIGHLIGHTS = 60;
 
 export function highlightsOf(engine: Engine, grid: Grid): Highlight[] {
 	const { cols, rows } = engine;
@@ -72,6 +73,17 @@ export function highlightsOf(engine: Engine, grid: Grid): Highlight[] {
 			if (how === "background" && bandRows((from + to) >> 1, y) > MAX_BAND_ROWS) continue;
 			const text = row.translateToString(false, from, to);
 			if (text.trim() === "") continue;
+			const last = found.at(-1);
+			// A tag and its item, or words on a bar: blanks between them do not make two of one.
+			if (
+				last?.row === y &&
+				last.how === how &&
+				row.translateToString(false, last.to, from).trim() === "" &&
+				from - last.to <= MAX_GAP
+			) {
+				found[found.length - 1] = { ...last, to, text: row.translateToString(false, last.from, to).trim() };
+				continue;
+			}
 			found.push({ row: y, from, to, text: text.trim(), how });
 			if (found.length === MAX_HIGHLIGHTS) return found;
 		}

@@ -109,8 +109,8 @@ function nearest(rest: string, whole: string): string[] {
 	const prefix = whole.slice(0, whole.length - rest.length);
 	const wanted = lower(rest);
 	return [...NAMED, ...Object.keys(SPELLINGS)]
-		.map((name) => ({ name: SPELLINGS[name] ?? name, distance: distance(wanted, name) }))
-		.filter(({ name, distance }) => distance <= Math.max(1, Math.floor(name.length / 2)))
+		.map((spelling) => ({ name: SPELLINGS[spelling] ?? spelling, distance: distance(wanted, spelling), spelling }))
+		.filter(({ distance, spelling }) => distance <= Math.max(1, Math.floor(spelling.length / 3)))
 		.sort((a, b) => a.distance - b.distance)
 		.map(({ name }) => prefix + name)
 		.filter((name, i, all) => all.indexOf(name) === i)

@@ -42,8 +42,8 @@ export interface Look {
 	readonly buffer: "normal" | "alternate";
 	readonly cursor: Cursor;
 	/**
-	 * What stands out. Line output is full of coloured badges, so there only what is on lines that were
-	 * drawn again counts (a menu), or everything while the program hides the cursor.
+	 * What stands out in what is shown. Line output is full of coloured badges, so there only what is on lines
+	 * that were drawn again counts (a menu), or everything while the program hides the cursor.
 	 */
 	readonly highlights: readonly Highlight[];
 	/** Lines that went by without being kept here: read these bytes from the journal. */
@@ -123,16 +123,18 @@ function lookAtLines(engine: Engine, story: Story, since: Position): Look {
 			for (let row = from; row < to; row++) redrawn.add(row - grid.ybase);
 		}
 	}
+	// Cleared and drawn afresh with nothing above it: a screen (dialog and watch do without the alternate one).
+	const drawn = cleared && (since !== UNSEEN || screenTop === 0);
 	const { text, removed } = clean(shown.join("\n"));
 	const lost = kept - Math.max(since.end, story.erasedBefore);
 	return {
-		kind: cleared && since !== UNSEEN ? "screen" : "lines",
+		kind: drawn ? "screen" : "lines",
 		text,
 		removed,
 		changedRows: [],
 		buffer: "normal",
 		cursor: story.cursor,
-		highlights: highlightsOf(engine, grid).filter(({ row }) => !story.cursor.visible || redrawn.has(row)),
+		highlights: highlightsOf(engine, grid).filter(({ row }) => drawn || !story.cursor.visible || redrawn.has(row)),
 		missed: lost > 0 ? { lines: lost, from: since.offset, to: story.keptFrom() } : null,
 		offset: story.offset,
 		position: {
@@ -161,7 +163,7 @@ function lookAtScreen(engine: Engine, story: Story, since: Position): Look {
 	const comparable = seen?.id === story.screenId && seen.cols === engine.cols && seen.looks.length === looks.length;
 	const changedRows = comparable ? looks.flatMap((look, y) => (look === seen.looks[y] ? [] : [y])) : [];
 	const whole = texts.join("\n").replace(/\n+$/, "");
-	const parts = changedRows.map((y) => `${y + 1}: ${texts[y]}`).join("\n");
+	const parts = numbered(changedRows, texts);
 	const asRows = comparable && (changedRows.length === 0 || parts.length < whole.length);
 	const { text, removed } = clean(asRows ? parts : whole);
 	return {
@@ -171,10 +173,21 @@ function lookAtScreen(engine: Engine, story: Story, since: Position): Look {
 		changedRows,
 		buffer: "alternate",
 		cursor: story.cursor,
-		highlights: highlightsOf(engine, grid),
+		highlights: highlightsOf(engine, grid).filter(({ row }) => !asRows || changedRows.includes(row)),
 		missed: null,
 		offset: story.offset,
 		// The lines behind the full-screen program stay as unseen as they were.
 		position: { ...since, screen: { id: story.screenId, cols: engine.cols, looks } },
 	};
+}
+
+/** Rows with their numbers, from 1; emptied ones that follow each other are told at once. */
+function numbered(rows: readonly number[], texts: readonly string[]): string {
+	const parts: string[] = [];
+	for (let i = 0; i < rows.length; i++) {
+		const first = rows[i]!;
+		while (texts[first] === "" && rows[i + 1] === rows[i]! + 1 && texts[rows[i + 1]!] === "") i++;
+		parts.push(rows[i] === first ? `${first + 1}: ${texts[first]}` : `${first + 1}-${rows[i]! + 1}:`);
+	}
+	return parts.join("\n");
 }

@@ -58,17 +58,18 @@ export function lineStarts(grid: Grid): number[] {
 
 const mix = (hash: number, value: number) => Math.imul(hash ^ value, 0x01000193);
 
-/** The looks of rows `from` to `to`: their text and what is behind it. */
+/** The looks of rows `from` to `to`: their text and what is behind it. Blanks at the end are not seen. */
 export function lookOfRows(engine: Engine, grid: Grid, from: number, to: number, text: string): number {
 	let hash = 0x811c9dc5;
-	for (let i = 0; i < text.length; i++) hash = mix(hash, text.charCodeAt(i));
+	const end = text.trimEnd().length;
+	for (let i = 0; i < end; i++) hash = mix(hash, text.charCodeAt(i));
 	const cell = engine.newCell();
 	let column = 0;
 	for (let i = from; i < to; i++) {
 		const row = grid.lines.get(i);
 		if (!row) break;
-		const end = row.getTrimmedLength();
-		for (let x = 0; x < end; x++, column++) {
+		const width = row.getTrimmedLength();
+		for (let x = 0; x < width; x++, column++) {
 			row.loadCell(x, cell);
 			const paper = paperOf(cell);
 			if (paper !== PAPER.normal) hash = mix(mix(hash, column), paper);

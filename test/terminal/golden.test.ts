@@ -1,0 +1,34 @@
+// Real programs, recorded once (record.ts), read as an agent would read them. The
+// expected readings are files beside the recordings: a change in them is a change in
+// what agents see, to be looked at as such (`npx vitest run golden -u` writes them).
+
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { recordings, story } from "./replay.ts";
+
+const whole = () => Number.POSITIVE_INFINITY;
+
+describe("R1.3 what an agent reads of a real program", () => {
+	test.each(recordings)("$name", async (recording) => {
+		await expect(story(recording, whole)).toMatchFileSnapshot(`golden/${recording.name}.txt`);
+	});
+
+	test.each(recordings)("$name, its output arriving byte by byte, reads the same", (recording) => {
+		expect(story(recording, () => 1)).toBe(story(recording, whole));
+	});
+
+	test("every recording, its output split anywhere, reads the same", () => {
+		const expected = new Map(recordings.map((recording) => [recording.name, story(recording, whole)]));
+		fc.assert(
+			fc.property(
+				fc.constantFrom(...recordings),
+				fc.array(fc.nat(300), { minLength: 1, maxLength: 30 }),
+				(recording, sizes) => {
+					let i = 0;
+					expect(story(recording, () => sizes[i++ % sizes.length]!)).toBe(expected.get(recording.name));
+				},
+			),
+			{ numRuns: 60 },
+		);
+	});
+});

@@ -1,0 +1,108 @@
+// Records real programs for the golden tests: `npx tsx test/terminal/record.ts [NAME …]`.
+//
+// Each scene runs a program on a PTY of its own, presses keys when the screen shows what
+// it waits for, and keeps the raw bytes with the offsets at which an agent would have
+// looked. The tests replay the bytes, so they need none of the programs.
+
+import { spawn } from "node:child_process";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { encodeKey, encodeText } from "../../src/terminal/keys.ts";
+import { Screen } from "../../src/terminal/screen.ts";
+import { type Scene, scenes } from "./scenes.ts";
+
+/** A PTY for a program, without a package: python has one, and says when the program is gone. */
+const BRIDGE = `
+import fcntl, os, pty, select, struct, sys, termios
+cols, rows = int(sys.argv[1]), int(sys.argv[2])
+pid, fd = pty.fork()
+if pid == 0:
+    os.execvp(sys.argv[3], sys.argv[3:])
+fcntl.ioctl(fd, termios.TIOCSWINSZ, struct.pack("HHHH", rows, cols, 0, 0))
+while True:
+    ready, _, _ = select.select([fd, 0], [], [])
+    if fd in ready:
+        try: data = os.read(fd, 65536)
+        except OSError: break
+        if not data: break
+        os.write(1, data)
+    if 0 in ready:
+        data = os.read(0, 65536)
+        if not data: break
+        os.write(fd, data)
+os.close(fd)
+try: os.kill(pid, 9)
+except OSError: pass
+os.waitpid(pid, 0)
+`;
+
+const golden = join(import.meta.dirname, "golden");
+/** A look is taken when the wanted text is there and the program has been quiet for so long. */
+const QUIET_MS = 400;
+const LIMIT_MS = 20_000;
+
+async function record(name: string, scene: Scene): Promise<void> {
+	const { cols = 80, rows = 24, argv, steps, setup } = scene;
+	const dir = mkdtempSync(join(tmpdir(), "golden-"));
+	setup?.(dir);
+	const child = spawn("python3", ["-c", BRIDGE, String(cols), String(rows), ...argv], {
+		cwd: dir,
+		env: {
+			HOME: dir,
+			PATH: process.env.PATH,
+			TERM: "xterm-256color",
+			LANG: "C.UTF-8",
+			COLUMNS: undefined,
+			...scene.env,
+		},
+		stdio: ["pipe", "pipe", "inherit"],
+	});
+	const screen = new Screen({ cols, rows });
+	const chunks: Buffer[] = [];
+	let last = Date.now();
+	let ended = false;
+	screen.onReply((bytes) => child.stdin.write(bytes));
+	child.stdin.on("error", () => {}); // The program may end while an answer is under way.
+	child.stdout.on("data", (bytes: Buffer) => {
+		chunks.push(bytes);
+		screen.feed(bytes);
+		last = Date.now();
+	});
+	const closed = new Promise<void>((resolve) => child.stdout.on("end", () => resolve()));
+	void closed.then(() => {
+		ended = true;
+	});
+	const looks: { offset: number; after: string }[] = [];
+	for (const { keys = [], type = "", until } of steps) {
+		const before = screen.offset;
+		if (type) child.stdin.write(encodeText(type, screen.modes));
+		for (const key of keys) child.stdin.write(encodeKey(key, screen.modes));
+		const limit = Date.now() + LIMIT_MS;
+		const answered = () => screen.offset > before;
+		const there = () => answered() && (until === "end" || until.test(screen.snapshot().text));
+		while (!(there() && (ended || (until !== "end" && Date.now() - last > QUIET_MS)))) {
+			if (Date.now() > limit || ended) {
+				child.stdin.end();
+				throw new Error(`${name}: ${until} was never seen:\n${screen.snapshot().text}`);
+			}
+			await new Promise((resolve) => setTimeout(resolve, 20));
+		}
+		looks.push({
+			offset: screen.offset,
+			after: [type && JSON.stringify(type), ...keys].filter(Boolean).join(" ") || "start",
+		});
+	}
+	child.stdin.end();
+	child.kill();
+	await closed;
+	mkdirSync(golden, { recursive: true });
+	writeFileSync(join(golden, `${name}.bytes`), Buffer.concat(chunks).subarray(0, looks.at(-1)!.offset));
+	writeFileSync(join(golden, `${name}.json`), `${JSON.stringify({ argv, cols, rows, looks }, null, "\t")}\n`);
+	rmSync(dir, { recursive: true });
+	console.log(`${name}: ${looks.at(-1)!.offset} bytes, ${looks.length} looks`);
+}
+
+const wanted = process.argv.slice(2);
+for (const [name, scene] of Object.entries(scenes))
+	if (wanted.length === 0 || wanted.includes(name)) await record(name, scene);
