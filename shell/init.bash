@@ -136,7 +136,7 @@ if [[ -r $_dt_dir/state ]]; then
 	rm -f -- "$_dt_dir/state"
 else
 	@USER@
-	:
+	@PAGERS@
 fi
 _dt_hook
 [[ -n $(trap -p EXIT) ]] || trap _dt_exit EXIT

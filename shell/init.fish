@@ -55,6 +55,8 @@ function _dt_postexec --on-event fish_postexec
 	_dt_d $codes
 end
 
+@PAGERS@
+
 functions -q fish_prompt; or function fish_prompt
 	printf '> '
 end

@@ -34,4 +34,5 @@ _dt_say() {
 }
 
 @USER@
+@PAGERS@
 PS1="$(printf '\033]133;A;aid=%s\007' "$_dt_aid")${PS1-\$ }$(printf '\033]133;B;aid=%s;s=' "$_dt_aid")"'$?'"$(printf '\007')"

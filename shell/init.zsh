@@ -86,6 +86,7 @@ _dt_history() {
 }
 
 @USER@
+@PAGERS@
 precmd_functions=(_dt_precmd ${precmd_functions:#_dt_precmd})
 preexec_functions=(${preexec_functions:#_dt_preexec} _dt_preexec)
 zshaddhistory_functions=(_dt_history ${zshaddhistory_functions:#_dt_history})

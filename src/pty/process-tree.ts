@@ -28,6 +28,18 @@ export async function workingDirectory(pid: number): Promise<string | null> {
 	return link(`/proc/${pid}/cwd`);
 }
 
+/** What a process was started as, arguments and all; null when it is gone or a zombie. */
+export async function commandLine(pid: number): Promise<string | null> {
+	return (await text(`/proc/${pid}/cmdline`)).replace(/\0+$/, "").replaceAll("\0", " ") || null;
+}
+
+/** A process's group, and the group that has its terminal. */
+export async function processGroups(pid: number): Promise<{ own: number; foreground: number } | null> {
+	// The name in parentheses may contain anything, also parentheses.
+	const [, , own, , , foreground] = (await text(`/proc/${pid}/stat`)).replace(/^.*\) /s, "").split(" ");
+	return own === undefined || foreground === undefined ? null : { own: Number(own), foreground: Number(foreground) };
+}
+
 /** The TCP ports on which any of these processes listens, in order. */
 export async function listeningPorts(pids: readonly number[]): Promise<number[]> {
 	const ports = new Set<number>();

@@ -22,6 +22,7 @@ import type { Options } from "./options.ts";
 import { type Known, Registry } from "./registry.ts";
 import { adoptSession, reviveSession, sessionOf } from "./revive.ts";
 import { describeEnd, type Session } from "./session.ts";
+import { prepareShell, rememberedShell, type ShellSpec } from "./shell/prepare.ts";
 
 /** Who asks for a session: what it inherits, and whose it is. */
 export interface Starter {
@@ -45,6 +46,8 @@ export interface StartSpec {
 	/** A tool set may promise fewer sessions, and a shorter idle time, than the daemon allows. */
 	readonly maxForOwner?: number | undefined;
 	readonly idleMs?: number | undefined;
+	/** A shell whose commands can be told apart, instead of a program. */
+	readonly shell?: ShellSpec | undefined;
 	readonly caller: Starter;
 }
 
@@ -135,6 +138,7 @@ export class Engine implements AsyncDisposable {
 			directory: join(places.sessions, id),
 			file: new RecordFile(join(places.sessions, id)),
 			session: null,
+			commands: null,
 			reviving: null,
 			timer: null,
 			idleMs: spec.idleMs ?? options.idleMs,
@@ -145,11 +149,14 @@ export class Engine implements AsyncDisposable {
 		try {
 			await makeSessionDirectory(places.sessions, id);
 			await known.file.write(known.record);
+			const env = environment({ caller: caller.env, explicit: spec.env ?? {} });
+			const shell = spec.shell === undefined ? null : await prepareShell(known.directory, spec.shell, env);
+			known.commands = shell?.commands ?? null;
 			const pty = await launch({
 				directory: known.directory,
 				socketPath: places.socketFor(id),
-				argv,
-				env: environment({ caller: caller.env, explicit: spec.env ?? {} }),
+				argv: shell?.argv ?? argv,
+				env: { ...env, ...shell?.env },
 				cwd,
 				cols,
 				rows,
@@ -185,6 +192,18 @@ export class Engine implements AsyncDisposable {
 	/** The records of all sessions, the newest first, with the sessions that are in memory. */
 	list(): readonly Pick<Known, "record" | "session">[] {
 		return this.#registry.all();
+	}
+
+	/** This owner's shells of that name, the newest first. */
+	shells(owner: string, name: string): readonly Pick<Known, "record" | "session">[] {
+		return this.#registry
+			.all()
+			.filter(({ record, commands }) => record.owner === owner && commands?.identity.name === name);
+	}
+
+	/** This name, or one like it that no running session has. */
+	freeName(name: string): string {
+		return nameFor(name, (it) => this.#registry.runningNamed(it) !== null);
 	}
 
 	recordOf(session: Session): SessionRecord {
@@ -274,6 +293,7 @@ export class Engine implements AsyncDisposable {
 			directory,
 			file: new RecordFile(directory),
 			session: null,
+			commands: null,
 			reviving: null,
 			timer: null,
 			idleMs: this.options.idleMs,
@@ -281,6 +301,7 @@ export class Engine implements AsyncDisposable {
 		};
 		this.#registry.add(known);
 		if (hasEnded(record.state)) return;
+		known.commands = await rememberedShell(directory);
 		const { places, epoch } = this.#parts;
 		const session = await adoptSession({
 			known,

@@ -6,6 +6,7 @@ import type { RecordFile, SessionRecord } from "../journal/records.ts";
 import { Fault } from "../protocol/fault.ts";
 import { hasEnded } from "./lifecycle.ts";
 import type { Session } from "./session.ts";
+import type { ShellCommands } from "./shell/commands.ts";
 
 /** A session we know of: its record, and while it is in memory the session itself. */
 export interface Known {
@@ -14,6 +15,8 @@ export interface Known {
 	readonly file: RecordFile;
 	/** Null when it has ended and left memory. */
 	session: Session | null;
+	/** Set for a shell that `run` uses. */
+	commands: ShellCommands | null;
 	/** Revival from disk under way. */
 	reviving: Promise<Session> | null;
 	/** Ends it when nobody touches it, or lets it leave memory. */

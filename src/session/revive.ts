@@ -34,6 +34,7 @@ export function sessionOf({ known, pty, options, from = 0, replayedUntil }: Sess
 		journal: new Journal({ directory, maxBytes: options.ringBytes, at: from }),
 		screen: new Screen({ cols: record.cols, rows: record.rows, scrollback: options.scrollback, offset: from }),
 		replayedUntil,
+		commands: known.commands,
 	});
 }
 

@@ -14,6 +14,7 @@ import type { Pty, PtyExit, WriteOptions } from "../pty/pty.ts";
 import type { Look, Position } from "../terminal/look.ts";
 import type { Screen } from "../terminal/screen.ts";
 import { hasEnded, statusAfter } from "./lifecycle.ts";
+import type { ShellCommands } from "./shell/commands.ts";
 import { Turn } from "./turn.ts";
 import { type Outcome, type Until, waitFor } from "./wait.ts";
 
@@ -28,8 +29,8 @@ export interface SessionParts {
 	readonly resolved: Status | null;
 	/** Output below this was seen by an earlier daemon, which answered what the program asked in it. */
 	readonly replayedUntil: number;
-	/** Whether a shell with marks is at its prompt; null without marks. */
-	readonly atPrompt?: () => boolean | null;
+	/** The commands of a shell with marks; null for any other program. */
+	readonly commands?: ShellCommands | null;
 }
 
 export interface SessionWait {
@@ -45,6 +46,8 @@ export class Session implements AsyncDisposable {
 	readonly name: string;
 	readonly journal: Journal;
 	readonly screen: Screen;
+	/** Null unless it is a shell that `run` uses. */
+	readonly commands: ShellCommands | null;
 	readonly #pty: Pty;
 	readonly #cwd: string;
 	readonly #turn: Turn;
@@ -64,16 +67,19 @@ export class Session implements AsyncDisposable {
 		this.#pty = pty;
 		this.journal = journal;
 		this.screen = screen;
+		const commands = parts.commands ?? null;
+		this.commands = commands;
 		this.#turn = new Turn({
 			pty,
 			seen: () => journal.end,
 			screen: () => this.#screenFacts(),
-			shell: () => ({ atPrompt: parts.atPrompt?.() ?? null }),
+			shell: () => ({ atPrompt: commands?.atPrompt ?? null }),
 		});
 
 		pty.onOutput((output) => {
 			journal.advance(output);
 			screen.feed(output.bytes);
+			commands?.feed(output);
 			this.#lastOutputAt = Date.now();
 			for (const listener of [...this.#outputListeners]) listener(output.bytes);
 			this.#turn.outputSeen();
@@ -183,6 +189,17 @@ export class Session implements AsyncDisposable {
 		// As a person would: the terminal turns Ctrl+C into INT for whoever is in the foreground, or hands it over in raw mode.
 		if (name === "SIGINT") await this.type(Uint8Array.of(3), { priority: true });
 		else await this.#turn.typing(() => this.#pty.signal(name, "foreground"));
+	}
+
+	/** Signals whoever has the terminal, past the keyboard. */
+	async signalForeground(name: string): Promise<void> {
+		this.#mustRun();
+		await this.#pty.signal(name, "foreground");
+	}
+
+	/** No job has the terminal: the main program does. */
+	async mainIsForeground(): Promise<boolean> {
+		return (await this.#pty.facts()).mainForeground;
 	}
 
 	/** Ends the whole tree; says what could not be ended. */

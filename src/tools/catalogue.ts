@@ -7,6 +7,7 @@ import type { ToolCard, ToolSet } from "./exchange.ts";
 import { list } from "./list.ts";
 import { read } from "./read.ts";
 import { resize } from "./resize.ts";
+import { run } from "./run.ts";
 import { send } from "./send.ts";
 import { signal } from "./signal.ts";
 import { start } from "./start.ts";
@@ -14,7 +15,7 @@ import type { Tool } from "./tool.ts";
 import { wait } from "./wait.ts";
 
 export const catalogue: Readonly<Record<ToolSet, readonly Tool[]>> = {
-	native: [start, send, read, wait, list, close, signal, resize, askHuman],
+	native: [start, send, read, wait, run, list, close, signal, resize, askHuman],
 	exec: [],
 	codex: [],
 	pty: [],

@@ -36,6 +36,8 @@ export interface Handing {
 	readonly run: string;
 	readonly aid: string;
 	readonly command: string;
+	/** Change to this directory first; it exists. */
+	readonly cwd: string | null;
 	/** Keep 1 and 2 apart, in the files RUN.out1 and RUN.out2. */
 	readonly separate: boolean;
 }
@@ -67,6 +69,24 @@ function script(name: string, words: Readonly<Record<string, string>> = {}): str
 const quoted = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`;
 const fishQuoted = (text: string) => `'${text.replaceAll("\\", "\\\\").replaceAll("'", "\\'")}'`;
 
+// A pager would wait for a key that no agent knows to press. After the user's own files, which like to set one.
+const PAGERS = [
+	"PAGER",
+	"GIT_PAGER",
+	"MANPAGER",
+	"SYSTEMD_PAGER",
+	"GH_PAGER",
+	"PSQL_PAGER",
+	"BAT_PAGER",
+	"DELTA_PAGER",
+];
+const NO_PAGERS = `export ${PAGERS.map((name) => `${name}=cat`).join(" ")} AWS_PAGER= LESS=-FRX`;
+const NO_PAGERS_FISH = [
+	...PAGERS.map((name) => `set -gx ${name} cat`),
+	"set -gx AWS_PAGER ''",
+	"set -gx LESS -FRX",
+].join("\n");
+
 // Ctrl+U first: a person may have left something on the line. The space keeps it out of most histories.
 const typed = (line: string) => `\x15 ${line}\r`;
 // Hands the status of the command before to the first line, and neither `set -e` nor a trap on errors
@@ -80,8 +100,8 @@ interface Frame {
 	readonly end: string;
 }
 
-function framed(command: string, { begin, end }: Frame): string {
-	return `${begin}\n${command}\n\n${isClosed(command) ? `${end}\n` : ""}`;
+function framed({ command, cwd }: Handing, { begin, end }: Frame, quote = quoted): string {
+	return `${cwd === null ? "" : `cd -- ${quote(cwd)} >/dev/null\n`}${begin}\n${command}\n\n${isClosed(command) ? `${end}\n` : ""}`;
 }
 
 /** What runs the file `RUN.text` with 1 and 2 through the pipes of streams.sh. */
@@ -103,6 +123,7 @@ const bash: Shell = {
 				DIR: quoted(dir),
 				AID: aid,
 				USER: clean ? "unset HISTFILE" : login ? BASH_LOGIN : "[[ ! -r ~/.bashrc ]] || . ~/.bashrc",
+				PAGERS: NO_PAGERS,
 			}),
 		},
 	}),
@@ -115,9 +136,9 @@ const bash: Shell = {
 			files: handing.separate
 				? {
 						command: `${begin}\n${parted('"$_dt_dir"', ".", handing)}`,
-						[`${handing.run}.text`]: framed(handing.command, { begin, end: `{ _dt_e ${codes}; } ${APART}` }),
+						[`${handing.run}.text`]: framed(handing, { begin, end: `{ _dt_e ${codes}; } ${APART}` }),
 					}
-				: { command: framed(handing.command, { begin, end: `{ _dt_d ${codes}; } ${HIDDEN}` }) },
+				: { command: framed(handing, { begin, end: `{ _dt_d ${codes}; } ${HIDDEN}` }) },
 		};
 	},
 };
@@ -140,6 +161,7 @@ const zsh: Shell = {
 					DIR: quoted(dir),
 					AID: aid,
 					USER: clean ? "unset HISTFILE" : own(".zshrc"),
+					PAGERS: NO_PAGERS,
 				})}`,
 			},
 		};
@@ -152,9 +174,9 @@ const zsh: Shell = {
 			files: handing.separate
 				? {
 						command: parted("$_dt_dir", "source", handing),
-						[`${handing.run}.text`]: framed(handing.command, { begin, end: `{ _dt_e ${codes}; } ${APART}` }),
+						[`${handing.run}.text`]: framed(handing, { begin, end: `{ _dt_e ${codes}; } ${APART}` }),
 					}
-				: { command: framed(handing.command, { begin, end: `{ _dt_d ${codes}; } ${HIDDEN}` }) },
+				: { command: framed(handing, { begin, end: `{ _dt_d ${codes}; } ${HIDDEN}` }) },
 		};
 	},
 };
@@ -170,7 +192,7 @@ const fish: Shell = {
 			`source ${fishQuoted(join(dir, "init.fish"))}`,
 		],
 		env: {},
-		files: { "init.fish": script("init.fish", { DIR: fishQuoted(dir), AID: aid }) },
+		files: { "init.fish": script("init.fish", { DIR: fishQuoted(dir), AID: aid, PAGERS: NO_PAGERS_FISH }) },
 	}),
 	hand(handing) {
 		const begin = "_dt_c";
@@ -181,9 +203,9 @@ const fish: Shell = {
 			files: handing.separate
 				? {
 						[run]: parted("$_DT", "source", handing),
-						[`${run}.text`]: framed(handing.command, { begin, end: `_dt_e ${codes}` }),
+						[`${run}.text`]: framed(handing, { begin, end: `_dt_e ${codes}` }, fishQuoted),
 					}
-				: { [run]: framed(handing.command, { begin, end: `_dt_d ${codes}` }) },
+				: { [run]: framed(handing, { begin, end: `_dt_d ${codes}` }, fishQuoted) },
 		};
 	},
 };
@@ -197,6 +219,7 @@ const sh: Shell = {
 				DIR: quoted(dir),
 				AID: aid,
 				USER: clean || !env.ENV ? ":" : `[ ! -r ${quoted(env.ENV)} ] || . ${quoted(env.ENV)}`,
+				PAGERS: NO_PAGERS,
 			}),
 		},
 	}),
@@ -208,9 +231,9 @@ const sh: Shell = {
 			files: handing.separate
 				? {
 						[run]: `${begin}\n${parted('"$_DT"', ".", handing)}`,
-						[`${run}.text`]: framed(handing.command, { begin, end: `{ _dt_e "$?"; } ${APART}` }),
+						[`${run}.text`]: framed(handing, { begin, end: `{ _dt_e "$?"; } ${APART}` }),
 					}
-				: { [run]: framed(handing.command, { begin, end: `{ _dt_d "$?"; } ${HIDDEN}` }) },
+				: { [run]: framed(handing, { begin, end: `{ _dt_d "$?"; } ${HIDDEN}` }) },
 		};
 	},
 };

@@ -1,0 +1,166 @@
+// The commands of one shell session, as its marks tell them: which one runs, how
+// the last one ended, whether the shell is at its prompt.
+//
+// It only listens. Who types, waits and interrupts is run.ts.
+
+import { type Mark, MarkScanner } from "../../terminal/marks.ts";
+import type { ShellKind } from "./shells.ts";
+
+/** What makes a session a shell that `run` can use; kept in its directory. */
+export interface ShellIdentity {
+	readonly kind: ShellKind;
+	readonly program: string;
+	/** The nonce of its marks. */
+	readonly aid: string;
+	/** What its user calls it. */
+	readonly name: string;
+	/** Where commands are handed over. */
+	readonly dir: string;
+}
+
+/** A command between its first and its last mark. */
+export interface Running {
+	/** Null for what a person typed. */
+	readonly run: string | null;
+	/** Its text, where we know it. */
+	readonly command: string | null;
+	/** Where its output begins; null until it has been taken. */
+	readonly from: number | null;
+}
+
+export interface Finished {
+	readonly run: string | null;
+	readonly from: number;
+	/** Where its output ends. */
+	readonly to: number;
+	/** Null where a shell without hooks did not tell. */
+	readonly exitCode: number | null;
+	readonly pipeStatus: readonly number[];
+	readonly cwd: string | null;
+}
+
+export class ShellCommands {
+	readonly identity: ShellIdentity;
+	/** The shell has become another program: there will be no more marks. */
+	replaced = false;
+	readonly #scanner: MarkScanner;
+	readonly #listeners = new Set<() => void>();
+	#prompt: number | null = null;
+	#running: Running | null = null;
+	#last: Finished | null = null;
+	#streamsEnded = new Set<number>();
+
+	constructor(identity: ShellIdentity) {
+		this.identity = identity;
+		this.#scanner = new MarkScanner(identity.aid);
+	}
+
+	/** Null as long as there has been no mark. */
+	get atPrompt(): boolean | null {
+		if (this.#running !== null) return false;
+		return this.#prompt === null && this.#last === null ? null : true;
+	}
+
+	/** The prompt is complete and the line editor listens. */
+	get ready(): boolean {
+		return this.#running === null && this.#prompt !== null;
+	}
+
+	get running(): Running | null {
+		return this.#running;
+	}
+
+	/** How the newest command ended. */
+	get last(): Finished | null {
+		return this.#last;
+	}
+
+	/** Both streams of the newest run that kept them apart have been copied to the end. */
+	get streamsEnded(): boolean {
+		return this.#streamsEnded.size === 2;
+	}
+
+	/** Told after every mark. */
+	onMark(listener: () => void): () => void {
+		this.#listeners.add(listener);
+		return () => this.#listeners.delete(listener);
+	}
+
+	/** A command is about to be typed: from now on the shell is busy. */
+	expect(run: string, command: string): void {
+		this.#running = { run, command, from: null };
+		this.#prompt = null;
+		this.#streamsEnded.clear();
+	}
+
+	/** It was not typed after all. */
+	forget(run: string): void {
+		if (this.#running?.run === run && this.#running.from === null) this.#running = null;
+	}
+
+	feed({ offset, bytes }: { offset: number; bytes: Uint8Array }): void {
+		for (const mark of this.#scanner.feed(bytes, offset)) {
+			this.#take(mark);
+			for (const listener of [...this.#listeners]) listener();
+		}
+	}
+
+	#take(mark: Mark): void {
+		switch (mark.kind) {
+			case "A":
+				return;
+			case "B":
+				this.#promptSeen(mark);
+				return;
+			case "C":
+				this.#begun(mark);
+				return;
+			case "D":
+				this.#ended(mark);
+				return;
+			case "E":
+				if (mark.run === (this.#running ?? this.#last)?.run && mark.stream !== null)
+					this.#streamsEnded.add(mark.stream);
+				return;
+		}
+	}
+
+	/** The newest start counts: what was traced or trapped before it is not the command's output. */
+	#begun(mark: Mark): void {
+		const running = this.#running;
+		// The shell marks the line that we typed, too, before the command in it.
+		if (mark.run === null && running !== null) return;
+		if (running === null || running.run === mark.run) {
+			this.#running = { run: mark.run, command: running?.command ?? null, from: mark.end };
+		}
+		this.#prompt = null;
+	}
+
+	#ended(mark: Mark): void {
+		const running = this.#running;
+		if (running !== null && (running.run !== mark.run || running.from === null)) return;
+		this.#finish(running, mark, mark.pipeStatus);
+	}
+
+	#promptSeen(mark: Mark): void {
+		// A prompt while a command should run: a shell without hooks, or one that lost them. Its prompt has the code.
+		const running = this.#running;
+		if (running !== null && running.from !== null) {
+			this.#finish(running, mark, mark.exitCode === null ? [] : [mark.exitCode]);
+		}
+		if (this.#running === null) this.#prompt = mark.end;
+	}
+
+	#finish(running: Running | null, mark: Mark, pipeStatus: readonly number[]): void {
+		this.#last = {
+			run: running?.run ?? mark.run,
+			from: running?.from ?? mark.offset,
+			to: mark.offset,
+			exitCode: mark.exitCode,
+			pipeStatus,
+			cwd: mark.cwd,
+		};
+		this.#running = null;
+		this.#prompt = null;
+	}
+}

@@ -1,0 +1,59 @@
+// A shell's files in its session's directory: made before it starts, found again
+// by a daemon that adopts it.
+
+import { randomBytes } from "node:crypto";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { ShellCommands, type ShellIdentity } from "./commands.ts";
+import { commonFiles, shellKind, shells } from "./shells.ts";
+
+const FOLDER = "shell";
+const IDENTITY = "shell.json";
+
+export interface ShellSpec {
+	/** What its user calls it. */
+	readonly name: string;
+	/** bash, /bin/zsh, … */
+	readonly program: string;
+	readonly clean?: boolean;
+	readonly login?: boolean;
+}
+
+export interface Prepared {
+	readonly argv: readonly string[];
+	readonly env: Readonly<Record<string, string>>;
+	readonly commands: ShellCommands;
+}
+
+/** Writes what the shell reads at its start. */
+export async function prepareShell(
+	directory: string,
+	spec: ShellSpec,
+	env: Readonly<Record<string, string>>,
+): Promise<Prepared> {
+	const dir = join(directory, FOLDER);
+	const kind = shellKind(spec.program);
+	const identity: ShellIdentity = {
+		kind,
+		program: spec.program,
+		aid: randomBytes(16).toString("hex"),
+		name: spec.name,
+		dir,
+	};
+	const { clean = false, login = false } = spec;
+	const start = shells[kind].start({ ...identity, clean, login, env });
+	await mkdir(dir, { mode: 0o700 });
+	await writeFiles(dir, { ...commonFiles(), ...start.files, [IDENTITY]: JSON.stringify(identity) });
+	return { argv: start.argv, env: start.env, commands: new ShellCommands(identity) };
+}
+
+/** The shell in this session's directory, if it is one. */
+export async function rememberedShell(directory: string): Promise<ShellCommands | null> {
+	const text = await readFile(join(directory, FOLDER, IDENTITY), "utf8").catch(() => null);
+	return text === null ? null : new ShellCommands(JSON.parse(text) as ShellIdentity);
+}
+
+/** Only this user may read what is handed over: commands carry secrets, and the start files the nonce. */
+export async function writeFiles(dir: string, files: Readonly<Record<string, string>>): Promise<void> {
+	await Promise.all(Object.entries(files).map(([name, text]) => writeFile(join(dir, name), text, { mode: 0o600 })));
+}

@@ -1,0 +1,251 @@
+// One command in a shell that keeps its state: hands it over, waits for its end,
+// and when time is up ends the command and not the shell.
+//
+// The marks say where a command begins and ends, attention says when it asks
+// something; this file only puts the two in order.
+
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import type { Attention } from "../../protocol/answer.ts";
+import { Fault } from "../../protocol/fault.ts";
+import { commandLine, descendants, processGroups } from "../../pty/process-tree.ts";
+import type { Session } from "../session.ts";
+import type { ShellCommands } from "./commands.ts";
+import { writeFiles } from "./prepare.ts";
+import { shells } from "./shells.ts";
+import { readStreams, type Streams } from "./streams.ts";
+
+export interface RunRequest {
+	readonly command: string;
+	/** Change there first; it exists. */
+	readonly cwd: string | null;
+	readonly timeoutMs: number;
+	/** At the timeout: end the command, or leave it running. */
+	readonly onTimeout: "stop" | "leave";
+	/** Return when it waits for input; otherwise only its end and the timeout count. */
+	readonly waits: boolean;
+	/** Keep stdout and stderr apart. */
+	readonly separate: boolean;
+	/** The caller went away: ends the wait, not the command. */
+	readonly signal: AbortSignal;
+}
+
+export interface Job {
+	readonly pid: number;
+	readonly command: string;
+}
+
+export interface RunOutcome {
+	/** `still`: a server at rest, or stopped; it goes on. */
+	readonly returned: "ended" | "waiting" | "still" | "timeout";
+	readonly timedOut: boolean;
+	/** Whose turn it was in that moment. */
+	readonly attention: Attention | null;
+	/** Its output, by absolute offset. */
+	readonly from: number;
+	readonly to: number;
+	/** Null while it goes on, or where it is not known. */
+	readonly exitCode: number | null;
+	readonly pipeStatus: readonly number[];
+	readonly cwd: string | null;
+	readonly durationMs: number;
+	/** The command ended the shell, too. */
+	readonly shellEnded: boolean;
+	/** The shell became another program (`exec`): no command can be told from another any more. */
+	readonly shellReplaced: boolean;
+	/** What it left running in the background. */
+	readonly jobs: readonly Job[];
+	readonly streams: Streams | null;
+	/** The signal that ended it at the timeout. */
+	readonly stoppedBy: string | null;
+}
+
+// A shell with a version manager or two in its start files takes seconds.
+const START_MS = 30_000;
+// From typing to the first mark it takes a millisecond or two; this is for a machine that swaps.
+const TAKEN_MS = 20_000;
+const STEP_MS = 2000;
+// A job that dies by TERM or KILL lets the next command of the line begin: each needs its own ladder.
+const ROUNDS = 5;
+
+let runs = 0;
+
+/** Runs a command in a shell session; refuses when one is running there. */
+export async function runCommand(session: Session, request: RunRequest): Promise<RunOutcome> {
+	const commands = shellOf(session);
+	await untilReady(session, commands, request.signal);
+	refuseBusy(session, commands);
+	const startedAt = performance.now();
+	const run = `${process.pid.toString(36)}x${(++runs).toString(36)}`;
+	const { kind, dir, aid } = commands.identity;
+	const handed = shells[kind].hand({ ...request, run, aid });
+	const program = commandLine(session.pid);
+	commands.expect(run, request.command);
+	try {
+		await writeFiles(dir, handed.files);
+		await session.type(new TextEncoder().encode(handed.keys));
+	} catch (error) {
+		commands.forget(run);
+		throw error;
+	}
+	const isTaken = () => commands.running?.run !== run || commands.running.from !== null;
+	const isOver = () => commands.running?.run !== run;
+	const { signal, waits } = request;
+	const taken = await first(session, isTaken, { waits: false, timeoutMs: TAKEN_MS, signal });
+	if (taken.returned === "timeout") {
+		throw new Fault("internal", { problem: `shell "${commands.identity.name}" did not take the command` });
+	}
+	const timeoutMs = Math.max(0, request.timeoutMs - (performance.now() - startedAt));
+	const happened = await first(session, isOver, { waits, timeoutMs, signal });
+	const timedOut = happened.returned === "timeout";
+	const stoppedBy = timedOut && request.onTimeout === "stop" ? await stop(session, isOver, signal) : null;
+	const over = isOver() || session.ended;
+	const streams = request.separate ? await readStreams(dir, { run, aid }, streamsCopied) : null;
+	async function streamsCopied() {
+		// While it goes on there is no end to wait for: what has been copied is told.
+		if (over) await first(session, () => commands.streamsEnded, { waits: false, timeoutMs: STEP_MS, signal });
+	}
+	const durationMs = Math.round(performance.now() - startedAt);
+	if (over) void sweep(dir, handed.files, run);
+	commands.replaced = !over && (await commandLine(session.pid)) !== (await program);
+	const finished = commands.last?.run === run ? commands.last : null;
+	return {
+		returned: over || happened.returned === "over" ? "ended" : happened.returned,
+		timedOut,
+		attention: over ? (session.ended ? null : AT_PROMPT) : happened.attention,
+		from: finished?.from ?? commands.running?.from ?? session.journal.end,
+		to: finished?.to ?? session.journal.end,
+		exitCode: finished === null ? (session.exit?.code ?? null) : finished.exitCode,
+		pipeStatus: finished?.pipeStatus ?? [],
+		cwd: finished?.cwd ?? null,
+		durationMs,
+		shellEnded: session.ended,
+		shellReplaced: commands.replaced,
+		jobs: over ? await newJobs(session, commands) : [],
+		streams,
+		stoppedBy,
+	};
+}
+
+const AT_PROMPT: Attention = {
+	activity: "waiting",
+	waitingFor: "command",
+	certainty: "certain",
+	because: "the shell told that the command has ended",
+};
+
+function shellOf({ commands, name }: Session): ShellCommands {
+	if (commands === null) {
+		throw new Fault("not_supported", {
+			what: `\`run\` in session "${name}"`,
+			instead: "It is not a shell that `run` started: use `send`, or leave `shell` out.",
+		});
+	}
+	return commands;
+}
+
+function refuseBusy(session: Session, { running, identity }: ShellCommands): void {
+	if (running === null) return;
+	const text = running.command ?? (running.run === null ? "what a person typed" : "a command from before a restart");
+	throw new Fault("shell_busy", { shell: identity.name, running: text.slice(0, 200), session: session.name });
+}
+
+/** The prompt is there. A shell that has just been started may take its time, or ask something itself. */
+async function untilReady(session: Session, commands: ShellCommands, signal: AbortSignal): Promise<void> {
+	if (commands.ready) return;
+	refuseBusy(session, commands);
+	const isReady = () => commands.ready || commands.running !== null;
+	const { returned } = await first(session, isReady, { waits: true, timeoutMs: START_MS, signal });
+	// A command that sent the prompt elsewhere (`exec 2>file`) leaves no mark of it; the kernel knows all the same.
+	if (returned === "over" || session.attention.waitingFor === "command") return;
+	if (returned === "ended") return void (await session.type(new Uint8Array())); // refuses, and says how it ended
+	throw new Fault("shell_busy", {
+		shell: commands.identity.name,
+		running: `its own start files (${session.attention.because})`,
+		session: session.name,
+	});
+}
+
+interface Wait {
+	readonly waits: boolean;
+	readonly timeoutMs: number;
+	readonly signal: AbortSignal;
+}
+
+interface Happened {
+	readonly returned: "over" | "ended" | "waiting" | "still" | "timeout";
+	readonly attention: Attention | null;
+}
+
+const OVER: Happened = { returned: "over", attention: null };
+
+/** The first of: a mark that makes it true (`over`), the end of the shell, the program's waiting, the time. */
+async function first(session: Session, isTrue: () => boolean, { waits, timeoutMs, signal }: Wait): Promise<Happened> {
+	if (isTrue()) return OVER;
+	const marked = new AbortController();
+	const undo = session.commands?.onMark(() => {
+		if (isTrue()) marked.abort();
+	});
+	try {
+		const { returned, attention } = await session.wait({
+			until: waits ? {} : { only: true },
+			timeoutMs,
+			signal: AbortSignal.any([signal, marked.signal]),
+		});
+		if (isTrue()) return OVER;
+		return { returned: returned === "matched" || returned === "now" ? "still" : returned, attention };
+	} catch (error) {
+		if (marked.signal.aborted) return OVER;
+		throw error;
+	} finally {
+		undo?.();
+	}
+}
+
+/** Up the ladder, to the job in the foreground; the shell itself is ended only when it is the one that does not listen. */
+async function stop(session: Session, isOver: () => boolean, signal: AbortSignal): Promise<string> {
+	let last = "SIGINT";
+	for (let round = 0; round < ROUNDS; round++) {
+		for (const step of ["SIGINT", "SIGTERM", "SIGKILL"] as const) {
+			if (isOver() || session.ended) return last;
+			last = step;
+			if (step === "SIGINT") await session.signal(step);
+			else if (!(await session.mainIsForeground())) await session.signalForeground(step);
+			else if (step === "SIGKILL") {
+				await session.close(0);
+				return last;
+			} else continue;
+			const { returned } = await first(session, isOver, { waits: false, timeoutMs: STEP_MS, signal });
+			if (returned === "over" || returned === "ended") return last;
+		}
+	}
+	await session.close(0);
+	return last;
+}
+
+const knownJobs = new WeakMap<ShellCommands, ReadonlySet<number>>();
+
+/** What lives in groups of its own behind the shell; what the prompt itself starts is in the shell's group or in front. */
+async function newJobs(session: Session, commands: ShellCommands): Promise<Job[]> {
+	if (session.ended) return [];
+	const pids = await descendants(session.pid);
+	const before = knownJobs.get(commands);
+	knownJobs.set(commands, new Set(pids));
+	const jobs = await Promise.all(
+		pids
+			.filter((pid) => !before?.has(pid))
+			.map(async (pid) => {
+				const groups = await processGroups(pid);
+				if (groups === null || groups.own === session.pid || groups.own === groups.foreground) return [];
+				const command = await commandLine(pid);
+				return command === null ? [] : [{ pid, command }];
+			}),
+	);
+	return jobs.flat();
+}
+
+/** What was handed over is nobody's business any more. */
+async function sweep(dir: string, files: Readonly<Record<string, string>>, run: string): Promise<void> {
+	const streams = [1, 2].flatMap((n) => [`${run}.${n}`, `${run}.out${n}`]);
+	await Promise.all([...Object.keys(files), ...streams].map((name) => rm(join(dir, name), { force: true })));
+}

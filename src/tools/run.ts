@@ -1,0 +1,140 @@
+import { z } from "zod";
+import { bytesOf } from "../journal/journal.ts";
+import type { SessionFacts } from "../protocol/answer.ts";
+import { signalName } from "../pty/signals.ts";
+import type { Session } from "../session/session.ts";
+import { asSeen } from "../session/shell/output.ts";
+import { type Job, type RunOutcome, runCommand } from "../session/shell/run.ts";
+import { clean } from "../terminal/clean.ts";
+import { budget, timeout } from "./fields.ts";
+import { renderRun } from "./render-run.ts";
+import { conclude } from "./session-facts.ts";
+import { directoryFor, shellNamed } from "./shell-named.ts";
+import { tool } from "./tool.ts";
+
+/** What `run` answers beside the facts of its session. */
+export interface RunFacts extends SessionFacts {
+	/** Null while the command goes on. */
+	readonly exitCode: number | null;
+	/** The exit code of each part of the last pipe; 141 is a writer whose reader had enough, no failure. */
+	readonly pipeStatus: readonly number[];
+	/** The signal that ended it, such as SIGKILL. */
+	readonly signal: string | null;
+	/** Exit code 0 and no part of a pipe failed; null while it goes on. */
+	readonly ok: boolean | null;
+	/** With `separate`. */
+	readonly stdout?: string;
+	readonly stderr?: string;
+	readonly timedOut: boolean;
+	readonly durationMs: number;
+	readonly shell: string;
+	/** What became of the shell, when that needs saying. */
+	readonly shellNote: string | null;
+	/** Left running in the background. */
+	readonly jobs: readonly Job[];
+	/** Where its output begins and ends: `read` it raw for every byte. */
+	readonly from: number;
+	readonly to: number;
+}
+
+export const run = tool({
+	name: "run",
+	title: "Run a command in the shell",
+	description:
+		"Run a command in a shell that keeps its state between calls: directory, variables, functions, aliases. Returns when the command ends, with its output and exit code, or at once when it asks something: answer with `send` to that session. At the timeout it is ended, and the shell lives on. `cmd &` leaves a job in the background.",
+	effect: "types",
+	always: true,
+	input: z.strictObject({
+		command: z
+			.string()
+			.min(1)
+			.max(4_000_000)
+			.refine((it) => !it.includes("\0"), "no shell can take a NUL byte")
+			.describe("Any length, any number of lines; taken as it is"),
+		shell: z
+			.string()
+			.regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, "letters, digits, dot, dash and underscore, at most 64")
+			.default("main")
+			.describe("Which shell; another name gives another shell"),
+		cwd: z.string().min(1).max(4096).optional().describe("Change there first, and stay"),
+		timeoutMs: timeout,
+		onTimeout: z
+			.enum(["stop", "leave"])
+			.default("stop")
+			.describe("End the command at the timeout, or leave it running"),
+		separate: z.boolean().default(false).describe("Also give stdout and stderr apart"),
+		program: z.string().min(1).max(4096).optional().describe("For a new shell: bash, zsh, fish, sh; yours by default"),
+		clean: z.boolean().default(false).describe("For a new shell: read no start files"),
+		maxTokens: budget,
+	}),
+	async run(input, { engine, caller, signal }): Promise<RunFacts> {
+		const startedAt = performance.now();
+		const cwd = input.cwd === undefined ? null : await directoryFor(input.cwd, caller);
+		const { session, note } = await shellNamed(input.shell, {
+			engine,
+			caller,
+			program: input.program,
+			clean: input.clean,
+		});
+		const outcome = await runCommand(session, { ...input, cwd, waits: true, signal });
+		const look = session.look(caller.owner);
+		const text = clean(asSeen(await outputOf(session, outcome), session.screen.cols)).text;
+		const facts = await conclude(session, {
+			caller,
+			outcome,
+			startedAt,
+			maxTokens: input.maxTokens,
+			// A full-screen program is looked at, not read.
+			look: look.buffer === "alternate" ? look : { ...look, kind: "lines", text, missed: null, highlights: [] },
+		});
+		const { exitCode, pipeStatus, timedOut, durationMs, jobs, streams } = outcome;
+		return {
+			...facts,
+			...(streams === null ? {} : { stdout: decode(streams.stdout), stderr: decode(streams.stderr) }),
+			cwd: outcome.cwd ?? facts.cwd,
+			exitCode,
+			pipeStatus,
+			signal: signalOf(exitCode),
+			ok: exitCode === null ? null : exitCode === 0 && !pipeStatus.some(isFailure),
+			timedOut,
+			durationMs,
+			shell: input.shell,
+			shellNote: noteOf(outcome, note, session),
+			jobs,
+			from: outcome.from,
+			to: outcome.to,
+		};
+	},
+	render: renderRun,
+});
+
+const decoder = new TextDecoder();
+const decode = (bytes: Uint8Array) => decoder.decode(bytes);
+
+// More than this nobody reads: the beginning and the end are told, the rest is there by offset.
+const HEAD_BYTES = 256 * 1024;
+const TAIL_BYTES = 768 * 1024;
+
+async function outputOf({ journal }: Session, { from, to }: RunOutcome): Promise<Uint8Array> {
+	if (to - from <= HEAD_BYTES + TAIL_BYTES) return bytesOf(await journal.read(from, to));
+	const [head, tail] = await Promise.all([journal.read(from, from + HEAD_BYTES), journal.read(to - TAIL_BYTES, to)]);
+	const mark = `\r\n[… bytes ${from + HEAD_BYTES} to ${to - TAIL_BYTES} left out; \`read\` them raw …]\r\n`;
+	return Buffer.concat([bytesOf(head), Buffer.from(mark), bytesOf(tail)]);
+}
+
+const SIGPIPE_CODE = 141;
+const isFailure = (code: number) => code !== 0 && code !== SIGPIPE_CODE;
+
+/** Shells say 128 and the number of the signal. */
+function signalOf(exitCode: number | null): string | null {
+	return exitCode !== null && exitCode > 128 && exitCode <= 128 + 64 ? signalName(exitCode - 128) : null;
+}
+
+function noteOf(outcome: RunOutcome, note: string | null, { exit }: Session): string | null {
+	if (outcome.shellEnded) {
+		const how = exit?.signal ?? `exit code ${exit?.code}`;
+		return `the command ended the shell (${how}); the next \`run\` gets a new one`;
+	}
+	if (outcome.shellReplaced) return "the shell became another program (exec); the next `run` gets a new shell";
+	return note;
+}
