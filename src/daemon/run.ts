@@ -3,7 +3,7 @@
 // loses nothing either.
 
 import { watch } from "node:fs";
-import { createConnection, type Server } from "node:net";
+import { createConnection } from "node:net";
 import { Fault } from "../protocol/fault.ts";
 import type { Exchange } from "../tools/exchange.ts";
 import { clearSeatsBefore, isTaken, leaveSeat, newestSeat, type Seat, takeSeat } from "./seat.ts";
@@ -52,7 +52,7 @@ export async function becomeDaemon(parts: DaemonParts): Promise<Daemon | null> {
 	const { run, version, log } = parts;
 	const seat = await findSeat(run, version);
 	if (seat === null) return null;
-	let server: Server | null = null;
+	let server: { close(): void } | null = null;
 	let engine: DaemonEngine | null = null;
 	let clients = 0;
 	let idle: NodeJS.Timeout | null = null;

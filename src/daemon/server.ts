@@ -3,7 +3,7 @@
 
 import { once } from "node:events";
 import { chmodSync } from "node:fs";
-import { createServer, type Server, type Socket } from "node:net";
+import { createServer, type Socket } from "node:net";
 import { Fault, type FaultJson } from "../protocol/fault.ts";
 import type { Exchange } from "../tools/exchange.ts";
 import { type Done, type More, type Question, readLines, type Said, writeLine } from "./wire.ts";
@@ -19,7 +19,7 @@ export interface ServerParts {
 }
 
 /** Listens on a socket that only this user can open. */
-export async function listen(path: string, parts: ServerParts): Promise<Server> {
+export async function listen(path: string, parts: ServerParts): Promise<{ close(): void }> {
 	const clients = new Set<Socket>();
 	const server = createServer((socket) => {
 		clients.add(socket);
@@ -38,10 +38,13 @@ export async function listen(path: string, parts: ServerParts): Promise<Server> 
 		process.umask(umask);
 	}
 	chmodSync(path, 0o600);
-	server.on("close", () => {
-		for (const socket of clients) socket.destroy();
-	});
-	return server;
+	return {
+		// `server.close` alone waits for clients to leave, and a client that asked us to stop waits for us.
+		close: () => {
+			server.close();
+			for (const socket of clients) socket.destroySoon();
+		},
+	};
 }
 
 function serve(socket: Socket, parts: ServerParts): void {
