@@ -32,13 +32,16 @@ function reach(owner: string, more: Partial<ReachOptions> = {}): ReachOptions {
 	};
 }
 
+/** Who types at this command line. An agent that has only a shell can set it, to have its own "new". */
+const me = process.env.DIALTONE_OWNER ?? "cli";
+
 const wires: Wires = {
 	version: VERSION,
 	stateDir: where.state,
 	holderPath: join(root, "build/dialtone-holder"),
 	sessionDir: (session) => join(where.sessions, session),
-	connect: () => reachDaemon(reach("cli")),
-	peek: () => findDaemon(reach("cli")),
+	connect: () => reachDaemon(reach(me)),
+	peek: () => findDaemon(reach(me)),
 	daemon: {
 		status: async () => {
 			await using exchange = await findDaemon(reach("cli", { anyVersion: true }));
@@ -78,12 +81,15 @@ const wires: Wires = {
 		]);
 		// One connection for the life of the server, made anew when the daemon was restarted.
 		const connection = lasting(() => reachDaemon(reach("mcp")));
+		const existing = lasting(() => findDaemon(reach("mcp")));
 		await serveMcpOnStdio({
 			version: VERSION,
 			tools: async () => toolCards(sets),
 			connect: connection,
-			peek: () => findDaemon(reach("mcp")),
-			caller: (client) => callerCalled(`mcp:${client}`),
+			peek: existing,
+			// The host's process tells two agents of the same make apart: each has its own shell and its own "new",
+			// and keeps them when the host starts its server again.
+			caller: (client) => callerCalled(process.env.DIALTONE_OWNER ?? `mcp:${client}:${process.ppid}`),
 		});
 		return 0;
 	},
@@ -96,7 +102,7 @@ const wires: Wires = {
 };
 
 /** The same connection each time, until it is lost. */
-function lasting<T extends { readonly lost: boolean }>(connect: () => Promise<T>): () => Promise<T> {
+function lasting<T extends { readonly lost: boolean } | null>(connect: () => Promise<T>): () => Promise<T> {
 	let current: Promise<T> | null = null;
 	return async () => {
 		const known = await current?.catch(() => null);
@@ -108,8 +114,13 @@ function lasting<T extends { readonly lost: boolean }>(connect: () => Promise<T>
 const io: Io = {
 	out: (text) => void process.stdout.write(text),
 	err: (text) => void process.stderr.write(text),
-	stdin: process.stdin,
-	stdout: process.stdout,
+	// Each costs milliseconds to open, and most verbs need one or none.
+	get stdin() {
+		return process.stdin;
+	},
+	get stdout() {
+		return process.stdout;
+	},
 	env: process.env,
 	cwd: process.cwd(),
 };

@@ -1,9 +1,6 @@
 // How a client reaches the daemon: connects to whoever sits in the newest seat,
 // or starts one and waits for its word. Two that start at once meet in one daemon.
 
-import { spawn } from "node:child_process";
-import { once } from "node:events";
-import { createInterface } from "node:readline";
 import { Fault } from "../protocol/fault.ts";
 import type { Caller } from "../tools/tool.ts";
 import { SocketExchange } from "./client.ts";
@@ -44,28 +41,9 @@ export async function findDaemon({ run, caller, version, anyVersion }: ReachOpti
 export async function reachDaemon(options: ReachOptions): Promise<SocketExchange> {
 	const found = await findDaemon(options);
 	if (found !== null) return found;
-	await startDaemon(options);
+	// Imported only now: a client that finds its daemon should start as fast as node itself.
+	await (await import("./start.ts")).startDaemon(options);
 	const started = await findDaemon(options);
 	if (started === null) throw new Fault("no_daemon", { problem: "it was started and is gone again; see its log" });
 	return started;
-}
-
-/** Settles when some daemon is ready, ours or the one that was quicker. */
-async function startDaemon({ command, env }: ReachOptions): Promise<void> {
-	const [program, ...args] = command;
-	const child = spawn(program!, args, { detached: true, stdio: ["ignore", "pipe", "pipe"], env, cwd: "/" });
-	let complaint = "";
-	child.stderr.setEncoding("utf8").on("data", (text: string) => {
-		complaint = (complaint + text).slice(-2000);
-	});
-	const lines = createInterface({ input: child.stdout });
-	const ready = once(lines, "line").then(([line]) => String(line));
-	const failed = once(child, "close").then(([code]) => `exit ${code}${complaint ? `: ${complaint.trim()}` : ""}`);
-	const error = once(child, "error").then(([problem]) => String(problem));
-	const word = await Promise.race([ready, failed, error]);
-	lines.close();
-	child.stdout.destroy();
-	child.stderr.destroy();
-	child.unref();
-	if (word !== "ready") throw new Fault("no_daemon", { problem: word });
 }

@@ -1,9 +1,9 @@
 // Where things are: $STATE and $RUN of DESIGN §3, and a socket path for every
 // session that the kernel can take.
 
-import { createHash } from "node:crypto";
 import { lstatSync } from "node:fs";
 import { chmod, lstat, mkdir } from "node:fs/promises";
+import { createRequire } from "node:module";
 import { homedir } from "node:os";
 import { dirname, isAbsolute, join, resolve } from "node:path";
 
@@ -66,7 +66,11 @@ function short(run: string): string {
 /** Not TMPDIR: it may be long, and every process of this user must find the same. */
 const shared = () => `/tmp/dialtone-${process.getuid?.() ?? 0}`;
 
-const hash = (text: string) => createHash("sha256").update(text).digest("hex").slice(0, 16);
+// Required only where a path is too long: importing it costs every command line 2 ms.
+const hash = (text: string) => {
+	const { createHash } = createRequire(import.meta.url)("node:crypto") as typeof import("node:crypto");
+	return createHash("sha256").update(text).digest("hex").slice(0, 16);
+};
 
 const absolute = (path: string | undefined) => (path ? (isAbsolute(path) ? path : resolve(path)) : undefined);
 
