@@ -24,12 +24,13 @@ export async function findDaemon({ run, caller, version, anyVersion }: ReachOpti
 	const seat = newestSeat(run);
 	if (seat === null || !isTaken(seat)) return null;
 	let exchange: SocketExchange;
+	let theirs: string;
 	try {
 		exchange = await SocketExchange.connect(seat.socket, caller);
+		theirs = (await exchange.hello(version)).version;
 	} catch {
-		return null; // it has taken its seat and does not listen yet, or no more
+		return null; // it has taken its seat and does not listen yet, or is just going
 	}
-	const theirs = (await exchange.hello(version)).version;
 	if (theirs !== version && anyVersion !== true) {
 		await exchange[Symbol.asyncDispose]();
 		throw new Fault("version_mismatch", { ours: version, theirs });

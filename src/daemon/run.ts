@@ -11,6 +11,7 @@ import { listen } from "./server.ts";
 
 // A daemon that has just taken its seat listens within milliseconds; one that does not in 10 s never will.
 const SEATED_BUT_SILENT_MS = 10_000;
+const DEATH_LOOK_MS = 50;
 
 export interface DaemonParts {
 	readonly run: string;
@@ -134,6 +135,7 @@ async function listens(run: string, seat: Seat): Promise<boolean> {
 	return new Promise<boolean>((resolve) => {
 		const finish = (answer: boolean) => {
 			watcher.close();
+			clearInterval(deathWatch);
 			clearTimeout(timer);
 			resolve(answer);
 		};
@@ -142,6 +144,8 @@ async function listens(run: string, seat: Seat): Promise<boolean> {
 			else if (!isTaken(seat) || newestSeat(run)?.epoch !== seat.epoch) finish(false);
 		};
 		const watcher = watch(run, () => void look());
+		// No event tells of the death of a process that is not our child.
+		const deathWatch = setInterval(() => void look(), DEATH_LOOK_MS);
 		const timer = setTimeout(() => finish(false), SEATED_BUT_SILENT_MS);
 		void look();
 	});

@@ -104,7 +104,9 @@ function lastEpoch(run: string): number {
 function bornOf(pid: number): string | null {
 	try {
 		const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-		return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19] ?? null;
+		const [state, ...fields] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+		// A zombie still has a number, but nobody sits there.
+		return state === "Z" || state === "X" ? "gone" : (fields[18] ?? null);
 	} catch {
 		return null; // no /proc: the pid alone must do
 	}

@@ -6,13 +6,10 @@ import { basename } from "node:path";
 
 const ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz";
 const ID_LENGTH = 26;
-const TIME_LENGTH = 10;
 
-/** 26 characters that sort by time: ten of the clock, sixteen of chance. */
-export function newId(now = Date.now()): string {
-	let time = "";
-	for (let rest = now; time.length < TIME_LENGTH; rest = Math.floor(rest / 32)) time = ALPHABET[rest % 32] + time;
-	return time + Array.from(randomBytes(ID_LENGTH - TIME_LENGTH), (byte) => ALPHABET[byte % 32]).join("");
+/** 26 characters of chance: the first few are enough to tell sessions apart. */
+export function newId(): string {
+	return Array.from(randomBytes(ID_LENGTH), (byte) => ALPHABET[byte % 32]).join("");
 }
 
 /** A short name for a command, unlike those that are taken: `python3`, `python3-2`. */

@@ -1,0 +1,243 @@
+import { once } from "node:events";
+import { existsSync, lstatSync, readdirSync, readlinkSync as readlink } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import type { SessionFacts } from "../../src/protocol/answer.ts";
+import type { Exchange } from "../../src/tools/exchange.ts";
+import { needs } from "../programs.ts";
+import { Home } from "./home.ts";
+
+const facts = async (exchange: Exchange, tool: string, input: object) =>
+	(await exchange.call(tool, input)).facts as SessionFacts;
+const patient = { timeoutMs: 60_000 };
+
+describe("R4.7 sessions outlive their daemon", () => {
+	test("a daemon killed in the middle of a send: the program goes on, the answer is there afterwards", async () => {
+		await using home = new Home();
+		const first = await home.connect();
+		const { pid } = await first.status();
+		await facts(first, "start", { name: "sh", argv: ["bash", "--norc"], ...patient });
+		const sending = first.call("send", {
+			session: "sh",
+			text: "for i in 1 2 3 4 5 6; do echo tick $i; sleep 0.2; done; echo finis''hed",
+			submit: true,
+			id: "once",
+			...patient,
+		});
+		const output = first.output("sh", { from: 0, signal: AbortSignal.timeout(60_000) });
+		let seen = "";
+		for await (const chunk of output) {
+			if ("bytes" in chunk) seen += Buffer.from(chunk.bytes).toString();
+			if (seen.includes("tick 2")) break;
+		}
+		process.kill(pid, "SIGKILL");
+		await expect(sending).rejects.toThrow("went away");
+
+		await using second = await home.connect();
+		expect((await second.status()).pid).not.toBe(pid);
+		// The same write again, as a client that saw no answer would: it is not typed twice.
+		const answer = await facts(second, "send", {
+			session: "sh",
+			text: "for i in 1 2 3 4 5 6; do echo tick $i; sleep 0.2; done; echo finis''hed",
+			submit: true,
+			id: "once",
+			until: { text: "finished", only: true },
+			...patient,
+		});
+		expect(answer.returned).toBe("matched");
+		const all = await facts(second, "read", { session: "sh", view: "lines", lines: 100 });
+		expect(all.text.match(/^tick \d$/gm)).toEqual(["tick 1", "tick 2", "tick 3", "tick 4", "tick 5", "tick 6"]);
+	});
+
+	test("what ended while no daemon ran is known with its exit code, and nothing claims to run that does not", async () => {
+		await using home = new Home();
+		const first = await home.connect();
+		await facts(first, "start", { name: "late", command: "echo begun; sleep 1; echo done; exit 42", timeoutMs: 0 });
+		const here = { until: { text: "here", only: true }, ...patient };
+		await facts(first, "start", { name: "lost", command: "echo here; sleep 1000", ...here });
+		const { sessions } = (await first.call("list", {})).facts as unknown as { sessions: { session: string; name: string }[] };
+		const lost = sessions.find(({ name }) => name === "lost")!;
+		const { pid } = await first.status();
+		process.kill(pid, "SIGKILL");
+		// Its holder is killed too, so that nobody can say how it ended.
+		const holder = holderOf(home, lost.session);
+		process.kill(holder, "SIGKILL");
+
+		await using second = await home.connect();
+		const ended = await facts(second, "wait", { session: "late", ...patient });
+		expect(ended).toMatchObject({ status: "failed", exit: { code: 42 } });
+		expect(ended.text).toContain("done");
+		expect(await facts(second, "read", { session: "lost" })).toMatchObject({ status: "stream_lost", text: "here" });
+	});
+
+	test("a screen in the middle of a full-screen program is rebuilt from the log", async ({ skip }) => {
+		if (!needs("vim")) skip();
+		await using home = new Home();
+		const first = await home.connect();
+		await facts(first, "start", { name: "vim", argv: ["vim", "-u", "NONE", "-N"], ...patient });
+		const before = await facts(first, "send", { session: "vim", text: "ifirst line", ...patient });
+		expect(before.view).not.toBe("lines");
+		await home.cli("daemon", "stop");
+		await using second = await home.connect();
+		const after = await facts(second, "read", { session: "vim", view: "screen" });
+		expect(after.text).toContain("first line");
+		expect(after.cursor).toEqual(before.cursor);
+		// Arrow keys must follow the mode that vim asked for before the restart.
+		const moved = await facts(second, "send", { session: "vim", keys: ["left"], ...patient });
+		expect(moved.cursor).toEqual({ row: before.cursor!.row, column: before.cursor!.column - 1 });
+	});
+
+	test("one call tells what changed in all sessions since a time", async () => {
+		await using home = new Home();
+		await using exchange = await home.connect();
+		await facts(exchange, "start", { name: "old", command: "echo old; read x", ...patient });
+		const { now } = (await exchange.call("list", {})).facts as { now: number };
+		await facts(exchange, "start", { name: "new", command: "echo new; read x", ...patient });
+		const { sessions } = (await exchange.call("list", { since: now + 1 })).facts as { sessions: { name: string; lastLine: string }[] };
+		expect(sessions.map(({ name, lastLine }) => [name, lastLine])).toEqual([["new", "new"]]);
+	});
+});
+
+describe("one daemon per user", () => {
+	test("starts by itself, and eight that start at once meet in one", async () => {
+		await using home = new Home();
+		const exchanges = await Promise.all(Array.from({ length: 8 }, () => home.connect()));
+		const pids = await Promise.all(exchanges.map(async (exchange) => (await exchange.status()).pid));
+		expect(new Set(pids).size).toBe(1);
+		expect(readdirSync(join(home.path, "run")).filter((name) => /^daemon\.\d+$/.test(name))).toHaveLength(1);
+		for (const exchange of exchanges) await exchange[Symbol.asyncDispose]();
+	});
+
+	test("a second daemon says that there is one and leaves", async () => {
+		await using home = new Home();
+		await using exchange = await home.connect();
+		const second = home.spawnDaemon();
+		const [code] = await once(second, "exit");
+		expect(code).toBe(0);
+		expect((await exchange.status()).pid).not.toBe(second.pid);
+	});
+
+	test("its socket can be opened by nobody else", async () => {
+		await using home = new Home();
+		await using exchange = await home.connect();
+		const { socket } = await exchange.status();
+		expect(lstatSync(socket!).mode & 0o777).toBe(0o600);
+		expect(lstatSync(join(home.path, "run")).mode & 0o777).toBe(0o700);
+		expect(lstatSync(join(home.path, "daemon.log")).mode & 0o777).toBe(0o600);
+	});
+
+	test("a daemon of another version is named with the command that repairs it", async () => {
+		await using home = new Home();
+		await using exchange = await home.connect();
+		expect(exchange.lost).toBe(false);
+		await expect(home.connect({ version: "9.9.9" })).rejects.toMatchObject({
+			code: "version_mismatch",
+			message: expect.stringContaining("9.9.9"),
+			next: expect.stringContaining("dialtone daemon restart"),
+		});
+	});
+
+	test("stop leaves the sessions running, stop --sessions ends them too", async () => {
+		await using home = new Home();
+		const started = JSON.parse((await home.cli("call", "start", '{"name":"sh","argv":["bash","--norc"]}')).stdout);
+		expect(started).toMatchObject({ status: "running", waitingFor: "key" });
+		expect((await home.cli("daemon", "stop")).stdout).toContain("These sessions go on: sh");
+		const status = JSON.parse((await home.cli("daemon", "status", "--json")).stdout);
+		expect(status).toEqual({ running: false });
+		const { sessions } = JSON.parse((await home.cli("call", "list", "{}")).stdout);
+		expect(sessions).toMatchObject([{ name: "sh", status: "running" }]);
+		await home.cli("daemon", "stop", "--sessions");
+		const after = JSON.parse((await home.cli("call", "list", "{}")).stdout);
+		expect(after.sessions).toMatchObject([{ name: "sh", status: "cancelled" }]);
+	});
+});
+
+describe("R2.11 a session's environment and directory", () => {
+	test("come from its caller, allow-listed, not from whoever started the daemon", async () => {
+		await using home = new Home({ SECRET_OF_THE_DAEMON: "1", ANTHROPIC_API_KEY: "sk-1" });
+		await using exchange = await home.connect();
+		const caller = {
+			owner: "another",
+			cwd: "/usr",
+			env: { PATH: process.env.PATH!, HOME: "/root", LANG: "C.UTF-8", ANTHROPIC_API_KEY: "sk-2", SHELL: "/bin/sh" },
+		};
+		const answer = await exchange.call("start", { argv: ["env"], env: { MINE: "yes" }, ...patient }, { caller });
+		const { text, cwd } = answer.facts as SessionFacts;
+		const names = text.split("\n").map((line) => line.split("=")[0]);
+		expect(names).toEqual(expect.arrayContaining(["PATH", "HOME", "LANG", "TERM", "MINE", "SHELL"]));
+		expect(text).not.toContain("sk-");
+		expect(text).not.toContain("SECRET");
+		expect(cwd).toBe("/usr");
+	});
+});
+
+describe("many at once (R2.9)", () => {
+	test("1000 waits on 20 sessions, each told when its own program asks", async () => {
+		await using home = new Home();
+		await using exchange = await home.connect();
+		const names = Array.from({ length: 20 }, (_, index) => `s${index}`);
+		for (const name of names) await exchange.call("start", { name, argv: ["cat"], ...patient });
+		let returned = 0;
+		const waits = names.flatMap((session) =>
+			Array.from({ length: 50 }, async () => {
+				const answer = await facts(exchange, "wait", {
+					session,
+					until: { text: `go ${session}.`, only: true },
+					...patient,
+				});
+				expect(answer.returned).toBe("matched");
+				returned++;
+			}),
+		);
+		// A wait never blocks a call to another session, nor to its own.
+		for (const session of names) {
+			const answer = await facts(exchange, "send", { session, text: `go ${session}.`, submit: true, ...patient });
+			expect(answer.returned).toBe("waiting");
+		}
+		await Promise.all(waits);
+		expect(returned).toBe(1000);
+	});
+
+	test("writes of many callers on one session are never interleaved", async () => {
+		await using home = new Home();
+		await using exchange = await home.connect();
+		await exchange.call("start", { name: "cat", command: "stty -echo; cat", ...patient });
+		const lines = Array.from({ length: 100 }, (_, index) => `${String(index).padStart(3, "0")}:${"x".repeat(500)}`);
+		await Promise.all(
+			lines.map((text) => exchange.call("send", { session: "cat", text, submit: true, timeoutMs: 10_000 })),
+		);
+		const { base64 } = (await exchange.call("read", { session: "cat", view: "raw", from: 0 })).facts as { base64: string };
+		const said = Buffer.from(base64, "base64").toString().split("\r\n").filter(Boolean);
+		expect([...said].sort()).toEqual(lines);
+	});
+
+	test("a caller that goes away ends its wait and nothing else", async () => {
+		await using home = new Home();
+		const first = await home.connect();
+		await first.call("start", { name: "cat", argv: ["cat"], ...patient });
+		const waiting = first.call("wait", { session: "cat", until: { text: "never", only: true }, ...patient });
+		waiting.catch(() => {}); // looked at below
+		await first[Symbol.asyncDispose]();
+		await expect(waiting).rejects.toThrow();
+		await using second = await home.connect();
+		const answer = await facts(second, "send", { session: "cat", text: "still here", submit: true, ...patient });
+		expect(answer).toMatchObject({ status: "running", returned: "waiting" });
+	});
+});
+
+/** The holder is the parent of the session's main program. */
+function holderOf(home: Home, id: string): number {
+	for (const pid of readdirSync("/proc").filter((name) => /^\d+$/.test(name))) {
+		const link = join("/proc", pid, "fd");
+		if (!existsSync(link)) continue;
+		try {
+			for (const fd of readdirSync(link)) {
+				const target = readlink(join(link, fd));
+				if (target.startsWith(join(home.path, "sessions", id))) return Number(pid);
+			}
+		} catch {
+			// gone meanwhile
+		}
+	}
+	throw new Error(`no process holds the log of ${id}`);
+}

@@ -1,0 +1,64 @@
+// A Dialtone of its own for a test: a temporary home, the built command line,
+// and the way to its daemon. Everything it started is gone afterwards.
+
+import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { findDaemon, reachDaemon } from "../../src/daemon/reach.ts";
+import type { SocketExchange } from "../../src/daemon/client.ts";
+import { places } from "../../src/pty/places.ts";
+import { VERSION } from "../../src/version.ts";
+
+export const MAIN = join(import.meta.dirname, "../../dist/main.js");
+const run = promisify(execFile);
+
+export class Home implements AsyncDisposable {
+	readonly path = mkdtempSync(join(tmpdir(), "dt-home-"));
+	readonly env: NodeJS.ProcessEnv;
+
+	constructor(env: NodeJS.ProcessEnv = {}) {
+		this.env = { ...process.env, SHELL: "/bin/bash", ...env, DIALTONE_HOME: this.path };
+	}
+
+	get #reach() {
+		return {
+			run: places(this.env).run,
+			version: VERSION,
+			caller: { owner: "test", cwd: this.path, env: this.env as Record<string, string> },
+			command: [process.execPath, MAIN, "daemon", "run"],
+			env: this.env,
+		};
+	}
+
+	/** The daemon's exchange, the daemon started if need be. */
+	connect(more: object = {}): Promise<SocketExchange> {
+		return reachDaemon({ ...this.#reach, ...more });
+	}
+
+	find(): Promise<SocketExchange | null> {
+		return findDaemon(this.#reach);
+	}
+
+	/** Runs the command line to its end. */
+	async cli(...args: string[]): Promise<{ stdout: string; code: number }> {
+		try {
+			const { stdout } = await run(process.execPath, [MAIN, ...args], { env: this.env, cwd: this.path });
+			return { stdout, code: 0 };
+		} catch (error) {
+			const { stdout, code } = error as { stdout: string; code: number };
+			return { stdout, code };
+		}
+	}
+
+	spawnDaemon(): ChildProcess {
+		return spawn(process.execPath, [MAIN, "daemon", "run"], { env: this.env, stdio: ["ignore", "pipe", "pipe"] });
+	}
+
+	async [Symbol.asyncDispose](): Promise<void> {
+		const exchange = await this.find().catch(() => null);
+		await (exchange ?? (await this.connect())).stop({ sessions: true }).catch(() => {}); // it left by itself
+		rmSync(this.path, { recursive: true, force: true });
+	}
+}
