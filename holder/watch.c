@@ -46,8 +46,9 @@ void watch_stir(struct holder *holder, int64_t now) {
 static size_t tell_facts(struct holder *holder, int64_t now) {
 	struct text text = text_in(facts, sizeof facts);
 	int64_t since_output = now - (holder->output_at > 0 ? holder->output_at : holder->started_at);
-	text_add(&text, "{\"at\":%" PRId64 ",\"queued\":%zu,\"offset\":%" PRIu64 ",\"quietMs\":%" PRId64 ",\"sinceInputMs\":", wall_ms(),
-	         input_queued(&holder->input), holder->log.size, since_output / 1000);
+	// `inputOffset` tells a caller whether this was seen before or after what it typed.
+	text_add(&text, "{\"at\":%" PRId64 ",\"inputOffset\":%" PRIu64 ",\"queued\":%zu,\"offset\":%" PRIu64 ",\"quietMs\":%" PRId64 ",\"sinceInputMs\":", wall_ms(),
+	         holder->input.accepted, input_queued(&holder->input), holder->log.size, since_output / 1000);
 	if (holder->typed_at > 0) text_add(&text, "%" PRId64 ",", (now - holder->typed_at) / 1000);
 	else text_add(&text, "null,");
 	text.used += attention_tell(holder->attention, text.start + text.used, text.capacity - text.used - 2);

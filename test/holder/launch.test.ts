@@ -1,0 +1,349 @@
+// What a program gets, and what the caller is told when it cannot be started.
+
+import { spawn } from "node:child_process";
+import { chmodSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, describe, expect, test } from "vitest";
+import { needs } from "../programs.ts";
+import {
+	Client,
+	cleanUp,
+	exitFile,
+	gone,
+	HOLDER,
+	launch,
+	launchBlock,
+	lives,
+	record,
+	say,
+	sessionDirectory,
+	Tag,
+	u16,
+	u32,
+	u64,
+} from "./raw-holder.ts";
+
+afterEach(cleanUp);
+
+const isRoot = process.getuid?.() === 0;
+const limit = (which: number, value: number) => record(Tag.limit, Buffer.concat([u32(which, 0), u64(value)]));
+
+/** Runs a program to its end and gives what it printed. */
+async function run(options: Parameters<typeof launch>[0]): Promise<string> {
+	const session = await launch(options);
+	if (!session.ok) throw new Error(`${session.stage}: ${session.message}`);
+	await gone(session.holder);
+	return readFileSync(join(session.dir, "out.00000000000000000000"), "utf8").replaceAll("\r", "");
+}
+
+describe("R3.1 R3.4 what the program gets", () => {
+	test("its arguments, environment and directory, exactly", async () => {
+		const said = await run({
+			argv: ["sh", "-c", 'pwd; printf "%s|" "$@"; echo; env | sort', "me", "", "a b", "ü\n"],
+			cwd: "/usr",
+			env: { EMPTY: "", PATH: "/usr/bin:/bin" },
+		});
+		expect(said).toBe("/usr\n|a b|ü\n|\nEMPTY=\nLANG=C.UTF-8\nPATH=/usr/bin:/bin\nPWD=/usr\nTERM=xterm-256color\n");
+	});
+
+	test("the terminal as its controlling terminal, in the size asked for, in a session and foreground group of its own", async () => {
+		const said = await run({
+			argv: ["sh", "-c", "stty size; tty; echo > /dev/tty; ps -o pid=,pgid=,sid=,tpgid= -p $$"],
+			records: [record(Tag.size, u16(132, 43, 0, 0))],
+		});
+		const [size, tty, , ids] = said.split("\n");
+		expect(size).toBe("43 132");
+		expect(tty).toMatch(/^\/dev\/pts\/\d+$/);
+		expect(new Set(ids!.trim().split(/\s+/)).size).toBe(1);
+	});
+
+	test("only descriptors 0 to 2, default signals, an empty mask, the caller's umask", async () => {
+		const said = await run({
+			argv: [
+				"sh",
+				"-c",
+				"ls -1 /proc/$$/fd | tr '\\n' ' '; grep -E 'Sig(Blk|Ign)' /proc/self/status | tr -d '\\n\\t'; umask",
+			],
+			records: [record(Tag.umask, u32(0o027))],
+		});
+		expect(said).toMatch(/^0 1 2 (10 )?/); // dash keeps a copy of its script's descriptor at 10 in some versions
+		expect(said).toContain("SigBlk:0000000000000000SigIgn:0000000000000000");
+		expect(said).toMatch(/0027\n$/);
+	});
+
+	test("a terminal that is stdio but not controlling, for sandboxes", async () => {
+		const said = await run({
+			argv: ["sh", "-c", "tty; echo x > /dev/tty || echo none"],
+			records: [record(Tag.flags, u32(1))],
+		});
+		expect(said).toMatch(/^\/dev\/pts\/\d+\n.*none\n$/s);
+	});
+
+	test("R2.10 its limits", async () => {
+		const said = await run({
+			argv: ["bash", "-c", "ulimit -t; ulimit -v; ulimit -u; ulimit -n; ulimit -f; ulimit -c"],
+			records: [limit(0, 77), limit(1, 1 << 30), limit(2, 5000), limit(3, 99), limit(4, 1024 * 1000), limit(5, 0)],
+		});
+		expect(said.trim().split("\n")).toEqual(["77", String((1 << 30) / 1024), "5000", "99", "1000", "0"]);
+	});
+
+	test.skipIf(!isRoot)("another identity, without the groups of the one before, owning its terminal", async () => {
+		const dir = sessionDirectory();
+		const said = await run({
+			argv: ["sh", "-c", "id -u; id -g; id -G; stat -c %u $(tty); echo > $(tty)"],
+			dir,
+			records: [record(Tag.identity, u32(65534, 65534))],
+		});
+		expect(said).toBe("65534\n65534\n65534\n65534\n\n");
+	});
+
+	test("a program named apart from its first argument, and a script without #!", async () => {
+		expect(await run({ argv: ["-sh", "-c", "echo $0"], records: [record(Tag.program, "/bin/sh")] })).toBe("-sh\n");
+		const dir = sessionDirectory();
+		writeFileSync(join(dir, "script"), "echo plain $1\n");
+		chmodSync(join(dir, "script"), 0o755);
+		expect(await run({ argv: ["script", "word"], env: { PATH: `/nowhere:${dir}:/bin` } })).toBe("plain word\n");
+	});
+
+	test("a parent that is nobody's child and holds nothing of its launcher", async () => {
+		const session = await launch({ argv: ["cat"] });
+		const stat = readFileSync(`/proc/${session.holder}/stat`, "utf8").split(") ")[1]!.split(" ");
+		expect(Number(stat[1])).not.toBe(process.pid);
+		expect(Number(stat[3])).not.toBe(Number(readFileSync("/proc/self/stat", "utf8").split(") ")[1]!.split(" ")[3]));
+		expect(readdirSync(`/proc/${session.holder}/fd`).length).toBeLessThan(16);
+		expect(readFileSync(`/proc/${session.holder}/environ`, "utf8")).toBe(
+			readFileSync(`/proc/${session.holder}/environ`, "utf8"),
+		);
+	});
+});
+
+describe("R3.3 what cannot be started says at which stage and why, and leaves nothing", () => {
+	const nothing = (dir: string) => expect(readdirSync(dir)).toEqual([]);
+
+	test.each([
+		["a missing program", { argv: ["no-such-program"] }, "exec", "ENOENT"],
+		["a program in a missing place", { argv: ["/no/such/program"] }, "exec", "ENOENT"],
+		["a file that may not be executed", { argv: ["/etc/passwd"] }, "exec", "EACCES"],
+		["a directory as program", { argv: ["/tmp"] }, "exec", "EACCES"],
+		["an empty name", { argv: [""] }, "exec", "ENOENT"],
+		["a missing directory", { argv: ["true"], cwd: "/no/such" }, "chdir", "ENOENT"],
+		["a file as directory", { argv: ["true"], cwd: "/etc/passwd" }, "chdir", "ENOTDIR"],
+	])("%s", async (_name, options, stage, code) => {
+		const session = await launch(options);
+		expect(session).toMatchObject({ ok: false, stage, code });
+		nothing(session.dir);
+	});
+
+	test("a directory that does not exist, a socket that is there already, an address that is too long", async () => {
+		expect(await launch({ argv: ["true"], dir: "/no/such/dir" })).toMatchObject({
+			ok: false,
+			stage: "log",
+			code: "ENOENT",
+		});
+		const dir = sessionDirectory();
+		writeFileSync(join(dir, "s"), "mine");
+		expect(await launch({ argv: ["true"], dir })).toMatchObject({ ok: false, stage: "socket", code: "EADDRINUSE" });
+		expect(readFileSync(join(dir, "s"), "utf8")).toBe("mine");
+		expect(readdirSync(dir)).toEqual(["s"]);
+	});
+
+	test("a second session in the directory of a first leaves the first alone", async () => {
+		const first = await launch({ argv: ["cat"] });
+		const second = await launch({ argv: ["cat"], dir: first.dir });
+		expect(second).toMatchObject({ ok: false, stage: "log", code: "EEXIST" });
+		const client = await Client.open(first.socket);
+		await client.type("mine\n");
+		await client.until(() => client.text.includes("mine"));
+	});
+
+	test.each([
+		["nothing", Buffer.alloc(0)],
+		["half a record", Buffer.from([1, 0, 0, 0, 4, 0])],
+		["a length beyond all", Buffer.from([4, 0, 0, 0, 255, 255, 255, 255, 0])],
+		["an unknown tag", record(99, "x")],
+		[
+			"no arguments",
+			Buffer.concat([
+				record(Tag.protocol, u32(1)),
+				record(Tag.dir, "/tmp"),
+				record(Tag.socket, "/tmp/s"),
+				record(Tag.cwd, "/"),
+				record(0, ""),
+			]),
+		],
+		[
+			"another protocol",
+			Buffer.concat([record(Tag.protocol, u32(2)), launchBlock("/tmp", { argv: ["true"] }).subarray(12)]),
+		],
+		["a repeated record", Buffer.concat([record(Tag.protocol, u32(1)), launchBlock("/tmp", { argv: ["true"] })])],
+		["a NUL in a string", launchBlock("/tmp", { argv: ["a\0b"] })],
+		["a relative path", launchBlock("tmp", { argv: ["true"] })],
+	])("a launch block with %s", async (_name, block) => {
+		const { line, status } = await say(block);
+		expect(JSON.parse(line)).toMatchObject({ ok: false, stage: "block", code: "EINVAL" });
+		expect(status).toBe(1);
+	});
+});
+
+describe("R3.3 when the machine has no more", () => {
+	test.skipIf(!isRoot || !needs("unshare"))(
+		"no more terminals: the third of three is refused, the others go on",
+		async () => {
+			const dir = sessionDirectory();
+			for (const name of ["1", "2", "3"]) mkdirSync(join(dir, name));
+			for (const name of ["1", "2", "3"])
+				writeFileSync(join(dir, `block${name}`), launchBlock(join(dir, name), { argv: ["cat"] }));
+			const script = `mount -t devpts -o newinstance,ptmxmode=0666,max=2 devpts /dev/pts && mount --bind /dev/pts/ptmx /dev/ptmx && for n in 1 2 3; do ${HOLDER} < ${dir}/block$n; done; exit 0`;
+			const { line } = await sayWith(["unshare", "-m", "sh", "-c", script]);
+			const [first, second, third] = line
+				.trim()
+				.split("\n")
+				.map((one) => JSON.parse(one));
+			expect([first.ok, second.ok]).toEqual([true, true]);
+			expect(third).toMatchObject({ ok: false, stage: "pty", code: "ENOSPC" });
+			nothingIn(join(dir, "3"));
+			for (const name of ["1", "2"]) {
+				const client = await Client.open(join(dir, name, "s"));
+				await client.type("well\n");
+				await client.until(() => client.text.includes("well\r\nwell"));
+				await client.end(0);
+				await client.exited();
+				client.close();
+			}
+			await gone(first.holder);
+			await gone(second.holder);
+		},
+	);
+
+	test.skipIf(!isRoot || !needs("prlimit", "setpriv"))("no more processes", async () => {
+		const dir = sessionDirectory();
+		chmodSync(dir, 0o777);
+		const holder = join(dir, "dialtone-holder");
+		writeFileSync(holder, readFileSync(HOLDER));
+		chmodSync(holder, 0o755);
+		mkdirSync(join(dir, "1"));
+		chmodSync(join(dir, "1"), 0o777);
+		writeFileSync(join(dir, "block"), launchBlock(join(dir, "1"), { argv: ["true"] }));
+		// A user nobody else is, so that the count is ours: one process is the launcher itself.
+		const { line } = await sayWith([
+			"setpriv",
+			"--reuid=64321",
+			"--regid=64321",
+			"--clear-groups",
+			"prlimit",
+			"--nproc=1",
+			"sh",
+			"-c",
+			`exec ${holder} < ${dir}/block`,
+		]);
+		expect(JSON.parse(line)).toMatchObject({ ok: false, stage: "fork", code: "EAGAIN" });
+		nothingIn(join(dir, "1"));
+	});
+
+	test.skipIf(!needs("prlimit"))("no more descriptors", async () => {
+		const dir = sessionDirectory();
+		const results = [];
+		for (const files of [4, 5, 6, 7, 8, 9, 10, 11, 12]) {
+			mkdirSync(join(dir, String(files)));
+			const { line } = await say(launchBlock(join(dir, String(files)), { argv: ["sleep", "300"] }), [
+				"prlimit",
+				`--nofile=${files}`,
+			]);
+			results.push(JSON.parse(line));
+			if (!results.at(-1).ok) nothingIn(join(dir, String(files)));
+		}
+		const failed = results.filter((result) => !result.ok);
+		expect(failed.length).toBeGreaterThan(2);
+		for (const result of failed) expect(result).toMatchObject({ code: "EMFILE" });
+		for (const result of results.filter((one) => one.ok)) {
+			process.kill(result.holder, "SIGTERM");
+			await gone(result.holder);
+		}
+	});
+
+	test.skipIf(!isRoot || !needs("unshare"))(
+		"a full disk stops neither the program nor the exit; the gap is told, and the log comes back",
+		async () => {
+			const program =
+				"stty -opost -echo; echo start; read x; head -c 3000000 /dev/zero | tr '\\0' x; echo full; read x; echo back; read x; exit 6";
+			await using small = await onSmallDisk(2, program);
+			writeFileSync(join(small.inside, "ballast"), Buffer.alloc(300_000));
+			const client = await Client.open(small.socket);
+			await client.until(() => client.text.includes("start"));
+			await client.type("\n");
+			await client.until(() => client.cursor === 3_000_011); // it ran on to the end
+			await client.until(() => client.events.some((event) => event.event === "log_lost"));
+			const lost = client.events.find((event) => event.event === "log_lost");
+			expect(lost).toMatchObject({ errno: 28 });
+			const late = await Client.open(small.socket, { owner: false });
+			await late.until(() => late.cursor === client.cursor);
+			expect(late.gaps[0]!.from).toBe(lost.from);
+			writeFileSync(join(small.inside, "ballast"), "");
+			await new Promise((resolve) => setTimeout(resolve, 300)); // longer than the pause before it tries again
+			await client.type("\n");
+			await client.until(() => client.events.some((event) => event.event === "log_back"));
+			expect(readdirSync(small.inside)).toContain("out.00000000000003000011");
+			await client.type("\n");
+			const exit = await client.exited();
+			expect(exit).toMatchObject({ code: 6, size: 3_000_016, closed: true });
+			expect(exit.lost).toBe(late.gaps.reduce((sum, gap) => sum + gap.to - gap.from, 0));
+		},
+	);
+
+	test.skipIf(!isRoot || !needs("unshare"))(
+		"the exit is written twice although the disk is full to the last block",
+		async () => {
+			await using small = await onSmallDisk(
+				1,
+				"cat /dev/zero > $DISK/ballast; trap '' HUP; (sleep 0.3; echo) & exit 8",
+			);
+			const client = await Client.open(small.socket);
+			await client.until(() => client.exits.length === 1);
+			expect(exitFile({ dir: small.inside })).toMatchObject({ code: 8, closed: false });
+			const exit = await client.exited();
+			expect(exit.lost).toBeGreaterThan(0);
+			await gone(small.holder);
+			expect(exitFile({ dir: small.inside })).toEqual(exit);
+			expect(readdirSync(small.inside).filter((name) => name.includes("tmp"))).toEqual([]);
+		},
+	);
+});
+
+/** A session whose log is on a tmpfs of so many megabytes that only it sees; `inside` is the way to it from here. */
+async function onSmallDisk(megabytes: number, program: string) {
+	const dir = sessionDirectory();
+	const disk = join(dir, "disk");
+	mkdirSync(disk);
+	const block = launchBlock(disk, { argv: ["sh", "-c", program], env: { DISK: disk } });
+	writeFileSync(join(dir, "block"), block);
+	const script = `mount -t tmpfs -o size=${megabytes}m tmpfs ${disk} && ${HOLDER} < ${dir}/block && exec sleep 300`;
+	const keeper = spawn("unshare", ["-m", "sh", "-c", script], { stdio: ["ignore", "pipe", "inherit"] });
+	const line = await new Promise<string>((resolve) => keeper.stdout.once("data", (data) => resolve(String(data))));
+	const { holder } = JSON.parse(line);
+	const inside = join(`/proc/${keeper.pid}/root`, disk);
+	return {
+		inside,
+		socket: join(inside, "s"),
+		holder: Number(holder),
+		async [Symbol.asyncDispose]() {
+			if (lives(holder)) process.kill(holder, "SIGTERM");
+			await gone(holder);
+			keeper.kill("SIGKILL");
+		},
+	};
+}
+
+function nothingIn(dir: string): void {
+	expect(readdirSync(dir)).toEqual([]);
+}
+
+/** Runs a command that prints what launchers say. */
+async function sayWith(command: string[]): Promise<{ line: string }> {
+	const child = spawn(command[0]!, command.slice(1), { stdio: ["ignore", "pipe", "inherit"] });
+	let line = "";
+	child.stdout.on("data", (data) => {
+		line += data;
+	});
+	await new Promise((resolve) => child.on("close", resolve));
+	return { line };
+}
