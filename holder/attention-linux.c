@@ -9,12 +9,12 @@
 
 #include "attention.h"
 #include "blocked.h"
+#include "text.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -577,6 +577,17 @@ bool attention_look(struct attention *a) {
 	return changed;
 }
 
+bool attention_works(const struct attention *a) {
+	for (unsigned i = 0; i < a->told_count; i++) {
+		const struct thread *thread = &a->told[i];
+		enum doing doing = thread->blocked.doing;
+		if (reads_terminal(&thread->blocked) || thread->blocked.listens || thread->outside || doing == DOING_STOPPED ||
+		    doing == DOING_OPAQUE)
+			return false;
+	}
+	return a->readable && a->told_count > 0;
+}
+
 static void mark_thread(void *context, pid_t pid, int tid) {
 	struct attention *a = context;
 	struct mark *mark = &a->wrote[a->wrote_count];
@@ -625,40 +636,13 @@ void attention_wrote(struct attention *a, const void *bytes, size_t length) {
 
 // --- telling ------------------------------------------------------------------------------------
 
-struct text {
-	char *out;
-	size_t length, size;
-};
-
-__attribute__((format(printf, 2, 3))) static void put(struct text *text, const char *format, ...) {
-	if (text->length >= text->size)
-		return;
-	va_list arguments;
-	va_start(arguments, format);
-	int length = vsnprintf(text->out + text->length, text->size - text->length, format, arguments);
-	va_end(arguments);
-	text->length += length > 0 ? (size_t)length : 0;
-}
-
-static void put_name(struct text *text, const char *name) {
-	put(text, "\"");
-	for (; *name != '\0'; name++) {
-		unsigned char c = (unsigned char)*name;
-		if (c == '"' || c == '\\')
-			put(text, "\\%c", c);
-		else
-			put(text, "%c", c < 0x20 || c >= 0x7f ? '?' : c);
-	}
-	put(text, "\"");
-}
-
 static void put_modes(struct text *text, const struct place *place) {
-	put(text, "\"canonical\":%s,\"echo\":%s,\"signals\":%s,\"unread\":", place->canonical ? "true" : "false",
+	text_add(text, "\"canonical\":%s,\"echo\":%s,\"signals\":%s,\"unread\":", place->canonical ? "true" : "false",
 	    place->echo ? "true" : "false", place->signals ? "true" : "false");
 	if (place->unread >= 0)
-		put(text, "%d", place->unread);
+		text_add(text, "%d", place->unread);
 	else
-		put(text, "null");
+		text_add(text, "null");
 }
 
 static void put_threads(struct text *text, const struct attention *a, unsigned place);
@@ -672,63 +656,63 @@ static void put_thread(struct text *text, const struct attention *a, unsigned in
 	};
 	const struct thread *thread = &a->told[index];
 	const struct blocked *blocked = &thread->blocked;
-	put(text, "{\"pid\":%d,\"tid\":%d,\"command\":", (int)thread->pid, (int)thread->tid);
-	put_name(text, thread->name);
-	put(text, ",\"doing\":\"%s\",\"switches\":%llu", doings[blocked->doing], (unsigned long long)thread->switches);
-	put(text, ",\"foreground\":%s,\"main\":%s,\"fresh\":%s", thread->foreground ? "true" : "false",
+	text_add(text, "{\"pid\":%d,\"tid\":%d,\"command\":", (int)thread->pid, (int)thread->tid);
+	text_json(text, thread->name);
+	text_add(text, ",\"doing\":\"%s\",\"switches\":%llu", doings[blocked->doing], (unsigned long long)thread->switches);
+	text_add(text, ",\"foreground\":%s,\"main\":%s,\"fresh\":%s", thread->foreground ? "true" : "false",
 	    thread->main ? "true" : "false", thread->fresh ? "true" : "false");
 	if (thread->outside)
-		put(text, ",\"outside\":true");
+		text_add(text, ",\"outside\":true");
 	if (blocked->call != NULL)
-		put(text, ",\"call\":\"%s\"", blocked->call);
+		text_add(text, ",\"call\":\"%s\"", blocked->call);
 	if (blocked->fd >= 0)
-		put(text, ",\"fd\":%d", blocked->fd);
+		text_add(text, ",\"fd\":%d", blocked->fd);
 	if (blocked->others > 0)
-		put(text, ",\"others\":%u", blocked->others);
+		text_add(text, ",\"others\":%u", blocked->others);
 	if (blocked->timed)
-		put(text, ",\"timeoutMs\":%ld", blocked->timeout_ms);
+		text_add(text, ",\"timeoutMs\":%ld", blocked->timeout_ms);
 	if (blocked->listens)
-		put(text, ",\"listens\":true");
+		text_add(text, ",\"listens\":true");
 	bool first = true;
 	for (unsigned i = 1; i < a->place_count; i++) {
 		const struct place *place = &a->places[i];
 		if (place->holder != (int)index)
 			continue;
-		put(text, "%s{\"pts\":%d,", first ? ",\"inner\":[" : ",", place->index);
+		text_add(text, "%s{\"pts\":%d,", first ? ",\"inner\":[" : ",", place->index);
 		if (place->known)
 			put_modes(text, place);
 		else
-			put(text, "\"canonical\":null,\"echo\":null,\"signals\":null,\"unread\":null");
-		put(text, ",\"threads\":");
+			text_add(text, "\"canonical\":null,\"echo\":null,\"signals\":null,\"unread\":null");
+		text_add(text, ",\"threads\":");
 		put_threads(text, a, i);
-		put(text, "}");
+		text_add(text, "}");
 		first = false;
 	}
-	put(text, "%s}", first ? "" : "]");
+	text_add(text, "%s}", first ? "" : "]");
 }
 
 static void put_threads(struct text *text, const struct attention *a, unsigned place) {
 	bool first = true;
-	put(text, "[");
+	text_add(text, "[");
 	for (unsigned i = 0; i < a->told_count; i++) {
 		if (a->told[i].place != place)
 			continue;
 		if (!first)
-			put(text, ",");
+			text_add(text, ",");
 		put_thread(text, a, i);
 		first = false;
 	}
-	put(text, "]");
+	text_add(text, "]");
 }
 
 size_t attention_tell(const struct attention *a, char *out, size_t size) {
-	struct text text = {out, 0, size};
-	put(&text, "\"readable\":%s,\"foregroundGroup\":%d,\"foregroundLives\":%s,\"mainForeground\":%s,",
+	struct text text = text_in(out, size);
+	text_add(&text, "\"readable\":%s,\"foregroundGroup\":%d,\"foregroundLives\":%s,\"mainForeground\":%s,",
 	    a->readable ? "true" : "false", (int)a->places[0].group, a->group_lives ? "true" : "false",
 	    a->main_foreground ? "true" : "false");
 	put_modes(&text, &a->places[0]);
-	put(&text, ",\"threads\":");
+	text_add(&text, ",\"threads\":");
 	put_threads(&text, a, 0);
-	put(&text, ",\"more\":%u", a->more);
-	return text.length < size ? text.length : size - 1;
+	text_add(&text, ",\"more\":%u", a->more);
+	return text.used;
 }

@@ -22,6 +22,9 @@ struct attention *attention_open(pid_t root, pid_t main_pid, int master, const c
 // it wrote before is there. 6 µs when nobody has run since.
 bool attention_look(struct attention *attention);
 
+// The last look leaves no doubt that it is nobody's turn: nobody reads the terminal, nobody is stopped, all can be seen.
+bool attention_works(const struct attention *attention);
+
 // What the last look saw, as members of a JSON object without the braces; the length, always below `size`.
 size_t attention_tell(const struct attention *attention, char *out, size_t size);
 

@@ -70,8 +70,11 @@ struct holder {
 	bool type_stuck;
 	// The schedule of looks while somebody watches.
 	int look_step;
-	int64_t look_at, looked_at;
+	int64_t look_at, looked_at, stirred_at;
+	int64_t look_cost, look_not_before;
+	int64_t pushed_at;
 	uint64_t pushed_offset;
+	bool pushed_works, news_held;
 
 	// Last, because large: an idle holder touches few of their pages.
 	struct input input; // small itself, but for its end

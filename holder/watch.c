@@ -5,7 +5,7 @@
 // wrote before it was seen asleep is then below the offset that the facts name.
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
+#include <time.h>
 
 #include "bytes.h"
 #include "holder.h"
@@ -13,9 +13,18 @@
 #include "text.h"
 
 // Measured: a prompt is seen within 0.1 ms by the first two, silent changes within a few ms by the rest.
-static const int64_t pauses_us[] = {0, 0, 1000, 1500, 2200, 3400, 5000, 7600, 11000, 17000, 25000};
+static const int64_t pauses_us[] = {0, 0, 1000, 1500, 2200, 3400, 5000};
 #define PAUSES ((int)(sizeof pauses_us / sizeof *pauses_us))
-#define STEADY_US 25000
+// After that the answer may be late by a 200th of how long it has taken.
+#define STEADY_LEAST_US 5000
+#define STEADY_MOST_US 25000
+#define STEADY_SHARE 200
+// Looking may cost 2 % of a processor, with this much of it at once; a crowded job is looked at more rarely.
+#define COST_SHARE 50
+#define COST_AT_ONCE_US 4000
+#define COST_PAUSE_MOST_US 50000
+// Who of several that work is on a processor changes all the time, and is nobody's turn: no news at that rate.
+#define WORK_NEWS_US 100000
 #define FLOODED_US 1000 // the terminal is never empty: it works, no need to look closely
 #define APART_US 200    // two looks closer than this see the same
 
@@ -27,20 +36,43 @@ static bool anybody_watches(const struct holder *holder) {
 	return false;
 }
 
-static int64_t steady_us(const struct holder *holder) {
-	int64_t least = INT64_MAX;
+static int64_t steady_us(const struct holder *holder, int64_t now) {
+	int64_t most = INT64_MAX;
 	for (int i = 0; i < holder->client_places; i++) {
 		const struct client *client = &holder->clients[i];
 		if (client->fd < 0 || !client->watching) continue;
-		int64_t wish = client->busy_ms == 0 ? STEADY_US : (int64_t)client->busy_ms * 1000;
-		if (wish < least) least = wish;
+		int64_t wish = client->busy_ms == 0 ? STEADY_MOST_US : (int64_t)client->busy_ms * 1000;
+		if (wish < most) most = wish;
 	}
-	return least;
+	int64_t share = (now - holder->stirred_at) / STEADY_SHARE;
+	if (share < STEADY_LEAST_US) share = STEADY_LEAST_US;
+	return share < most ? share : most;
+}
+
+// The next look, not sooner than the cost of those before allows.
+static void look_next(struct holder *holder, int64_t at) {
+	holder->look_at = at > holder->look_not_before ? at : holder->look_not_before;
+}
+
+// Processor time: on a busy machine a look takes long without costing more.
+static int64_t cost_us(void) {
+	struct timespec time;
+	return clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time) == 0 ? time.tv_sec * 1000000 + time.tv_nsec / 1000 : 0;
+}
+
+static void account(struct holder *holder, int64_t cost, int64_t now) {
+	int64_t earned = (now - holder->looked_at) / COST_SHARE;
+	holder->look_cost = (holder->look_cost > earned ? holder->look_cost - earned : 0) + cost;
+	int64_t rest = (holder->look_cost - COST_AT_ONCE_US) * COST_SHARE;
+	if (rest < APART_US) rest = APART_US;
+	holder->look_not_before = now + (rest < COST_PAUSE_MOST_US ? rest : COST_PAUSE_MOST_US);
+	holder->looked_at = now;
 }
 
 void watch_stir(struct holder *holder, int64_t now) {
 	holder->look_step = 0;
-	holder->look_at = holder->looked_at + APART_US > now ? holder->looked_at + APART_US : now;
+	holder->stirred_at = now;
+	look_next(holder, now);
 }
 
 static size_t tell_facts(struct holder *holder, int64_t now) {
@@ -78,13 +110,19 @@ void watch_step(struct holder *holder, int64_t now) {
 		return;
 	}
 	int step = holder->look_step;
+	int64_t before = cost_us();
 	bool changed = attention_look(holder->attention);
+	now = now_us();
+	account(holder, cost_us() - before, now);
 	holder->look_step = step + 1 < PAUSES ? step + 1 : PAUSES;
 	take_output(holder, 4); // may stir: then the next look is due at once
+	look_next(holder, now + (holder->look_step < PAUSES ? pauses_us[holder->look_step] : steady_us(holder, now)));
 	now = now_us();
-	holder->looked_at = now;
-	int64_t pause = holder->look_step < PAUSES ? pauses_us[holder->look_step] : steady_us(holder);
-	holder->look_at = now + (pause > APART_US ? pause : APART_US);
+
+	bool works = attention_works(holder->attention);
+	changed |= holder->news_held;
+	holder->news_held = changed && works && holder->pushed_works && now - holder->pushed_at < WORK_NEWS_US;
+	changed &= !holder->news_held;
 
 	size_t size = 0;
 	bool moved = holder->pushed_offset != holder->log.size;
@@ -93,11 +131,13 @@ void watch_step(struct holder *holder, int64_t now) {
 		if (client->fd < 0 || !client->watching) continue;
 		if (!changed && !moved && !client->facts_due) continue;
 		if (size == 0) size = tell_facts(holder, now);
-		// New output alone is no news while the program runs on; it is when it waits again, or when we cannot tell.
-		if (!changed && !client->facts_due && strstr(facts, "\"tty-") == NULL && strstr(facts, "\"readable\":true") != NULL) continue;
+		// New output alone is no news while the program works on; it is when it waits again, or when we cannot tell.
+		if (!changed && !client->facts_due && works) continue;
 		client->facts_due = client_has_backlog(client); // told when it listens again: only the newest counts
 		if (!client->facts_due) send_facts(client, 0, size);
 		holder->pushed_offset = holder->log.size;
+		holder->pushed_at = now;
+		holder->pushed_works = works;
 	}
 }
 
