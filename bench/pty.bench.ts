@@ -133,10 +133,10 @@ async function keystrokes(start: Start, quick: boolean): Promise<void> {
 	const row = (name: string, of: number[], against: number[]) =>
 		[
 			name,
-			`p50 ${at(of, 0.5).toFixed(0)} µs, p99 ${at(of, 0.99).toFixed(0)} µs`,
+			`p10 ${at(of, 0.1).toFixed(0)}, p50 ${at(of, 0.5).toFixed(0)}, p99 ${at(of, 0.99).toFixed(0)} µs`,
 			of === against
 				? ""
-				: `p50 ${ratio(at(of, 0.5), at(against, 0.5))}, p99 ${ratio(at(of, 0.99), at(against, 0.99))} of node-pty (goal < 1)`,
+				: `p10 ${ratio(at(of, 0.1), at(against, 0.1))}, p50 ${ratio(at(of, 0.5), at(against, 0.5))}, p99 ${ratio(at(of, 0.99), at(against, 0.99))} of node-pty (goal < 1)`,
 		] as const;
 	say("a keystroke and its echo", [
 		row("dialtone", times.dialtone, times.nodePty),
