@@ -7,7 +7,7 @@ import { type CreationStage, PtyCreationError } from "./errors.ts";
 import { HolderPty } from "./holder-pty.ts";
 import { type LaunchSpec, launchBlock } from "./launch-block.ts";
 
-export type { LaunchSpec, Limits } from "./launch-block.ts";
+export type { LaunchSpec } from "./launch-block.ts";
 
 /** A launch takes milliseconds; beyond this something hangs (a dead network mount as cwd). */
 const LAUNCH_TIMEOUT_MS = 30_000;
