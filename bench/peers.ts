@@ -6,7 +6,7 @@ import { join } from "node:path";
 
 const directory = join(import.meta.dirname, "peers");
 
-export interface NodePty {
+interface NodePty {
 	readonly pid: number;
 	onData(listener: (text: string | Buffer) => void): { dispose(): void };
 	onExit(listener: (exit: { exitCode: number }) => void): { dispose(): void };

@@ -6,12 +6,12 @@
 import type { KernelFacts } from "./kernel-facts.ts";
 
 export const PROTOCOL_VERSION = 1;
-export const MAGIC = 0x314e5444;
+const MAGIC = 0x314e5444;
 export const NO_OFFSET = 0xffff_ffff_ffff_ffffn;
 export const MAX_INPUT_BYTES = 1 << 20;
 export const HEADER_BYTES = 8;
 /** 16 zero bytes: a write without an id. */
-export const NO_WRITE_ID = new Uint8Array(16);
+const NO_WRITE_ID = new Uint8Array(16);
 
 export const FrameType = {
 	hello: 0x01,
@@ -80,7 +80,7 @@ export const REFUSALS = [
 	"bad_signal",
 	"system",
 ] as const;
-export type RefusalCode = (typeof REFUSALS)[number];
+type RefusalCode = (typeof REFUSALS)[number];
 
 /** Why the holder would not do it; beside `code` and `message` whatever facts the code has. */
 export interface Refusal {

@@ -10,9 +10,9 @@ import type { KernelFacts } from "../protocol/kernel-facts.ts";
 import { PtyIoError } from "./errors.ts";
 
 /**
- * Bytes that one session may hand on in one turn of the event loop. libuv would
- * read up to 2 MB from one socket before it looks at the next: 70 ms of emulator
- * work during which no other session is heard.
+ * Bytes that one session may hand on before the others have their turn. libuv
+ * would read up to 2 MB from one socket before it looks at the next: 70 ms of
+ * emulator work during which no other session is heard.
  */
 const TURN_BYTES = 128 * 1024;
 /** A holder answers in microseconds; one that is stopped or swapped out gets this long. */
@@ -47,7 +47,7 @@ export class HolderConnection {
 	readonly #askers = new Map<number, Asker>();
 	readonly #decoder = new FrameDecoder((frame) => this.#hear(frame));
 	#lastRequest = HELLO;
-	#turnBytes = 0;
+	#sinceYield = 0;
 	#over = false;
 
 	/** Rejects with the holder's refusal, or with what the socket says (ENOENT, ECONNREFUSED). */
@@ -111,13 +111,12 @@ export class HolderConnection {
 	}
 
 	#read(chunk: Uint8Array): void {
-		if (this.#turnBytes === 0)
-			setImmediate(() => {
-				this.#turnBytes = 0;
-				if (this.#socket.isPaused()) this.#socket.resume();
-			});
-		this.#turnBytes += chunk.length;
-		if (this.#turnBytes >= TURN_BYTES) this.#socket.pause();
+		this.#sinceYield += chunk.length;
+		if (this.#sinceYield >= TURN_BYTES) {
+			this.#sinceYield = 0;
+			this.#socket.pause();
+			setImmediate(() => this.#socket.resume());
+		}
 		try {
 			this.#decoder.push(chunk);
 		} catch (error) {

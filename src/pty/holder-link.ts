@@ -6,9 +6,10 @@ import type { HolderFrame, Welcome } from "../protocol/frames.ts";
 import { PtyDiedError } from "./errors.ts";
 import { DISCONNECTED, HolderConnection } from "./holder-connection.ts";
 
-const RETRY_MS = { first: 5, most: 1000 };
+/** At first at once: a quick program's holder may go just as we knock (ECONNRESET), and then its log is all we need. */
+const RETRY_MS = { first: 1, most: 1000 };
 /** The first time nobody is served yet, so a holder that cannot be reached is soon an error. */
-const FIRST_TRIES = 8;
+const FIRST_TRIES = 10;
 /** Nobody is behind the socket any more. */
 const GONE: ReadonlySet<string | undefined> = new Set(["ENOENT", "ECONNREFUSED", "ENOTDIR"]);
 

@@ -7,7 +7,7 @@ import { type CreationStage, PtyCreationError } from "./errors.ts";
 import { HolderPty } from "./holder-pty.ts";
 import { type LaunchSpec, launchBlock } from "./launch-block.ts";
 
-export type { LaunchSpec, Limits } from "./launch-block.ts";
+export type { LaunchSpec } from "./launch-block.ts";
 
 /** A launch takes milliseconds; beyond this something hangs (a dead network mount as cwd). */
 const LAUNCH_TIMEOUT_MS = 30_000;
@@ -76,14 +76,16 @@ function ask(block: Buffer): Promise<LaunchAnswer> {
 		launcher.stdin?.on("error", () => {}).end(block);
 		launcher.stdout?.setEncoding("utf8").on("data", (text: string) => {
 			if (said.length < MAX_ANSWER_BYTES) said += text;
+			if (said.endsWith("\n")) answer();
 		});
-		launcher.on("close", (code, signal) => {
+		launcher.on("close", (code, signal) => answer(`the holder did not answer (${signal ?? `exit code ${code}`})`));
+		const answer = (problem = "the holder's answer makes no sense") => {
 			clearTimeout(slow);
 			try {
 				resolve(JSON.parse(said) as LaunchAnswer);
 			} catch (cause) {
-				fail("EPROTO", `the holder did not answer (${signal ?? `exit code ${code}`})`, cause);
+				fail("EPROTO", problem, cause);
 			}
-		});
+		};
 	});
 }

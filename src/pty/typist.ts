@@ -25,6 +25,8 @@ export interface TypistOptions {
 export class Typist {
 	readonly #options: TypistOptions;
 	#turn: Promise<void> = Promise.resolve();
+	/** Ids of our own making count on from a random place, so that no other owner's can be the same. */
+	readonly #nextId = randomBytes(16);
 	#room = new AbortController();
 
 	constructor(options: TypistOptions) {
@@ -48,7 +50,7 @@ export class Typist {
 	}
 
 	async #type(bytes: Uint8Array, { id, at, priority = false, signal }: WriteOptions, deadline: number): Promise<void> {
-		const writeId = id === undefined ? randomBytes(16) : idBytes(id);
+		const writeId = id === undefined ? this.#newId() : idBytes(id);
 		for (let from = 0; from < bytes.length; from += PIECE_BYTES) {
 			const piece = {
 				bytes: bytes.subarray(from, from + PIECE_BYTES),
@@ -58,6 +60,11 @@ export class Typist {
 			};
 			await this.#typePiece((request) => inputFrame({ request, ...piece }), deadline, signal);
 		}
+	}
+
+	#newId(): Uint8Array {
+		this.#nextId.writeUInt32LE((this.#nextId.readUInt32LE() + 1) >>> 0);
+		return Buffer.from(this.#nextId);
 	}
 
 	async #typePiece(

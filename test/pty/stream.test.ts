@@ -105,27 +105,6 @@ describe("R4.7 the owner may be killed at any moment", () => {
 		expect(JSON.parse(readFileSync(`${received}.exit`, "utf8"))).toMatchObject({ code: 42, size: 20_000_000 });
 		expect(await sha256Of(received)).toBe(await sha256Of(source));
 	});
-
-	test("a connection that breaks under a living holder is taken up again where it broke", async () => {
-		const { pty, spec, heard } = await stage.start('stty -opost; while read line; do echo "<$line>"; done');
-		await pty.write(Buffer.from("one\n"));
-		await heard.says("<one>");
-		// A newer owner fences the first; the first goes on listening.
-		let fenced = false;
-		pty.onFenced(() => {
-			fenced = true;
-		});
-		const second = await adopt({ ...spec, epoch: 2n, from: 0 });
-		if (!(second instanceof HolderPty)) throw new Error("not running");
-		stage.keep(second);
-		const again = new Heard(second);
-		await second.write(Buffer.from("two\n"));
-		await again.says("<two>");
-		await heard.says("<two>");
-		await until("the first owner knows", () => fenced);
-		await expect(pty.write(Buffer.from("three\n"))).rejects.toMatchObject({ code: "fenced" });
-		expect(heard.text).toBe(again.text);
-	});
 });
 
 describe("R4.5 the holder is killed", () => {
