@@ -21,8 +21,13 @@ export interface Run {
 }
 
 const rgb = (value: number) => `#${value.toString(16).padStart(6, "0")}`;
-const foregroundOf = (cell: Cell): Color =>
-	cell.isFgRGB() ? rgb(cell.getFgColor()) : cell.isFgPalette() ? cell.getFgColor() : null;
+/** Bold text in one of the first eight colours is bright, as on most terminals: dialog's frames count on it. */
+const foregroundOf = (cell: Cell): Color => {
+	if (cell.isFgRGB()) return rgb(cell.getFgColor());
+	if (!cell.isFgPalette()) return null;
+	const color = cell.getFgColor();
+	return cell.isBold() && color < 8 ? color + 8 : color;
+};
 const backgroundOf = (cell: Cell): Color =>
 	cell.isBgRGB() ? rgb(cell.getBgColor()) : cell.isBgPalette() ? cell.getBgColor() : null;
 
