@@ -67,6 +67,10 @@ export interface Grid {
 	readonly ybase: number;
 	readonly x: number;
 	readonly y: number;
+	scrollTop: number;
+	scrollBottom: number;
+	savedX: number;
+	savedY: number;
 }
 
 export interface Params {
@@ -88,6 +92,8 @@ interface Parser {
 	clearOscHandler(id: number): void;
 	registerDcsHandler(id: SequenceId, handler: object): void;
 	reset(): void;
+	/** 0 is the ground state: no sequence is under way. */
+	readonly currentState: number;
 }
 
 interface PayloadHandler {
@@ -112,7 +118,11 @@ interface Core {
 		};
 	};
 	readonly coreMouseService: { activeProtocol: string; activeEncoding: string };
-	readonly _inputHandler: { parse(bytes: Uint8Array): unknown; readonly _parser: Parser };
+	readonly _inputHandler: {
+		parse(bytes: Uint8Array): unknown;
+		readonly _parser: Parser;
+		readonly _utf8Decoder: { readonly interim: Uint8Array };
+	};
 }
 
 export interface EngineOptions {
@@ -213,6 +223,15 @@ export class Engine {
 	get normal(): Grid {
 		return this.#core.buffers.normal;
 	}
+	get grids(): { readonly normal: Grid; readonly alternate: Grid } {
+		const { normal, alt } = this.#core.buffers;
+		return { normal, alternate: alt };
+	}
+	/** Neither an escape sequence nor a character is half read. */
+	get settled(): boolean {
+		const { _parser, _utf8Decoder } = this.#core._inputHandler;
+		return _parser.currentState === 0 && _utf8Decoder.interim[0] === 0;
+	}
 	get alternate(): boolean {
 		return this.#core.buffers.active !== this.#core.buffers.normal;
 	}
@@ -295,6 +314,13 @@ export class Engine {
 		let line = this.droppedLines;
 		for (let i = Math.min(row, lines.length - 1); i > 0; i--) if (!lines.get(i)?.isWrapped) line++;
 		return line;
+	}
+
+	/** For a screen that is made again: the cursor's line gets the number that it had. */
+	renumber(cursorLine: number, droppedRows: number): void {
+		const { ybase, y } = this.normal;
+		this.droppedLines = Math.max(0, cursorLine - (this.lineOfRow(ybase + y) - this.droppedLines));
+		this.droppedRows = droppedRows;
 	}
 
 	dispose(): void {

@@ -5,6 +5,7 @@
 // replies.ts. No process, clock or file: whoever feeds it says what happened.
 
 import { Engine } from "./engine.ts";
+import { applyKeyframe, type Keyframe, takeKeyframe } from "./keyframe.ts";
 import { KittyKeyboard } from "./kitty-keyboard.ts";
 import { Links } from "./links.ts";
 import { type Cursor, type Look, lookAt, type Position } from "./look.ts";
@@ -13,6 +14,7 @@ import { answerQuestions, ReplyGate } from "./replies.ts";
 import { joinRows, lineStarts, lineToCursor } from "./rows.ts";
 import { observeSignals, type Signal } from "./signals.ts";
 import { type Snapshot, snapshotOf } from "./snapshot.ts";
+import { type Run, styledRowsOf } from "./styled-rows.ts";
 
 export interface ScreenOptions {
 	readonly cols: number;
@@ -26,6 +28,19 @@ export interface ScreenOptions {
 	readonly offset?: number;
 	/** Milliseconds of any clock, for the bound on answers per second; without it the bound is per feed. */
 	readonly now?: () => number;
+}
+
+/** A screen at rest: plain JSON, a few kilobytes. Positions taken before go on to hold. */
+export interface ScreenState extends Keyframe {
+	readonly version: 1;
+	readonly offset: number;
+	readonly clears: number;
+	readonly screenId: number;
+	readonly erasedBefore: number;
+	readonly title: string;
+	readonly cwd: string | null;
+	readonly kitty: KittyKeyboard["state"];
+	readonly checkpoints: readonly { readonly row: number; readonly offset: number }[];
 }
 
 /** Bytes parsed at a stretch: the grain in which `missed` can name offsets. */
@@ -68,7 +83,7 @@ export class Screen {
 		});
 		engine.beforeReset = () => {
 			this.#clears++;
-			this.#erasedBefore = Number.POSITIVE_INFINITY;
+			this.#erasedBefore = Number.MAX_SAFE_INTEGER;
 			this.#kitty.reset();
 			this.#links.forget();
 		};
@@ -144,6 +159,11 @@ export class Screen {
 		return snapshotOf(this.#engine, { cursor: this.cursor, links: this.#links.onScreen(), offset: this.#offset });
 	}
 
+	/** The screen with its colours. */
+	styledRows(): Run[][] {
+		return styledRowsOf(this.#engine);
+	}
+
 	/** What is new since a position; null: everything that is still there. */
 	look(since: Position | null): Look {
 		return lookAt(
@@ -172,6 +192,41 @@ export class Screen {
 		const all = starts.map((from, i) => [from, starts[i + 1] ?? grid.lines.length] as const);
 		while (all.length > 0 && joinRows(grid, ...all.at(-1)!) === "") all.pop();
 		return all.slice(Math.max(0, all.length - count)).map(([from, to]) => joinRows(grid, from, to));
+	}
+
+	/** Null in the middle of an escape sequence or character: ask again after the next feed. */
+	serialize(): ScreenState | null {
+		const keyframe = takeKeyframe(this.#engine);
+		return (
+			keyframe && {
+				version: 1,
+				...keyframe,
+				offset: this.#offset,
+				clears: this.#clears,
+				screenId: this.#screenId,
+				erasedBefore: Math.min(this.#erasedBefore, this.#engine.droppedLines),
+				title: this.#title,
+				cwd: this.#cwd,
+				kitty: this.#kitty.state,
+				checkpoints: this.#checkpoints,
+			}
+		);
+	}
+
+	/** The screen that `serialize` described; feed it from `offset` on. */
+	static restore(state: ScreenState, options: Omit<ScreenOptions, "cols" | "rows"> = {}): Screen {
+		const screen = new Screen({ ...options, cols: state.cols, rows: state.rows });
+		applyKeyframe(screen.#engine, state);
+		screen.#replies = "";
+		screen.#offset = state.offset;
+		screen.#clears = state.clears;
+		screen.#screenId = state.screenId;
+		screen.#erasedBefore = state.erasedBefore;
+		screen.#title = state.title;
+		screen.#cwd = state.cwd;
+		screen.#kitty.restore(state.kitty);
+		screen.#checkpoints = [...state.checkpoints];
+		return screen;
 	}
 
 	dispose(): void {
