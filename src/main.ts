@@ -85,12 +85,14 @@ const wires: Wires = {
 		await serveMcpOnStdio({
 			version: VERSION,
 			tools: async () => toolCards(sets),
-			connect: connection,
-			peek: existing,
+			connect: connection.get,
+			peek: existing.get,
 			// The host's process tells two agents of the same make apart: each has its own shell and its own "new",
 			// and keeps them when the host starts its server again.
 			caller: (client) => callerCalled(process.env.DIALTONE_OWNER ?? `mcp:${client}:${process.ppid}`),
 		});
+		// The host has gone: an open connection must not keep us here.
+		await Promise.all([connection.close(), existing.close()]);
 		return 0;
 	},
 	mcpHelp: async () => (await import("./mcp/hosts.ts")).hostsHelp({ command: "dialtone", args: ["mcp"] }),
@@ -102,12 +104,18 @@ const wires: Wires = {
 };
 
 /** The same connection each time, until it is lost. */
-function lasting<T extends { readonly lost: boolean } | null>(connect: () => Promise<T>): () => Promise<T> {
+function lasting<T extends (AsyncDisposable & { readonly lost: boolean }) | null>(connect: () => Promise<T>) {
 	let current: Promise<T> | null = null;
-	return async () => {
-		const known = await current?.catch(() => null);
-		if (known === null || known === undefined || known.lost) current = connect();
-		return (await current) as T;
+	return {
+		get: async (): Promise<T> => {
+			const known = await current?.catch(() => null);
+			if (known === null || known === undefined || known.lost) current = connect();
+			return (await current) as T;
+		},
+		close: async (): Promise<void> => {
+			const known = await current?.catch(() => null);
+			await known?.[Symbol.asyncDispose]();
+		},
 	};
 }
 

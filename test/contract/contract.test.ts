@@ -1,0 +1,252 @@
+// One table of behaviours over every way in: whoever comes, the conversation is the same.
+
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { SURFACES, type Surface } from "./surfaces.ts";
+import { Refused, type Turn, turnOf } from "./turn.ts";
+
+type Talk = (tool: string, input: object, signal?: AbortSignal) => Promise<Turn>;
+
+const SURVEY = `read -p 'Delete it? [y/N] ' a; echo "you said $a"; read -s -p 'Password: ' p; echo; echo "\${#p} characters"; exit 3`;
+const survey = { argv: ["bash", "-c", SURVEY] };
+
+/** What was refused, and that it says what to do. */
+async function refusal(act: Promise<unknown>): Promise<Refused> {
+	const error = await act.then(
+		() => new Error("it was not refused"),
+		(reason: unknown) => reason,
+	);
+	if (!(error instanceof Refused)) throw error;
+	return error;
+}
+
+interface Behaviour {
+	readonly what: string;
+	readonly show: (talk: Talk, name: string) => Promise<void>;
+}
+
+const BEHAVIOURS: readonly Behaviour[] = [
+	{
+		what: "R1.1 R1.4 a conversation is one call a turn: question, answer, secret, end",
+		show: async (talk, name) => {
+			const asked = await talk("start", { ...survey, name });
+			expect(asked).toEqual({ state: "waiting for line", output: "Delete it? [y/N] " });
+			const secret = await talk("send", { session: name, text: "y", submit: true });
+			expect(secret.state).toBe("waiting for secret");
+			expect(secret.output).toContain("you said y\nPassword: ");
+			const over = await talk("send", { session: name, text: "hunter2", submit: true });
+			expect(over.state).toBe("ended 3");
+			expect(over.output).toContain("7 characters");
+			expect(over.output).not.toContain("hunter2");
+		},
+	},
+	{
+		what: "R1.3 what is new is told once, and all of it can be read again",
+		show: async (talk, name) => {
+			await talk("start", { argv: ["cat"], name });
+			await talk("send", { session: name, text: "héllo 🦀 日本", submit: true, until: { text: "日本\nhéllo" } });
+			expect((await talk("read", { session: name })).output).toBe("");
+			const { output } = await talk("read", { session: name, view: "lines" });
+			expect(output.trimEnd()).toBe("héllo 🦀 日本\nhéllo 🦀 日本");
+		},
+	},
+	{
+		what: "R1.2 a key is a key: Ctrl+C interrupts, Ctrl+D ends the input",
+		show: async (talk, name) => {
+			await talk("start", {
+				argv: ["bash", "-c", "trap 'echo caught' INT; while read l; do :; done; echo over"],
+				name,
+			});
+			const caught = await talk("send", { session: name, keys: ["ctrl+c"], until: { text: "caught" } });
+			expect(caught.output).toContain("caught");
+			const over = await talk("send", { session: name, keys: ["ctrl+d"], until: { text: "over" } });
+			expect(over.output).toContain("over");
+			expect((await talk("wait", { session: name })).state).toBe("ended 0");
+		},
+	},
+	{
+		what: "a call that runs out of time says so, and the program goes on",
+		show: async (talk, name) => {
+			expect((await talk("start", { argv: ["sleep", "60"], name, timeoutMs: 200 })).state).toBe("working");
+			expect((await talk("wait", { session: name, timeoutMs: 100 })).state).toBe("working");
+		},
+	},
+	{
+		what: "a condition ends a wait: text, pattern, stillness",
+		show: async (talk, name) => {
+			const command = "echo one; sleep 0.2; echo two 22; sleep 60";
+			expect((await talk("start", { command, name, until: { text: "one" } })).output).toContain("one");
+			expect((await talk("wait", { session: name, until: { pattern: "two \\d+" } })).output).toContain("two 22");
+			expect((await talk("wait", { session: name, until: { stillMs: 100 }, timeoutMs: 30_000 })).state).toBe("working");
+		},
+	},
+	{
+		what: "R2.5 an unknown session is refused with those that exist",
+		show: async (talk, name) => {
+			await talk("start", { argv: ["cat"], name });
+			const fault = await refusal(talk("read", { session: "nobody" }));
+			expect([null, "session_not_found"]).toContain(fault.code);
+			expect(`${fault.message} ${fault.next}`).toContain(`There is no session called "nobody".`);
+			expect(`${fault.message} ${fault.next}`).toContain(name);
+		},
+	},
+	{
+		what: "R3.6 nothing is typed into a session that has ended",
+		show: async (talk, name) => {
+			expect((await talk("start", { argv: ["true"], name })).state).toBe("ended 0");
+			const fault = await refusal(talk("send", { session: name, text: "x" }));
+			expect([null, "session_ended"]).toContain(fault.code);
+			expect(fault.message).toContain("nothing was typed");
+		},
+	},
+	{
+		what: "a wrong field is refused by its name, and nothing is done",
+		show: async (talk, name) => {
+			const fault = await refusal(talk("start", { argv: ["cat"], name, colour: "red" }));
+			expect([null, "bad_input"]).toContain(fault.code);
+			expect(fault.message).toContain("colour");
+			await refusal(talk("read", { session: name }));
+		},
+	},
+	{
+		what: "a key that does not exist is refused with one that does, and none of the others is pressed",
+		show: async (talk, name) => {
+			await talk("start", { argv: ["cat"], name });
+			const fault = await refusal(talk("send", { session: name, text: "abc", keys: ["entre"] }));
+			expect([null, "unknown_key"]).toContain(fault.code);
+			expect(`${fault.message} ${fault.next}`).toContain("enter");
+			expect((await talk("read", { session: name, view: "lines" })).output.trim()).toBe("");
+		},
+	},
+	{
+		what: "R2.5 a program that cannot be started is a refusal with the reason",
+		show: async (talk, name) => {
+			const fault = await refusal(talk("start", { argv: ["/no/such/program"], name }));
+			expect([null, "spawn_failed"]).toContain(fault.code);
+			expect(fault.message).toMatch(/no such file/i);
+		},
+	},
+	{
+		what: "a name is taken once, or gone on with where that is asked for",
+		show: async (talk, name) => {
+			await talk("start", { argv: ["cat"], name });
+			const fault = await refusal(talk("start", { argv: ["cat"], name }));
+			expect([null, "name_taken"]).toContain(fault.code);
+			expect((await talk("start", { argv: ["cat"], name, ifExists: "use" })).state).toBe("waiting for line");
+		},
+	},
+	{
+		what: "a write with an id is typed once, however often it is sent",
+		show: async (talk, name) => {
+			await talk("start", { argv: ["cat"], name });
+			const write = { session: name, text: "once", submit: true, id: `${name}-1` };
+			await talk("send", { ...write, until: { text: "once\nonce" } });
+			await talk("send", { ...write, timeoutMs: 500 });
+			const { output } = await talk("read", { session: name, view: "lines" });
+			expect(output.match(/once/g)).toHaveLength(2); // the echo and cat's answer
+		},
+	},
+	{
+		what: "a write for a screen that has moved on is refused",
+		show: async (talk, name) => {
+			await talk("start", { argv: ["bash", "-c", "echo hello; cat"], name });
+			const fault = await refusal(talk("send", { session: name, text: "x", ifOffset: 1 }));
+			expect([null, "screen_moved"]).toContain(fault.code);
+		},
+	},
+	{
+		what: "R2.11 directory, environment and size are the session's own",
+		show: async (talk, name) => {
+			const command = 'pwd; echo "$COLOUR $TERM"; stty size';
+			const { output, state } = await talk("start", {
+				command,
+				name,
+				cwd: "/usr",
+				env: { COLOUR: "red" },
+				cols: 97,
+				rows: 31,
+			});
+			expect(state).toBe("ended 0");
+			expect(output.trimEnd()).toMatch(/^\/usr\nred xterm-256color\n31 97$/);
+		},
+	},
+	{
+		what: "R3.1 a program is told its new size",
+		show: async (talk, name) => {
+			await talk("start", { argv: ["bash", "-c", "read x; stty size"], name });
+			await talk("resize", { session: name, cols: 71, rows: 13 });
+			const { output } = await talk("send", { session: name, keys: ["enter"] });
+			expect(output).toContain("13 71");
+		},
+	},
+	{
+		what: "R4.4 closing ends the program, once or twice, and its output stays",
+		show: async (talk, name) => {
+			await talk("start", { argv: ["bash", "-c", "echo hello; cat"], name });
+			expect((await talk("close", { session: name })).state).toMatch(/^ended SIG/);
+			expect((await talk("close", { session: name })).state).toMatch(/^ended SIG/);
+			expect((await talk("read", { session: name, view: "lines" })).output).toContain("hello");
+		},
+	},
+	{
+		what: "what a program prints can neither colour the answer nor forge its frame",
+		show: async (talk, name) => {
+			const { output } = await talk("start", {
+				argv: ["printf", "\\033[31mred\\033[0m\\nout\\n<<out\\nout2\\n"],
+				name,
+			});
+			expect(output.trimEnd()).toBe("red\nout\n<<out\nout2");
+		},
+	},
+	{
+		what: "a caller that goes away ends its wait and nothing else",
+		show: async (talk, name) => {
+			await talk("start", { argv: ["cat"], name });
+			const away = new AbortController();
+			const waiting = talk(
+				"wait",
+				{ session: name, until: { text: "never", only: true }, timeoutMs: 60_000 },
+				away.signal,
+			);
+			waiting.catch(() => {}); // looked at below
+			setTimeout(() => away.abort(), 300);
+			await expect(waiting).rejects.toThrow();
+			const answer = await talk("send", {
+				session: name,
+				text: "still here",
+				submit: true,
+				until: { text: "here\nstill" },
+			});
+			expect(answer.state).toBe("waiting for line");
+		},
+	},
+	{
+		what: "R2.9 twenty sessions are talked to at once, and each answers for itself",
+		show: async (talk, name) => {
+			const each = Array.from({ length: 20 }, (_, n) => `${name}-${n}`);
+			const answers = await Promise.all(each.map((one) => talk("start", { command: `echo I am ${one}`, name: one })));
+			expect(answers.map(({ output }) => output.trimEnd())).toEqual(each.map((one) => `I am ${one}`));
+		},
+	},
+	{
+		what: "an unknown tool is refused with those that exist",
+		show: async (talk) => {
+			const fault = await refusal(talk("fly", {}));
+			expect([null, "unknown_tool"]).toContain(fault.code);
+			expect(`${fault.message} ${fault.next}`).toMatch(/There is no tool called "fly".*start/);
+		},
+	},
+];
+
+describe.each(Object.entries(SURFACES))("by %s", (_, open) => {
+	let surface: Surface;
+	let used = 0;
+	beforeAll(async () => {
+		surface = await open();
+	});
+	afterAll(() => surface?.close());
+
+	for (const { what, show } of BEHAVIOURS)
+		test(what, () =>
+			show(async (tool, input, signal) => turnOf(await surface.call(tool, input, signal)), `s${++used}`),
+		);
+});

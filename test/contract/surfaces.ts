@@ -1,0 +1,259 @@
+// Every way in, opened on a home of its own and reduced to one function: call a tool.
+
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
+import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
+import { Dialtone } from "../../src/index.ts";
+import { Fault, type FaultJson } from "../../src/protocol/fault.ts";
+import type { Exchange } from "../../src/tools/exchange.ts";
+import { type Given, Refused } from "./turn.ts";
+
+export interface Surface {
+	call(tool: string, input: unknown, signal?: AbortSignal): Promise<Given>;
+	close(): Promise<void>;
+}
+
+const MAIN = join(import.meta.dirname, "../../dist/main.js");
+
+type Env = Record<string, string>;
+
+function home(): { env: Env; path: string } {
+	const path = mkdtempSync(join(tmpdir(), "dt-"));
+	const env = Object.fromEntries(Object.entries(process.env).filter((pair): pair is [string, string] => !!pair[1]));
+	return { path, env: { ...env, DIALTONE_HOME: path } };
+}
+
+/** Runs our own command line to its end. */
+async function dialtone(
+	args: readonly string[],
+	env: Env,
+	signal?: AbortSignal,
+): Promise<{ code: number | null; out: string }> {
+	const child = spawn(process.execPath, [MAIN, ...args], { env, stdio: ["ignore", "pipe", "inherit"] });
+	const stop = () => child.kill("SIGINT");
+	signal?.addEventListener("abort", stop);
+	let out = "";
+	child.stdout.setEncoding("utf8").on("data", (text: string) => {
+		out += text;
+	});
+	const [code] = (await once(child, "close")) as [number | null];
+	signal?.removeEventListener("abort", stop);
+	signal?.throwIfAborted();
+	return { code, out };
+}
+
+async function endEverything({ env, path }: { env: Env; path: string }): Promise<void> {
+	await dialtone(["daemon", "stop", "--sessions"], env);
+	rmSync(path, { recursive: true, force: true });
+}
+
+async function refusing(act: () => Promise<Given>): Promise<Given> {
+	try {
+		return await act();
+	} catch (error) {
+		if (error instanceof Fault) throw new Refused({ code: error.code, message: error.message, next: error.next });
+		throw error;
+	}
+}
+
+const overExchange = (exchange: Exchange, close: () => Promise<void>): Surface => ({
+	call: (tool, input, signal) =>
+		refusing(async () => ({ facts: (await exchange.call(tool, input, signal ? { signal } : {})).facts })),
+	close,
+});
+
+async function inProcess(): Promise<Surface> {
+	const dialtone = await Dialtone.open();
+	return overExchange(dialtone.exchange, () => dialtone[Symbol.asyncDispose]());
+}
+
+async function daemonSocket(): Promise<Surface> {
+	const { reachDaemon } = await import("../../src/daemon/reach.ts");
+	const { places } = await import("../../src/pty/places.ts");
+	const { VERSION } = await import("../../src/version.ts");
+	const at = home();
+	const exchange = await reachDaemon({
+		run: places(at.env).run,
+		version: VERSION,
+		caller: { owner: "test", cwd: process.cwd(), env: at.env },
+		command: [process.execPath, MAIN, "daemon", "run"],
+		env: at.env,
+	});
+	return overExchange(exchange, async () => {
+		await exchange[Symbol.asyncDispose]();
+		await endEverything(at);
+	});
+}
+
+async function commandLine(): Promise<Surface> {
+	const at = home();
+	return {
+		call: async (tool, input, signal) => {
+			const { code, out } = await dialtone(["call", tool, JSON.stringify(input)], at.env, signal);
+			const facts = JSON.parse(out) as object & Partial<FaultJson>;
+			if (facts.fault === undefined) return { facts };
+			if (code === 0) throw new Error("a fault left with exit code 0");
+			throw new Refused({ code: facts.fault, message: facts.message!, next: facts.next! });
+		},
+		close: () => endEverything(at),
+	};
+}
+
+/** `npm start` on a free port, and what it printed. */
+async function served(): Promise<{ at: ReturnType<typeof home>; url: string; token: string; close(): Promise<void> }> {
+	const at = home();
+	const child = spawn(process.execPath, [MAIN, "serve", "--foreground", "--port", "0"], {
+		env: at.env,
+		stdio: ["ignore", "pipe", "inherit"],
+	});
+	let said = "";
+	for await (const text of child.stdout.setEncoding("utf8")) {
+		said += text;
+		if (said.includes("Ctrl+C")) break;
+	}
+	const url = /http:\/\/127\.0\.0\.1:\d+/.exec(said)![0];
+	const token = /dt_[\w-]+/.exec(said)![0];
+	const close = async () => {
+		await dialtone(["daemon", "stop", "--sessions"], at.env);
+		if (child.exitCode === null) await once(child, "close");
+		rmSync(at.path, { recursive: true, force: true });
+	};
+	return { at, url, token, close };
+}
+
+async function http(): Promise<Surface> {
+	const { url, token, close } = await served();
+	return {
+		call: async (tool, input, signal) => {
+			const answer = await fetch(`${url}/v1/tools/${tool}`, {
+				method: "POST",
+				headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+				body: JSON.stringify(input),
+				...(signal && { signal }),
+			});
+			const facts = (await answer.json()) as object & Partial<FaultJson>;
+			if (answer.ok) return { facts };
+			throw new Refused({ code: facts.fault!, message: facts.message!, next: facts.next! });
+		},
+		close,
+	};
+}
+
+const client = (era: Era) =>
+	new Client(
+		{ name: "contract", version: "1" },
+		{ versionNegotiation: { mode: era === "2025" ? "legacy" : { pin: "2026-07-28" } } },
+	);
+
+type Era = "2025" | "2026";
+
+function overMcp(mcp: Client, close: () => Promise<void>): Surface {
+	return {
+		call: async (name, input, signal) => {
+			let result: Awaited<ReturnType<Client["callTool"]>>;
+			try {
+				result = await mcp.callTool({ name, arguments: input as Record<string, unknown> }, signal ? { signal } : {});
+			} catch (error) {
+				signal?.throwIfAborted();
+				throw new Refused({ message: (error as Error).message });
+			}
+			return mcpGiven(result as ToolResult);
+		},
+		close: async () => {
+			await mcp.close();
+			await close();
+		},
+	};
+}
+
+interface ToolResult {
+	readonly content: readonly { readonly type: string; readonly text?: string }[];
+	readonly isError?: boolean;
+	readonly structuredContent?: unknown;
+}
+
+function mcpGiven({ content, isError, structuredContent }: ToolResult): Given {
+	if (structuredContent !== undefined) throw new Error("a host would show the model this instead of the text");
+	const [only] = content;
+	if (content.length !== 1 || only?.type !== "text") throw new Error("an answer is one piece of text");
+	if (isError) throw new Refused({ message: only.text! });
+	return { text: only.text! };
+}
+
+const mcpStdio = (era: Era) => async (): Promise<Surface> => {
+	const at = home();
+	const mcp = client(era);
+	await mcp.connect(new StdioClientTransport({ command: process.execPath, args: [MAIN, "mcp"], env: at.env }));
+	return overMcp(mcp, () => endEverything(at));
+};
+
+const mcpHttp = (era: Era) => async (): Promise<Surface> => {
+	const { url, token, close } = await served();
+	const mcp = client(era);
+	const requestInit = { headers: { authorization: `Bearer ${token}` } };
+	await mcp.connect(new StreamableHTTPClientTransport(new URL(`${url}/mcp`), { requestInit }));
+	return overMcp(mcp, close);
+};
+
+/** The handshake of 2025-06-18 written by hand, as Codex speaks it: no SDK on this side to be kind to us. */
+async function mcpByHand(): Promise<Surface> {
+	const at = home();
+	const child: ChildProcess = spawn(process.execPath, [MAIN, "mcp"], {
+		env: at.env,
+		stdio: ["pipe", "pipe", "inherit"],
+	});
+	const waiting = new Map<number, (message: { result?: unknown; error?: { message: string } }) => void>();
+	createInterface({ input: child.stdout! }).on("line", (line) => {
+		const message = JSON.parse(line) as { id?: number };
+		if (message.id !== undefined) waiting.get(message.id)?.(message as object);
+	});
+	let last = 0;
+	const write = (message: object) => child.stdin!.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`);
+	const ask = (method: string, params: object, signal?: AbortSignal) =>
+		new Promise<unknown>((resolve, reject) => {
+			const id = ++last;
+			waiting.set(id, ({ result, error }) =>
+				error ? reject(new Refused({ message: error.message })) : resolve(result),
+			);
+			write({ id, method, params });
+			signal?.addEventListener("abort", () => {
+				write({ method: "notifications/cancelled", params: { requestId: id, reason: "test" } });
+				reject(signal.reason);
+			});
+		});
+	const hello = (await ask("initialize", {
+		protocolVersion: "2025-06-18",
+		capabilities: {},
+		clientInfo: { name: "by-hand", version: "1" },
+	})) as { protocolVersion: string };
+	if (hello.protocolVersion !== "2025-06-18") throw new Error(`it wants to speak ${hello.protocolVersion}`);
+	write({ method: "notifications/initialized" });
+	return {
+		call: async (name, input, signal) =>
+			mcpGiven((await ask("tools/call", { name, arguments: input }, signal)) as ToolResult),
+		close: async () => {
+			const ended = once(child, "close");
+			child.stdin!.end();
+			const [code] = await ended;
+			if (code !== 0) throw new Error(`the server left with ${code} when its stdin was closed`);
+			await endEverything(at);
+		},
+	};
+}
+
+export const SURFACES: Readonly<Record<string, () => Promise<Surface>>> = {
+	"in this process": inProcess,
+	"the daemon's socket": daemonSocket,
+	"the command line": commandLine,
+	HTTP: http,
+	"MCP on stdio, 2026-07-28": mcpStdio("2026"),
+	"MCP on stdio, the client's handshake of 2025": mcpStdio("2025"),
+	"MCP on stdio, 2025-06-18 by hand": mcpByHand,
+	"MCP over HTTP, 2026-07-28": mcpHttp("2026"),
+	"MCP over HTTP, 2025": mcpHttp("2025"),
+};
