@@ -164,7 +164,7 @@ export class Engine implements AsyncDisposable {
 				quotaBytes: options.quotaBytes,
 				...(spec.limits === undefined ? {} : { limits: spec.limits }),
 			});
-			known.session = sessionOf({ known, pty, options, replayedUntil: 0 });
+			known.session = sessionOf({ known, pty, options });
 			this.#update(known, { state: "running", pid: pty.pid });
 			this.#attend(known, known.session);
 			this.#tell(known, "started");
@@ -220,6 +220,13 @@ export class Engine implements AsyncDisposable {
 			return [];
 		}
 		return session.close(force ? 0 : this.options.endGraceMs);
+	}
+
+	async resize(session: Session, cols: number, rows: number): Promise<void> {
+		await session.resize(cols, rows);
+		const known = this.#registry.find(session.id);
+		this.#update(known, { cols, rows });
+		this.#tell(known, "resized");
 	}
 
 	/** Forgets an ended session and its output. */

@@ -7,6 +7,7 @@ import { adopt } from "../pty/adopt.ts";
 import { HolderPty } from "../pty/holder-pty.ts";
 import type { Pty } from "../pty/pty.ts";
 import { Screen } from "../terminal/screen.ts";
+import { type Keyframe, Keyframes } from "./keyframes.ts";
 import { hasEnded } from "./lifecycle.ts";
 import type { Options } from "./options.ts";
 import { RecordedPty } from "./recorded-pty.ts";
@@ -17,28 +18,33 @@ interface SessionOf {
 	readonly known: Known;
 	readonly pty: Pty;
 	readonly options: Options;
-	/** Where the pty's output begins. */
-	readonly from?: number;
-	/** Output below this was there before us: whatever it asked the terminal was answered then. */
-	readonly replayedUntil: number;
+	/** Where the pty's output begins, and what was seen before. */
+	readonly beginning?: Beginning;
 }
 
-export function sessionOf({ known, pty, options, from = 0, replayedUntil }: SessionOf): Session {
-	const { record, directory } = known;
+export function sessionOf({ known, pty, options, beginning = NEW }: SessionOf): Session {
+	const { record, directory, commands } = known;
+	const { from, to, keyframe } = beginning;
+	const size = { scrollback: options.scrollback, now: () => performance.now() };
 	return new Session({
 		id: record.id,
 		name: record.name,
 		cwd: record.cwd,
 		resolved: hasEnded(record.state) ? record.state : null,
 		pty,
-		journal: new Journal({ directory, maxBytes: options.ringBytes, at: from }),
-		screen: new Screen({ cols: record.cols, rows: record.rows, scrollback: options.scrollback, offset: from }),
-		replayedUntil,
-		commands: known.commands,
+		journal: new Journal({ directory, maxBytes: options.ringBytes, at: from, linesOut: keyframe?.lines ?? 0 }),
+		screen:
+			keyframe === null
+				? new Screen({ cols: record.cols, rows: record.rows, offset: from, ...size })
+				: Screen.restore(keyframe.screen, size),
+		replayedUntil: to,
+		looks: keyframe?.looks ?? [],
+		keyframes: new Keyframes(directory, { everyBytes: options.replayBytes / 4, savedAt: from }),
+		commands,
 	});
 }
 
-/** Goes on with a session that an earlier daemon left running; its screen is rebuilt from the log. */
+/** Goes on with a session that an earlier daemon left running. */
 export async function adoptSession(parts: {
 	readonly known: Known;
 	readonly options: Options;
@@ -46,23 +52,36 @@ export async function adoptSession(parts: {
 	readonly epoch: bigint;
 }): Promise<Session> {
 	const { known, options, socketPath, epoch } = parts;
-	const { from, to } = await replayBounds(known.directory, options);
-	const adopted = await adopt({ directory: known.directory, socketPath, epoch, from });
+	const beginning = await beginningOf(known, options);
+	const adopted = await adopt({ directory: known.directory, socketPath, epoch, from: beginning.from });
 	if (!(adopted instanceof HolderPty)) return reviveSession({ known, options });
-	return sessionOf({ known, options, pty: adopted, from, replayedUntil: to });
+	return sessionOf({ known, options, pty: adopted, beginning });
 }
 
 /** An ended session, from disk; settles when its screen is complete. */
 export async function reviveSession({ known, options }: { known: Known; options: Options }): Promise<Session> {
-	const { from, to } = await replayBounds(known.directory, options);
-	const pty = await RecordedPty.open(known.directory, { from, startedAt: known.record.createdAt });
-	const session = sessionOf({ known, options, pty, from, replayedUntil: to });
+	const beginning = await beginningOf(known, options);
+	const pty = await RecordedPty.open(known.directory, { from: beginning.from, startedAt: known.record.createdAt });
+	const session = sessionOf({ known, options, pty, beginning });
 	await pty.play();
 	return session;
 }
 
-/** The newest part of the log is enough for the screen and its scrollback. */
-async function replayBounds(directory: string, options: Options): Promise<{ from: number; to: number }> {
+interface Beginning {
+	readonly from: number;
+	/** Output below this was there before us: whatever it asked the terminal was answered then. */
+	readonly to: number;
+	readonly keyframe: Keyframe | null;
+}
+
+const NEW: Beginning = { from: 0, to: 0, keyframe: null };
+
+/** From the saved screen where there is one, else from as much of the log as a screen and its scrollback need. */
+async function beginningOf({ directory, commands }: Known, options: Options): Promise<Beginning> {
 	const { from, to } = await logBounds(directory);
-	return { from: Math.max(from, to - options.replayBytes), to };
+	const earliest = Math.max(from, to - options.replayBytes);
+	// A shell's marks are not in the screen: they are found again only by reading the log.
+	const keyframe = commands === null ? await Keyframes.load(directory) : null;
+	const usable = keyframe !== null && keyframe.screen.offset >= earliest && keyframe.screen.offset <= to;
+	return usable ? { from: keyframe.screen.offset, to, keyframe } : { from: earliest, to, keyframe: null };
 }

@@ -13,6 +13,7 @@ import { descendants, listeningPorts, workingDirectory } from "../pty/process-tr
 import type { Pty, PtyExit, WriteOptions } from "../pty/pty.ts";
 import type { Look, Position } from "../terminal/look.ts";
 import type { Screen } from "../terminal/screen.ts";
+import type { Keyframe, Keyframes } from "./keyframes.ts";
 import { hasEnded, statusAfter } from "./lifecycle.ts";
 import type { ShellCommands } from "./shell/commands.ts";
 import { Turn } from "./turn.ts";
@@ -31,6 +32,9 @@ export interface SessionParts {
 	readonly replayedUntil: number;
 	/** The commands of a shell with marks; null for any other program. */
 	readonly commands?: ShellCommands | null;
+	readonly keyframes: Keyframes | null;
+	/** What each caller had seen before a restart. */
+	readonly looks: Keyframe["looks"];
 }
 
 export interface SessionWait {
@@ -51,7 +55,8 @@ export class Session implements AsyncDisposable {
 	readonly #pty: Pty;
 	readonly #cwd: string;
 	readonly #turn: Turn;
-	readonly #looks = new Map<string, Position>();
+	readonly #looks: Map<string, Position>;
+	readonly #keyframes: Keyframes | null;
 	readonly #outputListeners = new Set<(bytes: Uint8Array) => void>();
 	readonly #endedListeners = new Set<() => void>();
 	#status: Status = "running";
@@ -69,6 +74,8 @@ export class Session implements AsyncDisposable {
 		this.screen = screen;
 		const commands = parts.commands ?? null;
 		this.commands = commands;
+		this.#looks = new Map(parts.looks);
+		this.#keyframes = parts.keyframes;
 		this.#turn = new Turn({
 			pty,
 			seen: () => journal.end,
@@ -83,6 +90,7 @@ export class Session implements AsyncDisposable {
 			this.#lastOutputAt = Date.now();
 			for (const listener of [...this.#outputListeners]) listener(output.bytes);
 			this.#turn.outputSeen();
+			this.#keyframes?.advance(journal.end, () => this.#keyframe());
 		});
 		pty.onGap((gap) => journal.skip(gap));
 		// The one arrow that points back: the emulator answers what the program asked it.
@@ -233,6 +241,7 @@ export class Session implements AsyncDisposable {
 		this.#outputListeners.clear();
 		this.#endedListeners.clear();
 		await this.#pty[Symbol.asyncDispose]();
+		await this.#keyframes?.save(() => this.#keyframe());
 		this.screen.dispose();
 	}
 
@@ -244,6 +253,11 @@ export class Session implements AsyncDisposable {
 				throw asFault(error, this);
 			}
 		});
+	}
+
+	#keyframe(): Keyframe | null {
+		const screen = this.screen.serialize();
+		return screen && { screen, lines: this.journal.stats.linesOut, looks: [...this.#looks] };
 	}
 
 	#mustRun(): void {

@@ -13,7 +13,7 @@ export const resize = tool({
 	async run(input, { engine, caller, signal }) {
 		const startedAt = performance.now();
 		const target = await engine.find(input.session);
-		await target.resize(input.cols, input.rows);
+		await engine.resize(target, input.cols, input.rows);
 		// A full-screen program repaints: the answer shows the new screen, not the torn one.
 		const outcome = await target.wait({ until: { stillMs: 50 }, timeoutMs: 1000, signal });
 		return conclude(target, { caller, outcome, startedAt, maxTokens: input.maxTokens });

@@ -55,7 +55,9 @@ describe("R4.7 sessions outlive their daemon", () => {
 		await facts(first, "start", { name: "late", command: "echo begun; sleep 1; echo done; exit 42", timeoutMs: 0 });
 		const here = { until: { text: "here", only: true }, ...patient };
 		await facts(first, "start", { name: "lost", command: "echo here; sleep 1000", ...here });
-		const { sessions } = (await first.call("list", {})).facts as unknown as { sessions: { session: string; name: string }[] };
+		const { sessions } = (await first.call("list", {})).facts as unknown as {
+			sessions: { session: string; name: string }[];
+		};
 		const lost = sessions.find(({ name }) => name === "lost")!;
 		const { pid } = await first.status();
 		process.kill(pid, "SIGKILL");
@@ -87,13 +89,32 @@ describe("R4.7 sessions outlive their daemon", () => {
 		expect(moved.cursor).toEqual({ row: before.cursor!.row, column: before.cursor!.column - 1 });
 	});
 
+	test("however much a program printed, its screen is the same after a restart, and only what is new is told", async () => {
+		await using home = new Home({ DIALTONE_REPLAY_BYTES: "65536" });
+		const first = await home.connect();
+		// The mode is set before 2 MB of output: only a saved screen can know it afterwards.
+		const command = "printf '\\033[?1h'; seq 1 300000; read -p 'more? ' x; echo you said $x; read y";
+		const before = await facts(first, "start", { name: "long", command, ...patient });
+		expect(before.text).toMatch(/300000\nmore\? $/);
+		await home.cli("daemon", "stop");
+		await using second = await home.connect();
+		const screen = await facts(second, "read", { session: "long", view: "screen" });
+		expect(screen.text).toMatch(/299999\n300000\nmore\? $/);
+		const after = await facts(second, "send", { session: "long", text: "yes", submit: true, ...patient });
+		expect(after.text).toBe("more? yes\nyou said yes");
+		const arrow = await facts(second, "send", { session: "long", keys: ["up"], timeoutMs: 500 });
+		expect(arrow.text).toContain("^[OA");
+	});
+
 	test("one call tells what changed in all sessions since a time", async () => {
 		await using home = new Home();
 		await using exchange = await home.connect();
 		await facts(exchange, "start", { name: "old", command: "echo old; read x", ...patient });
 		const { now } = (await exchange.call("list", {})).facts as { now: number };
 		await facts(exchange, "start", { name: "new", command: "echo new; read x", ...patient });
-		const { sessions } = (await exchange.call("list", { since: now + 1 })).facts as { sessions: { name: string; lastLine: string }[] };
+		const { sessions } = (await exchange.call("list", { since: now + 1 })).facts as {
+			sessions: { name: string; lastLine: string }[];
+		};
 		expect(sessions.map(({ name, lastLine }) => [name, lastLine])).toEqual([["new", "new"]]);
 	});
 });
@@ -206,7 +227,9 @@ describe("many at once (R2.9)", () => {
 		await Promise.all(
 			lines.map((text) => exchange.call("send", { session: "cat", text, submit: true, timeoutMs: 10_000 })),
 		);
-		const { base64 } = (await exchange.call("read", { session: "cat", view: "raw", from: 0 })).facts as { base64: string };
+		const { base64 } = (await exchange.call("read", { session: "cat", view: "raw", from: 0 })).facts as {
+			base64: string;
+		};
 		const said = Buffer.from(base64, "base64").toString().split("\r\n").filter(Boolean);
 		expect([...said].sort()).toEqual(lines);
 	});

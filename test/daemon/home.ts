@@ -6,8 +6,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { findDaemon, reachDaemon } from "../../src/daemon/reach.ts";
 import type { SocketExchange } from "../../src/daemon/client.ts";
+import { findDaemon, reachDaemon } from "../../src/daemon/reach.ts";
 import { places } from "../../src/pty/places.ts";
 import { VERSION } from "../../src/version.ts";
 

@@ -1,0 +1,67 @@
+// Saved screens: after a restart a session's screen is the last saved one plus
+// the output since, so however much it printed, little is replayed. What each
+// caller has seen is saved with it, or all would be new to everyone again.
+//
+// A keyframe is a short cut, never the truth: without one the log is replayed.
+
+import { readFile, rename, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { Position } from "../terminal/look.ts";
+import type { ScreenState } from "../terminal/screen.ts";
+
+const FILE = "keyframe.json";
+const VERSION = 1;
+
+export interface Keyframe {
+	readonly screen: ScreenState;
+	/** Lines that had come out. */
+	readonly lines: number;
+	/** By owner. */
+	readonly looks: readonly (readonly [string, Position])[];
+}
+
+export class Keyframes {
+	readonly #path: string;
+	readonly #everyBytes: number;
+	#savedAt: number;
+	#saving: Promise<void> | null = null;
+
+	constructor(directory: string, { everyBytes, savedAt }: { everyBytes: number; savedAt: number }) {
+		this.#path = join(directory, FILE);
+		this.#everyBytes = everyBytes;
+		this.#savedAt = savedAt;
+	}
+
+	static async load(directory: string): Promise<Keyframe | null> {
+		try {
+			const { version, ...keyframe } = JSON.parse(await readFile(join(directory, FILE), "utf8"));
+			return version === VERSION ? (keyframe as Keyframe) : null;
+		} catch {
+			return null; // none yet, or one that a dying daemon left half written
+		}
+	}
+
+	/** Saves when enough has come out since the last one. */
+	advance(offset: number, take: () => Keyframe | null): void {
+		if (offset - this.#savedAt >= this.#everyBytes && this.#saving === null) void this.save(take);
+	}
+
+	async save(take: () => Keyframe | null): Promise<void> {
+		await this.#saving;
+		const keyframe = take();
+		if (keyframe === null) return; // in the middle of a character: after the next output
+		this.#savedAt = keyframe.screen.offset;
+		this.#saving = this.#write(keyframe);
+		await this.#saving;
+		this.#saving = null;
+	}
+
+	async #write(keyframe: Keyframe): Promise<void> {
+		try {
+			await writeFile(`${this.#path}.tmp`, JSON.stringify({ version: VERSION, ...keyframe }), { mode: 0o600 });
+			await rename(`${this.#path}.tmp`, this.#path);
+		} catch {
+			// A full disk, or the session was removed: the log is still the truth.
+		}
+	}
+}
