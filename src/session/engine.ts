@@ -206,8 +206,11 @@ export class Engine implements AsyncDisposable {
 		return nameFor(name, (it) => this.#registry.runningNamed(it) !== null);
 	}
 
-	recordOf(session: Session): SessionRecord {
-		return this.#registry.find(session.id).record;
+	/** The record of a session that has ended, to be started again. */
+	endedRecord(reference: string): SessionRecord {
+		const { record } = this.#registry.find(reference);
+		if (!hasEnded(record.state)) throw new Fault("name_taken", { name: record.name });
+		return record;
 	}
 
 	/** Ends a session and its whole tree; names what could not be ended. */

@@ -21,6 +21,12 @@ export const start = tool({
 			.max(10_000)
 			.optional()
 			.describe("Program and arguments, instead of `command`, with no shell between"),
+		again: z
+			.string()
+			.min(1)
+			.max(200)
+			.optional()
+			.describe("An ended session: start what it ran once more, in its directory, under its name"),
 		name: z
 			.string()
 			.regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, "letters, digits, dot, dash and underscore, at most 64")
@@ -55,14 +61,15 @@ export const start = tool({
 	}),
 	async run(input, { engine, caller, signal }) {
 		const startedAt = performance.now();
+		const before = input.again === undefined ? null : engine.endedRecord(input.again);
 		const session = await engine.start({
 			command: input.command,
-			argv: input.argv,
-			name: input.name,
-			cwd: input.cwd,
+			argv: input.argv ?? before?.argv,
+			name: input.name ?? before?.name,
+			cwd: input.cwd ?? before?.cwd,
 			env: input.env,
-			cols: input.cols,
-			rows: input.rows,
+			cols: input.cols ?? before?.cols,
+			rows: input.rows ?? before?.rows,
 			keep: input.keep,
 			limits: input.limits,
 			ifExists: input.ifExists,
