@@ -57,6 +57,7 @@ struct holder {
 	struct end end;
 	int64_t wall_at;        // 0: no limit
 	unsigned exits;         // how many times the exit was written: 0, 1, 2
+	int64_t exit_at;        // when it was last, µs
 	bool closed;            // … and it says that the last writer is gone
 	int64_t leave_at;       // after closed
 	size_t exit_json_size;

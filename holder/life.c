@@ -15,6 +15,7 @@
 #define SETTLE_US 30000      // children that die of the hang-up need a moment; then one exit tells it all
 #define FLOOD ((uint64_t)1 << 20) // more than the kernel buffers: all that the program itself wrote has passed
 #define FAREWELL_US 5000000  // for clients that have not had the exit yet
+#define ATTACH_US 1000000    // … and that have not said yet where they want to read from
 #define WALL_GRACE_US 2000000
 
 static int exit_code(const struct holder *holder) {
@@ -84,6 +85,7 @@ static void write_exit(struct holder *holder, bool closed) {
 	if (closed) log_ended(&holder->log, exit_code(holder), now_us());
 	exit_file_write(&holder->exit_file, text.start, text.used);
 	holder->exits++;
+	holder->exit_at = now_us();
 	holder->closed = closed;
 }
 
@@ -147,12 +149,17 @@ static void step_exit(struct holder *holder, int64_t now) {
 	if (holder->exits == 0 && all_passed && now - holder->exited_at >= SETTLE_US) write_exit(holder, false);
 }
 
+// A client that has just come gets a moment to say where it wants to read from: its EXIT belongs after that.
+static bool may_still_attach(const struct holder *holder, const struct client *client, int64_t now) {
+	return !client->attached && now < holder->exit_at + ATTACH_US;
+}
+
 // EXIT goes to whoever has had the last byte, or wants none.
-static void tell_exit(struct holder *holder) {
+static void tell_exit(struct holder *holder, int64_t now) {
 	for (int i = 0; i < holder->client_places; i++) {
 		struct client *client = &holder->clients[i];
 		if (client->fd < 0 || !client->greeted || client->leaving || client->exit_told == holder->exits) continue;
-		if (client->attached && client->cursor < holder->log.size) continue;
+		if (may_still_attach(holder, client, now) || (client->attached && client->cursor < holder->log.size)) continue;
 		client->exit_told = holder->exits;
 		client_send(client, EXIT, holder->exit_json, holder->exit_json_size, NULL, 0);
 	}
@@ -161,17 +168,25 @@ static void tell_exit(struct holder *holder) {
 void life_step(struct holder *holder, int64_t now) {
 	step_end(holder, now);
 	step_exit(holder, now);
-	tell_exit(holder);
+	if (holder->exits > 0) tell_exit(holder, now);
+}
+
+static void sooner(int64_t *next, int64_t at) {
+	if (*next < 0 || at < *next) *next = at;
 }
 
 int64_t life_next(const struct holder *holder) {
-	int64_t next = holder->wall_at > 0 ? holder->wall_at : -1;
-	if (is_ending(holder) && (next < 0 || holder->end.look_at < next)) next = holder->end.look_at;
-	int64_t exit_at = -1;
-	if (holder->closed) exit_at = holder->leave_at;
-	else if (holder->closed_at > 0 && !is_ending(holder)) exit_at = holder->closed_at + SETTLE_US;
-	else if (holder->main_exited && holder->exits == 0) exit_at = holder->exited_at + SETTLE_US;
-	if (exit_at >= 0 && (next < 0 || exit_at < next)) next = exit_at;
+	int64_t next = -1;
+	if (holder->wall_at > 0) sooner(&next, holder->wall_at);
+	if (is_ending(holder)) sooner(&next, holder->end.look_at);
+	if (holder->closed) sooner(&next, holder->leave_at);
+	else if (holder->closed_at > 0 && !is_ending(holder)) sooner(&next, holder->closed_at + SETTLE_US);
+	else if (holder->main_exited && holder->exits == 0) sooner(&next, holder->exited_at + SETTLE_US);
+	for (int i = 0; i < holder->client_places && holder->exits > 0; i++) {
+		const struct client *client = &holder->clients[i];
+		bool waiting = client->fd >= 0 && !client->leaving && !client->attached && client->exit_told < holder->exits;
+		if (waiting && (client->greeted || holder->closed)) sooner(&next, holder->exit_at + ATTACH_US);
+	}
 	return next;
 }
 
@@ -180,7 +195,9 @@ bool life_is_over(const struct holder *holder, int64_t now) {
 	if (now >= holder->leave_at) return true;
 	for (int i = 0; i < holder->client_places; i++) {
 		const struct client *client = &holder->clients[i];
-		if (client->fd >= 0 && client->greeted && !client->leaving && (client->exit_told < holder->exits || client_has_backlog(client))) return false;
+		if (client->fd < 0 || client->leaving) continue;
+		if (may_still_attach(holder, client, now) && client->exit_told < holder->exits) return false;
+		if (client->greeted && (client->exit_told < holder->exits || client_has_backlog(client))) return false;
 	}
 	return holder->end_count == 0;
 }

@@ -110,6 +110,7 @@ static void attach(struct holder *holder, struct client *client, const uint8_t *
 	client->cursor = from > holder->log.size ? holder->log.size : from;
 	client->until = get64(payload + 8);
 	client->attached = true;
+	client->exit_told = 0; // it comes after the last byte, also for one who moves back
 }
 
 static void credit(struct holder *holder, struct client *client, const uint8_t *payload) {

@@ -4,7 +4,7 @@ import { createHash } from "node:crypto";
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
-import { Client, cleanUp, END_OF_LOG, exitFile, gone, launch, record, Tag, u64 } from "./raw-holder.ts";
+import { Client, cleanUp, END_OF_LOG, exitFile, gone, launch, record, SLOWED, Tag, u64 } from "./raw-holder.ts";
 
 afterEach(cleanUp);
 
@@ -33,7 +33,7 @@ function logOf(dir: string): Buffer {
 describe("R1.3 R3.2 every byte of a program", () => {
 	test("100 programs that write 1 MB and exit 7 at once are byte-exact on disk and at the client", async () => {
 		const expected = pattern(1_000_000);
-		for (let i = 0; i < 100; i++) {
+		for (let i = 0; i < (SLOWED ? 20 : 100); i++) {
 			const session = await launch({ argv: writer(1_000_000, 7) });
 			// It may be over before we are there: then the disk has it all.
 			const client = await Client.open(session.socket).catch(() => null);
@@ -98,7 +98,7 @@ describe("R1.3 R3.2 every byte of a program", () => {
 		await client.type("\r");
 		await client.until(() => client.bytes > bytes / 2);
 		const resident = Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${session.holder}/status`, "utf8"))![1]);
-		expect(resident).toBeLessThan(4096);
+		if (!SLOWED) expect(resident).toBeLessThan(4096);
 		await client.until(() => client.exit !== null);
 		expect(client.bytes).toBe(client.exit.size);
 		client.close();
@@ -231,9 +231,26 @@ describe("R4.3 the end of the program and the end of its output", () => {
 		expect(await client.exited()).toMatchObject({ code: 0 });
 	});
 
+	test("a client that comes late gets every byte before the exit", async () => {
+		const session = await launch({ argv: ["sh", "-c", "trap '' HUP; seq 1 100; sleep 300 & read x; exit 2"] });
+		const first = await Client.open(session.socket);
+		await first.type("\n");
+		await first.until(() => first.exit !== null);
+		const late = await Client.open(session.socket, { owner: false, attach: null });
+		expect(late.welcome.exit).toMatchObject({ code: 2, closed: false });
+		late.attach(0n);
+		await late.until(() => late.exit !== null);
+		expect(late.bytes).toBe(late.exit.size);
+		late.exit = null;
+		late.attach(0n);
+		await late.until(() => late.exit !== null);
+		expect(late.bytes).toBe(late.exit.size * 2);
+	});
+
 	test("a core-dumping signal is told as one", async () => {
-		const session = await launch({ argv: ["sh", "-c", "kill -SEGV $$"] });
+		const session = await launch({ argv: ["sh", "-c", "read x; kill -SEGV $$"] });
 		const client = await Client.open(session.socket);
+		await client.type("\n");
 		expect(await client.exited()).toMatchObject({ code: null, signal: 11 });
 	});
 });

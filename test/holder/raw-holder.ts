@@ -9,6 +9,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 export const HOLDER = process.env.DIALTONE_TEST_HOLDER ?? join(import.meta.dirname, "../../build/dialtone-holder");
+/** What runs the holder in every test: valgrind, when scripts/check-holder.mjs asks for it. */
+const THROUGH = (process.env.DIALTONE_TEST_THROUGH ?? "").split(" ").filter(Boolean);
+/** A holder with a sanitizer or under valgrind: fewer repetitions, and its memory is not its own. */
+export const SLOWED = process.env.DIALTONE_TEST_SLOWED === "1";
 export const END_OF_LOG = 0xffff_ffff_ffff_ffffn;
 export const ALL = 0xffff_ffff_ffff_fffen;
 
@@ -97,7 +101,7 @@ export function launchBlock(dir: string, launch: Launch): Buffer {
 }
 
 export async function say(block: Uint8Array, through: string[] = []): Promise<{ line: string; status: number | null }> {
-	const [program = HOLDER, ...args] = [...through, HOLDER];
+	const [program = HOLDER, ...args] = [...through, ...THROUGH, HOLDER];
 	const child = spawn(program, args, { stdio: ["pipe", "pipe", "inherit"] });
 	child.stdin.on("error", () => {}); // it may refuse before it has read all
 	child.stdin.end(block);

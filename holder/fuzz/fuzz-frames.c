@@ -1,0 +1,62 @@
+// libFuzzer: any bytes from a client, cut into any pieces, are frames of the promised
+// length or a refusal. What is typed passes the input queue, whose books must balance.
+#include <stdlib.h>
+#include <string.h>
+
+#include "../bytes.h"
+#include "../frame.h"
+#include "../input.h"
+
+static struct input input;
+
+static void type(const struct inbox *inbox, struct termios *modes) {
+	const uint8_t *payload = inbox_payload(inbox), *next;
+	struct input_write write = {
+		.offset = get64(payload + 8),
+		.id = payload + 16,
+		.bytes = payload + INPUT_HEADER,
+		.count = inbox->length - INPUT_HEADER,
+		.priority = (get32(payload + 4) & 1) != 0,
+	};
+	// Modes that the input itself chooses: raw or lines, with or without translation.
+	modes->c_lflag = payload[4] & 2 ? ICANON | ISIG : 0;
+	modes->c_iflag = payload[4] & 4 ? ICRNL : payload[4] & 8 ? IGNCR | INLCR : 0;
+	uint64_t before = input.accepted, value = 0;
+	size_t queued = input_queued(&input);
+	enum input_answer answer = input_accept(&input, &write, modes, &value);
+	uint64_t taken = input.accepted - before;
+	if (input_queued(&input) != queued + taken || input_queued(&input) > INPUT_QUEUE) abort();
+	if ((answer == INPUT_TAKEN) != (taken > 0)) abort();
+	if (answer == INPUT_TAKEN && value != input.accepted) abort();
+	size_t count = input_next(&input, modes, &next);
+	if (count > input_queued(&input)) abort();
+	if (payload[5] & 1) input_drop(&input);
+	else input_written(&input, modes, payload[5] & 2 ? count : count / 2);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+	struct inbox inbox = {0};
+	struct termios modes = {0};
+	modes.c_cc[VEOF] = 4, modes.c_cc[VINTR] = 3, modes.c_cc[VKILL] = 21;
+	input.head = input.tail = input.accepted = input.line = input.last = input.seen_count = input.seen_next = 0;
+	input.last_known = input.held = false;
+	if (size == 0) return 0;
+	size_t piece = data[0] % 97 + 1; // how it is cut
+	data++, size--;
+	while (size > 0) {
+		size_t part = piece < size ? piece : size, used;
+		enum inbox_state state = inbox_feed(&inbox, data, part, &used);
+		if (used > part || (state == INBOX_HUNGRY && used != part)) abort();
+		data += used, size -= used;
+		if (state == INBOX_BAD) break;
+		if (state == INBOX_HUNGRY) continue;
+		if (inbox_type(&inbox) < HELLO || inbox_type(&inbox) > WATCH) abort();
+		uint32_t sum = 0; // every byte of the payload is there to be read
+		for (uint32_t i = 0; i < inbox.length; i++) sum += inbox_payload(&inbox)[i];
+		if (sum == UINT32_MAX) abort();
+		if (inbox_type(&inbox) == INPUT) type(&inbox, &modes);
+		inbox_next(&inbox);
+	}
+	inbox_next(&inbox);
+	return 0;
+}

@@ -1,0 +1,114 @@
+// What a compiler cannot see in the holder: its tests again under AddressSanitizer
+// and UBSan, again under valgrind, and a bounded fuzz of what it reads from others.
+//
+//   node scripts/check-holder.mjs [sanitizers] [valgrind] [fuzz]     all three by default
+//   DIALTONE_FUZZ_SECONDS   per target, 30 by default
+import { spawnSync } from "node:child_process";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+
+const root = join(import.meta.dirname, "..");
+const build = join(root, "build");
+process.chdir(root);
+
+function run(program, args, env = {}) {
+	const { status, error } = spawnSync(program, args, { stdio: "inherit", env: { ...process.env, ...env } });
+	if (error?.code === "ENOENT") console.error(`${program} is not installed; see scripts/debian-packages.txt`);
+	return status === 0;
+}
+
+/** An empty directory for reports; a report that appears in it is a finding. */
+function reports(name) {
+	const directory = join(build, name);
+	rmSync(directory, { recursive: true, force: true });
+	mkdirSync(directory, { recursive: true, mode: 0o777 });
+	return directory;
+}
+
+function clean(directory, isFinding) {
+	const findings = readdirSync(directory).filter((file) => isFinding(readFileSync(join(directory, file), "utf8")));
+	for (const file of findings) console.error(`--- ${file}\n${readFileSync(join(directory, file), "utf8")}`);
+	return findings.length === 0;
+}
+
+const holderTests = (env) =>
+	run("node", ["node_modules/vitest/vitest.mjs", "run", "--project", "real", "test/holder"], env);
+
+function sanitizers() {
+	const holder = join(build, "dialtone-holder-sanitized");
+	const directory = reports("sanitizer-reports");
+	const flags = "-g -O1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined";
+	const built = run("node", ["scripts/build-holder.mjs"], {
+		DIALTONE_HOLDER_CFLAGS: flags,
+		DIALTONE_HOLDER_OUT: holder,
+	});
+	const options = `log_path=${join(directory, "report")}:exitcode=99:detect_leaks=1`;
+	return (
+		built &&
+		holderTests({
+			DIALTONE_TEST_HOLDER: holder,
+			DIALTONE_TEST_SLOWED: "1",
+			ASAN_OPTIONS: options,
+			UBSAN_OPTIONS: `${options}:print_stacktrace=1`,
+		}) &&
+		clean(directory, () => true)
+	);
+}
+
+function valgrind() {
+	const holder = join(build, "dialtone-holder-debug"); // not static: valgrind replaces malloc by its name
+	const directory = reports("valgrind-reports");
+	const built = run("node", ["scripts/build-holder.mjs"], {
+		DIALTONE_HOLDER_CFLAGS: "-g -O1",
+		DIALTONE_HOLDER_OUT: holder,
+	});
+	const through = `valgrind --quiet --leak-check=full --errors-for-leak-kinds=definite --track-fds=no --log-file=${directory}/%p.log`;
+	return (
+		built &&
+		holderTests({ DIALTONE_TEST_HOLDER: holder, DIALTONE_TEST_SLOWED: "1", DIALTONE_TEST_THROUGH: through }) &&
+		clean(directory, (text) => /==\d+== /.test(text))
+	);
+}
+
+const targets = {
+	block: ["block.c"],
+	frames: ["frame.c", "input.c"],
+};
+
+function fuzz() {
+	const seconds = process.env.DIALTONE_FUZZ_SECONDS ?? "30";
+	return Object.entries(targets).every(([name, sources]) => {
+		const program = join(build, `fuzz-${name}`);
+		const found = join(build, `fuzz-${name}-found`); // new inputs; crashes; minimise into the corpus by -merge=1
+		mkdirSync(found, { recursive: true });
+		const flags = [
+			"-g",
+			"-O1",
+			"-std=c11",
+			"-D_GNU_SOURCE",
+			"-fsanitize=fuzzer,address,undefined",
+			"-fno-sanitize-recover=undefined",
+		];
+		const files = [`holder/fuzz/fuzz-${name}.c`, ...sources.map((file) => `holder/${file}`)];
+		if (!run("clang", [...flags, "-o", program, ...files])) return false;
+		console.error(`fuzzing ${name} for ${seconds} s`);
+		const limits = [`-max_total_time=${seconds}`, "-max_len=8192", "-timeout=10", "-rss_limit_mb=1024", "-verbosity=0"];
+		return run(program, [...limits, `-artifact_prefix=${found}/crash-`, found, `holder/fuzz/corpus-${name}`]);
+	});
+}
+
+const checks = { sanitizers, valgrind, fuzz };
+const wanted = process.argv.slice(2);
+const unknown = wanted.filter((name) => !(name in checks));
+if (unknown.length > 0 || !existsSync("node_modules")) {
+	console.error(unknown.length > 0 ? `no such check: ${unknown.join(", ")}` : "run `npm run setup` first");
+	process.exit(2);
+}
+for (const [name, check] of Object.entries(checks)) {
+	if (wanted.length > 0 && !wanted.includes(name)) continue;
+	if (!check()) {
+		console.error(`holder: ${name} found something`);
+		process.exit(1);
+	}
+	console.error(`holder: ${name} found nothing`);
+}
