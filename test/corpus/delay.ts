@@ -39,7 +39,11 @@ export async function measure(dialtone: Dialtone, way: Way, times: number): Prom
 	const told: bigint[] = [process.hrtime.bigint()];
 	try {
 		while (told.length < times) {
-			const { returned, because } = await terminal.send({ text: "x", submit: way !== "key" && way !== "poll", timeoutMs: 20_000 });
+			const { returned, because } = await terminal.send({
+				text: "x",
+				submit: way !== "key" && way !== "poll",
+				timeoutMs: 20_000,
+			});
 			told.push(process.hrtime.bigint());
 			if (returned !== "waiting") throw new Error(`${way}: ${returned}, ${because}`);
 		}
@@ -59,6 +63,9 @@ export function delayTable(rows: readonly Delays[]): string {
 	return [
 		"",
 		"blocked → told, ms      p50     p99   worst   n",
-		...rows.map((it) => `${it.way.padEnd(16)}${ms(it.p50)}${ms(it.p99)}${ms(it.worst)}   ${it.all.length}${it.early > 0 ? `  ${it.early} too early` : ""}`),
+		...rows.map(
+			(it) =>
+				`${it.way.padEnd(16)}${ms(it.p50)}${ms(it.p99)}${ms(it.worst)}   ${it.all.length}${it.early > 0 ? `  ${it.early} too early` : ""}`,
+		),
 	].join("\n");
 }
