@@ -27,13 +27,27 @@ const BUSY_MS = 700;
 
 const shared = new Map<string, Promise<AsyncDisposable>>();
 
-/** Ends the servers that cases shared. */
-export async function endShared(): Promise<void> {
+/** Plays them all, a few at a time, and ends the servers that they shared. */
+export async function playAll(cases: readonly Case[], dialtone: Dialtone, lanes: number): Promise<Outcome[]> {
+	const left = [...cases];
+	const outcomes: Outcome[] = [];
+	const lane = async () => {
+		for (let one = left.shift(); one !== undefined; one = left.shift()) outcomes.push(...(await play(one, dialtone)));
+	};
+	try {
+		await Promise.all(Array.from({ length: lanes }, lane));
+	} finally {
+		await endShared();
+	}
+	return outcomes.sort((a, b) => a.case.localeCompare(b.case) || a.step - b.step);
+}
+
+async function endShared(): Promise<void> {
 	for (const server of shared.values()) await (await server)[Symbol.asyncDispose]();
 	shared.clear();
 }
 
-export async function play(one: Case, dialtone: Dialtone): Promise<Outcome[]> {
+async function play(one: Case, dialtone: Dialtone): Promise<Outcome[]> {
 	const directory = await mkdtemp(join(tmpdir(), "dialtone-corpus-"));
 	const undos: (() => Promise<void> | void)[] = [() => rm(directory, { recursive: true, force: true })];
 	const place: Place = {
@@ -60,7 +74,7 @@ async function playIn(one: Case, dialtone: Dialtone, place: Place): Promise<Outc
 			const timeoutMs = isTurn(step.truth) || step.truth === "ended" ? PATIENCE_MS : (step.forMs ?? BUSY_MS);
 			let facts: SessionFacts;
 			if (terminal === null) {
-				const env = { HOME: place.directory, LC_ALL: "C.UTF-8", PATH, ...one.env };
+				const env = { HOME: place.directory, LC_ALL: "C.UTF-8", PATH, SHELL: "/bin/bash", ...one.env };
 				terminal = await dialtone.start({ argv: [...argv], cwd: place.directory, env, cols: 100, rows: 30, timeoutMs });
 				facts = terminal.facts;
 			} else {

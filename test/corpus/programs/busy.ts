@@ -77,10 +77,6 @@ export const cases: Case[] = [
 	program("ping", ["ping", "-i", "0.5", "127.0.0.1"], busy(1500)),
 	program("a background job that prints", ["bash", "-c", "(while :; do echo bg; sleep 0.3; done) & wait"], busy(1200)),
 	program("a stopped program", ["bash", "-c", "kill -STOP $$; sleep 30"], [{ truth: "stopped", forMs: 700 }]),
-	program("dd from the network's silence", ["nc", "-l", "-p", "0", "-s", "127.0.0.1"], busy(), {
-		needs: ["nc"],
-		known: "nc reads the terminal too: whether you or the peer speaks first is not in the kernel",
-	}),
 	program("grep -r", sh("grep -rs something-that-is-nowhere /usr/share > /dev/null; sleep 30"), busy(1200)),
 	program("flock", ({ directory }) => sh(`exec 9> ${directory}/lock; flock 9; flock ${directory}/lock true`), busy(), {
 		needs: ["flock"],

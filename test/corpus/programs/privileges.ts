@@ -8,7 +8,16 @@ export const cases: Case[] = [
 		[{ truth: "secret", shows: /Password: $/ }, { line: "wrong", truth: "busy", forMs: 800 }, { truth: "ended" }],
 		{ user: "normal" },
 	),
-	program("sudo, as a normal user", ["sudo", "-k", "true"], [{ truth: "ended" }], { user: "normal" }),
+	program(
+		"sudo, as a normal user",
+		["sudo", "-k", "true"],
+		[
+			{ truth: "secret", shows: /password for .*: $/ },
+			{ line: "wrong", truth: "busy", forMs: 500 },
+			{ truth: "secret", shows: /try again[\s\S]*password for .*: $/ },
+		],
+		{ user: "normal" },
+	),
 	program(
 		"passwd, as a normal user",
 		["passwd"],
