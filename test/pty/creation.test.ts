@@ -1,12 +1,12 @@
 // R3.3: everything that can fail when a terminal is made, provoked for real.
 import { execFile } from "node:child_process";
-import { chmodSync, chownSync, mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { readdir } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { PtyCreationError, PtyError } from "../../src/pty/errors.ts";
-import { holderProgram, type LaunchSpec, launch } from "../../src/pty/launch.ts";
+import { type LaunchSpec, launch } from "../../src/pty/launch.ts";
 import type { Exhaustion } from "../fixtures/exhaustion.ts";
 import type { FullDisk } from "../fixtures/full-disk.ts";
 import { needs, needsRoot } from "../programs.ts";
@@ -93,25 +93,12 @@ describe("R3.3 a program that cannot be started says at which stage, and why", (
 		});
 
 		test.skipIf(!needs("setpriv", "prlimit") || !needsRoot())("may not have another process", async () => {
-			const wrapper = join(stage.home, "as-nobody");
-			const holder = join(stage.home, "holder");
-			await promisify(execFile)("cp", [holderProgram(), holder]);
-			chmodSync(stage.home, 0o755);
-			writeFileSync(
-				wrapper,
-				`#!/bin/sh\nexec setpriv --reuid=65534 --regid=65534 --clear-groups prlimit --nproc=0:0 ${holder}\n`,
-				{ mode: 0o755 },
-			);
-			const [directory, run] = [join(stage.home, "nobody"), join(stage.home, "nobody-run")];
-			for (const it of [directory, run]) {
-				mkdirSync(it);
-				chownSync(it, 65534, 65534);
-			}
-			process.env.DIALTONE_HOLDER = wrapper;
-			const spec = { ...(await stage.spec(["true"])), directory, socketPath: join(run, "s.sock") };
+			const { holder, places } = await stage.asNobody("--nproc=0:0");
+			const spec = { ...(await stage.spec(["true"])), ...places };
+			process.env.DIALTONE_HOLDER = holder;
 			await expect(launch(spec)).rejects.toMatchObject({ stage: "fork", code: "EAGAIN", name: "PtyCreationError" });
-			expect(await readdir(directory)).toEqual([]);
-			expect(await readdir(run)).toEqual([]);
+			expect(await readdir(places.directory)).toEqual([]);
+			expect(await readdir(dirname(places.socketPath))).toEqual([]);
 		});
 	});
 });

@@ -2,18 +2,19 @@
 // away afterwards, whatever happened.
 import { execFileSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { existsSync, mkdirSync, renameSync } from "node:fs";
+import { chmodSync, chownSync, copyFileSync, existsSync, mkdirSync, renameSync, writeFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { makeSessionDirectory } from "../../src/journal/records.ts";
 import { environment } from "../../src/pty/environment.ts";
 import type { HolderPty } from "../../src/pty/holder-pty.ts";
-import { type LaunchSpec, launch } from "../../src/pty/launch.ts";
+import { holderProgram, type LaunchSpec, launch } from "../../src/pty/launch.ts";
 import { type Places, places, preparePlaces } from "../../src/pty/places.ts";
 import type { PtyExit } from "../../src/pty/pty.ts";
 import { until } from "../condition.ts";
 
+const NOBODY = 65534;
 export const root = join(import.meta.dirname, "../..");
 
 export interface Started {
@@ -60,6 +61,19 @@ export class Stage implements AsyncDisposable {
 		const spec = await this.spec(argv, changes);
 		const pty = this.keep(await launch(spec));
 		return { pty, spec, heard: new Heard(pty) };
+	}
+
+	/** Places that nobody may use, and a holder that runs as nobody; `limit` as for prlimit(1). Root only. */
+	async asNobody(limit = ""): Promise<{ holder: string; places: Pick<LaunchSpec, "directory" | "socketPath"> }> {
+		const [binary, holder] = [join(this.home, "holder"), join(this.home, `as-nobody${limit}`)];
+		chmodSync(this.home, 0o755);
+		copyFileSync(holderProgram(), binary);
+		const become = `setpriv --reuid=${NOBODY} --regid=${NOBODY} --clear-groups`;
+		writeFileSync(holder, `#!/bin/sh\nexec ${become} ${limit && `prlimit ${limit}`} ${binary}\n`, { mode: 0o755 });
+		const directory = await mkdtemp(join(this.home, "nobody-"));
+		const run = await mkdtemp(join(this.home, "run-"));
+		for (const path of [directory, run]) chownSync(path, NOBODY, NOBODY);
+		return { holder, places: { directory, socketPath: join(run, "s.sock") } };
 	}
 
 	/** Ends it with the stage. */

@@ -1,14 +1,15 @@
 // Ending a session ends all of it, and leaves nothing behind.
-import { readdirSync, readFileSync } from "node:fs";
+import { chmodSync, copyFileSync, readdirSync, readFileSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { launch } from "../../src/pty/launch.ts";
 import { descendants, listeningPorts, workingDirectory } from "../../src/pty/process-tree.ts";
 import { until } from "../condition.ts";
+import { needs, needsRoot } from "../programs.ts";
 import { isAlive } from "./alive.ts";
-import { root, Stage } from "./stage.ts";
+import { compiled, root, Stage } from "./stage.ts";
 
 let stage: Stage;
 beforeAll(async () => {
@@ -55,6 +56,27 @@ describe("R4.4 ending a session ends its whole tree", () => {
 		expect(await pty.end(600_000)).toEqual([]);
 		expect(await first).toEqual([]);
 		expect(await pty.exited).toMatchObject({ signal: "SIGKILL" });
+	});
+});
+
+describe("R4.4 what cannot be ended", () => {
+	afterEach(() => {
+		delete process.env.DIALTONE_HOLDER;
+	});
+
+	test.skipIf(!needs("setpriv") || !needsRoot())("is named, in the answer and in the record of the exit", async () => {
+		const { holder, places } = await stage.asNobody();
+		const stubborn = join(stage.home, "stubborn");
+		copyFileSync(compiled("stubborn"), stubborn);
+		chmodSync(stubborn, 0o4755);
+		process.env.DIALTONE_HOLDER = holder;
+		const { pty, heard } = await stage.start(`${stubborn} & wait`, places);
+		await heard.says("STUBBORN");
+		const survivors = await pty.end(50);
+		expect(survivors).toEqual([{ pid: expect.any(Number), command: "stubborn" }]);
+		expect(isAlive(survivors[0]!.pid)).toBe(true);
+		expect(await pty.exited).toMatchObject({ reason: "end", survivors });
+		process.kill(survivors[0]!.pid, "SIGKILL");
 	});
 });
 
