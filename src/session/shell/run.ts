@@ -9,7 +9,7 @@ import { join } from "node:path";
 import type { Attention } from "../../protocol/answer.ts";
 import { Fault } from "../../protocol/fault.ts";
 import { commandLine, descendants, processGroups } from "../../pty/process-tree.ts";
-import type { Session } from "../session.ts";
+import { describeEnd, type Session } from "../session.ts";
 import type { ShellCommands } from "./commands.ts";
 import { writeFiles } from "./prepare.ts";
 import { shells } from "./shells.ts";
@@ -92,6 +92,8 @@ export async function runCommand(session: Session, request: RunRequest): Promise
 	const isOver = () => commands.running?.run !== run;
 	const { signal, waits } = request;
 	const taken = await first(session, isTaken, { waits: false, timeoutMs: TAKEN_MS, signal });
+	// It was on its way out already, and has run nothing.
+	if (taken.returned === "ended" && !isTaken()) return refuseEnded(session);
 	if (taken.returned === "timeout") {
 		throw new Fault("internal", { problem: `shell "${commands.identity.name}" did not take the command` });
 	}
@@ -150,6 +152,10 @@ function refuseBusy(session: Session, { running, identity }: ShellCommands): voi
 	throw new Fault("shell_busy", { shell: identity.name, running: text.slice(0, 200), session: session.name });
 }
 
+function refuseEnded({ name, status, exit }: Session): never {
+	throw new Fault("session_ended", { id: name, how: describeEnd(status, exit) });
+}
+
 /** The prompt is there. A shell that has just been started may take its time, or ask something itself. */
 async function untilReady(session: Session, commands: ShellCommands, signal: AbortSignal): Promise<void> {
 	if (commands.ready) return;
@@ -158,7 +164,7 @@ async function untilReady(session: Session, commands: ShellCommands, signal: Abo
 	const { returned } = await first(session, isReady, { waits: true, timeoutMs: START_MS, signal });
 	// A command that sent the prompt elsewhere (`exec 2>file`) leaves no mark of it; the kernel knows all the same.
 	if (returned === "over" || session.attention.waitingFor === "command") return;
-	if (returned === "ended") return void (await session.type(new Uint8Array())); // refuses, and says how it ended
+	if (returned === "ended") refuseEnded(session);
 	throw new Fault("shell_busy", {
 		shell: commands.identity.name,
 		running: `its own start files (${session.attention.because})`,
