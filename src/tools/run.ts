@@ -113,7 +113,9 @@ const decode = (bytes: Uint8Array) => decoder.decode(bytes);
 const HEAD_BYTES = 256 * 1024;
 const TAIL_BYTES = 768 * 1024;
 
-async function outputOf({ journal }: Session, { from, to }: RunOutcome): Promise<Uint8Array> {
+async function outputOf({ journal }: Session, { from, to, streams, returned }: RunOutcome): Promise<Uint8Array> {
+	// Two pipes have no common order, and the prompt may have come between.
+	if (streams !== null && returned === "ended") return Buffer.concat([streams.stdout, streams.stderr]);
 	if (to - from <= HEAD_BYTES + TAIL_BYTES) return bytesOf(await journal.read(from, to));
 	const [head, tail] = await Promise.all([journal.read(from, from + HEAD_BYTES), journal.read(to - TAIL_BYTES, to)]);
 	const mark = `\r\n[… bytes ${from + HEAD_BYTES} to ${to - TAIL_BYTES} left out; \`read\` them raw …]\r\n`;

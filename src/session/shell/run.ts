@@ -65,6 +65,7 @@ const START_MS = 30_000;
 // From typing to the first mark it takes a millisecond or two; this is for a machine that swaps.
 const TAKEN_MS = 20_000;
 const STEP_MS = 2000;
+const COPIED_MS = 25;
 // A job that dies by TERM or KILL lets the next command of the line begin: each needs its own ladder.
 const ROUNDS = 5;
 
@@ -104,8 +105,12 @@ export async function runCommand(session: Session, request: RunRequest): Promise
 	const over = isOver() || session.ended;
 	const streams = request.separate ? await readStreams(dir, { run, aid }, streamsCopied) : null;
 	async function streamsCopied() {
-		// While it goes on there is no end to wait for: what has been copied is told.
 		if (over) await first(session, () => commands.streamsEnded, { waits: false, timeoutMs: STEP_MS, signal });
+		// While it goes on there is no end to wait for. What it said is on its way through a pipe.
+		else {
+			await session.wait({ until: { only: true }, timeoutMs: COPIED_MS, signal });
+			await session.wait({ until: { only: true, stillMs: COPIED_MS }, timeoutMs: 10 * COPIED_MS, signal });
+		}
 	}
 	const durationMs = Math.round(performance.now() - startedAt);
 	if (over) void sweep(dir, handed.files, run);
