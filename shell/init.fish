@@ -60,9 +60,16 @@ end
 functions -q fish_prompt; or function fish_prompt
 	printf '> '
 end
-functions -c fish_prompt _dt_fish_prompt
-function fish_prompt
-	printf '\e]133;A;aid=%s\a' $_dt_aid
-	_dt_fish_prompt
-	printf '\e]133;B;aid=%s\a' $_dt_aid
+
+# Before each prompt: whoever defines fish_prompt anew gets it wrapped again.
+function _dt_wrap --on-event fish_prompt
+	functions fish_prompt | string match -q '*_dt_fish_prompt*'; and return
+	functions -e _dt_fish_prompt
+	functions -c fish_prompt _dt_fish_prompt
+	function fish_prompt
+		printf '\e]133;A;aid=%s\a' $_dt_aid
+		_dt_fish_prompt
+		printf '\e]133;B;aid=%s\a' $_dt_aid
+	end
 end
+_dt_wrap

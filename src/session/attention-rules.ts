@@ -171,6 +171,18 @@ export const rules: readonly Rule[] = [
 
 	// From here on it is not certain.
 	{
+		// fish polls other things too, and what its start files left behind in its own group may be busy.
+		name: "at the shell's prompt",
+		says: ({ reader, facts, look }) =>
+			look.shell.atPrompt === true && reader !== null && !facts.unread
+				? waiting(
+						"command",
+						"likely",
+						`${who(reader.thread)} shows its prompt and waits for the terminal in ${how(reader.thread)}`,
+					)
+				: null,
+	},
+	{
 		name: "someone is busy",
 		says: ({ busy, timer, reader }) => {
 			const doer = busy ?? timer;

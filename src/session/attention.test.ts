@@ -91,6 +91,11 @@ const scenes: readonly (readonly [sentence: string, scene: Scene, truth: string]
 		"waiting command certain",
 	],
 	[
+		"a shell at its prompt watches other things, and what its start files left behind is busy",
+		{ threads: [polls({ others: 1 }), thread("running", { pid: 413 })], raw: true, atPrompt: true, quietMs: 0 },
+		"waiting command likely",
+	],
+	[
 		"a read of a program that the shell runs is no command",
 		{ threads: [reads()], atPrompt: false },
 		"waiting line certain",

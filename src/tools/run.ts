@@ -4,12 +4,12 @@ import type { SessionFacts } from "../protocol/answer.ts";
 import { signalName } from "../pty/signals.ts";
 import type { Session } from "../session/session.ts";
 import { asSeen } from "../session/shell/output.ts";
-import { type Job, type RunOutcome, runCommand } from "../session/shell/run.ts";
+import type { Job, RunOutcome } from "../session/shell/run.ts";
 import { clean } from "../terminal/clean.ts";
 import { budget, timeout } from "./fields.ts";
 import { renderRun } from "./render-run.ts";
 import { conclude } from "./session-facts.ts";
-import { directoryFor, shellNamed } from "./shell-named.ts";
+import { directoryFor, runIn } from "./shell-named.ts";
 import { tool } from "./tool.ts";
 
 /** What `run` answers beside the facts of its session. */
@@ -70,13 +70,11 @@ export const run = tool({
 	async run(input, { engine, caller, signal }): Promise<RunFacts> {
 		const startedAt = performance.now();
 		const cwd = input.cwd === undefined ? null : await directoryFor(input.cwd, caller);
-		const { session, note } = await shellNamed(input.shell, {
-			engine,
-			caller,
-			program: input.program,
-			clean: input.clean,
-		});
-		const outcome = await runCommand(session, { ...input, cwd, waits: true, signal });
+		const { session, note, outcome } = await runIn(
+			input.shell,
+			{ engine, caller, program: input.program, clean: input.clean },
+			{ ...input, cwd, waits: true, signal },
+		);
 		const look = session.look(caller.owner);
 		const text = clean(asSeen(await outputOf(session, outcome), session.screen.cols)).text;
 		const facts = await conclude(session, {
@@ -115,7 +113,9 @@ const decode = (bytes: Uint8Array) => decoder.decode(bytes);
 const HEAD_BYTES = 256 * 1024;
 const TAIL_BYTES = 768 * 1024;
 
-async function outputOf({ journal }: Session, { from, to }: RunOutcome): Promise<Uint8Array> {
+async function outputOf({ journal }: Session, { from, to, streams, returned }: RunOutcome): Promise<Uint8Array> {
+	// Two pipes have no common order, and the prompt may have come between.
+	if (streams !== null && returned === "ended") return Buffer.concat([streams.stdout, streams.stderr]);
 	if (to - from <= HEAD_BYTES + TAIL_BYTES) return bytesOf(await journal.read(from, to));
 	const [head, tail] = await Promise.all([journal.read(from, from + HEAD_BYTES), journal.read(to - TAIL_BYTES, to)]);
 	const mark = `\r\n[… bytes ${from + HEAD_BYTES} to ${to - TAIL_BYTES} left out; \`read\` them raw …]\r\n`;

@@ -5,6 +5,7 @@ import { isAbsolute, resolve } from "node:path";
 import { Fault } from "../protocol/fault.ts";
 import type { Engine } from "../session/engine.ts";
 import { describeEnd, type Session } from "../session/session.ts";
+import { type RunOutcome, type RunRequest, runCommand } from "../session/shell/run.ts";
 import type { Caller } from "./tool.ts";
 
 interface ShellWanted {
@@ -15,8 +16,25 @@ interface ShellWanted {
 	readonly clean?: boolean;
 }
 
+/** Runs a command in the caller's shell of this name. */
+export async function runIn(
+	name: string,
+	wanted: ShellWanted,
+	request: RunRequest,
+): Promise<{ session: Session; note: string | null; outcome: RunOutcome }> {
+	const { session, note } = await shellNamed(name, wanted);
+	try {
+		return { session, note, outcome: await runCommand(session, request) };
+	} catch (error) {
+		// The command before had ended the shell, and that came out only now. This one has not been run.
+		if (!(error instanceof Fault && error.code === "session_ended")) throw error;
+		const fresh = await shellNamed(name, wanted);
+		return { ...fresh, outcome: await runCommand(fresh.session, request) };
+	}
+}
+
 /** The caller's shell of this name: the one that runs, or a new one, with a word about what became of the old one. */
-export async function shellNamed(
+async function shellNamed(
 	name: string,
 	{ engine, caller, program, clean = false }: ShellWanted,
 ): Promise<{ session: Session; note: string | null }> {

@@ -46,6 +46,7 @@ export class ShellCommands {
 	readonly #scanner: MarkScanner;
 	readonly #listeners = new Set<() => void>();
 	#prompt: number | null = null;
+	#promptFrom: number | null = null;
 	#running: Running | null = null;
 	#last: Finished | null = null;
 	#streamsEnded = new Set<number>();
@@ -108,6 +109,7 @@ export class ShellCommands {
 	#take(mark: Mark): void {
 		switch (mark.kind) {
 			case "A":
+				this.#promptFrom = mark.offset;
 				return;
 			case "B":
 				this.#promptSeen(mark);
@@ -134,6 +136,7 @@ export class ShellCommands {
 			this.#running = { run: mark.run, command: running?.command ?? null, from: mark.end };
 		}
 		this.#prompt = null;
+		this.#promptFrom = null;
 	}
 
 	#ended(mark: Mark): void {
@@ -146,7 +149,8 @@ export class ShellCommands {
 		// A prompt while a command should run: a shell without hooks, or one that lost them. Its prompt has the code.
 		const running = this.#running;
 		if (running !== null && running.from !== null) {
-			this.#finish(running, mark, mark.exitCode === null ? [] : [mark.exitCode]);
+			const offset = this.#promptFrom ?? mark.offset;
+			this.#finish(running, { ...mark, offset }, mark.exitCode === null ? [] : [mark.exitCode]);
 		}
 		if (this.#running === null) this.#prompt = mark.end;
 	}

@@ -9,7 +9,7 @@ import { join } from "node:path";
 import type { Attention } from "../../protocol/answer.ts";
 import { Fault } from "../../protocol/fault.ts";
 import { commandLine, descendants, processGroups } from "../../pty/process-tree.ts";
-import type { Session } from "../session.ts";
+import { describeEnd, type Session } from "../session.ts";
 import type { ShellCommands } from "./commands.ts";
 import { writeFiles } from "./prepare.ts";
 import { shells } from "./shells.ts";
@@ -65,6 +65,7 @@ const START_MS = 30_000;
 // From typing to the first mark it takes a millisecond or two; this is for a machine that swaps.
 const TAKEN_MS = 20_000;
 const STEP_MS = 2000;
+const COPIED_MS = 25;
 // A job that dies by TERM or KILL lets the next command of the line begin: each needs its own ladder.
 const ROUNDS = 5;
 
@@ -92,6 +93,8 @@ export async function runCommand(session: Session, request: RunRequest): Promise
 	const isOver = () => commands.running?.run !== run;
 	const { signal, waits } = request;
 	const taken = await first(session, isTaken, { waits: false, timeoutMs: TAKEN_MS, signal });
+	// It was on its way out already, and has run nothing.
+	if (taken.returned === "ended" && !isTaken()) return refuseEnded(session);
 	if (taken.returned === "timeout") {
 		throw new Fault("internal", { problem: `shell "${commands.identity.name}" did not take the command` });
 	}
@@ -102,8 +105,12 @@ export async function runCommand(session: Session, request: RunRequest): Promise
 	const over = isOver() || session.ended;
 	const streams = request.separate ? await readStreams(dir, { run, aid }, streamsCopied) : null;
 	async function streamsCopied() {
-		// While it goes on there is no end to wait for: what has been copied is told.
 		if (over) await first(session, () => commands.streamsEnded, { waits: false, timeoutMs: STEP_MS, signal });
+		// While it goes on there is no end to wait for. What it said is on its way through a pipe.
+		else {
+			await session.wait({ until: { only: true }, timeoutMs: COPIED_MS, signal });
+			await session.wait({ until: { only: true, stillMs: COPIED_MS }, timeoutMs: 10 * COPIED_MS, signal });
+		}
 	}
 	const durationMs = Math.round(performance.now() - startedAt);
 	if (over) void sweep(dir, handed.files, run);
@@ -150,6 +157,10 @@ function refuseBusy(session: Session, { running, identity }: ShellCommands): voi
 	throw new Fault("shell_busy", { shell: identity.name, running: text.slice(0, 200), session: session.name });
 }
 
+function refuseEnded({ name, status, exit }: Session): never {
+	throw new Fault("session_ended", { id: name, how: describeEnd(status, exit) });
+}
+
 /** The prompt is there. A shell that has just been started may take its time, or ask something itself. */
 async function untilReady(session: Session, commands: ShellCommands, signal: AbortSignal): Promise<void> {
 	if (commands.ready) return;
@@ -158,7 +169,7 @@ async function untilReady(session: Session, commands: ShellCommands, signal: Abo
 	const { returned } = await first(session, isReady, { waits: true, timeoutMs: START_MS, signal });
 	// A command that sent the prompt elsewhere (`exec 2>file`) leaves no mark of it; the kernel knows all the same.
 	if (returned === "over" || session.attention.waitingFor === "command") return;
-	if (returned === "ended") return void (await session.type(new Uint8Array())); // refuses, and says how it ended
+	if (returned === "ended") refuseEnded(session);
 	throw new Fault("shell_busy", {
 		shell: commands.identity.name,
 		running: `its own start files (${session.attention.because})`,
