@@ -5,18 +5,18 @@ import type { ServerContext } from "@modelcontextprotocol/server";
 // Clients give up after 30 to 60 s without a word; 5 s also survives a busy machine.
 const EVERY_MS = 5_000;
 
-export function reportProgress(ctx: ServerContext): Disposable {
+export function reportProgress(ctx: ServerContext, everyMs = EVERY_MS): Disposable {
 	const progressToken = ctx.mcpReq._meta?.progressToken;
 	if (progressToken === undefined) return { [Symbol.dispose]: () => {} };
 	const started = Date.now();
 	const timer = setInterval(() => {
-		const seconds = Math.round((Date.now() - started) / 1000);
+		const seconds = (Date.now() - started) / 1000;
 		ctx.mcpReq
 			.notify({
 				method: "notifications/progress",
-				params: { progressToken, progress: seconds, message: `waiting for ${seconds} s` },
+				params: { progressToken, progress: seconds, message: `waiting for ${Math.round(seconds)} s` },
 			})
 			.catch(() => clearInterval(timer)); // the client has gone: its signal ends the call
-	}, EVERY_MS);
+	}, everyMs);
 	return { [Symbol.dispose]: () => clearInterval(timer) };
 }

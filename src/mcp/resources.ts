@@ -52,6 +52,16 @@ export async function readResource(
 	}
 }
 
+// The protocol allows no more values in one answer.
+const MAX_COMPLETIONS = 100;
+
+/** Sessions whose names begin like this, for whoever fills in `dialtone://sessions/{name}`. */
+export async function namesBeginning(value: string, exchange: Exchange | null, caller: Caller): Promise<string[]> {
+	const { resources } = await listResources(exchange, caller);
+	const names = resources.map(({ name }) => name).filter((name) => name.startsWith(value));
+	return [...new Set(names)].slice(0, MAX_COMPLETIONS);
+}
+
 /** What an event means to those who watch resources. */
 export interface Notices {
 	listChanged(): void;

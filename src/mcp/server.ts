@@ -25,7 +25,7 @@ import { withinHostLimits } from "./host-limits.ts";
 import { INSTRUCTIONS } from "./instructions.ts";
 import { listing } from "./listing.ts";
 import { reportProgress } from "./progress.ts";
-import { listResources, readResource, uriOf } from "./resources.ts";
+import { listResources, namesBeginning, readResource, uriOf } from "./resources.ts";
 
 export interface McpParts {
 	readonly version: string;
@@ -39,6 +39,8 @@ export interface McpParts {
 	caller(client: string): Caller;
 	/** Where a person can answer for this session in a browser, if there is such a page. */
 	humanPage?(session: string): Promise<string | null>;
+	/** How often a waiting call shows a sign of life, to clients that asked for it. */
+	readonly progressEveryMs?: number;
 }
 
 export type Era = "legacy" | "modern";
@@ -51,7 +53,7 @@ export function mcpServer(parts: McpParts, era: Era): { server: Server; subscrip
 		{ name: "dialtone", title: "Dialtone", version: parts.version },
 		{
 			instructions: INSTRUCTIONS,
-			capabilities: { tools: {}, resources: { subscribe: true, listChanged: true } },
+			capabilities: { tools: {}, resources: { subscribe: true, listChanged: true }, completions: {} },
 			// The list is fixed for the life of the process.
 			cacheHints: { "tools/list": { ttlMs: 3_600_000, cacheScope: "public" } },
 		},
@@ -74,6 +76,11 @@ export function mcpServer(parts: McpParts, era: Era): { server: Server; subscrip
 	server.setRequestHandler("resources/read", async ({ params }, ctx) =>
 		readResource(await parts.peek(), params.uri, parts.caller(clientName(server, ctx))),
 	);
+
+	server.setRequestHandler("completion/complete", async ({ params }, ctx) => {
+		const caller = parts.caller(clientName(server, ctx));
+		return { completion: { values: await namesBeginning(params.argument.value, await parts.peek(), caller) } };
+	});
 
 	const subscribed = new Set<string>();
 	if (era === "legacy") {
@@ -102,7 +109,7 @@ async function callTool(
 		throw new ProtocolError(ProtocolErrorCode.InvalidParams, `${fault.message} ${fault.next}`);
 	}
 	const input = withinHostLimits(card, params.arguments ?? {});
-	using _progress = reportProgress(ctx);
+	using _progress = reportProgress(ctx, parts.progressEveryMs);
 	try {
 		const asked = await askThePerson({
 			card,

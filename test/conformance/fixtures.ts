@@ -1,0 +1,76 @@
+// The tools that the conformance suite expects a server to have, behind our own
+// server: the suite's words, our protocol code. What our tools never do (pictures,
+// sampling, logging, prompts) has no fixture: see not-applicable.json.
+
+import { Fault } from "../../src/protocol/fault.ts";
+import type { Call, Exchange, ToolCard } from "../../src/tools/exchange.ts";
+
+interface Fixture {
+	readonly card: ToolCard;
+	readonly run: () => Promise<string>;
+}
+
+const fixture = (name: string, run: Fixture["run"], inputSchema: object = { type: "object" }): Fixture => ({
+	card: {
+		name,
+		title: name,
+		description: "For the conformance suite",
+		effect: "reads",
+		always: false,
+		inputSchema: inputSchema as ToolCard["inputSchema"],
+	},
+	run,
+});
+
+const FIXTURES: readonly Fixture[] = [
+	fixture("test_simple_text", async () => "This is a simple text response for testing."),
+	fixture("test_error_handling", async () => {
+		throw new Fault("internal", { problem: "This tool intentionally returns an error for testing" });
+	}),
+	fixture("test_tool_with_progress", async () => {
+		// As long as a program takes that is waited for; the server shows signs of life meanwhile.
+		await new Promise((resolve) => setTimeout(resolve, 400));
+		return "Tool execution completed";
+	}),
+	fixture("json_schema_2020_12_tool", async () => "ok", {
+		$schema: "https://json-schema.org/draft/2020-12/schema",
+		type: "object",
+		$defs: {
+			address: {
+				$anchor: "addressDef",
+				type: "object",
+				properties: { street: { type: "string" }, city: { type: "string" } },
+			},
+		},
+		properties: {
+			name: { type: "string" },
+			address: { $ref: "#/$defs/address" },
+			contactMethod: { type: "string", enum: ["phone", "email"] },
+			phone: { type: "string" },
+			email: { type: "string" },
+		},
+		allOf: [{ anyOf: [{ required: ["phone"] }, { required: ["email"] }] }],
+		if: { properties: { contactMethod: { const: "phone" } }, required: ["contactMethod"] },
+		// biome-ignore lint/suspicious/noThenProperty: JSON Schema's own word
+		then: { required: ["phone"] },
+		else: { required: ["email"] },
+		additionalProperties: false,
+	}),
+];
+
+/** The real exchange, with the suite's tools beside its own. */
+export function withFixtures(exchange: Exchange): Exchange {
+	const call: Call = async (tool, input, options) => {
+		const found = FIXTURES.find(({ card }) => card.name === tool);
+		return found === undefined ? exchange.call(tool, input, options) : { facts: {}, text: await found.run() };
+	};
+	return {
+		call,
+		tools: async (sets) => [...(await exchange.tools(sets)), ...FIXTURES.map(({ card }) => card)],
+		events: (options) => exchange.events(options),
+		output: (session, options) => exchange.output(session, options),
+		type: (session, bytes) => exchange.type(session, bytes),
+		status: () => exchange.status(),
+		[Symbol.asyncDispose]: () => exchange[Symbol.asyncDispose](),
+	};
+}
