@@ -634,6 +634,10 @@ void attention_wrote(struct attention *a, const void *bytes, size_t length) {
 	}
 }
 
+void attention_signalled(struct attention *a) {
+	a->settled = false;
+}
+
 // --- telling ------------------------------------------------------------------------------------
 
 static void put_modes(struct text *text, const struct place *place) {

@@ -69,6 +69,10 @@ void attention_wrote(struct attention *a, const void *bytes, size_t length) {
 	(void)a, (void)bytes, (void)length;
 }
 
+void attention_signalled(struct attention *a) {
+	(void)a;
+}
+
 size_t attention_tell(const struct attention *a, char *out, size_t size) {
 	const struct seen *seen = &a->seen;
 	struct text text = text_in(out, size);

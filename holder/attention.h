@@ -32,4 +32,7 @@ size_t attention_tell(const struct attention *attention, char *out, size_t size)
 // when the write returns (input travels through a kernel worker), and does not count until it has run again.
 void attention_wrote(struct attention *attention, const void *bytes, size_t length);
 
+// After a signal: whoever it woke may not have run yet, so the next look must not rest on the last one.
+void attention_signalled(struct attention *attention);
+
 #endif

@@ -238,6 +238,7 @@ static void raise_signal(struct holder *holder, struct client *client, const uin
 		if (target == 0) error = ESRCH;
 		else if (kill(target, signal) != 0) error = errno;
 	}
+	attention_signalled(holder->attention);
 	if (error == ESRCH) refuse(client, request, "ended", error, NULL);
 	else if (error != 0) refuse(client, request, "system", error, NULL);
 	else done(client, request, 0);
