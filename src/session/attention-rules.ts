@@ -24,6 +24,7 @@ const QUIET_MS = 150;
 // A loop that watches only the terminal and sleeps long has nothing else to do; this is for what it still prints.
 const REST_MS = 20;
 const LONG_TICK_MS = 500;
+const LONGEST_KEY_MS = 1500;
 const SECRET_QUIET_MS = 50;
 const SERVER_QUIET_MS = 300;
 // Without any evidence, text without the shape of a question must have stood this long.
@@ -193,6 +194,17 @@ export const rules: readonly Rule[] = [
 				"likely",
 				reader === null ? what : `${what}, though ${who(reader.thread)} would take input`,
 			);
+		},
+	},
+	{
+		name: "half a key",
+		says: (evidence) => {
+			const { look, reader } = evidence;
+			if (look.escapeTyped !== true || reader?.reading !== "ticking") return null;
+			// Escape alone, or the beginning of an arrow key? It waits for the rest (vim for a second) before it acts.
+			const neededMs = Math.min(reader.thread.timeoutMs ?? 0, LONGEST_KEY_MS) + REST_MS;
+			if (evidence.restMs >= neededMs) return null;
+			return notYet(evidence, neededMs, `${who(reader.thread)} may still take Escape for the beginning of a key`);
 		},
 	},
 	{

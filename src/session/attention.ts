@@ -31,6 +31,8 @@ export interface Look {
 	readonly facts: KernelFacts;
 	readonly screen: ScreenFacts;
 	readonly shell: ShellFacts;
+	/** Our last write ended with Escape. */
+	readonly escapeTyped?: boolean;
 }
 
 export interface Decision extends Attention {
