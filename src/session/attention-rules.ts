@@ -24,7 +24,8 @@ const QUIET_MS = 150;
 // A loop that watches only the terminal and sleeps long has nothing else to do; this is for what it still prints.
 const REST_MS = 20;
 const LONG_TICK_MS = 500;
-const LONGEST_KEY_MS = 1500;
+// Vim waits a second for the rest of a key, readline half of one; others wait longer for other reasons.
+const LONGEST_KEY_MS = 1050;
 const SECRET_QUIET_MS = 50;
 const SERVER_QUIET_MS = 300;
 // Without any evidence, text without the shape of a question must have stood this long.

@@ -41,6 +41,7 @@ interface Scene {
 	hidden?: boolean;
 	alternate?: boolean;
 	atPrompt?: boolean | null;
+	escapeTyped?: boolean;
 }
 
 function look(scene: Scene): Look {
@@ -71,6 +72,7 @@ function look(scene: Scene): Look {
 			lastLine: line,
 		},
 		shell: { atPrompt: scene.atPrompt ?? null },
+		escapeTyped: scene.escapeTyped ?? false,
 	};
 }
 
@@ -123,6 +125,16 @@ const scenes: readonly (readonly [sentence: string, scene: Scene, truth: string]
 	// typed ahead
 	["what was typed is still queued", { threads: [reads()], facts: { queued: 3 } }, "working certain"],
 	["what was typed is still unread", { threads: [reads()], facts: { unread: 3 } }, "working certain"],
+	[
+		"Escape was typed, and vim waits for what may follow it",
+		{ threads: [polls({ timeoutMs: 1000 })], raw: true, alternate: true, escapeTyped: true, sinceInputMs: 300 },
+		"working likely",
+	],
+	[
+		"… until nothing did",
+		{ threads: [polls({ timeoutMs: 4000 })], raw: true, alternate: true, escapeTyped: true, sinceInputMs: 1600 },
+		"waiting key likely",
+	],
 	["what was typed is unread by a poll", { threads: [polls()], raw: true, facts: { unread: 3 } }, "working certain"],
 	[
 		"the reader has not woken up yet",

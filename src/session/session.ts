@@ -19,6 +19,8 @@ import type { ShellCommands } from "./shell/commands.ts";
 import { Turn } from "./turn.ts";
 import { type Outcome, type Until, waitFor } from "./wait.ts";
 
+const ESCAPE = 0x1b;
+
 export interface SessionParts {
 	readonly id: string;
 	readonly name: string;
@@ -246,13 +248,14 @@ export class Session implements AsyncDisposable {
 	}
 
 	#write(bytes: Uint8Array, options: WriteOptions = {}): Promise<void> {
-		return this.#turn.typing(async () => {
+		const write = async () => {
 			try {
 				await this.#pty.write(bytes, options);
 			} catch (error) {
 				throw asFault(error, this);
 			}
-		});
+		};
+		return this.#turn.typing(write, { escape: bytes.at(-1) === ESCAPE });
 	}
 
 	#keyframe(): Keyframe | null {

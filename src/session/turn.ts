@@ -38,6 +38,7 @@ export class Turn implements Disposable {
 	#facts: KernelFacts | null = null;
 	#told: Told | null = null;
 	#typing = 0;
+	#escapeTyped = false;
 	#watchers = 0;
 	#unwatch: (() => void) | null = null;
 	#recheck: NodeJS.Timeout | null = null;
@@ -80,7 +81,8 @@ export class Turn implements Disposable {
 	}
 
 	/** Types; whatever was known before is void until the program was looked at again. */
-	async typing(write: () => Promise<void>): Promise<void> {
+	async typing(write: () => Promise<void>, { escape = false }: { escape?: boolean } = {}): Promise<void> {
+		this.#escapeTyped = escape;
 		this.#typing++;
 		this.#facts = null;
 		this.#told = null;
@@ -126,7 +128,12 @@ export class Turn implements Disposable {
 		if (facts === null || this.#source.seen() < facts.offset) return;
 		this.#facts = null;
 		this.#forgetRecheck();
-		const decision = decide({ facts, screen: this.#source.screen(), shell: this.#source.shell() });
+		const decision = decide({
+			facts,
+			screen: this.#source.screen(),
+			shell: this.#source.shell(),
+			escapeTyped: this.#escapeTyped,
+		});
 		this.#told = settle(this.#told, decision, facts);
 		const { activity, waitingFor, certainty, because, recheckMs } = this.#told.decision;
 		const attention: Attention = { activity, waitingFor, certainty, because };

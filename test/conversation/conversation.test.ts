@@ -107,6 +107,8 @@ describe("R1.6 a conversation in one call a turn", () => {
 		expect(vim.facts).toMatchObject({ returned: "waiting", waitingFor: "key", view: "screen" });
 		const written = await vim.send({ text: "ihello from an agent", keys: ["esc"], ...patient });
 		expect(written.text).toContain("hello from an agent");
+		// Vim takes a second to know that Escape was not the beginning of an arrow key; told earlier, it would still insert.
+		expect(written.text).not.toContain("INSERT");
 		const ended = await vim.send({ text: ":wq", submit: true, ...patient });
 		expect(ended).toMatchObject({ returned: "ended", exit: { code: 0 } });
 		expect(readFileSync(file, "utf8")).toBe("hello from an agent\n");
