@@ -31,8 +31,11 @@ function clean(directory, isFinding) {
 	return findings.length === 0;
 }
 
-const holderTests = (env) =>
-	run("node", ["node_modules/vitest/vitest.mjs", "run", "--project", "real", "test/holder"], env);
+const allTests = ["test/holder"];
+// Valgrind keeps descriptors and limits of its own, so what a program inherits is not asked under it.
+const conversations = ["output", "input", "owner", "end", "watch"].map((name) => `test/holder/${name}.test.ts`);
+const holderTests = (files, env) =>
+	run("node", ["node_modules/vitest/vitest.mjs", "run", "--project", "real", "--testTimeout", "600000", ...files], env);
 
 function sanitizers() {
 	const holder = join(build, "dialtone-holder-sanitized");
@@ -45,7 +48,7 @@ function sanitizers() {
 	const options = `log_path=${join(directory, "report")}:exitcode=99:detect_leaks=1`;
 	return (
 		built &&
-		holderTests({
+		holderTests(allTests, {
 			DIALTONE_TEST_HOLDER: holder,
 			DIALTONE_TEST_SLOWED: "1",
 			ASAN_OPTIONS: options,
@@ -65,8 +68,14 @@ function valgrind() {
 	const through = `valgrind --quiet --leak-check=full --errors-for-leak-kinds=definite --track-fds=no --log-file=${directory}/%p.log`;
 	return (
 		built &&
-		holderTests({ DIALTONE_TEST_HOLDER: holder, DIALTONE_TEST_SLOWED: "1", DIALTONE_TEST_THROUGH: through }) &&
-		clean(directory, (text) => /==\d+== /.test(text))
+		holderTests(conversations, {
+			DIALTONE_TEST_HOLDER: holder,
+			DIALTONE_TEST_SLOWED: "1",
+			DIALTONE_TEST_THROUGH: through,
+		}) &&
+		clean(directory, (text) =>
+			/==\d+== (?!Warning: noted but unhandled ioctl| +This could cause| +See README)/.test(text),
+		)
 	);
 }
 
