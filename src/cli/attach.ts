@@ -7,27 +7,24 @@ import type { Exchange } from "../tools/exchange.ts";
 import { detachKey } from "./detach-key.ts";
 import { EXIT, exitCodeOfProgram } from "./exit-codes.ts";
 import { lendTerminal } from "./person-terminal.ts";
-import { withSession } from "./session-name.ts";
+import { sessionNamed } from "./session-named.ts";
 import { withoutQueries } from "./terminal-queries.ts";
 import type { Invocation } from "./verb.ts";
 
 export async function attach(it: Invocation): Promise<number> {
-	const { io, words, flags } = it;
+	const { io, flags } = it;
 	if (!io.stdin.isTTY || !io.stdout.isTTY)
 		throw new Fault("not_supported", {
 			what: "Attaching without a terminal",
 			instead: "Use `dialtone logs -f` to follow and `dialtone send` to type.",
 		});
+	const session = sessionNamed(it);
 	await using exchange = await it.wires.connect();
-	return withSession(it, exchange, words[0], async (session) => {
-		const facts = (await exchange.call("read", { session, view: "screen" })).facts as SessionFacts;
-		if (facts.exit !== null) {
-			io.out(`${facts.text}\n`);
-			io.err(`[dialtone: ${facts.name} has ended: ${describe(facts)}]\n`);
-			return exitCodeOfProgram(facts.exit);
-		}
-		return watchAndType(it, exchange, facts, flags.on("read-only"));
-	});
+	const facts = (await exchange.call("read", { session, view: "screen" })).facts as SessionFacts;
+	if (facts.exit === null) return watchAndType(it, exchange, facts, flags.on("read-only"));
+	io.out(`${facts.text}\n`);
+	io.err(`[dialtone: ${facts.name} has ended: ${describe(facts)}]\n`);
+	return exitCodeOfProgram(facts.exit);
 }
 
 async function watchAndType(

@@ -82,13 +82,6 @@ describe("verbs become tool calls", () => {
 });
 
 describe("which session is meant", () => {
-	test("the beginning of a name or an id will do, and - is the last one", async () => {
-		expect((await dialtone(["screen", "0p"])).code).toBe(EXIT.ok);
-		expect(lastInput()).toMatchObject({ session: "0py0" });
-		expect((await dialtone(["screen", "-"])).code).toBe(EXIT.ok);
-		expect(lastInput()).toMatchObject({ session: "0py0" });
-	});
-
 	test("what no session begins with is told with those that are open", async () => {
 		const { code, err } = await dialtone(["read", "nope"]);
 		expect(code).toBe(EXIT.noSuchSession);

@@ -7,7 +7,7 @@ import type { Answer } from "../tools/exchange.ts";
 import { TOOL_SETS, type ToolSet } from "../tools/exchange.ts";
 import { EXIT } from "./exit-codes.ts";
 import type { Flags } from "./flags.ts";
-import { rememberAnswer, withSession } from "./session-name.ts";
+import { sessionNamed } from "./session-named.ts";
 import { table } from "./table.ts";
 import type { Invocation } from "./verb.ts";
 
@@ -82,35 +82,33 @@ export async function start(it: Invocation): Promise<number> {
 			ifExists: flags.string("if-exists"),
 		}),
 	);
-	rememberAnswer(it, answer);
 	print(it, answer);
 	return EXIT.ok;
 }
 
 export async function send(it: Invocation): Promise<number> {
 	const { words, flags, io } = it;
-	const [session, ...rest] = words;
+	const [, ...rest] = words;
+	const session = sessionNamed(it);
 	await using exchange = await it.wires.connect();
 	const fromStdin = rest.length === 1 && rest[0] === "-";
 	const text = fromStdin ? await everythingFrom(io.stdin) : rest.length > 0 ? rest.join(" ") : undefined;
 	const keys = flags.list("key").flatMap((key) => key.split(" ").filter(Boolean));
 	const paste = flags.on("paste");
-	const answer = await withSession(it, exchange, session, (id) =>
-		exchange.call(
-			"send",
-			said({
-				session: id,
-				...(paste ? { paste: text } : { text }),
-				// A line of text is meant to be entered; keys say themselves what is pressed.
-				submit: !flags.on("no-submit") && ((text !== undefined && keys.length === 0) || flags.on("submit")),
-				keys: keys.length > 0 ? keys : undefined,
-				secret: flags.string("secret"),
-				until: until(flags),
-				timeoutMs: flags.duration("timeout"),
-				ifOffset: flags.integer("if-offset"),
-				id: flags.string("id"),
-			}),
-		),
+	const answer = await exchange.call(
+		"send",
+		said({
+			session,
+			...(paste ? { paste: text } : { text }),
+			// A line of text is meant to be entered; keys say themselves what is pressed.
+			submit: !flags.on("no-submit") && ((text !== undefined && keys.length === 0) || flags.on("submit")),
+			keys: keys.length > 0 ? keys : undefined,
+			secret: flags.string("secret"),
+			until: until(flags),
+			timeoutMs: flags.duration("timeout"),
+			ifOffset: flags.integer("if-offset"),
+			id: flags.string("id"),
+		}),
 	);
 	print(it, answer);
 	return EXIT.ok;
@@ -119,22 +117,17 @@ export async function send(it: Invocation): Promise<number> {
 const VIEWS = ["new", "screen", "lines", "raw"] as const;
 
 export async function read(it: Invocation): Promise<number> {
-	const { words, flags, json, io } = it;
+	const { flags, json, io } = it;
+	const input = said({
+		session: sessionNamed(it),
+		view: flags.choice("view", VIEWS),
+		lines: flags.integer("lines", 1),
+		from: flags.integer("from"),
+		to: flags.integer("to"),
+		search: flags.string("search"),
+	});
 	await using exchange = await it.wires.connect();
-	const view = flags.choice("view", VIEWS);
-	const answer = await withSession(it, exchange, words[0], (session) =>
-		exchange.call(
-			"read",
-			said({
-				session,
-				view,
-				lines: flags.integer("lines", 1),
-				from: flags.integer("from"),
-				to: flags.integer("to"),
-				search: flags.string("search"),
-			}),
-		),
-	);
+	const answer = await exchange.call("read", input);
 	const { base64 } = answer.facts as { base64?: string };
 	if (!json && base64 !== undefined) io.out(Buffer.from(base64, "base64"));
 	else print(it, answer);
@@ -143,20 +136,17 @@ export async function read(it: Invocation): Promise<number> {
 
 export async function screen(it: Invocation): Promise<number> {
 	await using exchange = await it.wires.connect();
-	const answer = await withSession(it, exchange, it.words[0], (session) =>
-		exchange.call("read", { session, view: "screen" }),
-	);
+	const answer = await exchange.call("read", { session: sessionNamed(it), view: "screen" });
 	const facts = answer.facts as SessionFacts;
 	it.io.out(`${it.json ? JSON.stringify(facts) : facts.text}\n`);
 	return EXIT.ok;
 }
 
 export async function wait(it: Invocation): Promise<number> {
-	const { words, flags } = it;
+	const { flags } = it;
+	const input = said({ session: sessionNamed(it), until: until(flags), timeoutMs: flags.duration("timeout") });
 	await using exchange = await it.wires.connect();
-	const answer = await withSession(it, exchange, words[0], (session) =>
-		exchange.call("wait", said({ session, until: until(flags), timeoutMs: flags.duration("timeout") })),
-	);
+	const answer = await exchange.call("wait", input);
 	print(it, answer);
 	return (answer.facts as SessionFacts).returned === "timeout" ? EXIT.timeout : EXIT.ok;
 }
@@ -182,7 +172,6 @@ export async function run(it: Invocation): Promise<number> {
 			separate: flags.on("separate"),
 		}),
 	);
-	rememberAnswer(it, answer);
 	const facts = answer.facts as RunFacts;
 	const finished = facts.exitCode !== null && facts.exitCode !== undefined;
 	if (json) print(it, answer);
@@ -224,35 +213,35 @@ function listRow(row: ListRow): readonly string[] {
 }
 
 export async function kill(it: Invocation): Promise<number> {
-	const { words, flags } = it;
+	const { flags } = it;
 	const signal = flags.string("signal");
+	const session = sessionNamed(it);
 	await using exchange = await it.wires.connect();
-	const answer = await withSession(it, exchange, words[0], (session) =>
+	const answer =
 		signal === undefined
-			? exchange.call("close", said({ session, force: flags.on("force") }))
-			: exchange.call("signal", { session, signal: signal.toUpperCase().replace(/^SIG/, "") }),
-	);
+			? await exchange.call("close", said({ session, force: flags.on("force") }))
+			: await exchange.call("signal", { session, signal: signal.toUpperCase().replace(/^SIG/, "") });
 	print(it, answer);
 	return EXIT.ok;
 }
 
 export async function remove(it: Invocation): Promise<number> {
+	const session = sessionNamed(it);
 	await using exchange = await it.wires.connect();
-	const answer = await withSession(it, exchange, it.words[0], (session) =>
-		exchange.call("close", said({ session, force: it.flags.on("force"), forget: true })),
-	);
-	print(it, answer);
+	const { facts } = await exchange.call("read", { session, view: "screen" });
+	if ((facts as SessionFacts).exit === null && !it.flags.on("force"))
+		throw new Fault("not_allowed", { what: `Removing the running session "${session}" without --force` });
+	print(it, await exchange.call("close", { session, force: true, forget: true }));
 	return EXIT.ok;
 }
 
 export async function resize(it: Invocation): Promise<number> {
-	const [word, size] = it.words;
+	const [, size] = it.words;
 	const match = /^(\d+)x(\d+)$/.exec(size ?? "");
 	if (match === null) throw new Fault("bad_input", { problems: ["the size is COLSxROWS, such as 120x40"] });
 	await using exchange = await it.wires.connect();
-	const answer = await withSession(it, exchange, word, (session) =>
-		exchange.call("resize", { session, cols: Number(match[1]), rows: Number(match[2]) }),
-	);
+	const input = { session: sessionNamed(it), cols: Number(match[1]), rows: Number(match[2]) };
+	const answer = await exchange.call("resize", input);
 	print(it, answer);
 	return EXIT.ok;
 }
@@ -269,7 +258,6 @@ export async function call(it: Invocation): Promise<number> {
 	}
 	await using exchange = await it.wires.connect();
 	const answer = await exchange.call(tool, input);
-	rememberAnswer(it, answer);
 	it.io.out(`${it.flags.on("text") ? answer.text : JSON.stringify(answer.facts)}\n`);
 	return EXIT.ok;
 }

@@ -3,7 +3,7 @@
 import type { SessionFacts } from "../protocol/answer.ts";
 import type { SessionEvent } from "../protocol/events.ts";
 import { EXIT } from "./exit-codes.ts";
-import { withSession } from "./session-name.ts";
+import { sessionNamed } from "./session-named.ts";
 import type { Invocation, Io } from "./verb.ts";
 
 /** Aborts when the reader goes away (`| head`) or presses Ctrl+C. */
@@ -16,30 +16,26 @@ function untilTheReaderLeaves(io: Io): AbortController {
 }
 
 export async function logs(it: Invocation): Promise<number> {
-	const { words, flags, json, io } = it;
-	const follow = flags.on("follow");
+	const { flags, json, io } = it;
+	const session = sessionNamed(it);
+	let at = flags.integer("from") ?? 0;
 	await using exchange = await it.wires.connect();
 	const reader = untilTheReaderLeaves(io);
-	await withSession(it, exchange, words[0], async (session) => {
-		const look = (await exchange.call("read", { session, view: "screen" })).facts as SessionFacts;
-		const end = follow ? Number.POSITIVE_INFINITY : look.offset;
-		let at = flags.integer("from") ?? 0;
-		if (at >= end) return;
-		for await (const chunk of exchange.output(session, { from: at, signal: reader.signal })) {
-			if ("gap" in chunk) {
-				io.err(`dialtone: ${chunk.gap.to - chunk.gap.from} bytes are no longer kept\n`);
-				at = chunk.gap.to;
-			} else {
-				const bytes = chunk.bytes.subarray(0, Math.max(0, end - chunk.offset));
-				if (json) {
-					const base64 = Buffer.from(bytes).toString("base64");
-					io.out(`${JSON.stringify({ offset: chunk.offset, base64 })}\n`);
-				} else io.out(bytes);
-				at = chunk.offset + bytes.length;
-			}
-			if (at >= end) break;
+	const look = (await exchange.call("read", { session, view: "screen" })).facts as SessionFacts;
+	const end = flags.on("follow") ? Number.POSITIVE_INFINITY : look.offset;
+	if (at >= end) return EXIT.ok;
+	for await (const chunk of exchange.output(session, { from: at, signal: reader.signal })) {
+		if ("gap" in chunk) {
+			io.err(`dialtone: ${chunk.gap.to - chunk.gap.from} bytes are no longer kept\n`);
+			at = chunk.gap.to;
+		} else {
+			const bytes = chunk.bytes.subarray(0, Math.max(0, end - chunk.offset));
+			const base64 = () => Buffer.from(bytes).toString("base64");
+			io.out(json ? `${JSON.stringify({ offset: chunk.offset, base64: base64() })}\n` : bytes);
+			at = chunk.offset + bytes.length;
 		}
-	});
+		if (at >= end) break;
+	}
 	return EXIT.ok;
 }
 

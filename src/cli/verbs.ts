@@ -308,9 +308,9 @@ export const VERBS: readonly Verb[] = [
 		summary: "",
 		hidden: true,
 		run: async ({ io, wires }) => {
-			const { listSessions } = await import("./session-name.ts");
 			await using exchange = await wires.peek();
-			if (exchange !== null) for (const { name } of await listSessions(exchange)) io.out(`${name}\n`);
+			const { facts } = (await exchange?.call("list", {})) ?? { facts: { sessions: [] } };
+			for (const { name } of (facts as { sessions: readonly { name: string }[] }).sessions) io.out(`${name}\n`);
 			return 0;
 		},
 	},

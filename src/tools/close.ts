@@ -14,6 +14,7 @@ export const close = tool({
 		session,
 		force: z.boolean().default(false).describe("Kill at once"),
 		keep: z.boolean().default(false).describe("End only the main program; let what it left in the background live on"),
+		forget: z.boolean().default(false).describe("Also delete its record and output"),
 		maxTokens: budget,
 	}),
 	async run(input, { engine, caller }) {
@@ -26,6 +27,7 @@ export const close = tool({
 			startedAt,
 			maxTokens: input.maxTokens,
 		});
+		if (input.forget) await engine.remove(target.id);
 		return survivors.length === 0 ? facts : { ...facts, survivors };
 	},
 	render: renderSession,

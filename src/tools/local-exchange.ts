@@ -28,7 +28,7 @@ export class LocalExchange implements Exchange {
 		const { engine, caller } = this.#parts;
 		const tool = findTool(name);
 		if (tool === undefined) throw new Fault("unknown_tool", { tool: name, tools: toolNames() });
-		const parsed = tool.input.safeParse(input ?? {});
+		const parsed = tool.input.safeParse(input === undefined ? {} : input);
 		if (!parsed.success) {
 			throw new Fault("bad_input", {
 				problems: parsed.error.issues.slice(0, 10).map(({ path, message }) => {
