@@ -131,8 +131,8 @@ async function welcome(where: Places, { url }: Listening): Promise<string> {
   Dialtone ${VERSION} is listening.
 
     HTTP    ${url}/v1   (MCP at ${url}/mcp)
-    Token   ${token}
-    Log in  curl -H "Authorization: Bearer $TOKEN" ${url}/v1/sessions
+    Log in  export TOKEN=${token}
+            curl -H "Authorization: Bearer $TOKEN" ${url}/v1/sessions
 
   For an agent, paste into its MCP configuration:
 

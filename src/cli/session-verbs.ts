@@ -78,7 +78,6 @@ export async function start(it: Invocation): Promise<number> {
 			until: until(flags),
 			timeoutMs: flags.duration("timeout"),
 			keep: flags.on("keep"),
-			sandbox: flags.string("sandbox"),
 			ifExists: flags.string("if-exists"),
 		}),
 	);

@@ -36,7 +36,6 @@ export const VERBS: readonly Verb[] = [
 			cols: { type: "string", value: "N", summary: "width of its terminal" },
 			rows: { type: "string", value: "N", summary: "height of its terminal" },
 			keep: { type: "boolean", summary: "never end it for being idle" },
-			sandbox: { type: "string", value: "POLICY", summary: "run it in a sandbox" },
 			"if-exists": {
 				type: "string",
 				value: "WHAT",

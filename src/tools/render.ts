@@ -22,13 +22,21 @@ export function renderSession(facts: object): string {
 }
 
 function header(facts: SessionFacts): string {
-	const { name, elapsedMs, because } = facts;
+	const { name, elapsedMs } = facts;
 	const state = stateOf(facts);
 	const took = elapsedMs < 10_000 ? `${elapsedMs} ms` : `${Math.round(elapsedMs / 1000)} s`;
-	return `[${name}] ${state} · ${took}${facts.status === "running" ? ` · ${because}` : ""}`;
+	return `[${name}] ${state} · ${took}${facts.status === "running" ? ` · ${evidence(facts)}` : ""}`;
 }
 
-const WANTS = { command: "a command", line: "a line", key: "keys", secret: "a secret (not echoed)" } as const;
+/** The whole sentence where there is doubt; where there is none, only who it is: it is read on every turn. */
+function evidence({ activity, certainty, because }: SessionFacts): string {
+	const reader = /^(\S+) \(\d+\) is blocked in /.exec(because)?.[1];
+	return activity === "waiting" && certainty === "certain" && reader !== undefined
+		? `${reader} reads the terminal`
+		: because;
+}
+
+const WANTS = { command: "a command", line: "input", key: "input", secret: "a secret" } as const;
 
 function stateOf(facts: SessionFacts): string {
 	const { status, activity, waitingFor, certainty, returned, because } = facts;
@@ -36,7 +44,7 @@ function stateOf(facts: SessionFacts): string {
 	const matched = returned === "matched" ? "matched; " : "";
 	switch (activity) {
 		case "waiting":
-			return `${matched}waiting for ${WANTS[waitingFor ?? "line"]} (${certainty})`;
+			return `${matched}waiting for ${WANTS[waitingFor ?? "line"]} (${waitingFor === "line" || waitingFor === "key" ? `${waitingFor}, ` : ""}${certainty})`;
 		case "serving":
 			return `${matched}serving`;
 		case "stopped":
