@@ -8,6 +8,9 @@
 const UNSEEN =
 	/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ufffe\uffff\u{e0000}-\u{e0fff}\p{Cs}]/gu;
 
+/** Joiners and variation selectors are part of scripts and emoji, but one at a time: a row of them is a hidden message. */
+const CARRIERS = /(?:\u200c|\u200d|\ufe00|[\ufe01-\ufe0f]){2,}/gu;
+
 export interface Cleaned {
 	readonly text: string;
 	/** Characters that were taken out. */
@@ -16,9 +19,15 @@ export interface Cleaned {
 
 export function clean(text: string): Cleaned {
 	let removed = 0;
-	const cleaned = text.replace(/\r\n/g, "\n").replace(UNSEEN, () => {
-		removed++;
-		return "";
-	});
+	const cleaned = text
+		.replace(/\r\n/g, "\n")
+		.replace(UNSEEN, () => {
+			removed++;
+			return "";
+		})
+		.replace(CARRIERS, (row) => {
+			removed += row.length - 1;
+			return row[0]!;
+		});
 	return { text: cleaned, removed };
 }

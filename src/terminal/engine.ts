@@ -7,6 +7,7 @@
 
 import xterm from "@xterm/headless";
 import { Unicode11Addon } from "./unicode.ts";
+import { Utf8Decoder } from "./utf8.ts";
 
 export const LIMITS = {
 	/** Below two columns a wide character has no place. */
@@ -17,6 +18,9 @@ export const LIMITS = {
 	/** Combining marks on one cell: real scripts need fewer than ten, an attack needs them all. */
 	clusterChars: 32,
 } as const;
+
+/** Bytes parsed at a stretch. */
+export const SLICE = 8192;
 
 /** A row of cells, as the emulator keeps it. */
 export interface Row {
@@ -106,7 +110,7 @@ interface Core {
 	readonly buffers: Record<"active" | "normal" | "alt", Grid & { _memoryCleanupQueue: object }>;
 	readonly coreService: {
 		isCursorHidden: boolean;
-		readonly modes: { insertMode: boolean };
+		readonly modes: object;
 		readonly decPrivateModes: {
 			applicationCursorKeys: boolean;
 			applicationKeypad: boolean;
@@ -121,7 +125,10 @@ interface Core {
 	readonly _inputHandler: {
 		parse(bytes: Uint8Array): unknown;
 		readonly _parser: Parser;
-		readonly _utf8Decoder: { readonly interim: Uint8Array };
+		/** The pen: how the next character will look. */
+		readonly _curAttrData: { fg: number; bg: number };
+		_utf8Decoder: { decode(bytes: Uint8Array, target: Uint32Array): number };
+		_parseBuffer: Uint32Array;
 	};
 }
 
@@ -162,6 +169,7 @@ const OWN_OSC = [0, 1, 2, 4, 8, 10, 11, 12, 104, 110, 111, 112];
 export class Engine {
 	readonly #term: InstanceType<typeof xterm.Terminal>;
 	readonly #core: Core;
+	readonly #utf8 = new Utf8Decoder();
 	#relayout = false;
 	#trimming: { dispose(): void } | null = null;
 
@@ -170,6 +178,8 @@ export class Engine {
 	droppedLines = 0;
 	/** Times the emulator threw and was put on its feet again. */
 	stumbles = 0;
+	/** Called before the display is erased, with the way (0 below, 1 above, 2 all, 3 the scrollback). */
+	beforeErase: (how: number) => void = () => {};
 	/** Called before a full reset (ESC c) throws everything away. */
 	beforeReset: () => void = () => {};
 
@@ -184,6 +194,8 @@ export class Engine {
 		this.#term.loadAddon(new Unicode11Addon());
 		this.#term.unicode.activeVersion = "11";
 		this.#core = (this.#term as unknown as { _core: Core })._core;
+		this.#core._inputHandler._utf8Decoder = this.#utf8;
+		this.#core._inputHandler._parseBuffer = new Uint32Array(SLICE + 3);
 		boundClusters(this.#core.buffers.normal.lines.get(0)!);
 		const parser = this.#parser;
 		for (const id of OWN_OSC) parser.clearOscHandler(id);
@@ -194,8 +206,9 @@ export class Engine {
 				if (params[0]! > limit) params[0] = limit;
 				return false;
 			});
-		// ED 1 with the cursor in the last cell looks up the row below the buffer and throws.
 		parser.registerCsiHandler({ final: "J" }, ({ params }) => {
+			this.beforeErase(params[0]!);
+			// ED 1 with the cursor in the last cell looks up the row below the buffer and throws.
 			const { x, y, lines } = this.active;
 			if (params[0] === 1 && x + 1 >= this.cols && !lines.get(y + 1)) params[0] = 2;
 			return false;
@@ -229,8 +242,7 @@ export class Engine {
 	}
 	/** Neither an escape sequence nor a character is half read. */
 	get settled(): boolean {
-		const { _parser, _utf8Decoder } = this.#core._inputHandler;
-		return _parser.currentState === 0 && _utf8Decoder.interim[0] === 0;
+		return this.#parser.currentState === 0 && this.#utf8.settled;
 	}
 	get alternate(): boolean {
 		return this.#core.buffers.active !== this.#core.buffers.normal;
@@ -238,6 +250,9 @@ export class Engine {
 	/** The facts about the terminal's modes, in the emulator's own words. */
 	get state(): Pick<Core, "coreService" | "coreMouseService"> {
 		return this.#core;
+	}
+	get pen(): { fg: number; bg: number } {
+		return this.#core._inputHandler._curAttrData;
 	}
 	/** For the serializer, which is an addon of the same family. */
 	get terminal(): InstanceType<typeof xterm.Terminal> {
@@ -279,7 +294,7 @@ export class Engine {
 	/** Never throws: what the emulator cannot digest is skipped and counted. */
 	write(bytes: Uint8Array): void {
 		try {
-			this.#core._inputHandler.parse(bytes);
+			for (let at = 0; at < bytes.length; at += SLICE) this.#core._inputHandler.parse(bytes.subarray(at, at + SLICE));
 		} catch {
 			// An upstream bug, provoked by hostile bytes or an odd resize. The rest of the
 			// slice is lost to the screen (never to the log); the next one starts clean.

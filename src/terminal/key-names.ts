@@ -13,7 +13,7 @@ export interface Key {
 	readonly super: boolean;
 }
 
-const FUNCTION_KEYS = Array.from({ length: 24 }, (_, i) => `f${i + 1}`);
+const FUNCTION_KEYS = Array.from({ length: 20 }, (_, i) => `f${i + 1}`);
 
 /** Every key that is not a character. */
 export const NAMED: readonly string[] = [

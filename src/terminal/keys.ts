@@ -108,7 +108,7 @@ const KITTY_CODES: Record<string, number> = {
 	space: 32,
 	backspace: 127,
 	// F13 and later have codes of their own in this protocol.
-	...Object.fromEntries(Array.from({ length: 12 }, (_, i) => [`f${i + 13}`, 57376 + i])),
+	...Object.fromEntries(Array.from({ length: 8 }, (_, i) => [`f${i + 13}`, 57376 + i])),
 };
 
 function kitty(key: Key, flags: number): string | null {

@@ -4,7 +4,7 @@
 // in engine.ts, what is new since a look in look.ts, the answers to the program in
 // replies.ts. No process, clock or file: whoever feeds it says what happened.
 
-import { Engine } from "./engine.ts";
+import { Engine, SLICE } from "./engine.ts";
 import { applyKeyframe, type Keyframe, takeKeyframe } from "./keyframe.ts";
 import { KittyKeyboard } from "./kitty-keyboard.ts";
 import { Links } from "./links.ts";
@@ -43,9 +43,6 @@ export interface ScreenState extends Keyframe {
 	readonly checkpoints: readonly { readonly row: number; readonly offset: number }[];
 }
 
-/** Bytes parsed at a stretch: the grain in which `missed` can name offsets. */
-const SLICE = 8192;
-
 export class Screen {
 	readonly #engine: Engine;
 	readonly #kitty: KittyKeyboard;
@@ -74,10 +71,7 @@ export class Screen {
 			if (this.#gate.admits(text)) this.#replies += text;
 		});
 		observeSignals(engine, (signal) => this.#happened(signal));
-		engine.onCsi({ final: "J" }, ({ params }) => {
-			this.#erasing(params[0]!);
-			return false;
-		});
+		engine.beforeErase = (how) => this.#erasing(how);
 		engine.onBufferChange(() => {
 			if (engine.alternate) this.#screenId++;
 		});
@@ -92,6 +86,7 @@ export class Screen {
 	/** Synchronous; never throws, whatever the bytes. */
 	feed(bytes: Uint8Array): void {
 		this.#gate.open();
+		// The slice is also the grain in which `missed` can name offsets.
 		for (let at = 0; at < bytes.length; at += SLICE) {
 			const slice = bytes.subarray(at, at + SLICE);
 			this.#engine.write(slice);

@@ -4,6 +4,7 @@
 
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { Screen } from "../../src/terminal/screen.ts";
 import { recordings, story } from "./replay.ts";
 
 const whole = () => Number.POSITIVE_INFINITY;
@@ -15,6 +16,11 @@ describe("R1.3 what an agent reads of a real program", () => {
 
 	test.each(recordings)("$name, its output arriving byte by byte, reads the same", (recording) => {
 		expect(story(recording, () => 1)).toBe(story(recording, whole));
+	});
+
+	test.each(recordings)("$name, its screen put away and made again at every look, reads the same", (recording) => {
+		const asleep = (screen: Screen) => Screen.restore(JSON.parse(JSON.stringify(screen.serialize())));
+		expect(story(recording, whole, asleep)).toBe(story(recording, whole));
 	});
 
 	test("every recording, its output split anywhere, reads the same", () => {

@@ -27,9 +27,13 @@ export const recordings: readonly Recording[] = readdirSync(golden)
 		};
 	});
 
-/** Feeds the bytes up to each look in pieces of the given sizes, and tells what was read. */
-export function story({ bytes, cols, rows, looks }: Recording, nextSize: () => number): string {
-	const screen = new Screen({ cols, rows });
+/** Feeds the bytes up to each look in pieces of the given sizes, and tells what was read. `between` may exchange the screen after a look. */
+export function story(
+	{ bytes, cols, rows, looks }: Recording,
+	nextSize: () => number,
+	between: (screen: Screen) => Screen = (screen) => screen,
+): string {
+	let screen = new Screen({ cols, rows });
 	let position: Position | null = null;
 	let at = 0;
 	const told: string[] = [];
@@ -43,6 +47,7 @@ export function story({ bytes, cols, rows, looks }: Recording, nextSize: () => n
 		position = JSON.parse(JSON.stringify(look.position)) as Position;
 		const missed = look.missed ? ` · missed ${look.missed.lines} lines` : "";
 		told.push(`──── ${after} → ${look.kind}${missed}`, look.text, ...notesOn(look).map((note) => `(${note})`));
+		screen = between(screen);
 	}
 	told.push("──── the screen at the end", screen.snapshot().text);
 	screen.dispose();

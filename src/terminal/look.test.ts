@@ -1,0 +1,165 @@
+import { describe, expect, test } from "vitest";
+import type { Position } from "./look.ts";
+import { Screen } from "./screen.ts";
+
+/** A reader in front of a screen: says what each look showed. */
+function reader(options: { cols?: number; rows?: number; scrollback?: number } = {}) {
+	const screen = new Screen({ cols: 40, rows: 6, ...options });
+	let position: Position | null = null;
+	return {
+		screen,
+		sees(output: string) {
+			screen.feed(new TextEncoder().encode(output));
+			const look = screen.look(position);
+			// A position is kept by its holder, perhaps on disk: it must survive JSON.
+			position = JSON.parse(JSON.stringify(look.position)) as Position;
+			return look;
+		},
+	};
+}
+
+describe("R1.3 what is new in line output", () => {
+	test("a prompt that was answered is shown again with its answer, then the result and the next prompt", () => {
+		const { sees } = reader();
+		expect(sees("Python 3.11\r\n>>> ").text).toBe("Python 3.11\n>>> ");
+		expect(sees("6*7\r\n42\r\n>>> ").text).toBe(">>> 6*7\n42\n>>> ");
+		expect(sees("").text).toBe("");
+	});
+
+	test("each line is told once", () => {
+		const { sees } = reader({ rows: 3 });
+		sees("");
+		const told = Array.from({ length: 50 }, (_, i) => sees(`line ${i}\r\n`).text);
+		expect(told).toEqual(Array.from({ length: 50 }, (_, i) => `line ${i}`));
+	});
+
+	test("a progress bar of 2000 frames is one line", () => {
+		const frames = Array.from({ length: 2001 }, (_, i) => `\r${i / 20} %\x1b[K`).join("");
+		expect(reader().sees(frames).text).toBe("100 %");
+	});
+
+	test("a line drawn again further up is told as it looks now", () => {
+		const { sees } = reader();
+		sees("layer 1: waiting\r\nlayer 2: waiting\r\nlayer 3: waiting\r\n");
+		expect(sees("\x1b[2A\x1b[2Klayer 2: done\x1b[2B\r").text).toBe("layer 2: done");
+	});
+
+	test("a soft-wrapped line is one line, whatever the width", () => {
+		const { screen, sees } = reader({ cols: 20 });
+		const sentence = "this sentence is longer than the terminal is wide";
+		expect(sees(`${sentence}\r\n`).text).toBe(sentence);
+		screen.resize(33, 6);
+		expect(sees("next\r\n").text).toBe("next");
+		screen.resize(10, 4);
+		expect(sees("and another one\r\n").text).toBe("and another one");
+	});
+
+	test("after `clear` the look tells what is on the screen now", () => {
+		const { sees } = reader();
+		sees("$ ls\r\na b c\r\n$ ");
+		expect(sees("clear\r\n\x1b[H\x1b[2J\x1b[3J$ ")).toMatchObject({ kind: "screen", text: "$ ", missed: null });
+		expect(sees("\x1b[H\x1b[J$ ")).toMatchObject({ kind: "screen", text: "$ " });
+	});
+
+	test("a full reset starts afresh, and what was seen before is not told again", () => {
+		const { sees } = reader();
+		sees("old 1\r\nold 2\r\n");
+		expect(sees("\x1bcnew\r\n").text).toBe("new");
+		expect(sees("newer\r\n")).toMatchObject({ text: "newer", missed: null });
+	});
+
+	test("two readers each have their own position", () => {
+		const screen = new Screen({ cols: 40, rows: 6 });
+		const feed = (text: string) => screen.feed(new TextEncoder().encode(text));
+		feed("one\r\n");
+		const first = screen.look(null);
+		feed("two\r\n");
+		const second = screen.look(null);
+		feed("three\r\n");
+		expect(screen.look(first.position).text).toBe("two\nthree");
+		expect(screen.look(second.position).text).toBe("three");
+	});
+});
+
+describe("R2.6 what went by unseen is named", () => {
+	test("lines that left the scrollback are counted, with offsets that cover them", () => {
+		const { screen, sees } = reader({ rows: 4, scrollback: 10 });
+		sees("first\r\n");
+		const from = screen.offset;
+		const lines = Array.from({ length: 500 }, (_, i) => `line ${i}`);
+		for (const line of lines) screen.feed(new TextEncoder().encode(`${line}\r\n`));
+		const { text, missed } = sees("");
+		const kept = text.split("\n");
+		expect(lines.slice(-kept.length)).toEqual(kept);
+		expect(missed).toMatchObject({ lines: 500 - kept.length, from });
+		const bytesMissed = lines.slice(0, missed!.lines).join("\r\n").length + 2;
+		expect(missed!.to - from).toBeGreaterThanOrEqual(bytesMissed);
+		expect(missed!.to - from).toBeLessThan(bytesMissed + 40);
+	});
+
+	test("soft-wrapped lines that left count as the lines they were", () => {
+		const { screen, sees } = reader({ cols: 10, rows: 4, scrollback: 10 });
+		sees("");
+		for (let i = 0; i < 100; i++) screen.feed(new TextEncoder().encode(`${i} ${"x".repeat(25)}\r\n`));
+		const { text, missed } = sees("");
+		const whole = text.split("\n").filter((line) => /^\d+ x{25}$/.test(line)).length;
+		expect(missed!.lines + whole).toBeGreaterThanOrEqual(99);
+		expect(missed!.lines + text.split("\n").length).toBe(100);
+	});
+
+	test("a reflow that overflows the scrollback moves no reader", () => {
+		const { screen, sees } = reader({ cols: 60, rows: 5, scrollback: 20 });
+		sees(Array.from({ length: 20 }, (_, i) => `${i} ${"word ".repeat(10)}\r\n`).join(""));
+		screen.resize(12, 5);
+		expect(sees("after\r\n").text).toBe("after");
+		screen.resize(80, 9);
+		expect(sees("later\r\n").text).toBe("later");
+	});
+});
+
+describe("R1.3 what is new on a full screen", () => {
+	const draw = (rows: readonly string[]) => rows.map((row, y) => `\x1b[${y + 1};1H${row}\x1b[K`).join("");
+	const menu = ["Choose a colour and press Enter", "", "  red", "  green", "  blue"];
+
+	test("first the whole screen, then the rows that changed", () => {
+		const { sees } = reader();
+		expect(sees(`\x1b[?1049h${draw(menu)}`)).toMatchObject({ kind: "screen", text: menu.join("\n") });
+		expect(sees("\x1b[4;1H> green")).toMatchObject({ kind: "rows", text: "4: > green", changedRows: [3] });
+		expect(sees("")).toMatchObject({ kind: "rows", text: "" });
+	});
+
+	test("a choice that moved by colour alone is seen", () => {
+		const { sees } = reader();
+		sees(`\x1b[?1049h${draw(menu)}\x1b[3;1H\x1b[7m  red\x1b[m`);
+		const look = sees("\x1b[3;1H  red\x1b[4;1H\x1b[7m  green\x1b[m");
+		expect(look.changedRows).toEqual([2, 3]);
+		expect(look.highlights).toEqual([{ row: 3, from: 0, to: 7, text: "green", how: "reverse" }]);
+	});
+
+	test("a page flip is the whole screen, which is shorter", () => {
+		const { sees } = reader();
+		sees(`\x1b[?1049h${draw(["a", "b", "c", "d", "e", "f"])}`);
+		expect(sees(draw(["g", "h", "i", "j", "k", "l"]))).toMatchObject({ kind: "screen", text: "g\nh\ni\nj\nk\nl" });
+	});
+
+	test("what the full-screen program covered comes back unseen or seen as it was", () => {
+		const { sees } = reader();
+		sees("$ ");
+		sees("vim x\r\n\x1b[?1049hfile");
+		expect(sees("\x1b[?1049l$ ")).toMatchObject({ kind: "lines", text: "$ vim x\n$ " });
+	});
+
+	test("after a resize the whole screen is told", () => {
+		const { screen, sees } = reader();
+		sees(`\x1b[?1049h${draw(menu)}`);
+		screen.resize(30, 6);
+		expect(sees(draw(menu)).kind).toBe("screen");
+	});
+
+	test("a shrunk full screen shows nothing beyond its edge", () => {
+		const { screen, sees } = reader();
+		sees(`\x1b[?1049h${"x".repeat(40)}`);
+		screen.resize(10, 6);
+		expect(sees("").text).toBe("x".repeat(10));
+	});
+});

@@ -1,0 +1,32 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { PLAIN_MODES } from "./modes.ts";
+import { encodePaste } from "./paste.ts";
+
+const bracketed = { ...PLAIN_MODES, bracketedPaste: true };
+const paste = (text: string, modes = PLAIN_MODES, options?: { force?: boolean }) =>
+	new TextDecoder().decode(encodePaste(text, modes, options));
+
+test("R1.2 a program that asked for brackets gets the text in brackets", () => {
+	expect(paste("a\nb", bracketed)).toBe("\x1b[200~a\rb\x1b[201~");
+});
+
+test("no text can close the bracket or press a key, however it is put together", () => {
+	const evil = fc.array(
+		fc.constantFrom("\x1b[201~", "\x1b[200~", "\x9b201~", "\x1b[20", "1~", "\x1b", "[", "\x03", "rm\n", "é"),
+		{ maxLength: 20 },
+	);
+	fc.assert(
+		fc.property(evil, (parts) => {
+			const inside = paste(parts.join(""), bracketed).slice(6, -6);
+			expect(inside).not.toMatch(/[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]/);
+		}),
+	);
+	expect(paste("\x1b[2\x1b[201~01~x", bracketed)).toBe("\x1b[200~x\x1b[201~");
+});
+
+test("many lines to a program that did not ask are refused unless forced", () => {
+	expect(() => paste("a\nb\nc")).toThrow(expect.objectContaining({ code: "paste_refused", facts: { lines: 3 } }));
+	expect(paste("a\nb", PLAIN_MODES, { force: true })).toBe("a\rb");
+	expect(paste("one line")).toBe("one line");
+});
