@@ -122,8 +122,10 @@ async function callTool(
 		const exchange = await parts.connect();
 		const caller = parts.caller(clientName(server, ctx));
 		// Cancelling ends the wait and nothing else: the session goes on.
-		const { text } = await exchange.call(card.name, input, { signal: ctx.mcpReq.signal, caller });
-		return { content: [{ type: "text", text }] };
+		const { text, facts } = await exchange.call(card.name, input, { signal: ctx.mcpReq.signal, caller });
+		const { picture } = facts as { picture?: { mimeType: string; base64: string } };
+		const image = picture && ({ type: "image", data: picture.base64, mimeType: picture.mimeType } as const);
+		return { content: [{ type: "text", text }, ...(image ? [image] : [])] };
 	} catch (error) {
 		const fault = error instanceof Fault ? error : new Fault("internal", { problem: (error as Error).message });
 		return { content: [{ type: "text", text: `${fault.message} ${fault.next}` }], isError: true };

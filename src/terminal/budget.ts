@@ -3,7 +3,7 @@
 // Terminal text has about 2.3 characters to a token, not the 4 of prose; a better count
 // may be plugged in. Cuts are made between lines where lines are short enough.
 
-export const CHARS_PER_TOKEN = 2.3;
+const CHARS_PER_TOKEN = 2.3;
 
 /** How many tokens a text is, roughly. */
 export const estimateTokens = (text: string): number => Math.ceil(text.length / CHARS_PER_TOKEN);

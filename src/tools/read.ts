@@ -3,7 +3,9 @@ import { bytesOf } from "../journal/journal.ts";
 import type { Session } from "../session/session.ts";
 import { clean } from "../terminal/clean.ts";
 import type { Look } from "../terminal/look.ts";
+import { pictureSvg } from "../terminal/picture-svg.ts";
 import { budget, session } from "./fields.ts";
+import { pictureToPng } from "./picture.ts";
 import { renderSession } from "./render.ts";
 import { conclude } from "./session-facts.ts";
 import { tool } from "./tool.ts";
@@ -16,12 +18,12 @@ export const read = tool({
 	name: "read",
 	title: "Read a terminal",
 	description:
-		"Look without waiting. `new` (default): what is new since your last look. `screen`: all of what is on the screen now. `lines`: the last lines, also those scrolled away. `search`: lines that contain a text. `raw`: exact bytes by offset, as base64. Also works on ended sessions.",
+		"Look without waiting. `new` (default): what is new since your last look. `screen`: all of what is on the screen now. `lines`: the last lines, also those scrolled away. `search`: lines that contain a text. `raw`: exact bytes by offset, as base64. `picture`: the screen as an image. Also works on ended sessions.",
 	effect: "reads",
 	always: true,
 	input: z.strictObject({
 		session,
-		view: z.enum(["new", "screen", "lines", "raw"]).default("new"),
+		view: z.enum(["new", "screen", "lines", "raw", "picture"]).default("new"),
 		lines: z.int().min(1).max(100_000).default(50).describe("How many, with view `lines`"),
 		from: offset.optional().describe("First byte, with view `raw`"),
 		to: offset.optional().describe("Byte to stop before, with view `raw`"),
@@ -54,6 +56,11 @@ export const read = tool({
 				to: excerpt.to,
 				gaps: excerpt.gaps,
 			};
+		}
+		if (input.view === "picture") {
+			const png = await pictureToPng(pictureSvg(target.screen));
+			const facts = await conclude(target, { ...about, look: lookOf(target, "screen", "") });
+			return { ...facts, picture: { mimeType: "image/png", base64: Buffer.from(png).toString("base64") } };
 		}
 		const text = input.view === "screen" ? target.screen.snapshot().text : target.screen.lines(input.lines).join("\n");
 		return conclude(target, { ...about, look: lookOf(target, input.view, text) });
