@@ -40,7 +40,7 @@ export interface Evidence {
 
 const order: Record<Reading, number> = { blocked: 0, ticking: 1, looping: 2 };
 
-export function readingOf(thread: ThreadFacts): Reading | null {
+function readingOf(thread: ThreadFacts): Reading | null {
 	if (thread.doing !== "tty-read" && thread.doing !== "tty-poll") return null;
 	const alone = (thread.others ?? 0) === 0 && thread.listens !== true;
 	if (!thread.main || !alone || (thread.inner?.length ?? 0) > 0) return "looping";

@@ -177,10 +177,11 @@ export class Session implements AsyncDisposable {
 	}
 
 	/** What is new to this caller, and remembers that it has been seen. */
-	look(owner: string): Look {
-		const look = this.screen.look(this.#looks.get(owner) ?? null);
+	look(owner: string): { look: Look; since: number } {
+		const seen = this.#looks.get(owner) ?? null;
+		const look = this.screen.look(seen);
 		this.#looks.set(owner, look.position);
-		return look;
+		return { look, since: seen?.offset ?? 0 };
 	}
 
 	/** One look at the kernel, for a caller that does not wait. */

@@ -19,7 +19,7 @@ const MAX_TITLE = 256;
 const oneLine = (text: string) => text.replace(/[\p{Cc}\p{Cf}]/gu, "").slice(0, MAX_TITLE);
 
 /** `file://host/path%20x` → where; null for anything else. */
-export function parseDirectory(url: string): { path: string; host: string } | null {
+function parseDirectory(url: string): { path: string; host: string } | null {
 	const match = /^file:\/\/([^/]*)(\/.*)$/s.exec(url);
 	if (!match) return null;
 	try {

@@ -4,6 +4,7 @@ import type { Session } from "../session/session.ts";
 import { clean } from "../terminal/clean.ts";
 import type { Look } from "../terminal/look.ts";
 import { pictureSvg } from "../terminal/picture-svg.ts";
+import { Screen } from "../terminal/screen.ts";
 import { budget, session } from "./fields.ts";
 import { pictureToPng } from "./picture.ts";
 import { renderSession } from "./render.ts";
@@ -25,8 +26,8 @@ export const read = tool({
 		session,
 		view: z.enum(["new", "screen", "lines", "raw", "picture"]).default("new"),
 		lines: z.int().min(1).max(100_000).default(50).describe("How many, with view `lines`"),
-		from: offset.optional().describe("First byte, with view `raw`"),
-		to: offset.optional().describe("Byte to stop before, with view `raw`"),
+		from: offset.optional().describe("First byte, with view `raw` or `lines`: any part of the output, by offset"),
+		to: offset.optional().describe("Byte to stop before"),
 		search: z.string().min(1).max(4096).optional().describe("Only lines that contain this, newest last"),
 		maxTokens: budget,
 	}),
@@ -44,10 +45,7 @@ export const read = tool({
 			return conclude(target, { ...about, look: found(target, input.search, input.lines) });
 		if (input.view === "new") return conclude(target, about);
 		if (input.view === "raw") {
-			const end = target.journal.end;
-			const from = Math.min(input.from ?? Math.max(0, end - MAX_RAW_BYTES), end);
-			const to = Math.min(input.to ?? end, end, from + MAX_RAW_BYTES);
-			const excerpt = await target.journal.read(from, to);
+			const excerpt = await excerptOf(target, input);
 			const facts = await conclude(target, { ...about, look: lookOf(target, "lines", "") });
 			return {
 				...facts,
@@ -62,8 +60,14 @@ export const read = tool({
 			const facts = await conclude(target, { ...about, look: lookOf(target, "screen", "") });
 			return { ...facts, picture: { mimeType: "image/png", base64: Buffer.from(png).toString("base64") } };
 		}
-		const text = input.view === "screen" ? target.screen.snapshot().text : target.screen.lines(input.lines).join("\n");
-		return conclude(target, { ...about, look: lookOf(target, input.view, text) });
+		if (input.view === "screen") {
+			return conclude(target, { ...about, look: lookOf(target, "screen", target.screen.snapshot().text) });
+		}
+		const lines =
+			input.from === undefined && input.to === undefined
+				? target.screen.lines(input.lines)
+				: linesOf(target, bytesOf(await excerptOf(target, input)));
+		return conclude(target, { ...about, look: lookOf(target, "lines", lines.join("\n")) });
 	},
 	render(facts) {
 		const raw = facts as { base64?: string; from?: number; to?: number };
@@ -71,6 +75,24 @@ export const read = tool({
 		return raw.base64 === undefined ? head : `${head}\nbytes ${raw.from} to ${raw.to}: ${raw.base64}`;
 	},
 });
+
+/** A part of the output, by offset. */
+function excerptOf({ journal }: Session, { from, to }: { from?: number | undefined; to?: number | undefined }) {
+	const { end } = journal;
+	const start = Math.min(from ?? Math.max(0, end - MAX_RAW_BYTES), end);
+	return journal.read(start, Math.min(to ?? end, end, start + MAX_RAW_BYTES));
+}
+
+/** The lines that a part of the output draws on an empty terminal of the same width. */
+function linesOf({ screen }: Session, bytes: Uint8Array): string[] {
+	const canvas = new Screen({ cols: screen.cols, rows: screen.rows, scrollback: 100_000 });
+	try {
+		canvas.feed(bytes);
+		return canvas.lines(Number.MAX_SAFE_INTEGER);
+	} finally {
+		canvas.dispose();
+	}
+}
 
 function found(target: Session, search: string, most: number): Look {
 	const matching = target.screen.lines(Number.MAX_SAFE_INTEGER).filter((line) => line.includes(search));

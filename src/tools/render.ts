@@ -67,7 +67,7 @@ function notesOf(facts: SessionFacts): string[] {
 	if (facts.ports.length > 0) notes.push(`listening on ${facts.ports.join(", ")}`);
 	if (facts.missed !== null) {
 		const { lines, from, to } = facts.missed;
-		notes.push(`${lines} earlier lines not shown: read raw from ${from} to ${to}`);
+		notes.push(`${lines} earlier lines not shown: read lines from ${from} to ${to}`);
 	}
 	if (facts.text === "" && facts.status === "running") notes.push("nothing new");
 	if (facts.survivors !== undefined) {

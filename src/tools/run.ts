@@ -75,7 +75,7 @@ export const run = tool({
 			{ engine, caller, program: input.program, clean: input.clean },
 			{ ...input, cwd, waits: true, signal },
 		);
-		const look = session.look(caller.owner);
+		const { look } = session.look(caller.owner);
 		const text = clean(asSeen(await outputOf(session, outcome), session.screen.cols)).text;
 		const facts = await conclude(session, {
 			caller,

@@ -20,10 +20,12 @@ export interface Conclusion {
 /** What is new to the caller, whose turn it is, and everything else worth knowing. */
 export async function conclude(session: Session, conclusion: Conclusion): Promise<SessionFacts> {
 	// Before anything is awaited, so that text, offset and verdict are of the moment in which the wait ended.
-	const look = conclusion.look ?? session.look(conclusion.caller.owner);
-	const { text, truncated } = fit(look.text, conclusion.maxTokens);
+	const { look, since } =
+		conclusion.look === undefined ? session.look(conclusion.caller.owner) : { look: conclusion.look, since: 0 };
 	const { ended, status, exit } = session;
 	const offset = session.journal.end;
+	const recall = `read lines from ${since} to ${offset}`;
+	const { text, truncated } = fit(look.text, conclusion.maxTokens, { recall });
 	const attention = conclusion.outcome.attention ?? session.attention;
 	const [ports, cwd] = await Promise.all([session.ports(), session.cwd()]);
 	return {

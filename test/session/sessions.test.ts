@@ -266,3 +266,42 @@ describe("R1.3 R4.3 events", () => {
 		expect(told.at(-1)).toBe("ended succeeded now\nbye now");
 	});
 });
+
+describe("R2.6 R2.8 what an agent reads is bounded, and nothing is out of reach", () => {
+	test("more than the budget: head and tail, the cut marked with how to get the rest, which then comes exactly", async () => {
+		const dialtone = await open();
+		const session = await dialtone.start({ command: "seq 1 3000; read x", maxTokens: 300, ...patient });
+		const { text, truncated } = session.facts;
+		expect(truncated).toBe(true);
+		expect(text.length / 2.3).toBeLessThanOrEqual(300);
+		expect(text).toMatch(/^1\n2\n/);
+		expect(text).toMatch(/2999\n3000$/);
+		const [, from, to] = /read lines from (\d+) to (\d+)/.exec(text)!;
+		const all = await session.read({ view: "lines", from: Number(from), to: Number(to), maxTokens: 100_000 });
+		expect(all.text.split("\n")).toEqual(Array.from({ length: 3000 }, (_, index) => String(index + 1)));
+	});
+
+	test("escape sequences are there where raw output is asked for, and nowhere else", async () => {
+		const dialtone = await open();
+		const session = await dialtone.start({ command: "printf '\\033[31mred\\033[0m\\n'", ...patient });
+		expect(session.facts.text).toBe("red");
+		const raw = await session.read({ view: "raw" });
+		expect(Buffer.from(raw.base64!, "base64").toString()).toBe("\x1b[31mred\x1b[0m\r\n");
+	});
+
+	test("a progress bar of 2000 frames is one line", async () => {
+		const dialtone = await open();
+		const command = "for i in $(seq 1 2000); do printf '\\rprogress %d' $i; done; echo; read x";
+		expect((await dialtone.start({ command, ...patient })).facts.text).toBe("progress 2000");
+	});
+
+	test("an agent that can look gets the screen as a picture", async () => {
+		const dialtone = await open();
+		const session = await dialtone.start({ command: "printf '\\033[7mchosen\\033[0m\\n'; read x", ...patient });
+		const { picture } = (await dialtone.exchange.call("read", { session: session.id, view: "picture" })).facts as {
+			picture: { mimeType: string; base64: string };
+		};
+		expect(picture.mimeType).toBe("image/png");
+		expect(Buffer.from(picture.base64, "base64").subarray(1, 4).toString()).toBe("PNG");
+	});
+});
