@@ -4,15 +4,13 @@ import type { Session } from "../session/session.ts";
 import { clean } from "../terminal/clean.ts";
 import type { Look } from "../terminal/look.ts";
 import { pictureSvg } from "../terminal/picture-svg.ts";
-import { Screen } from "../terminal/screen.ts";
+import { excerptOf, linesOf } from "./excerpt.ts";
 import { budget, session } from "./fields.ts";
 import { pictureToPng } from "./picture.ts";
 import { renderSession } from "./render.ts";
 import { conclude } from "./session-facts.ts";
 import { tool } from "./tool.ts";
 
-// A raw read is for programs; half a megabyte of base64 is as much as any wants in one piece.
-const MAX_RAW_BYTES = 512 * 1024;
 const offset = z.int().min(0).max(Number.MAX_SAFE_INTEGER);
 
 export const read = tool({
@@ -66,7 +64,7 @@ export const read = tool({
 		const lines =
 			input.from === undefined && input.to === undefined
 				? target.screen.lines(input.lines)
-				: linesOf(target, bytesOf(await excerptOf(target, input)));
+				: linesOf(target, await excerptOf(target, input));
 		return conclude(target, { ...about, look: lookOf(target, "lines", lines.join("\n")) });
 	},
 	render(facts) {
@@ -75,24 +73,6 @@ export const read = tool({
 		return raw.base64 === undefined ? head : `${head}\nbytes ${raw.from} to ${raw.to}: ${raw.base64}`;
 	},
 });
-
-/** A part of the output, by offset. */
-function excerptOf({ journal }: Session, { from, to }: { from?: number | undefined; to?: number | undefined }) {
-	const { end } = journal;
-	const start = Math.min(from ?? Math.max(0, end - MAX_RAW_BYTES), end);
-	return journal.read(start, Math.min(to ?? end, end, start + MAX_RAW_BYTES));
-}
-
-/** The lines that a part of the output draws on an empty terminal of the same width. */
-function linesOf({ screen }: Session, bytes: Uint8Array): string[] {
-	const canvas = new Screen({ cols: screen.cols, rows: screen.rows, scrollback: 100_000 });
-	try {
-		canvas.feed(bytes);
-		return canvas.lines(Number.MAX_SAFE_INTEGER);
-	} finally {
-		canvas.dispose();
-	}
-}
 
 function found(target: Session, search: string, most: number): Look {
 	const matching = target.screen.lines(Number.MAX_SAFE_INTEGER).filter((line) => line.includes(search));

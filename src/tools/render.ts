@@ -65,10 +65,6 @@ function notesOf(facts: SessionFacts): string[] {
 		notes.push(`highlighted ${shown.join(", ")}`);
 	}
 	if (facts.ports.length > 0) notes.push(`listening on ${facts.ports.join(", ")}`);
-	if (facts.missed !== null) {
-		const { lines, from, to } = facts.missed;
-		notes.push(`${lines} earlier lines not shown: read lines from ${from} to ${to}`);
-	}
 	if (facts.text === "" && facts.status === "running") notes.push("nothing new");
 	if (facts.survivors !== undefined) {
 		notes.push(`could not end ${facts.survivors.map(({ pid, command }) => `${command} (${pid})`).join(", ")}`);

@@ -3,8 +3,8 @@
 import type { SessionFacts } from "../protocol/answer.ts";
 import { describeEnd, type Session } from "../session/session.ts";
 import type { Outcome } from "../session/wait.ts";
-import { fit } from "../terminal/budget.ts";
 import type { Look } from "../terminal/look.ts";
+import { tell } from "./excerpt.ts";
 import type { Caller } from "./tool.ts";
 
 export interface Conclusion {
@@ -24,10 +24,12 @@ export async function conclude(session: Session, conclusion: Conclusion): Promis
 		conclusion.look === undefined ? session.look(conclusion.caller.owner) : { look: conclusion.look, since: 0 };
 	const { ended, status, exit } = session;
 	const offset = session.journal.end;
-	const recall = `read lines from ${since} to ${offset}`;
-	const { text, truncated } = fit(look.text, conclusion.maxTokens, { recall });
 	const attention = conclusion.outcome.attention ?? session.attention;
-	const [ports, cwd] = await Promise.all([session.ports(), session.cwd()]);
+	const [{ text, truncated }, ports, cwd] = await Promise.all([
+		tell(session, { look, since, maxTokens: conclusion.maxTokens }),
+		session.ports(),
+		session.cwd(),
+	]);
 	return {
 		session: session.id,
 		name: session.name,
@@ -39,7 +41,7 @@ export async function conclude(session: Session, conclusion: Conclusion): Promis
 		returned: conclusion.outcome.returned,
 		text,
 		offset,
-		truncated: truncated || look.missed !== null,
+		truncated,
 		exit,
 		cwd,
 		ports,

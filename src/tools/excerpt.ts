@@ -1,0 +1,65 @@
+// Output that is no longer on the screen, as lines again: read from the journal
+// by offset and drawn on an empty terminal of the same width.
+
+import type { Excerpt } from "../journal/journal.ts";
+import { bytesOf } from "../journal/journal.ts";
+import type { Session } from "../session/session.ts";
+import { estimateTokens, type Fitted, fit } from "../terminal/budget.ts";
+import { clean } from "../terminal/clean.ts";
+import type { Look } from "../terminal/look.ts";
+import { Screen } from "../terminal/screen.ts";
+
+// Half a megabyte is as much as anybody wants in one piece.
+const MAX_BYTES = 512 * 1024;
+const HEAD_SHARE = 0.3;
+// A head of so many tokens has at most so many bytes of output, escape sequences included, in all but strange cases.
+const BYTES_PER_TOKEN = 8;
+
+/** A part of the output, by offset; the newest where no offset is given. */
+export function excerptOf(
+	{ journal }: Session,
+	{ from, to }: { from?: number | undefined; to?: number | undefined },
+): Promise<Excerpt> {
+	const { end } = journal;
+	const start = Math.min(from ?? Math.max(0, end - MAX_BYTES), end);
+	return journal.read(start, Math.min(to ?? end, end, start + MAX_BYTES));
+}
+
+/** The lines that a part of the output draws. */
+export function linesOf({ screen }: Session, excerpt: Excerpt): string[] {
+	const canvas = new Screen({ cols: screen.cols, rows: screen.rows, scrollback: 100_000 });
+	try {
+		canvas.feed(bytesOf(excerpt));
+		return canvas.lines(Number.MAX_SAFE_INTEGER);
+	} finally {
+		canvas.dispose();
+	}
+}
+
+/**
+ * What is new, within the budget. Where lines have gone by that the screen no longer
+ * holds, their beginning is read from the journal: a long story keeps its first lines too.
+ */
+export async function tell(
+	session: Session,
+	{ look, since, maxTokens }: { look: Look; since: number; maxTokens: number },
+): Promise<Fitted> {
+	const { missed, offset } = look;
+	if (missed === null) return fit(look.text, maxTokens, { recall: `read lines from ${since} to ${offset}` });
+	const headTokens = Math.floor(maxTokens * HEAD_SHARE);
+	const beginning = { from: missed.from, to: Math.min(missed.to, missed.from + headTokens * BYTES_PER_TOKEN) };
+	const head: string[] = [];
+	let tokens = 0;
+	// The last line may be cut in the middle; it is left to the part that is not shown.
+	for (const line of linesOf(session, await excerptOf(session, beginning)).slice(0, -1)) {
+		tokens += estimateTokens(line) + 1;
+		if (tokens > headTokens) break;
+		head.push(line);
+	}
+	const tail = fit(look.text, maxTokens - headTokens, { headShare: 0 });
+	// Where the tail was cut too, one mark says it all.
+	const shown = tail.truncated ? tail.text.slice(tail.text.indexOf("\n") + 1) : look.text;
+	const lines = missed.lines - head.length + (tail.leftOut?.lines ?? 0);
+	const mark = `[… ${lines} lines left out; read lines from ${missed.from} to ${offset} …]`;
+	return { text: [clean(head.join("\n")).text, mark, shown].join("\n"), truncated: true, leftOut: null };
+}
