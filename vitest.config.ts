@@ -5,10 +5,18 @@ import { defineConfig } from "vitest/config";
 export default defineConfig({
 	test: {
 		projects: [
-			{ test: { name: "unit", include: ["src/**/*.test.ts", "test/rooms.test.ts"], testTimeout: 20_000 } },
+			{
+				test: {
+					name: "unit",
+					sequence: { groupOrder: 0 },
+					include: ["src/**/*.test.ts", "test/rooms.test.ts"],
+					testTimeout: 20_000,
+				},
+			},
 			{
 				test: {
 					name: "real",
+					sequence: { groupOrder: 1 },
 					include: ["test/**/*.test.ts"],
 					exclude: ["test/rooms.test.ts"],
 					testTimeout: 120_000,
