@@ -41,6 +41,11 @@ bool os_peer_uid(int socket, uid_t *uid) {
 	return true;
 }
 
+int os_open_master(void) {
+	// Not posix_openpt(): musl turns "no more terminals" (ENOSPC) into EAGAIN.
+	return open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK);
+}
+
 int os_open_slave(int master, const char *pts, bool nonblocking) {
 	int flags = O_RDWR | O_NOCTTY | O_CLOEXEC | (nonblocking ? O_NONBLOCK : 0);
 	// By the master, not by the name: right in any mount namespace.

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/time.h>
@@ -25,6 +26,12 @@ void os_close_from(int lowest) {
 bool os_peer_uid(int socket, uid_t *uid) {
 	gid_t gid;
 	return getpeereid(socket, uid, &gid) == 0;
+}
+
+int os_open_master(void) {
+	int master = posix_openpt(O_RDWR | O_NOCTTY);
+	if (master >= 0) fcntl(master, F_SETFD, FD_CLOEXEC), fcntl(master, F_SETFL, O_RDWR | O_NONBLOCK);
+	return master;
 }
 
 int os_open_slave(int master, const char *pts, bool nonblocking) {

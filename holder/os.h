@@ -14,6 +14,8 @@ void os_become_reaper(void);
 // Every descriptor from `lowest` up is closed.
 void os_close_from(int lowest);
 bool os_peer_uid(int socket, uid_t *uid);
+// A new terminal's master, close-on-exec and non-blocking; -1 with errno.
+int os_open_master(void);
 // Opens the other side of the terminal, close-on-exec and never as controlling terminal; -1 with errno.
 int os_open_slave(int master, const char *pts, bool nonblocking);
 // Makes sure that `bytes` can be written to the file later, even when the disk is full by then. 0 or an errno.

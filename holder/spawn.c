@@ -33,11 +33,10 @@ static bool fail(struct failure *failure, const char *stage) {
 
 bool terminal_open(struct terminal *terminal, const struct block *block, struct failure *failure) {
 	*terminal = (struct terminal){.master = -1, .slave = -1};
-	terminal->master = posix_openpt(O_RDWR | O_NOCTTY);
+	terminal->master = os_open_master();
 	if (terminal->master < 0) return fail(failure, "pty");
 	struct stat stat;
-	if (fcntl(terminal->master, F_SETFD, FD_CLOEXEC) != 0 || fcntl(terminal->master, F_SETFL, O_RDWR | O_NONBLOCK) != 0 ||
-	    grantpt(terminal->master) != 0 || unlockpt(terminal->master) != 0 ||
+	if (grantpt(terminal->master) != 0 || unlockpt(terminal->master) != 0 ||
 	    ptsname_r(terminal->master, terminal->pts, sizeof terminal->pts) != 0 ||
 	    (terminal->slave = os_open_slave(terminal->master, terminal->pts, false)) < 0 || fstat(terminal->slave, &stat) != 0) {
 		fail(failure, "pty");

