@@ -14,7 +14,7 @@
 
 struct attention;
 
-// `root` is the ancestor of everything in the session: the holder itself. One for a process; never freed.
+// `root` is the ancestor of everything in the session: the holder itself. One for a process; never freed. Keeps `pts`.
 struct attention *attention_open(pid_t root, pid_t main_pid, int master, const char *pts);
 
 // One look. True when something that could change a verdict is different from the look before.

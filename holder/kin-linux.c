@@ -1,0 +1,101 @@
+// Who belongs to the session: its processes, and servers outside that hold its terminal. See look.h.
+//
+// The tree is walked from the holder, which is a subreaper, so nobody gets out of it; all of
+// /proc is read only for what cannot be a descendant.
+
+#include "look.h"
+#include "os.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+enum {
+	// Not for every look: it means reading all of /proc.
+	OUTSIDE_MS = 1000,
+	MAX_OUTSIDE = 4096,
+};
+
+void add_process(struct attention *a, pid_t pid) {
+	if (a->process_count < MAX_PROCESSES && proc_stat(pid, pid, &a->processes[a->process_count]))
+		a->process_count++;
+}
+
+
+static void add_child(void *context, pid_t parent, int pid) {
+	(void)parent;
+	add_process(context, pid);
+}
+
+static void add_children(void *context, pid_t pid, int tid) {
+	struct attention *a = context;
+	proc_children(pid, tid, MAX_PROCESSES, add_child, a);
+}
+
+// Children hang off the thread that forked them.
+static void add_children_of(struct attention *a, pid_t pid, unsigned threads) {
+	if (threads == 1)
+		add_children(a, pid, pid);
+	else
+		proc_threads(pid, MAX_THREADS, add_children, a);
+}
+
+void add_descendants(struct attention *a, pid_t pid) {
+	unsigned next = a->process_count;
+	add_children_of(a, pid, 1);
+	for (; next < a->process_count; next++)
+		add_children_of(a, a->processes[next].pid, a->processes[next].threads);
+}
+
+void walk(struct attention *a) {
+	a->process_count = 0;
+	add_descendants(a, a->root);
+}
+
+struct search {
+	struct attention *attention;
+	uid_t user;
+	pid_t candidate, found;
+};
+
+static void match_descriptor(void *context, pid_t pid, int fd) {
+	struct search *search = context;
+	const struct terminal *ours = &search->attention->places[0].terminal;
+	struct stat of;
+	if (search->found == 0 && proc_descriptor(pid, fd, &of) && S_ISCHR(of.st_mode) && of.st_rdev == ours->device &&
+	    of.st_dev == ours->instance)
+		search->found = pid;
+}
+
+static void match_process(void *context, pid_t unused, int pid) {
+	struct search *search = context;
+	struct attention *a = search->attention;
+	struct process process;
+	struct stat of;
+	char path[32];
+	(void)unused;
+	if (search->found != 0 || pid == a->root)
+		return;
+	snprintf(path, sizeof path, "/proc/%d", pid);
+	if (stat(path, &of) != 0 || of.st_uid != search->user)
+		return;
+	// Servers have no terminal of their own; kernel threads neither, and no descriptors.
+	if (!proc_stat(pid, pid, &process) || process.terminal != 0 || process.parent == 2)
+		return;
+	for (unsigned i = 0; i < a->process_count; i++)
+		if (a->processes[i].pid == pid)
+			return;
+	proc_descriptors(pid, MAX_PROCESSES, match_descriptor, search);
+}
+
+pid_t server_outside(struct attention *a) {
+	pid_t group = a->places[0].group;
+	int64_t now = now_us() / 1000;
+	if (a->outside_group != group || now - a->outside_ms >= OUTSIDE_MS) {
+		struct search search = {.attention = a, .user = getuid()};
+		proc_processes(MAX_OUTSIDE, match_process, &search);
+		a->outside = search.found;
+		a->outside_group = group;
+		a->outside_ms = now;
+	}
+	return a->outside;
+}

@@ -1,0 +1,106 @@
+// What one look holds, shared by the files that make it on Linux:
+// attention-linux.c looks, kin-linux.c knows who belongs, members-linux.c visits
+// their threads, tell-linux.c says it in JSON.
+
+#ifndef DIALTONE_LOOK_H
+#define DIALTONE_LOOK_H
+
+#include "attention.h"
+#include "blocked.h"
+
+enum {
+	MAX_PROCESSES = 256,
+	MAX_THREADS = 256, // looked at; a foreground job with more is counted, not listed
+	MAX_TOLD = 48,     // listed
+	MAX_TERMINALS = 6, // ours and those that its programs hold
+	MAX_REFUSALS = 64,
+	TRIES = 3, // what moves while it is looked at is looked at again
+};
+
+struct place {
+	struct terminal terminal;
+	int index;          // N of /dev/pts/N
+	pid_t group;        // foreground
+	int holder;         // the told thread that relays to it, -1 for ours
+	bool known;         // termios could be read
+	bool canonical, echo, signals;
+	int unread;         // -1: not known
+};
+
+struct thread {
+	pid_t pid, tid;
+	char name[20];
+	unsigned place;
+	bool foreground, outside, main, fresh;
+	uint64_t switches;
+	struct blocked blocked;
+};
+
+struct mark {
+	pid_t pid, tid;
+	uint64_t switches;
+	bool idle; // a worker thread that slept and says nothing
+};
+
+struct attention {
+	pid_t root, main_pid;
+	int master;
+	const char *pts; // the caller's, for good
+	bool readable;
+
+	// The last look.
+	struct place places[MAX_TERMINALS];
+	unsigned place_count;
+	struct thread told[MAX_TOLD];
+	unsigned told_count, more;
+	bool main_foreground, group_lives;
+	uint64_t fingerprint;
+
+	// While nobody among these has run, and all slept, that look still stands.
+	struct mark watched[MAX_THREADS], before[MAX_THREADS];
+	unsigned watched_count, before_count;
+	bool settled;
+	int64_t walked_ms;
+
+	// Who slept where when we last wrote.
+	struct mark wrote[MAX_THREADS];
+	unsigned wrote_count, writes;
+	bool wrote_since_look;
+
+	struct refusal {
+		pid_t pid;
+		unsigned long long start;
+		char name[20];
+	} refusals[MAX_REFUSALS];
+	unsigned next_refusal;
+
+	pid_t outside;
+	pid_t outside_group;
+	int64_t outside_ms;
+
+	struct process processes[MAX_PROCESSES];
+	unsigned process_count;
+};
+
+// attention-linux.c
+bool read_modes(struct place *place, int terminal); // true when they are other than before
+void count_unread(struct place *place, int slave);
+
+// kin-linux.c
+void add_process(struct attention *a, pid_t pid);
+void add_descendants(struct attention *a, pid_t pid);
+// All processes of the session, again.
+void walk(struct attention *a);
+// A server that is no descendant but was handed our terminal; 0 when there is none.
+pid_t server_outside(struct attention *a);
+
+// members-linux.c
+bool reads_terminal(const struct blocked *blocked);
+bool is_busy(const struct blocked *blocked);
+// The foreground of one terminal; those that left the session but read ours; a server outside; an inner terminal's modes.
+void visit_members(struct attention *a, unsigned place);
+void visit_strangers(struct attention *a);
+void visit_outside(struct attention *a);
+void look_at_inner(struct attention *a, unsigned place);
+
+#endif

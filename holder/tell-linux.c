@@ -1,0 +1,85 @@
+// What the last look saw, in JSON: src/protocol/kernel-facts.ts. See look.h.
+
+#include "look.h"
+#include "text.h"
+
+static void put_modes(struct text *text, const struct place *place) {
+	text_add(text, "\"canonical\":%s,\"echo\":%s,\"signals\":%s,\"unread\":", place->canonical ? "true" : "false",
+	    place->echo ? "true" : "false", place->signals ? "true" : "false");
+	if (place->unread >= 0)
+		text_add(text, "%d", place->unread);
+	else
+		text_add(text, "null");
+}
+
+static void put_threads(struct text *text, const struct attention *a, unsigned place);
+
+static void put_thread(struct text *text, const struct attention *a, unsigned index) {
+	static const char *const doings[] = {
+		[DOING_RUNNING] = "running",   [DOING_DISK] = "disk",           [DOING_STOPPED] = "stopped",
+		[DOING_OPAQUE] = "opaque",     [DOING_TTY_READ] = "tty-read",   [DOING_TTY_WRITE] = "tty-write",
+		[DOING_TTY_POLL] = "tty-poll", [DOING_TIMER] = "timer",         [DOING_CHILD_WAIT] = "child-wait",
+		[DOING_ACCEPT] = "accept",     [DOING_OTHER] = "other",
+	};
+	const struct thread *thread = &a->told[index];
+	const struct blocked *blocked = &thread->blocked;
+	text_add(text, "{\"pid\":%d,\"tid\":%d,\"command\":", (int)thread->pid, (int)thread->tid);
+	text_json(text, thread->name);
+	text_add(text, ",\"doing\":\"%s\",\"switches\":%llu", doings[blocked->doing], (unsigned long long)thread->switches);
+	text_add(text, ",\"foreground\":%s,\"main\":%s,\"fresh\":%s", thread->foreground ? "true" : "false",
+	    thread->main ? "true" : "false", thread->fresh ? "true" : "false");
+	if (thread->outside)
+		text_add(text, ",\"outside\":true");
+	if (blocked->call != NULL)
+		text_add(text, ",\"call\":\"%s\"", blocked->call);
+	if (blocked->fd >= 0)
+		text_add(text, ",\"fd\":%d", blocked->fd);
+	if (blocked->others > 0)
+		text_add(text, ",\"others\":%u", blocked->others);
+	if (blocked->timed)
+		text_add(text, ",\"timeoutMs\":%ld", blocked->timeout_ms);
+	if (blocked->listens)
+		text_add(text, ",\"listens\":true");
+	bool first = true;
+	for (unsigned i = 1; i < a->place_count; i++) {
+		const struct place *place = &a->places[i];
+		if (place->holder != (int)index)
+			continue;
+		text_add(text, "%s{\"pts\":%d,", first ? ",\"inner\":[" : ",", place->index);
+		if (place->known)
+			put_modes(text, place);
+		else
+			text_add(text, "\"canonical\":null,\"echo\":null,\"signals\":null,\"unread\":null");
+		text_add(text, ",\"threads\":");
+		put_threads(text, a, i);
+		text_add(text, "}");
+		first = false;
+	}
+	text_add(text, "%s}", first ? "" : "]");
+}
+
+static void put_threads(struct text *text, const struct attention *a, unsigned place) {
+	bool first = true;
+	text_add(text, "[");
+	for (unsigned i = 0; i < a->told_count; i++) {
+		if (a->told[i].place != place)
+			continue;
+		if (!first)
+			text_add(text, ",");
+		put_thread(text, a, i);
+		first = false;
+	}
+	text_add(text, "]");
+}
+
+size_t attention_tell(const struct attention *a, char *out, size_t size) {
+	struct text text = text_in(out, size);
+	text_add(&text, "\"readable\":%s,\"foregroundGroup\":%d,\"foregroundLives\":%s,\"mainForeground\":%s,",
+	    a->readable ? "true" : "false", (int)a->places[0].group, a->group_lives ? "true" : "false",
+	    a->main_foreground ? "true" : "false");
+	put_modes(&text, &a->places[0]);
+	text_add(&text, ",\"threads\":");
+	put_threads(&text, a, 0);
+	text_add(&text, ",\"more\":%u", a->more);
+	return text.used;
+}
