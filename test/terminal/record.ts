@@ -4,38 +4,13 @@
 // it waits for, and keeps the raw bytes with the offsets at which an agent would have
 // looked. The tests replay the bytes, so they need none of the programs.
 
-import { spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { encodeKey, encodeText } from "../../src/terminal/keys.ts";
 import { Screen } from "../../src/terminal/screen.ts";
+import { startBridged } from "./bridge.ts";
 import { type Scene, scenes } from "./scenes.ts";
-
-/** A PTY for a program, without a package: python has one, and says when the program is gone. */
-const BRIDGE = `
-import fcntl, os, pty, select, struct, sys, termios
-cols, rows = int(sys.argv[1]), int(sys.argv[2])
-pid, fd = pty.fork()
-if pid == 0:
-    os.execvp(sys.argv[3], sys.argv[3:])
-fcntl.ioctl(fd, termios.TIOCSWINSZ, struct.pack("HHHH", rows, cols, 0, 0))
-while True:
-    ready, _, _ = select.select([fd, 0], [], [])
-    if fd in ready:
-        try: data = os.read(fd, 65536)
-        except OSError: break
-        if not data: break
-        os.write(1, data)
-    if 0 in ready:
-        data = os.read(0, 65536)
-        if not data: break
-        os.write(fd, data)
-os.close(fd)
-try: os.kill(pid, 9)
-except OSError: pass
-os.waitpid(pid, 0)
-`;
 
 const golden = join(import.meta.dirname, "golden");
 /** A look is taken when the wanted text is there and the program has been quiet for so long. */
@@ -46,18 +21,7 @@ async function record(name: string, scene: Scene): Promise<void> {
 	const { cols = 80, rows = 24, argv, steps, setup } = scene;
 	const dir = mkdtempSync(join(tmpdir(), "golden-"));
 	setup?.(dir);
-	const child = spawn("python3", ["-c", BRIDGE, String(cols), String(rows), ...argv], {
-		cwd: dir,
-		env: {
-			HOME: dir,
-			PATH: process.env.PATH,
-			TERM: "xterm-256color",
-			LANG: "C.UTF-8",
-			COLUMNS: undefined,
-			...scene.env,
-		},
-		stdio: ["pipe", "pipe", "inherit"],
-	});
+	const child = startBridged(argv, { cols, rows, cwd: dir, env: { HOME: dir, ...scene.env } });
 	const screen = new Screen({ cols, rows });
 	const chunks: Buffer[] = [];
 	let last = Date.now();
