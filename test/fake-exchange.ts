@@ -158,6 +158,10 @@ export class FakeExchange implements Exchange {
 		}
 	}
 
+	async snapshot() {
+		return { content: ">>> ", cols: 80, rows: 24, offset: this.output_.length };
+	}
+
 	async type(_session: string, bytes: Uint8Array): Promise<void> {
 		this.typed.push(Buffer.from(bytes).toString());
 	}

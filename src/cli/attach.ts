@@ -21,7 +21,7 @@ export async function attach(it: Invocation): Promise<number> {
 	const session = sessionNamed(it);
 	await using exchange = await it.wires.connect();
 	const facts = (await exchange.call("read", { session, view: "screen" })).facts as SessionFacts;
-	if (facts.exit === null) return watchAndType(it, exchange, facts, flags.on("read-only"));
+	if (facts.exit === null) return await watchAndType(it, exchange, facts, flags.on("read-only"));
 	io.out(`${facts.text}\n`);
 	io.err(`[dialtone: ${facts.name} has ended: ${describe(facts)}]\n`);
 	return exitCodeOfProgram(facts.exit);
@@ -45,12 +45,14 @@ async function watchAndType(
 	{
 		using terminal = lendTerminal(io.stdin, io.stdout);
 		terminal.onLeave(leave);
-		const follow = (cols: number, rows: number) =>
+		const follow = async (cols: number, rows: number) => {
 			// The session may end in the same moment: then there is nothing to resize, and the output says so itself.
-			void exchange.call("resize", { session, cols, rows }).catch(() => {});
+			await exchange.call("resize", { session, cols, rows }).catch(() => {});
+		};
 		if (!readOnly) {
-			follow(terminal.cols, terminal.rows);
-			terminal.onSize(follow);
+			// Before the snapshot, so that it is of their size.
+			await follow(terminal.cols, terminal.rows);
+			terminal.onSize((cols, rows) => void follow(cols, rows));
 		}
 		// Keys are typed in the order they came, one write at a time.
 		let typing = Promise.resolve();
@@ -63,8 +65,11 @@ async function watchAndType(
 		});
 		terminal.onKeys(keys);
 		const clean = withoutQueries();
-		terminal.show(`\x1b[2J\x1b[H${first.text.replaceAll("\n", "\r\n")}`);
-		for await (const chunk of exchange.output(session, { from: first.offset, signal: leaving.signal })) {
+		const { content, offset } = await exchange.snapshot(session);
+		// What they had on their screen scrolls away instead of being painted over; the key stays in sight in the title.
+		terminal.show(`${"\n".repeat(terminal.rows)}\x1b]2;${name}: Ctrl+\\ twice detaches\x07`);
+		terminal.show(clean(Buffer.from(content)));
+		for await (const chunk of exchange.output(session, { from: offset, signal: leaving.signal })) {
 			if ("bytes" in chunk) terminal.show(clean(chunk.bytes));
 		}
 		await typing;

@@ -75,7 +75,11 @@ function scenes(dir: string): readonly Scene[] {
 			title: "A debugger",
 			program: "gdb",
 			start: { argv: ["gdb", "-q", "-nx", "--args", "sleep", "60"], name: "demo-gdb" },
-			turns: [line("info line main", "ask the debugger"), line("quit", "leave")],
+			turns: [
+				line("print 6 * 7", "ask the debugger"),
+				line("info line", "it complains like everybody else"),
+				line("quit", "leave"),
+			],
 		},
 		{
 			title: "Full screen: the screen, and then only what changed",
@@ -126,7 +130,7 @@ async function play(scene: Scene, exchange: Exchange, stage: Stage): Promise<voi
 			);
 		}
 	} finally {
-		if (facts.exit === null) await exchange.call("close", { session, force: true });
+		await exchange.call("close", { session, force: true, forget: true });
 	}
 }
 

@@ -1,13 +1,121 @@
 // A session's recording: written in a format others read, or played back here.
-// Reads the session's files; the daemon need not run.
+// Both read the session's own files; the daemon is asked only which session is meant.
 
+import { createWriteStream } from "node:fs";
+import { basename } from "node:path";
+import { Readable, type Writable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { setTimeout as pause } from "node:timers/promises";
+import { asciicast, scriptPair } from "../journal/export.ts";
+import { replay as moments } from "../journal/replay.ts";
+import type { SessionFacts } from "../protocol/answer.ts";
 import { Fault } from "../protocol/fault.ts";
+import type { Screen } from "../terminal/screen.ts";
+import { EXIT } from "./exit-codes.ts";
+import { sessionNamed } from "./session-named.ts";
 import type { Invocation } from "./verb.ts";
 
-export async function exportRecording(_it: Invocation): Promise<number> {
-	throw new Fault("not_supported", { what: "export", instead: "Use `dialtone logs SESSION > FILE`." });
+interface Recorded {
+	readonly session: string;
+	readonly name: string;
+	readonly command: string;
+	readonly createdAt: number;
+	readonly directory: string;
 }
 
-export async function replay(_it: Invocation): Promise<number> {
-	throw new Fault("not_supported", { what: "replay", instead: "Use `dialtone logs SESSION`." });
+const FORMATS = ["cast", "cast2", "script", "text", "svg"] as const;
+
+async function recorded(it: Invocation): Promise<Recorded> {
+	await using exchange = await it.wires.connect();
+	const look = (await exchange.call("read", { session: sessionNamed(it), view: "screen" })).facts as SessionFacts;
+	const { facts } = await exchange.call("list", {});
+	const all = (facts as { sessions: readonly Omit<Recorded, "directory">[] }).sessions;
+	const found = all.find(({ session }) => session === look.session)!;
+	return { ...found, directory: it.wires.sessionDir(found.session) };
+}
+
+export async function exportRecording(it: Invocation): Promise<number> {
+	const { flags, io } = it;
+	const format = flags.choice("format", FORMATS) ?? "cast";
+	const output = flags.string("output");
+	const what = await recorded(it);
+	const to = (): Writable => (output === undefined ? io.stdout : createWriteStream(output));
+	const write = (from: Readable) => pipeline(from, to(), { end: output !== undefined });
+	const { name, command, createdAt, directory, session } = what;
+	switch (format) {
+		case "cast":
+		case "cast2": {
+			const version = format === "cast" ? 3 : 2;
+			// Sessions are 80 columns wide unless their log says otherwise.
+			const cast = asciicast({ directory, version, cols: 80, rows: 24, title: name, command, startedAt: createdAt });
+			await write(Readable.from(cast));
+			break;
+		}
+		case "script": {
+			if (output === undefined)
+				throw new Fault("bad_input", { problems: ["script is two files: say where with --output FILE"] });
+			const { timing, typescript } = scriptPair(directory);
+			await pipeline(Readable.from(typescript), createWriteStream(output));
+			await pipeline(Readable.from(timing), createWriteStream(`${output}.timing`));
+			io.err(`Play it: scriptreplay --log-out ${basename(output)} --log-timing ${basename(output)}.timing\n`);
+			break;
+		}
+		case "text":
+			await write(Readable.from([`${(await seen(directory)).lines(Number.POSITIVE_INFINITY).join("\n")}\n`]));
+			break;
+		case "svg": {
+			const { pictureSvg } = await import("../terminal/picture-svg.ts");
+			await write(Readable.from([pictureSvg(await seen(directory))]));
+		}
+	}
+	if (output !== undefined && !it.json) io.err(`Wrote ${output}\n`);
+	if (it.json && output !== undefined) io.out(`${JSON.stringify({ session, format, output })}\n`);
+	return EXIT.ok;
+}
+
+// As many lines as anybody scrolls through; a log may hold far more.
+const SCROLLBACK_LINES = 100_000;
+
+/** The screen after everything that was recorded. */
+async function seen(directory: string): Promise<Screen> {
+	const { Screen } = await import("../terminal/screen.ts");
+	const screen = new Screen({ cols: 80, rows: 24, scrollback: SCROLLBACK_LINES });
+	let { cols, rows } = screen;
+	for await (const moment of moments(directory)) {
+		if (moment.kind === "output") screen.feed(moment.bytes);
+		else if (moment.kind === "header" && moment.name === "COLUMNS") cols = Number(moment.value) || cols;
+		else if (moment.kind === "header" && moment.name === "LINES") rows = Number(moment.value) || rows;
+		else if (moment.kind === "resized") ({ cols, rows } = moment);
+		if (cols !== screen.cols || rows !== screen.rows) screen.resize(cols, rows);
+	}
+	return screen;
+}
+
+/** Plays the output back with its own pauses, as far as they are worth sitting through. */
+export async function replay(it: Invocation): Promise<number> {
+	const { flags, io } = it;
+	const speed = Number(flags.string("speed") ?? 1);
+	if (!(speed > 0)) throw new Fault("bad_input", { problems: ["--speed takes a number above 0"] });
+	const idleLimitMs = flags.duration("idle-limit") ?? 2_000;
+	const { directory } = await recorded(it);
+	const leave = new AbortController();
+	process.once("SIGINT", () => leave.abort());
+	let lastUs = 0;
+	try {
+		for await (const moment of moments(directory)) {
+			const ms = Math.min((moment.atUs - lastUs) / 1000, idleLimitMs) / speed;
+			lastUs = moment.atUs;
+			// Below a frame nobody sees a pause, and timers would only slow a fast program down.
+			if (ms > 8) await pause(ms, undefined, { signal: leave.signal });
+			leave.signal.throwIfAborted();
+			if (moment.kind === "output") io.out(moment.bytes);
+		}
+	} catch (error) {
+		if (!leave.signal.aborted) throw error;
+		return EXIT.interrupted;
+	} finally {
+		// A recording may end in colour or with a hidden cursor.
+		if (io.stdout.isTTY) io.out("\x1b[0m\x1b[?25h\x1b[?1049l\n");
+	}
+	return EXIT.ok;
 }

@@ -192,7 +192,15 @@ export async function list(it: Invocation): Promise<number> {
 	}
 	const { sessions } = facts as { sessions: readonly ListRow[] };
 	if (sessions.length === 0) io.err("No sessions. Start one: dialtone start python3\n");
-	else io.out(table(["NAME", "ID", "STATE", "COMMAND"], sessions.map(listRow)));
+	else {
+		const length = tellingLength(sessions.map(({ session }) => session));
+		io.out(
+			table(
+				["NAME", "ID", "STATE", "COMMAND"],
+				sessions.map((row) => listRow(row, length)),
+			),
+		);
+	}
 	return EXIT.ok;
 }
 
@@ -202,13 +210,20 @@ interface ListRow extends Partial<SessionFacts> {
 	readonly command?: string;
 }
 
-function listRow(row: ListRow): readonly string[] {
+/** How much of the ids one has to type to say which: they begin with the time. */
+function tellingLength(ids: readonly string[]): number {
+	for (let length = 8; length < 26; length++)
+		if (new Set(ids.map((id) => id.slice(0, length))).size === ids.length) return length;
+	return 26;
+}
+
+function listRow(row: ListRow, idLength: number): readonly string[] {
 	const ended = row.exit
 		? `${row.status}${row.exit.signal ? ` (${row.exit.signal})` : row.exit.code ? ` (${row.exit.code})` : ""}`
 		: row.status;
 	const state = row.status === "running" && row.activity ? row.activity : ended;
 	const waiting = row.activity === "waiting" && row.waitingFor ? `${state} (${row.waitingFor})` : state;
-	return [row.name, row.session.slice(0, 8), waiting ?? "", row.command ?? ""];
+	return [row.name, row.session.slice(0, idLength), waiting ?? "", row.command ?? ""];
 }
 
 export async function kill(it: Invocation): Promise<number> {

@@ -5,7 +5,15 @@ import { once } from "node:events";
 import { createConnection, type Socket } from "node:net";
 import type { SessionEvent } from "../protocol/events.ts";
 import { Fault } from "../protocol/fault.ts";
-import type { CallOptions, DaemonStatus, Exchange, OutputChunk, ToolCard, ToolSet } from "../tools/exchange.ts";
+import type {
+	CallOptions,
+	DaemonStatus,
+	Exchange,
+	OutputChunk,
+	ScreenSnapshot,
+	ToolCard,
+	ToolSet,
+} from "../tools/exchange.ts";
 import type { Caller } from "../tools/tool.ts";
 import { type Done, type Heard, type More, type Question, readLines, type Said, writeLine } from "./wire.ts";
 
@@ -68,6 +76,10 @@ export class SocketExchange implements Exchange {
 			if ("gap" in more) yield more;
 			else if ("offset" in more) yield { offset: more.offset, bytes: Buffer.from(more.base64, "base64") };
 		}
+	}
+
+	async snapshot(session: string): Promise<ScreenSnapshot> {
+		return (await this.#ask({ do: "snapshot", session })).snapshot!;
 	}
 
 	async type(session: string, bytes: Uint8Array): Promise<void> {

@@ -100,6 +100,8 @@ async function answer(
 		case "type":
 			await exchange.type(question.session, Buffer.from(question.base64, "base64"));
 			return {};
+		case "snapshot":
+			return { snapshot: await exchange.snapshot(question.session) };
 		case "status":
 			return { status: await exchange.status() };
 		case "stop":

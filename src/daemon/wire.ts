@@ -5,7 +5,7 @@
 import type { Socket } from "node:net";
 import type { SessionEvent } from "../protocol/events.ts";
 import type { FaultJson } from "../protocol/fault.ts";
-import type { Answer, DaemonStatus, ToolCard, ToolSet } from "../tools/exchange.ts";
+import type { Answer, DaemonStatus, ScreenSnapshot, ToolCard, ToolSet } from "../tools/exchange.ts";
 import type { Caller } from "../tools/tool.ts";
 
 export type Question =
@@ -15,6 +15,7 @@ export type Question =
 	| { readonly do: "events"; readonly afterSeq?: number }
 	| { readonly do: "output"; readonly session: string; readonly from: number }
 	| { readonly do: "type"; readonly session: string; readonly base64: string }
+	| { readonly do: "snapshot"; readonly session: string }
 	| { readonly do: "status" }
 	| { readonly do: "stop"; readonly sessions: boolean };
 
@@ -36,6 +37,7 @@ export type Done = {
 	hello?: { version: string; pid: number };
 	answer?: Answer;
 	tools?: readonly ToolCard[];
+	snapshot?: ScreenSnapshot;
 	status?: DaemonStatus;
 };
 

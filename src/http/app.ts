@@ -118,6 +118,8 @@ export function httpApp(parts: HttpParts, door: Door): Hono<Env> {
 		return prefersText(c.req.header("accept")) ? c.text(answer.text) : c.json(answer.facts);
 	});
 
+	// For whoever joins: this picture, then the output from its offset.
+	app.get("/v1/sessions/:id/snapshot", async (c) => c.json(await exchange.snapshot(c.req.param("id"))));
 	app.get("/v1/sessions/:id/output", (c) => {
 		const from = resumeAt(c.req.header("last-event-id")) ?? resumeAt(c.req.query("from")) ?? 0;
 		const stop = new AbortController();

@@ -61,6 +61,10 @@ export function openApi(cards: readonly ToolCard[], version: string, url: string
 			...Object.fromEntries(cards.map((card) => [`/v1/tools/${card.name}`, toolPath(card)])),
 			"/v1/sessions": get("All sessions"),
 			"/v1/sessions/{id}": get("One session and its screen", [sessionId]),
+			"/v1/sessions/{id}/snapshot": get(
+				"The screen as what to write to a terminal of its size, and the offset to go on from",
+				[sessionId],
+			),
 			"/v1/sessions/{id}/output": stream(
 				"A session's raw output",
 				"Each event is base64, its id the offset after it; Last-Event-ID or `from` resumes. WebSocket frames are binary: a 64-bit little-endian offset, then the bytes.",

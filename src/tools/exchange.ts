@@ -49,9 +49,20 @@ export interface Exchange extends AsyncDisposable {
 	events(options: { afterSeq?: number; signal: AbortSignal }): AsyncIterable<SessionEvent>;
 	/** Raw output from an absolute offset, live until the session ends or `signal` aborts. Slow readers cost nobody anything. */
 	output(session: string, options: { from: number; signal: AbortSignal }): AsyncIterable<OutputChunk>;
+	/** The screen in words for another terminal, for whoever joins: show it, then go on with `output` from its offset. */
+	snapshot(session: string): Promise<ScreenSnapshot>;
 	/** Types raw bytes, for a person's attached terminal. */
 	type(session: string, bytes: Uint8Array): Promise<void>;
 	status(): Promise<DaemonStatus>;
+}
+
+/** What to write to a terminal of this size to have the same picture, colours and modes included. */
+export interface ScreenSnapshot {
+	readonly content: string;
+	readonly cols: number;
+	readonly rows: number;
+	/** Of the first byte of output that is not in it yet. */
+	readonly offset: number;
 }
 
 export interface DaemonStatus {

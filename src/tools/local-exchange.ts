@@ -3,8 +3,9 @@
 import type { SessionEvent } from "../protocol/events.ts";
 import { Fault } from "../protocol/fault.ts";
 import type { Engine } from "../session/engine.ts";
+import { repaint, repaintText } from "../terminal/repaint.ts";
 import { findTool, toolCards, toolNames } from "./catalogue.ts";
-import type { Answer, CallOptions, DaemonStatus, Exchange, OutputChunk, ToolSet } from "./exchange.ts";
+import type { Answer, CallOptions, DaemonStatus, Exchange, OutputChunk, ScreenSnapshot, ToolSet } from "./exchange.ts";
 import type { Caller } from "./tool.ts";
 
 const OUTPUT_PIECE_BYTES = 64 * 1024;
@@ -93,6 +94,13 @@ export class LocalExchange implements Exchange {
 		} finally {
 			for (const each of undo) each();
 		}
+	}
+
+	async snapshot(reference: string): Promise<ScreenSnapshot> {
+		const { screen } = await this.#parts.engine.find(reference);
+		const { cols, rows, offset } = screen;
+		const state = screen.serialize();
+		return { content: state === null ? repaintText(screen.snapshot().text) : repaint(state), cols, rows, offset };
 	}
 
 	async type(reference: string, bytes: Uint8Array): Promise<void> {

@@ -69,6 +69,7 @@ export function withFixtures(exchange: Exchange): Exchange {
 		tools: async (sets) => [...(await exchange.tools(sets)), ...FIXTURES.map(({ card }) => card)],
 		events: (options) => exchange.events(options),
 		output: (session, options) => exchange.output(session, options),
+		snapshot: (session) => exchange.snapshot(session),
 		type: (session, bytes) => exchange.type(session, bytes),
 		status: () => exchange.status(),
 		[Symbol.asyncDispose]: () => exchange[Symbol.asyncDispose](),

@@ -1,0 +1,187 @@
+import { spawnSync } from "node:child_process";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { CommandLine, MAIN } from "./command-line.ts";
+
+let line: CommandLine;
+beforeAll(() => {
+	line = new CommandLine();
+});
+afterAll(() => line[Symbol.asyncDispose]());
+
+describe("a conversation from a shell", () => {
+	test("start, send, read and end, each with the exit code a script can rely on", async () => {
+		expect(await line.run(["start", "--name", "py", "python3", "-q"])).toMatchObject({
+			code: 0,
+			out: expect.stringContaining(">>> "),
+		});
+		expect((await line.run(["send", "py", "6*7"])).out).toContain("42");
+		expect((await line.json(["send", "-", "6*7"])).text).toContain("42");
+		expect((await line.run(["screen", "py"])).out).toMatch(/^>>> 6\*7\n42\n/);
+		expect((await line.run(["wait", "py", "--until", "never", "--only", "-t", "100ms"])).code).toBe(4);
+		expect((await line.run(["ls"])).out).toMatch(/^py .*waiting \(key\) +python3 -q$/m);
+		expect((await line.run(["kill", "py"])).code).toBe(0);
+		expect((await line.run(["send", "py", "1"])).code).toBe(5);
+		expect((await line.run(["rm", "py"])).code).toBe(0);
+		expect((await line.run(["read", "py"])).code).toBe(3);
+	});
+
+	test("a running session is not removed without being told to", async () => {
+		await line.run(["start", "--name", "stays", "cat"]);
+		expect(await line.run(["rm", "stays"])).toMatchObject({ code: 8, err: expect.stringContaining("--force") });
+		expect((await line.run(["rm", "-f", "stays"])).code).toBe(0);
+	});
+
+	test("a command's exit code is ours, and its output is all that is printed", async () => {
+		expect(await line.run(["run", "echo hello; (exit 7)"])).toMatchObject({ out: "hello\n", code: 7 });
+		expect(await line.run(["run", "cd /usr && export DT=1"])).toMatchObject({ code: 0, out: "" });
+		expect(await line.run(["run", "pwd; echo $DT"])).toMatchObject({ out: "/usr\n1\n" });
+	});
+
+	test("text comes from stdin where it is asked to", async () => {
+		await line.run(["start", "--name", "in", "cat"]);
+		await line.run(["send", "in", "-", "--until", "two\ntwo"], "one\ntwo");
+		expect((await line.run(["read", "in", "-v", "lines"])).out).toContain("one\ntwo");
+	});
+
+	test("nothing is coloured and nothing asked where there is no terminal", async () => {
+		for (const args of [[], ["ls"], ["doctor"], ["demo", "--help"], ["tools"]])
+			expect((await line.run(args)).out).not.toContain("\x1b");
+	});
+});
+
+describe("output and events", () => {
+	test("logs are the bytes, from the beginning or from an offset, and -f goes on to the end", async () => {
+		await line.run([
+			"start",
+			"--name",
+			"log",
+			"--until",
+			"one",
+			"--",
+			"bash",
+			"-c",
+			"echo one; sleep 0.3; printf '\\033[31mtwo'",
+		]);
+		const { out, code } = await line.run(["logs", "-f", "log"]);
+		expect(out).toBe("one\r\n\x1b[31mtwo");
+		expect(code).toBe(0);
+		expect((await line.run(["logs", "log", "--from", "5"])).out).toBe("\x1b[31mtwo");
+	});
+
+	test("a reader that has seen enough may leave", () => {
+		const { status, stdout } = spawnSync(
+			"bash",
+			[
+				"-c",
+				`set -o pipefail; "$0" "$1" start --name flood 'seq 1 20000' >/dev/null; "$0" "$1" logs flood | head -1`,
+				process.execPath,
+				MAIN,
+			],
+			{ env: line.env, encoding: "utf8" },
+		);
+		expect(stdout).toBe("1\r\n");
+		expect([0, 141]).toContain(status);
+	});
+
+	test("events are one JSON object a line", async () => {
+		const watcher = line.spawn(["events", "--json", "--after", "0"]);
+		const seen: { event: string; name: string }[] = [];
+		watcher.stdout.setEncoding("utf8").on("data", (text: string) => {
+			for (const one of text.split("\n").filter(Boolean)) seen.push(JSON.parse(one));
+		});
+		await line.run(["start", "--name", "eventful", "true"]);
+		await expect
+			.poll(() => seen.filter(({ name }) => name === "eventful").map(({ event }) => event), { timeout: 10_000 })
+			.toEqual(expect.arrayContaining(["started", "ended"]));
+		watcher.kill("SIGINT");
+	});
+
+	test("a recording is exported for asciinema, scriptreplay, readers and the eye", async () => {
+		await line.run([
+			"start",
+			"--name",
+			"rec",
+			"--",
+			"bash",
+			"-c",
+			"echo -e '\\033[32mgreen\\033[0m'; sleep 0.05; echo done",
+		]);
+		const [head, ...events] = (await line.run(["export", "rec"])).out.trim().split("\n");
+		expect(JSON.parse(head!)).toMatchObject({ version: 3, term: { type: "xterm-256color" } });
+		expect(events.map((event) => JSON.parse(event)[2]).join("")).toContain("\x1b[32mgreen");
+		expect(JSON.parse((await line.run(["export", "rec", "-f", "cast2"])).out.split("\n")[0]!)).toMatchObject({
+			version: 2,
+		});
+		expect((await line.run(["export", "rec", "-f", "text"])).out).toBe("green\ndone\n");
+		expect((await line.run(["export", "rec", "-f", "svg"])).out).toMatch(/^<svg[\s\S]*green/);
+		const file = join(line.home, "typescript");
+		expect((await line.run(["export", "rec", "-f", "script", "-o", file])).code).toBe(0);
+		expect(readFileSync(`${file}.timing`, "utf8")).toMatch(/^O /m);
+		expect((await line.run(["replay", "rec", "--speed", "100"])).out).toContain("\x1b[32mgreen");
+	});
+});
+
+describe("the house", () => {
+	test("the daemon says who it is, leaves its sessions running, and finds them again", async () => {
+		await line.run(["start", "--name", "lasting", "cat"]);
+		const before = await line.json(["daemon", "status"]);
+		expect(before).toMatchObject({ running: true, pid: expect.any(Number), version: expect.any(String) });
+		expect((await line.run(["daemon", "stop"])).out).toContain("lasting");
+		expect(await line.run(["daemon", "status"])).toMatchObject({ code: 7 });
+		expect((await line.run(["send", "lasting", "still", "--until", "still\nstill"])).code).toBe(0);
+		const after = await line.json(["daemon", "restart"]);
+		expect(after.pid).not.toBe(before.pid);
+	});
+
+	test("a token is shown once, listed without itself, and revoked", async () => {
+		const { out } = await line.run(["token", "create", "ci", "--read-only"]);
+		expect(out).toMatch(/^dt_[\w-]{43}\n$/);
+		const { out: listed } = await line.run(["token", "list"]);
+		expect(listed).toContain("ci");
+		expect(listed).not.toContain(out.trim());
+		expect((await line.run(["token", "revoke", "ci"])).code).toBe(0);
+		expect((await line.run(["token", "revoke", "ci"])).code).toBe(2);
+	});
+
+	test("the doctor finds this installation well", async () => {
+		const { ok, checks } = (await line.json(["doctor"])) as { ok: boolean; checks: { name: string; ok: unknown }[] };
+		expect(checks.filter((check) => check.ok === false)).toEqual([]);
+		expect(ok).toBe(true);
+	});
+
+	test.each(["bash", "zsh", "fish"])("completion for %s is a script that this shell takes", async (shell) => {
+		if (spawnSync(shell, ["-c", "true"]).error) return; // not installed here; the words are tested beside the source
+		const file = join(line.home, `completion.${shell}`);
+		writeFileSync(file, (await line.run(["completion", shell])).out);
+		const check = spawnSync(shell, ["-n", file], { encoding: "utf8" });
+		expect(check.stderr).toBe("");
+	});
+
+	test("completing a session's name starts no daemon", async () => {
+		const alone = new CommandLine();
+		expect(await alone.run(["__sessions"])).toEqual({ code: 0, out: "", err: "" });
+		expect((await alone.run(["daemon", "status"])).code).toBe(7);
+		await alone[Symbol.asyncDispose]();
+	});
+
+	test("a verb of the daemon starts in less than 1.5 times what bare node takes", async () => {
+		await line.run(["ls"]); // so that the daemon runs
+		const cpuMs = (args: readonly string[]) => {
+			const { stderr } = spawnSync(
+				"bash",
+				["-c", 'TIMEFORMAT="%U %S"; time "$0" "$@" >/dev/null', process.execPath, ...args],
+				{
+					env: line.env,
+					encoding: "utf8",
+				},
+			);
+			const [user = 0, system = 0] = stderr.trim().split("\n").at(-1)!.split(" ").map(Number);
+			return (user + system) * 1000;
+		};
+		// Processor time, the least of several: other work on the machine only ever adds.
+		const least = (args: readonly string[]) => Math.min(...Array.from({ length: 15 }, () => cpuMs(args)));
+		expect(least([MAIN, "daemon", "status"]) / least(["-e", "0"])).toBeLessThan(1.5);
+	});
+});
