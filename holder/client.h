@@ -27,7 +27,7 @@ struct client {
 	unsigned exit_told; // how many EXIT frames of holder->exits it has
 	bool watching, facts_due;
 	uint32_t busy_ms;
-	bool wants_room; // was refused queue_full
+	size_t wants_room; // bytes that were refused queue_full, or 0
 	uint8_t *out;    // frames (or the rest of one) that the socket did not take
 	size_t out_head, out_tail, out_capacity;
 };

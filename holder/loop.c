@@ -87,6 +87,19 @@ bool take_output(struct holder *holder, int batches) {
 	return false;
 }
 
+// Half of the queue, or what was refused if that is more: told earlier, it would only be refused again.
+static void tell_room(struct holder *holder) {
+	size_t room = INPUT_QUEUE - input_queued(&holder->input);
+	for (int i = 0; i < holder->client_places && room >= INPUT_QUEUE / 2; i++) {
+		struct client *client = &holder->clients[i];
+		if (client->fd < 0 || client->wants_room == 0 || room < client->wants_room) continue;
+		char json[64];
+		int length = snprintf(json, sizeof json, "{\"event\":\"input_room\",\"free\":%zu}", room);
+		client->wants_room = 0;
+		client_send(client, EVENT, json, (size_t)length, NULL, 0);
+	}
+}
+
 void type_queued(struct holder *holder) {
 	struct input *input = &holder->input;
 	holder->type_at = 0;
@@ -105,15 +118,7 @@ void type_queued(struct holder *holder) {
 		watch_stir(holder, holder->typed_at);
 	}
 	if (input_queued(input) > 0) holder->type_at = now_us() + TYPE_AGAIN_US;
-	if (input_queued(input) > INPUT_QUEUE / 2) return;
-	for (int i = 0; i < holder->client_places; i++) {
-		struct client *client = &holder->clients[i];
-		if (client->fd < 0 || !client->wants_room) continue;
-		char json[64];
-		int length = snprintf(json, sizeof json, "{\"event\":\"input_room\",\"free\":%zu}", INPUT_QUEUE - input_queued(input));
-		client->wants_room = false;
-		client_send(client, EVENT, json, (size_t)length, NULL, 0);
-	}
+	tell_room(holder);
 }
 
 static void accept_clients(struct holder *holder, int64_t now) {

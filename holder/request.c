@@ -129,13 +129,13 @@ static int signal_of(uint8_t byte, const struct termios *modes) {
 }
 
 // Ctrl+C behind input that nobody reads would wait with it. Does what the kernel does when the byte gets through:
-// drop the input, start the output again, echo, raise the signal. False if nothing is stuck: then the byte itself is right.
-static bool interrupt(struct holder *holder, uint8_t byte, const struct termios *modes) {
+// drop the input, start the output again, echo, raise the signal. If nothing is stuck the byte itself is right, and stays queued.
+static void interrupt(struct holder *holder, uint8_t byte, const struct termios *modes) {
 	int signal = modes->c_lflag & ISIG ? signal_of(byte, modes) : 0;
 	int unread = 0;
-	if (signal == 0) return false;
+	if (signal == 0) return;
 	int slave = os_open_slave(holder->master, holder->pts, true);
-	if (slave < 0) return false;
+	if (slave < 0) return;
 	struct pollfd settle = {.fd = slave, .events = POLLIN}; // moves along what is still in the kernel's worker
 	poll(&settle, 1, 0);
 	if (ioctl(slave, FIONREAD, &unread) != 0) unread = 0;
@@ -153,11 +153,10 @@ static bool interrupt(struct holder *holder, uint8_t byte, const struct termios 
 		os_terminal_signal(holder->master, signal);
 	}
 	close(slave);
-	if (!stuck) return false;
+	if (!stuck) return;
 	char json[80];
 	snprintf(json, sizeof json, "{\"event\":\"input_dropped\",\"bytes\":%zu}", queued + (size_t)unread);
 	tell(holder, json);
-	return true;
 }
 
 static void type(struct holder *holder, struct client *client, const uint8_t *payload) {
@@ -178,7 +177,7 @@ static void type(struct holder *holder, struct client *client, const uint8_t *pa
 		done(client, request, value);
 		return;
 	case INPUT_FULL:
-		client->wants_room = true;
+		client->wants_room = write.count;
 		snprintf(extra, sizeof extra, ",\"free\":%zu", INPUT_QUEUE - input_queued(&holder->input));
 		refuse(client, request, "queue_full", 0, extra);
 		return;
@@ -193,8 +192,8 @@ static void type(struct holder *holder, struct client *client, const uint8_t *pa
 	case INPUT_TAKEN:
 		break;
 	}
-	bool raised = write.priority && write.count == 1 && holder->master >= 0 && interrupt(holder, write.bytes[0], &modes);
-	if (!raised) type_queued(holder);
+	if (write.priority && write.count == 1 && holder->master >= 0) interrupt(holder, write.bytes[0], &modes);
+	type_queued(holder);
 	done(client, request, value);
 }
 

@@ -94,6 +94,10 @@ static void send_facts(struct client *client, uint32_t request, size_t size) {
 	client_send(client, FACTS_ANSWER, head, sizeof head, facts, size);
 }
 
+static bool is_worth_watching(const struct holder *holder) {
+	return !holder->main_exited && holder->terminal != TERMINAL_CLOSED && anybody_watches(holder);
+}
+
 void watch_answer(struct holder *holder, struct client *client, uint32_t request) {
 	take_output(holder, 16);
 	bool changed = attention_look(holder->attention);
@@ -104,7 +108,7 @@ void watch_answer(struct holder *holder, struct client *client, uint32_t request
 }
 
 void watch_step(struct holder *holder, int64_t now) {
-	if (holder->main_exited || now < holder->look_at || !anybody_watches(holder)) return;
+	if (!is_worth_watching(holder) || now < holder->look_at) return;
 	if (!take_output(holder, 4)) {
 		holder->look_at = now + FLOODED_US;
 		return;
@@ -142,5 +146,5 @@ void watch_step(struct holder *holder, int64_t now) {
 }
 
 int64_t watch_next(const struct holder *holder) {
-	return holder->main_exited || !anybody_watches(holder) ? -1 : holder->look_at > 0 ? holder->look_at : 1;
+	return !is_worth_watching(holder) ? -1 : holder->look_at > 0 ? holder->look_at : 1;
 }

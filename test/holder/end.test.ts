@@ -1,9 +1,24 @@
 // Ending a session ends everything it started; what cannot be ended is named.
 
 import { execFileSync } from "node:child_process";
-import { readdirSync, readFileSync } from "node:fs";
+import { chmodSync, chownSync, copyFileSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
-import { Client, cleanUp, exitFile, gone, launch, lives, record, SLOWED, Tag, u64 } from "./raw-holder.ts";
+import { needs } from "../programs.ts";
+import {
+	Client,
+	cleanUp,
+	exitFile,
+	gone,
+	HOLDER,
+	launch,
+	lives,
+	record,
+	SLOWED,
+	sessionDirectory,
+	Tag,
+	u64,
+} from "./raw-holder.ts";
 
 afterEach(cleanUp);
 
@@ -83,6 +98,50 @@ describe("R4.4 ending the tree", () => {
 		expect(await client.end(0)).toEqual({ done: 0 });
 		expect(tree.filter(lives)).toEqual([]);
 	});
+
+	test.skipIf(process.getuid?.() !== 0 || !needs("setpriv"))(
+		"what may not be signalled goes by the kernel's hang-up, and what ignores that is named",
+		async () => {
+			const dir = sessionDirectory();
+			chmodSync(dir, 0o777);
+			// A holder of nobody's, and a program that makes itself root's, as su and sudo do.
+			const setpriv = execFileSync("sh", ["-c", "command -v setpriv"], { encoding: "utf8" }).trim();
+			for (const [name, from] of [
+				["holder", HOLDER],
+				["become-root", setpriv],
+			] as const) {
+				copyFileSync(from, join(dir, name));
+				chmodSync(join(dir, name), name === "holder" ? 0o755 : 0o4755);
+			}
+			const become = [join(dir, "become-root"), "--reuid=0", "--regid=0", "--clear-groups"];
+			const asNobody = [setpriv, "--reuid=65534", "--regid=65534", "--clear-groups"];
+			for (const [program, survivors] of [
+				["echo up; sleep 300", 0],
+				["trap '' HUP; echo up; sleep 300; sleep 300", 2],
+			] as const) {
+				const own = join(dir, String(survivors));
+				mkdirSync(own);
+				chownSync(own, 65534, 65534);
+				const session = await launch({
+					argv: [...become, "sh", "-c", program],
+					dir: own,
+					through: asNobody,
+					holder: join(dir, "holder"),
+				});
+				const client = await Client.open(session.socket);
+				await client.until(() => client.text.includes("up"));
+				expect(await client.end(0)).toEqual({ done: survivors });
+				if (survivors === 0) {
+					expect(await client.exited()).toMatchObject({ signal: 1, reason: "end", survivors: [] });
+					continue;
+				}
+				const told = client.events.find((event) => event.event === "survivors");
+				expect(told.survivors.map((one: { command: string }) => one.command)).toEqual(["sh", "sleep"]);
+				for (const { pid } of told.survivors) process.kill(pid, "SIGKILL");
+				expect(await client.exited()).toMatchObject({ signal: 9, reason: "end", survivors: [] });
+			}
+		},
+	);
 
 	test("TERM to the holder ends the session in order", async () => {
 		const session = await launch({ argv: ["sleep", "300"] });

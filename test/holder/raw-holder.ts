@@ -54,6 +54,8 @@ export interface Launch {
 	records?: Buffer[];
 	/** What runs the holder, such as unshare. */
 	through?: string[];
+	/** Another copy of it. */
+	holder?: string;
 	dir?: string;
 }
 
@@ -100,8 +102,12 @@ export function launchBlock(dir: string, launch: Launch): Buffer {
 	]);
 }
 
-export async function say(block: Uint8Array, through: string[] = []): Promise<{ line: string; status: number | null }> {
-	const [program = HOLDER, ...args] = [...through, ...THROUGH, HOLDER];
+export async function say(
+	block: Uint8Array,
+	through: string[] = [],
+	holder = HOLDER,
+): Promise<{ line: string; status: number | null }> {
+	const [program = holder, ...args] = [...through, ...THROUGH, holder];
 	const child = spawn(program, args, { stdio: ["pipe", "pipe", "inherit"] });
 	child.stdin.on("error", () => {}); // it may refuse before it has read all
 	child.stdin.end(block);
@@ -115,7 +121,7 @@ export async function say(block: Uint8Array, through: string[] = []): Promise<{ 
 
 export async function launch(options: Launch): Promise<Launched> {
 	const dir = options.dir ?? sessionDirectory();
-	const { line } = await say(launchBlock(dir, options), options.through);
+	const { line } = await say(launchBlock(dir, options), options.through, options.holder);
 	const launched: Launched = { ...JSON.parse(line), dir, socket: join(dir, "s") };
 	if (launched.ok) holders.push(launched.holder);
 	return launched;
