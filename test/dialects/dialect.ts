@@ -26,6 +26,8 @@ export class Dialect implements AsyncDisposable {
 		for (;;) {
 			const facts = await this.call<F>(tool, input);
 			if (isRight(facts)) return facts;
+			// In one process a call may settle without ever letting output in.
+			await new Promise(setImmediate);
 		}
 	}
 

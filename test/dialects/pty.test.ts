@@ -48,13 +48,13 @@ test("R4.10 a terminal is created, typed into, read and killed", async () => {
 	});
 	expect(made).toMatchObject({ name: "mine", cmd: "bash --norc", cwd: "/usr", state: "running", exit_code: null });
 	const { terminal_id } = made;
-	await capture(terminal_id, ({ output }) => output.includes("> "));
+	await capture(terminal_id, ({ output }) => /^>/m.test(output));
 	await pty.call("pty_send_keys", { terminal_id, keys: "echo $WORD $PWD $(stty size)" });
 	expect((await capture(terminal_id, ({ output }) => /^kept/m.test(output))).output).toContain("kept /usr 40 120");
 	await pty.call("pty_send_keys", { terminal_id, keys: "echo no enter", enter: false });
 	await pty.call("pty_send_keys", { terminal_id, keys: ["ctrl+u"], enter: false });
 	await pty.call("pty_send_keys", { terminal_id, keys: "seq 1 200" });
-	expect((await capture(terminal_id, ({ output }) => output.includes("\n200\n"), { lines: 3 })).output).toMatch(
+	expect((await capture(terminal_id, ({ output }) => /^200\n>/m.test(output), { lines: 3 })).output).toMatch(
 		/^199\n200\n> ?$/,
 	);
 	expect((await pty.call<Card>("pty_capture", { terminal_id, lines: 1, tail: false })).output).toMatch(/^> echo/);
@@ -66,7 +66,7 @@ test("R4.10 a terminal is created, typed into, read and killed", async () => {
 
 test("R4.10 INT is a Ctrl+C for the program in front, and the terminal stays", async () => {
 	const { terminal_id } = await pty.call<Card>("pty_create", { cmd: "PS1='> ' bash --norc" });
-	await capture(terminal_id, ({ output }) => output.includes("> "));
+	await capture(terminal_id, ({ output }) => /^>/m.test(output));
 	await pty.call("pty_send_keys", { terminal_id, keys: "echo go; sleep 600" });
 	await capture(terminal_id, ({ output }) => /^go$/m.test(output));
 	await pty.call("pty_kill", { terminal_id, signal: "INT" });
