@@ -41,12 +41,18 @@ test.each([
 
 test("R4.10 a terminal is created, typed into, read and killed", async () => {
 	const made = await pty.call<Card>("pty_create", {
-		cmd: "bash --norc",
+		cmd: "PS1='> ' bash --norc",
 		cwd: "/usr",
-		env: { WORD: "kept", PS1: "> " },
+		env: { WORD: "kept" },
 		name: "mine",
 	});
-	expect(made).toMatchObject({ name: "mine", cmd: "bash --norc", cwd: "/usr", state: "running", exit_code: null });
+	expect(made).toMatchObject({
+		name: "mine",
+		cmd: "PS1='> ' bash --norc",
+		cwd: "/usr",
+		state: "running",
+		exit_code: null,
+	});
 	const { terminal_id } = made;
 	await capture(terminal_id, ({ output }) => /^>/m.test(output));
 	await pty.call("pty_send_keys", { terminal_id, keys: "echo $WORD $PWD $(stty size)" });
@@ -67,7 +73,7 @@ test("R4.10 a terminal is created, typed into, read and killed", async () => {
 test("R4.10 INT is a Ctrl+C for the program in front, and the terminal stays", async () => {
 	const { terminal_id } = await pty.call<Card>("pty_create", { cmd: "PS1='> ' bash --norc" });
 	await capture(terminal_id, ({ output }) => /^>/m.test(output));
-	await pty.call("pty_send_keys", { terminal_id, keys: "echo go; sleep 600" });
+	await pty.call("pty_send_keys", { terminal_id, keys: "sh -c 'echo go; exec sleep 600'" });
 	await capture(terminal_id, ({ output }) => /^go$/m.test(output));
 	await pty.call("pty_kill", { terminal_id, signal: "INT" });
 	await pty.call("pty_send_keys", { terminal_id, keys: "echo status $?" });

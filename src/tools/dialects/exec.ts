@@ -109,6 +109,8 @@ export const closePtySession = tool({
 	run: (input, context) =>
 		orRefusal(input.session_id, async () => {
 			const session = await context.engine.find(input.session_id);
+			if (!input.force && !session.ended) await askToEnd(session, context);
+			// What it left behind, and what did not listen.
 			await context.engine.close(session, { force: input.force, keep: false });
 			return answer(session, { ...input, yield_time_ms: 0 }, context);
 		}),
@@ -139,6 +141,12 @@ export const listPtySessions = tool({
 	},
 	render: json,
 });
+
+/** TERM and nothing else to the program itself, which may have something to say before it goes. */
+async function askToEnd(session: Session, { engine, signal }: ToolContext): Promise<void> {
+	session.closeMain(false).catch(() => {}); // it ended meanwhile; the wait says so
+	await session.wait({ until: { only: true }, timeoutMs: engine.options.endGraceMs, signal });
+}
 
 async function answer(session: Session, input: Answering, { caller, signal }: ToolContext): Promise<ExecResult> {
 	await session.wait({ until: {}, timeoutMs: input.yield_time_ms, signal });

@@ -16,7 +16,7 @@ const tokensOf = (text: string) => Math.ceil(text.length / 4);
 
 /** As a person would have seen it; moves the caller's place in it. */
 export function seenNews(session: Session, owner: string, maxTokens: number): News {
-	const look = session.look(owner);
+	const { look } = session.look(owner);
 	return cut(look.text, maxTokens, look.missed !== null);
 }
 

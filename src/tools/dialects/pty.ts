@@ -3,6 +3,8 @@
 import { z } from "zod";
 import type { SessionRecord } from "../../journal/records.ts";
 import { STATUSES } from "../../protocol/answer.ts";
+import { Fault } from "../../protocol/fault.ts";
+import type { Engine } from "../../session/engine.ts";
 import { hasEnded } from "../../session/lifecycle.ts";
 import type { Session } from "../../session/session.ts";
 import { compose } from "../../session/typing.ts";
@@ -32,7 +34,7 @@ export const ptyCreate = tool({
 	}),
 	async run({ cmd, ...input }, { engine, caller }) {
 		const session = await engine.start({ ...input, command: cmd, keep: true, caller });
-		return cardOf(engine.recordOf(session), session);
+		return cardFor(engine, session);
 	},
 	render: json,
 });
@@ -76,7 +78,7 @@ export const ptyCapture = tool({
 		const all = session.screen.lines(tail ? lines : Number.MAX_SAFE_INTEGER);
 		const full = session.screen.modes.alternateScreen && !session.ended;
 		const shown = full ? session.screen.snapshot().text.split("\n") : tail ? all : all.slice(0, lines);
-		return { ...cardOf(engine.recordOf(session), session), output: clean(shown.join("\n")).text };
+		return { ...cardFor(engine, session), output: clean(shown.join("\n")).text };
 	},
 	render: (facts) => (facts as { output: string }).output,
 });
@@ -92,7 +94,7 @@ export const ptyKill = tool({
 		const session = await engine.find(terminal_id);
 		if (signal !== "INT") await engine.close(session, { force: signal === "KILL", keep: false });
 		else if (!session.ended) await session.signal("SIGINT");
-		return cardOf(engine.recordOf(session), session);
+		return cardFor(engine, session);
 	},
 	render: json,
 });
@@ -112,6 +114,12 @@ export const ptyList = tool({
 	},
 	render: json,
 });
+
+function cardFor(engine: Engine, session: Session) {
+	const known = engine.list().find(({ record }) => record.id === session.id);
+	if (known === undefined) throw new Fault("session_not_found", { id: session.id, open: [] });
+	return cardOf(known.record, session);
+}
 
 /** A terminal's record, in the words of this dialect (R4.1, R4.6). */
 function cardOf(record: SessionRecord, session: Session | null) {
