@@ -26,6 +26,20 @@ export const options = {
 		unit: "ms",
 		meaning: "a running session that nobody touched for so long is ended, unless started with keep; 0: never",
 	}),
+	execMaxSessions: row({
+		default: 10,
+		min: 1,
+		max: 10_000,
+		unit: "sessions",
+		meaning: "running sessions of one caller of the exec tools",
+	}),
+	execIdleMs: row({
+		default: 300_000,
+		min: 0,
+		max: 1000 * HOUR_MS,
+		unit: "ms",
+		meaning: "a session of the exec tools that nobody touched for so long is ended; 0: never",
+	}),
 	rememberEnded: row({ default: 100, min: 0, max: 10_000, unit: "sessions", meaning: "ended sessions in `list`" }),
 	evictMs: row({
 		default: 30_000,

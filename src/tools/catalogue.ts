@@ -3,6 +3,10 @@
 import { z } from "zod";
 import { askHuman } from "./ask-human.ts";
 import { close } from "./close.ts";
+import { codexWriteStdin, execCommand } from "./dialects/codex.ts";
+import { closePtySession, listPtySessions, unifiedExec, writeStdin } from "./dialects/exec.ts";
+import { ptyCapture, ptyCreate, ptyKill, ptyList, ptySendKeys } from "./dialects/pty.ts";
+import { getProcessOutput, runBash, startBackgroundProcess, stopBackgroundProcess } from "./dialects/terminal.ts";
 import type { ToolCard, ToolSet } from "./exchange.ts";
 import { list } from "./list.ts";
 import { read } from "./read.ts";
@@ -16,13 +20,15 @@ import { wait } from "./wait.ts";
 
 export const catalogue: Readonly<Record<ToolSet, readonly Tool[]>> = {
 	native: [start, send, read, wait, run, list, close, signal, resize, askHuman],
-	exec: [],
-	codex: [],
-	pty: [],
-	terminal: [],
+	exec: [unifiedExec, writeStdin, closePtySession, listPtySessions],
+	codex: [execCommand, codexWriteStdin],
+	pty: [ptyCreate, ptySendKeys, ptyCapture, ptyKill, ptyList],
+	terminal: [runBash, startBackgroundProcess, getProcessOutput, stopBackgroundProcess],
 };
 
-const byName = new Map(Object.values(catalogue).flatMap((tools) => tools.map((tool) => [tool.name, tool] as const)));
+// The first bearer of a name answers to it: exec's write_stdin hands on what is meant for Codex's.
+const byName = new Map<string, Tool>();
+for (const tool of Object.values(catalogue).flat()) if (!byName.has(tool.name)) byName.set(tool.name, tool);
 
 export function findTool(name: string): Tool | undefined {
 	return byName.get(name);

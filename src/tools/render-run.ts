@@ -19,12 +19,11 @@ function howItEnded({ exitCode, signal, timedOut, pipeStatus, ok }: RunFacts): s
 	return `${timedOut ? "stopped at the timeout, " : ""}${code}${parts}`;
 }
 
-function notes({ shellNote, jobs, ports, truncated, from, to, exitCode }: RunFacts): string[] {
+function notes({ shellNote, jobs, ports, exitCode }: RunFacts): string[] {
 	const said: string[] = [];
 	if (shellNote !== null) said.push(shellNote);
 	if (jobs.length > 0)
 		said.push(`in the background: ${jobs.map(({ pid, command }) => `${command} (${pid})`).join(", ")}`);
 	if (exitCode !== null && ports.length > 0) said.push(`listening on ${ports.join(", ")}`);
-	if (exitCode !== null && truncated) said.push(`all of it: read raw from ${from} to ${to}`);
 	return said.length === 0 ? [] : [said.join(" · ")];
 }

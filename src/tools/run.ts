@@ -82,6 +82,7 @@ export const run = tool({
 			outcome,
 			startedAt,
 			maxTokens: input.maxTokens,
+			since: outcome.from,
 			// A full-screen program is looked at, not read.
 			look: look.buffer === "alternate" ? look : { ...look, kind: "lines", text, missed: null, highlights: [] },
 		});

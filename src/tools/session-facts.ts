@@ -15,13 +15,17 @@ export interface Conclusion {
 	readonly maxTokens: number;
 	/** What to tell instead of what is new to the caller. */
 	readonly look?: Look;
+	/** Where that begins, to be read again. */
+	readonly since?: number;
 }
 
 /** What is new to the caller, whose turn it is, and everything else worth knowing. */
 export async function conclude(session: Session, conclusion: Conclusion): Promise<SessionFacts> {
 	// Before anything is awaited, so that text, offset and verdict are of the moment in which the wait ended.
 	const { look, since } =
-		conclusion.look === undefined ? session.look(conclusion.caller.owner) : { look: conclusion.look, since: 0 };
+		conclusion.look === undefined
+			? session.look(conclusion.caller.owner)
+			: { look: conclusion.look, since: conclusion.since ?? 0 };
 	const { ended, status, exit } = session;
 	const offset = session.journal.end;
 	const attention = conclusion.outcome.attention ?? session.attention;

@@ -137,7 +137,6 @@ const NASTY: readonly Nasty[] = [
 		output: "in= out=2\n",
 		in: POSIX,
 	},
-	// biome-ignore lint/suspicious/noTemplateCurlyInString: it is bash that fills it in
 	{ name: "declare stays global", command: "declare -A map=([a]=1); echo ${map[a]}", output: "1\n", in: BASH },
 	{ name: "unicode", command: "echo 'ärger 日本語 🦀 é'", output: "ärger 日本語 🦀 é\n", in: ALL },
 	{ name: "NUL bytes in the output", command: "printf 'a\\0b\\0'", output: "a\0b\0", in: ALL },

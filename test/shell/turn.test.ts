@@ -39,8 +39,6 @@ describe("R1.4 a command that asks", () => {
 
 	test("a password is a secret, and never echoed", async () => {
 		const shell = "secret";
-		// biome-ignore lint/suspicious/noTemplateCurlyInString: it is bash that fills it in
-		// biome-ignore lint/suspicious/noTemplateCurlyInString: it is bash that fills it in
 		const facts = await shells.run("read -rs -p 'Password: ' word; echo; echo ${#word}", { shell });
 		expect(facts).toMatchObject({ returned: "waiting", text: "Password: " });
 		const python = await shells.run("python3 -c 'import getpass; print(len(getpass.getpass()))'", { shell: "secret2" });

@@ -1,0 +1,115 @@
+// Codex's own exec tools: `exec_command` and `write_stdin`, with its numbers,
+// its limits and the text that its models are used to.
+
+import { z } from "zod";
+import type { Session } from "../../session/session.ts";
+import { type ToolContext, tool } from "../tool.ts";
+import { seenNews } from "./news.ts";
+
+interface CodexResult {
+	readonly output: string;
+	readonly wall_time_seconds: number;
+	readonly original_token_count: number;
+	/** Only while it runs. */
+	readonly session_id?: number;
+	/** Only when it has ended. */
+	readonly exit_code?: number;
+}
+
+// Codex clamps, it does not refuse.
+const clamped = (min: number, max: number) => (ms: number) => Math.min(max, Math.max(min, ms));
+const forCommand = clamped(250, 30_000);
+const forPoll = clamped(5000, 280_000);
+// Its sessions have numbers; ours have names, and these are theirs.
+const FIRST_NUMBER = 1000;
+
+const maxOutput = z.number().min(1).max(1_000_000).default(10_000).describe("The most output to return, in tokens");
+const ms = (text: string) => z.number().min(0).max(1e9).optional().describe(text);
+
+export const execCommand = tool({
+	name: "exec_command",
+	title: "Run a command",
+	description:
+		"Runs a command in a terminal, returning output or a session ID for ongoing interaction. Returns when the command ends, waits for input, or `yield_time_ms` has passed.",
+	effect: "starts",
+	always: true,
+	input: z.object({
+		cmd: z.string().min(1).max(1_000_000).describe("Shell command to execute"),
+		workdir: z.string().min(1).max(4096).optional(),
+		shell: z.string().min(1).max(4096).optional().describe("Default: the user's shell"),
+		login: z.boolean().default(true).describe("With -l semantics"),
+		tty: z.boolean().default(true).describe("There is always a terminal"),
+		yield_time_ms: ms("How long to wait for output, in ms: 250 to 30000, 10000 by default"),
+		max_output_tokens: maxOutput,
+	}),
+	async run(input, context): Promise<CodexResult> {
+		const { engine, caller } = context;
+		const startedAt = performance.now();
+		const shell = input.shell ?? (caller.env.SHELL || "/bin/bash");
+		const taken = new Set(engine.list().map(({ record }) => record.name));
+		let number = FIRST_NUMBER;
+		while (taken.has(String(number))) number++;
+		const session = await engine.start({
+			argv: [shell, input.login ? "-lc" : "-c", input.cmd],
+			name: String(number),
+			cwd: input.workdir,
+			caller,
+		});
+		const yieldMs = forCommand(input.yield_time_ms ?? 10_000);
+		return answer(session, { yieldMs, maxTokens: input.max_output_tokens, startedAt }, context);
+	},
+	render,
+});
+
+export const codexWriteStdin = tool({
+	name: "write_stdin",
+	title: "Type into a running command",
+	description: "Writes characters to an existing exec session and returns recent output. Empty `chars` only looks.",
+	effect: "types",
+	always: true,
+	input: z.object({
+		session_id: z.int().min(0).max(1e9),
+		chars: z.string().max(1_000_000).default(""),
+		yield_time_ms: ms("How long to wait for output, in ms: 250 to 30000, without chars 5000 to 280000"),
+		max_output_tokens: maxOutput,
+	}),
+	async run(input, context): Promise<CodexResult> {
+		const startedAt = performance.now();
+		const session = await context.engine.find(String(input.session_id));
+		const { chars } = input;
+		if (chars !== "") await session.type(new TextEncoder().encode(chars));
+		const yieldMs = chars === "" ? forPoll(input.yield_time_ms ?? 5000) : forCommand(input.yield_time_ms ?? 250);
+		return answer(session, { yieldMs, maxTokens: input.max_output_tokens, startedAt }, context);
+	},
+	render,
+});
+
+interface Asked {
+	readonly yieldMs: number;
+	readonly maxTokens: number;
+	readonly startedAt: number;
+}
+
+async function answer(session: Session, asked: Asked, { caller, signal }: ToolContext): Promise<CodexResult> {
+	await session.wait({ until: {}, timeoutMs: asked.yieldMs, signal });
+	const news = seenNews(session, caller.owner, asked.maxTokens);
+	const { exit } = session;
+	return {
+		output: news.text,
+		wall_time_seconds: Math.round(performance.now() - asked.startedAt) / 1000,
+		original_token_count: news.tokens,
+		...(exit === null ? { session_id: Number(session.name) } : { exit_code: exit.code ?? -1 }),
+	};
+}
+
+function render(facts: CodexResult): string {
+	return [
+		`Wall time: ${facts.wall_time_seconds.toFixed(4)} seconds`,
+		facts.session_id === undefined
+			? `Process exited with code ${facts.exit_code}`
+			: `Process running with session ID ${facts.session_id}`,
+		`Original token count: ${facts.original_token_count}`,
+		"Output:",
+		facts.output,
+	].join("\n");
+}

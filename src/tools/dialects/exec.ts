@@ -1,0 +1,181 @@
+// The `unified_exec` family, as R2 has it: names, parameters, defaults, result
+// fields. Every result has the same shape, also a refusal.
+
+import { z } from "zod";
+import { Fault } from "../../protocol/fault.ts";
+import { hasEnded } from "../../session/lifecycle.ts";
+import type { Session } from "../../session/session.ts";
+import { type Tool, type ToolContext, tool } from "../tool.ts";
+import { codexWriteStdin } from "./codex.ts";
+import { rawNews, seenNews } from "./news.ts";
+
+interface ExecResult {
+	readonly success: boolean;
+	readonly session_id: string | null;
+	readonly output: string;
+	readonly running: boolean;
+	readonly exit_code: number | null;
+	readonly truncated: boolean;
+	/** Only when it did not succeed. */
+	readonly error?: { readonly code: string; readonly message: string; readonly next: string };
+}
+
+const yieldTime = z.int().min(0).max(280_000).default(100).describe("How long to wait for output, in ms");
+const maxOutput = z.int().min(1).max(1_000_000).default(10_000).describe("The most output to return, in tokens");
+const raw = z.boolean().default(false).describe("Output as it came, with its escape sequences");
+const json = (facts: object) => JSON.stringify(facts);
+
+interface Answering {
+	readonly yield_time_ms: number;
+	readonly max_output_tokens: number;
+	readonly raw: boolean;
+}
+
+export const unifiedExec = tool({
+	name: "unified_exec",
+	title: "Run a command in a terminal",
+	description:
+		"Start a command on a terminal and return what it printed within `yield_time_ms`, sooner when it ends or waits for input. If it is still running, go on with `write_stdin`.",
+	effect: "starts",
+	always: true,
+	input: z.object({
+		cmd: z.string().min(1).max(1_000_000).describe("Shell command line"),
+		workdir: z.string().min(1).max(4096).optional(),
+		shell: z.string().min(1).max(4096).optional().describe("Default: $SHELL, else /bin/bash"),
+		login: z.boolean().default(false).describe("As a login shell"),
+		yield_time_ms: yieldTime,
+		max_output_tokens: maxOutput,
+		raw,
+	}),
+	run: (input, context) =>
+		orRefusal(null, async () => {
+			const { engine, caller } = context;
+			const shell = input.shell ?? (caller.env.SHELL || "/bin/bash");
+			const session = await engine.start({
+				argv: [shell, input.login ? "-lc" : "-c", input.cmd],
+				cwd: input.workdir,
+				maxForOwner: engine.options.execMaxSessions,
+				idleMs: engine.options.execIdleMs,
+				caller,
+			});
+			return answer(session, input, context);
+		}),
+	render: json,
+});
+
+export const writeStdin: Tool = tool({
+	name: "write_stdin",
+	title: "Type into a running command",
+	description:
+		"Type characters into a session and return what came back. `\\n` is Enter, `\\u0003` is Ctrl+C; empty `chars` only looks.",
+	effect: "types",
+	always: true,
+	input: z.object({
+		// A number is a session of Codex's `exec_command`, whose tool bears the same name.
+		session_id: z.union([z.string().min(1).max(200), z.int().min(0).max(1e9)]),
+		chars: z.string().max(1_000_000).default(""),
+		yield_time_ms: z
+			.int()
+			.min(0)
+			.max(300_000)
+			.optional()
+			.describe("How long to wait for output, in ms; 100 by default"),
+		max_output_tokens: maxOutput,
+		raw,
+	}),
+	run: async (input, context): Promise<object> => {
+		const { session_id } = input;
+		if (typeof session_id === "number") return codexWriteStdin.run({ ...input, session_id }, context);
+		return orRefusal(session_id, async () => {
+			const session = await context.engine.find(session_id);
+			if (input.chars !== "") await session.type(new TextEncoder().encode(input.chars));
+			return answer(session, { ...input, yield_time_ms: input.yield_time_ms ?? 100 }, context);
+		});
+	},
+	render: (facts) => ("success" in facts ? json(facts) : codexWriteStdin.render(facts as never)),
+}) as unknown as Tool;
+
+export const closePtySession = tool({
+	name: "close_pty_session",
+	title: "End a session",
+	description: "End a session: SIGTERM, or SIGKILL with `force`; returns when it has ended, with what it printed last.",
+	effect: "ends",
+	input: z.object({
+		session_id: z.string().min(1).max(200),
+		force: z.boolean().default(false),
+		max_output_tokens: maxOutput,
+		raw,
+	}),
+	run: (input, context) =>
+		orRefusal(input.session_id, async () => {
+			const session = await context.engine.find(input.session_id);
+			if (!input.force && !session.ended) await askToEnd(session, context);
+			// What it left behind, and what did not listen.
+			await context.engine.close(session, { force: input.force, keep: false });
+			return answer(session, { ...input, yield_time_ms: 0 }, context);
+		}),
+	render: json,
+});
+
+export const listPtySessions = tool({
+	name: "list_pty_sessions",
+	title: "List sessions",
+	description: "Your sessions: those that run, and those that have ended and can still be read.",
+	effect: "reads",
+	input: z.object({}),
+	async run(_, { engine, caller }) {
+		const sessions = engine
+			.list()
+			.filter(({ record }) => record.owner === caller.owner)
+			.map(({ record, session }) => ({
+				session_id: record.id,
+				cmd: record.command,
+				workdir: record.cwd,
+				running: !hasEnded(record.state),
+				exit_code: record.exit?.code ?? null,
+				pid: record.pid,
+				created_at: record.createdAt,
+				last_output_at: session?.lastOutputAt ?? record.updatedAt,
+			}));
+		return { success: true, sessions };
+	},
+	render: json,
+});
+
+/** TERM and nothing else to the program itself, which may have something to say before it goes. */
+async function askToEnd(session: Session, { engine, signal }: ToolContext): Promise<void> {
+	session.closeMain(false).catch(() => {}); // it ended meanwhile; the wait says so
+	await session.wait({ until: { only: true }, timeoutMs: engine.options.endGraceMs, signal });
+}
+
+async function answer(session: Session, input: Answering, { caller, signal }: ToolContext): Promise<ExecResult> {
+	await session.wait({ until: {}, timeoutMs: input.yield_time_ms, signal });
+	const news = await (input.raw ? rawNews : seenNews)(session, caller.owner, input.max_output_tokens);
+	return {
+		success: true,
+		session_id: session.id,
+		output: news.text,
+		running: !session.ended,
+		exit_code: session.exit?.code ?? null,
+		truncated: news.truncated,
+	};
+}
+
+/** A refusal in the shape of a result: nobody has to catch anything. */
+async function orRefusal(session_id: string | null, act: () => Promise<ExecResult>): Promise<ExecResult> {
+	try {
+		return await act();
+	} catch (error) {
+		if (!(error instanceof Fault)) throw error;
+		const { code, message, next } = error;
+		return {
+			success: false,
+			session_id,
+			output: "",
+			running: false,
+			exit_code: null,
+			truncated: false,
+			error: { code, message, next },
+		};
+	}
+}

@@ -1,0 +1,37 @@
+// What came back since the caller last looked, as the dialects count it: about
+// four characters to a token, a visible mark where it was cut.
+
+import { bytesOf } from "../../journal/journal.ts";
+import type { Session } from "../../session/session.ts";
+import { fit } from "../../terminal/budget.ts";
+
+export interface News {
+	readonly text: string;
+	readonly truncated: boolean;
+	/** Before it was cut. */
+	readonly tokens: number;
+}
+
+const tokensOf = (text: string) => Math.ceil(text.length / 4);
+
+/** As a person would have seen it; moves the caller's place in it. */
+export function seenNews(session: Session, owner: string, maxTokens: number): News {
+	const { look } = session.look(owner);
+	return cut(look.text, maxTokens, look.missed !== null);
+}
+
+const rawPlaces = new WeakMap<Session, Map<string, number>>();
+
+/** As it came, escapes and all (R2.8); keeps a place of its own. */
+export async function rawNews(session: Session, owner: string, maxTokens: number): Promise<News> {
+	const places = rawPlaces.get(session) ?? new Map<string, number>();
+	rawPlaces.set(session, places);
+	const { to, ...excerpt } = await session.journal.read(places.get(owner) ?? 0);
+	places.set(owner, to);
+	return cut(new TextDecoder().decode(bytesOf(excerpt)), maxTokens, excerpt.gaps.length > 0);
+}
+
+export function cut(text: string, maxTokens: number, incomplete = false): News {
+	const fitted = fit(text, maxTokens, { count: tokensOf });
+	return { text: fitted.text, truncated: fitted.truncated || incomplete, tokens: tokensOf(text) };
+}

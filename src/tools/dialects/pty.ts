@@ -1,0 +1,146 @@
+// The daemon's terminal tools, as R4.10 has them.
+
+import { z } from "zod";
+import type { SessionRecord } from "../../journal/records.ts";
+import { STATUSES } from "../../protocol/answer.ts";
+import { Fault } from "../../protocol/fault.ts";
+import type { Engine } from "../../session/engine.ts";
+import { hasEnded } from "../../session/lifecycle.ts";
+import type { Session } from "../../session/session.ts";
+import { compose } from "../../session/typing.ts";
+import { clean } from "../../terminal/clean.ts";
+import { height, width } from "../fields.ts";
+import { tool } from "../tool.ts";
+
+const terminalId = z.string().min(1).max(200).describe("From pty_create or pty_list; a name works too");
+const json = (facts: object) => JSON.stringify(facts);
+
+export const ptyCreate = tool({
+	name: "pty_create",
+	title: "Open a terminal",
+	description: "Start a command on a terminal that lives in the daemon. Returns its terminal_id at once.",
+	effect: "starts",
+	always: true,
+	input: z.object({
+		cmd: z.string().min(1).max(1_000_000),
+		cwd: z.string().min(1).max(4096).optional(),
+		env: z.record(z.string().regex(/^[^=\0]+$/), z.string()).optional(),
+		name: z
+			.string()
+			.regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/)
+			.optional(),
+		cols: width.default(120),
+		rows: height.default(40),
+	}),
+	async run({ cmd, ...input }, { engine, caller }) {
+		const session = await engine.start({ ...input, command: cmd, keep: true, caller });
+		return cardFor(engine, session);
+	},
+	render: json,
+});
+
+export const ptySendKeys = tool({
+	name: "pty_send_keys",
+	title: "Type into a terminal",
+	description:
+		'Type text and press Enter; `enter: false` leaves Enter out. A list is pressed as named keys: ["ctrl+c"], ["up", "enter"].',
+	effect: "types",
+	always: true,
+	input: z.object({
+		terminal_id: terminalId,
+		keys: z.union([z.string().max(1_000_000), z.array(z.string().min(1).max(40)).max(1000)]),
+		enter: z.boolean().default(true),
+	}),
+	async run({ terminal_id, keys, enter }, { engine }) {
+		const session = await engine.find(terminal_id);
+		const typing =
+			typeof keys === "string" ? { text: keys, submit: enter } : { keys: enter ? [...keys, "enter"] : keys };
+		await session.type(compose(typing, session.screen.modes));
+		return { terminal_id: session.id, ok: true };
+	},
+	render: json,
+});
+
+export const ptyCapture = tool({
+	name: "pty_capture",
+	title: "Read a terminal",
+	description:
+		"The last lines of a terminal as plain text, or its first ones with `tail: false`. Works after it has ended.",
+	effect: "reads",
+	always: true,
+	input: z.object({
+		terminal_id: terminalId,
+		lines: z.int().min(1).max(100_000).default(50),
+		tail: z.boolean().default(true),
+	}),
+	async run({ terminal_id, lines, tail }, { engine }) {
+		const session = await engine.find(terminal_id);
+		const all = session.screen.lines(tail ? lines : Number.MAX_SAFE_INTEGER);
+		const full = session.screen.modes.alternateScreen && !session.ended;
+		const shown = full ? session.screen.snapshot().text.split("\n") : tail ? all : all.slice(0, lines);
+		return { ...cardFor(engine, session), output: clean(shown.join("\n")).text };
+	},
+	render: (facts) => (facts as { output: string }).output,
+});
+
+export const ptyKill = tool({
+	name: "pty_kill",
+	title: "End or interrupt a terminal",
+	description:
+		"TERM ends the terminal and everything in it, after a grace of 2 s by force; KILL at once. INT is Ctrl+C for the program in front, and the terminal stays. Safe to repeat.",
+	effect: "ends",
+	input: z.object({ terminal_id: terminalId, signal: z.enum(["TERM", "KILL", "INT"]).default("TERM") }),
+	async run({ terminal_id, signal }, { engine }) {
+		const session = await engine.find(terminal_id);
+		if (signal !== "INT") await engine.close(session, { force: signal === "KILL", keep: false });
+		else if (!session.ended) await session.signal("SIGINT");
+		return cardFor(engine, session);
+	},
+	render: json,
+});
+
+export const ptyList = tool({
+	name: "pty_list",
+	title: "List terminals",
+	description: "All terminals, the newest first, or only those in one state.",
+	effect: "reads",
+	input: z.object({ state: z.enum(STATUSES).optional() }),
+	async run({ state }, { engine }) {
+		const terminals = engine
+			.list()
+			.filter(({ record }) => state === undefined || record.state === state)
+			.map(({ record, session }) => cardOf(record, session));
+		return { terminals };
+	},
+	render: json,
+});
+
+function cardFor(engine: Engine, session: Session) {
+	const known = engine.list().find(({ record }) => record.id === session.id);
+	if (known === undefined) throw new Fault("session_not_found", { id: session.id, open: [] });
+	return cardOf(known.record, session);
+}
+
+/** A terminal's record, in the words of this dialect (R4.1, R4.6). */
+function cardOf(record: SessionRecord, session: Session | null) {
+	const { bytesOut, linesOut, lastLine, truncated } = session?.journal.stats ?? { ...record, truncated: false };
+	const state = session?.status ?? record.state;
+	return {
+		terminal_id: record.id,
+		name: record.name,
+		cmd: record.command,
+		cwd: record.cwd,
+		state,
+		is_running: !hasEnded(state),
+		pid: record.pid,
+		exit_code: session?.exit?.code ?? record.exit?.code ?? null,
+		created_at: record.createdAt,
+		updated_at: record.updatedAt,
+		resolved_at: record.resolvedAt,
+		bytes_out: bytesOut,
+		lines_out: linesOut,
+		last_line: clean(lastLine).text,
+		truncated,
+		parent: record.parent,
+	};
+}

@@ -1,0 +1,108 @@
+// R4.10, R4.4 and R4.6, through the daemon's terminal tools.
+
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { Dialect } from "./dialect.ts";
+
+interface Card {
+	terminal_id: string;
+	name: string;
+	cmd: string;
+	cwd: string;
+	state: string;
+	pid: number;
+	exit_code: number | null;
+	bytes_out: number;
+	lines_out: number;
+	last_line: string;
+	output: string;
+}
+
+let pty: Dialect;
+beforeAll(async () => {
+	pty = await Dialect.open();
+});
+afterAll(() => pty[Symbol.asyncDispose]());
+
+const capture = (terminal_id: string, isRight: (card: Card) => boolean, more: object = {}) =>
+	pty.until<Card>("pty_capture", { terminal_id, ...more }, isRight);
+
+test.each([
+	["pty_create", ["cmd"], { cwd: undefined, env: undefined, name: undefined, cols: 120, rows: 40 }],
+	["pty_send_keys", ["terminal_id", "keys"], { enter: true }],
+	["pty_capture", ["terminal_id"], { lines: 50, tail: true }],
+	["pty_kill", ["terminal_id"], { signal: "TERM" }],
+	["pty_list", undefined, { state: undefined }],
+])("R4.10 %s has its parameters and defaults", async (tool, required, defaults) => {
+	const schema = await pty.schema("pty", tool);
+	expect(schema.required).toEqual(required);
+	expect(Object.keys(schema.properties).sort()).toEqual([...(required ?? []), ...Object.keys(defaults)].sort());
+	for (const [name, value] of Object.entries(defaults)) expect(schema.properties[name]?.default).toEqual(value);
+});
+
+test("R4.10 a terminal is created, typed into, read and killed", async () => {
+	const made = await pty.call<Card>("pty_create", {
+		cmd: "PS1='> ' bash --norc",
+		cwd: "/usr",
+		env: { WORD: "kept" },
+		name: "mine",
+	});
+	expect(made).toMatchObject({
+		name: "mine",
+		cmd: "PS1='> ' bash --norc",
+		cwd: "/usr",
+		state: "running",
+		exit_code: null,
+	});
+	const { terminal_id } = made;
+	await capture(terminal_id, ({ output }) => /^>/m.test(output));
+	await pty.call("pty_send_keys", { terminal_id, keys: "echo $WORD $PWD $(stty size)" });
+	expect((await capture(terminal_id, ({ output }) => /^kept/m.test(output))).output).toContain("kept /usr 40 120");
+	await pty.call("pty_send_keys", { terminal_id, keys: "echo no enter", enter: false });
+	await pty.call("pty_send_keys", { terminal_id, keys: ["ctrl+u"], enter: false });
+	await pty.call("pty_send_keys", { terminal_id, keys: "seq 1 200" });
+	expect((await capture(terminal_id, ({ output }) => /^200\n>/m.test(output), { lines: 3 })).output).toMatch(
+		/^199\n200\n> ?$/,
+	);
+	expect((await pty.call<Card>("pty_capture", { terminal_id, lines: 1, tail: false })).output).toMatch(/^> echo/);
+	const killed = await pty.call<Card>("pty_kill", { terminal_id });
+	expect(killed.state).toBe("cancelled");
+	expect(await pty.call("pty_kill", { terminal_id })).toMatchObject({ state: "cancelled" });
+	expect((await pty.call<Card>("pty_capture", { terminal_id })).output).toContain("200");
+});
+
+test("R4.10 INT is a Ctrl+C for the program in front, and the terminal stays", async () => {
+	const { terminal_id } = await pty.call<Card>("pty_create", { cmd: "PS1='> ' bash --norc" });
+	await capture(terminal_id, ({ output }) => /^>/m.test(output));
+	await pty.call("pty_send_keys", { terminal_id, keys: "sh -c 'echo go; exec sleep 600'" });
+	await capture(terminal_id, ({ output }) => /^go$/m.test(output));
+	await pty.call("pty_kill", { terminal_id, signal: "INT" });
+	await pty.call("pty_send_keys", { terminal_id, keys: "echo status $?" });
+	await capture(terminal_id, ({ output }) => /^status 130$/m.test(output));
+	expect(await pty.call("pty_kill", { terminal_id, signal: "KILL" })).toMatchObject({ state: "cancelled" });
+});
+
+test("R4.5 R4.6 states and records", async () => {
+	const well = await pty.call<Card>("pty_create", { cmd: "echo last words" });
+	const badly = await pty.call<Card>("pty_create", { cmd: "exit 3" });
+	expect(await capture(well.terminal_id, ({ state }) => state !== "running")).toMatchObject({
+		state: "succeeded",
+		exit_code: 0,
+		lines_out: 1,
+		bytes_out: 12,
+	});
+	expect(await capture(badly.terminal_id, ({ state }) => state !== "running")).toMatchObject({
+		state: "failed",
+		exit_code: 3,
+	});
+	const { terminals } = await pty.call<{ terminals: Card[] }>("pty_list", { state: "failed" });
+	expect(terminals.map(({ terminal_id }) => terminal_id)).toContain(badly.terminal_id);
+	expect(terminals.map(({ terminal_id }) => terminal_id)).not.toContain(well.terminal_id);
+	expect((await pty.call<{ terminals: Card[] }>("pty_list")).terminals.length).toBeGreaterThanOrEqual(4);
+});
+
+test("an unknown terminal and a terminal that has ended are told, not crashed on", async () => {
+	await expect(pty.call("pty_capture", { terminal_id: "nobody" })).rejects.toMatchObject({ code: "session_not_found" });
+	const { terminal_id } = await pty.call<Card>("pty_create", { cmd: "true" });
+	await capture(terminal_id, ({ state }) => state !== "running");
+	await expect(pty.call("pty_send_keys", { terminal_id, keys: "x" })).rejects.toMatchObject({ code: "session_ended" });
+});
