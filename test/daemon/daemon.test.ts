@@ -41,10 +41,17 @@ describe("R4.7 sessions outlive their daemon", () => {
 			text: "for i in 1 2 3 4 5 6; do echo tick $i; sleep 0.2; done; echo finis''hed",
 			submit: true,
 			id: "once",
+			...patient,
+		});
+		expect(answer.returned).toBe("waiting");
+		// The wait that was cut off goes on by offset: what came out while no daemon ran counts as new.
+		const matched = await facts(second, "wait", {
+			session: "sh",
+			from: 0,
 			until: { text: "finished", only: true },
 			...patient,
 		});
-		expect(answer.returned).toBe("matched");
+		expect(matched.returned).toBe("matched");
 		const all = await facts(second, "read", { session: "sh", view: "lines", lines: 100 });
 		expect(all.text.match(/^tick \d$/gm)).toEqual(["tick 1", "tick 2", "tick 3", "tick 4", "tick 5", "tick 6"]);
 	});
