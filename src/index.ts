@@ -81,7 +81,7 @@ export class Dialtone implements AsyncDisposable {
 		if (daemon === null) throw new Error(`Another Dialtone has ${home}: use Dialtone.connect({ home }).`);
 		return new Dialtone(daemon.exchange, async () => {
 			await daemon.leave({ sessions: options.home === undefined });
-			if (options.home === undefined) await rm(home, { recursive: true, force: true });
+			if (options.home === undefined) await rm(home, { recursive: true, force: true, maxRetries: 10 });
 		});
 	}
 
