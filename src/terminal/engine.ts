@@ -160,8 +160,8 @@ export class Engine {
 	stumbles = 0;
 	/** Called before the display is erased, with the way (0 below, 1 above, 2 all, 3 the scrollback). */
 	beforeErase: (how: number) => void = () => {};
-	/** Called before a full reset (ESC c) throws everything away. */
-	beforeReset: () => void = () => {};
+	/** Called after a full reset (ESC c) has thrown everything away. */
+	afterReset: () => void = () => {};
 
 	constructor({ cols, rows, scrollback }: EngineOptions) {
 		this.#term = new xterm.Terminal({
@@ -368,7 +368,6 @@ export class Engine {
 	}
 
 	#reset(): void {
-		this.beforeReset();
 		// Numbers go on after a reset, so that no old position can be mistaken for a new one.
 		const { lines } = this.normal;
 		this.droppedLines = this.lineOfRow(lines.length - 1) + 1;
@@ -376,6 +375,7 @@ export class Engine {
 		this.#term.reset();
 		this.#core.coreService.isCursorHidden = false;
 		this.#adopt();
+		this.afterReset();
 	}
 
 	/** A fault or a resize may leave holes or a cursor outside; nothing drawn after it could be trusted. */

@@ -75,7 +75,7 @@ describe("what a program says of itself", () => {
 	});
 
 	test("a flood of bells and titles is one bell and the last title", () => {
-		const { signals } = terminal("\x07\x1b]2;x\x07".repeat(5000) + "\x1b]2;last\x07" + "\x1b]9;n\x07".repeat(5000));
+		const { signals } = terminal(`${"\x07\x1b]2;x\x07".repeat(5000)}\x1b]2;last\x07${"\x1b]9;n\x07".repeat(5000)}`);
 		expect(signals.slice(0, 2)).toEqual([{ kind: "bell" }, { kind: "title", title: "last" }]);
 		expect(signals.length).toBeLessThan(70);
 	});

@@ -79,9 +79,9 @@ export class Screen {
 		engine.onBufferChange(() => {
 			if (engine.alternate) this.#screenId++;
 		});
-		engine.beforeReset = () => {
+		engine.afterReset = () => {
 			this.#clears++;
-			this.#erasedBefore = Number.MAX_SAFE_INTEGER;
+			this.#erasedBefore = engine.droppedLines;
 			this.#kitty.reset();
 			this.#links.forget();
 		};
@@ -169,7 +169,7 @@ export class Screen {
 				offset: this.#offset,
 				clears: this.#clears,
 				screenId: this.#screenId,
-				erasedBefore: Math.min(this.#erasedBefore, this.#engine.droppedLines),
+				erasedBefore: this.#erasedBefore,
 				cursor: this.cursor,
 				keptFrom: () => this.#keptFrom(),
 			},
@@ -206,7 +206,7 @@ export class Screen {
 				offset: this.#offset,
 				clears: this.#clears,
 				screenId: this.#screenId,
-				erasedBefore: Math.min(this.#erasedBefore, this.#engine.droppedLines),
+				erasedBefore: this.#erasedBefore,
 				title: this.#title,
 				cwd: this.#cwd,
 				kitty: this.#kitty.state,
