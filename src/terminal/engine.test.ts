@@ -53,6 +53,33 @@ describe("hostile bytes cost little", () => {
 		expect([engine.cols, engine.rows]).toEqual([120, 40]);
 	});
 
+	// Bare, 64 KB of the dearest take half a minute: one session would hold up all others.
+	const DEAR = [
+		"a\x1b[99999b",
+		"\x1b[99L",
+		"\x1b[99S",
+		"\x1bc",
+		"x\x1bc",
+		"\x1b[?1049h\x1b[?1049l",
+		"\x1b#8",
+		"\x1b[2J",
+		"\x1b[99'}",
+		"\x1b[H\x1b[J",
+	];
+	test.each(DEAR)("64 KB of %j hold up nobody", (sequence) => {
+		const engine = new Engine({ cols: 120, rows: 40, scrollback: 1000 });
+		const flood = encode(sequence.repeat(65536 / sequence.length));
+		const start = process.cpuUsage();
+		engine.open();
+		for (let at = 0; at < flood.length; at += 8192) engine.write(flood.subarray(at, at + 8192));
+		const { user, system } = process.cpuUsage(start);
+		expect((user + system) / 1000).toBeLessThan(1500);
+		engine.open();
+		engine.write(encode("\x1bc\x1b[2Jstill here"));
+		expect(engine.active.lines.get(0)!.translateToString(true)).toBe("still here");
+		expect(engine.alternate).toBe(false);
+	});
+
 	test("a title without end is not kept", () => {
 		const engine = new Engine({ cols: 80, rows: 24, scrollback: 100 });
 		const heard: string[] = [];

@@ -6,6 +6,7 @@
 // this file sees rows, a cursor and numbers that never run backwards.
 
 import xterm from "@xterm/headless";
+import { ORDERS, PRICE, Toll } from "./toll.ts";
 import { Unicode11Addon } from "./unicode.ts";
 import { Utf8Decoder } from "./utf8.ts";
 
@@ -141,28 +142,6 @@ export interface EngineOptions {
 const clamp = (value: number, { min, max }: { min: number; max: number }) =>
 	Math.min(max, Math.max(min, Math.floor(Number.isFinite(value) ? value : min)));
 
-/**
- * Sequences that repeat their work as often as their parameter says. Bare, the
- * 14 bytes `a ESC[2147483647b` take 120 s and 8.7 GB. Beyond these bounds the
- * screen could not look any different.
- */
-const REPEATING: readonly [SequenceId, (cols: number, rows: number) => number][] = [
-	[{ final: "b" }, (cols, rows) => cols * rows],
-	[{ final: "I" }, (cols) => cols],
-	[{ final: "Z" }, (cols) => cols],
-	[{ final: "L" }, (_, rows) => rows],
-	[{ final: "M" }, (_, rows) => rows],
-	[{ final: "S" }, (_, rows) => rows],
-	[{ final: "T" }, (_, rows) => rows],
-	[{ final: "@" }, (cols) => cols],
-	[{ final: "P" }, (cols) => cols],
-	[{ final: "X" }, (cols) => cols],
-	[{ intermediates: " ", final: "@" }, (cols) => cols],
-	[{ intermediates: " ", final: "A" }, (cols) => cols],
-	[{ intermediates: "'", final: "}" }, (cols) => cols],
-	[{ intermediates: "'", final: "~" }, (cols) => cols],
-];
-
 /** What the emulator would do by itself and we do instead: bounded, or not at all. */
 const OWN_OSC = [0, 1, 2, 4, 8, 10, 11, 12, 104, 110, 111, 112];
 
@@ -170,6 +149,7 @@ export class Engine {
 	readonly #term: InstanceType<typeof xterm.Terminal>;
 	readonly #core: Core;
 	readonly #utf8 = new Utf8Decoder();
+	readonly #toll = new Toll();
 	#relayout = false;
 	#trimming: { dispose(): void } | null = null;
 
@@ -180,8 +160,8 @@ export class Engine {
 	stumbles = 0;
 	/** Called before the display is erased, with the way (0 below, 1 above, 2 all, 3 the scrollback). */
 	beforeErase: (how: number) => void = () => {};
-	/** Called before a full reset (ESC c) throws everything away. */
-	beforeReset: () => void = () => {};
+	/** Called after a full reset (ESC c) has thrown everything away. */
+	afterReset: () => void = () => {};
 
 	constructor({ cols, rows, scrollback }: EngineOptions) {
 		this.#term = new xterm.Terminal({
@@ -200,21 +180,33 @@ export class Engine {
 		const parser = this.#parser;
 		for (const id of OWN_OSC) parser.clearOscHandler(id);
 		parser.clearCsiHandler({ final: "t" });
-		for (const [id, most] of REPEATING)
+		for (const { id, most, price } of ORDERS)
 			parser.registerCsiHandler(id, ({ params }) => {
-				const limit = most(this.cols, this.rows);
-				if (params[0]! > limit) params[0] = limit;
+				const { cols, rows } = this;
+				const times = Math.min(Math.max(1, params[0]!), most(cols, rows));
+				if (params[0]! > times) params[0] = times;
+				return !this.#toll.pays(price(times, cols, rows));
+			});
+		for (const prefix of ["", "?"])
+			parser.registerCsiHandler({ ...(prefix && { prefix }), final: "J" }, ({ params }) => {
+				if (!this.#toll.pays(PRICE.erase(this.cols, this.rows))) return true;
+				this.beforeErase(params[0]!);
+				// ED 1 with the cursor in the last cell looks up the row below the buffer and throws.
+				const { x, y, lines } = this.active;
+				if (params[0] === 1 && x + 1 >= this.cols && !lines.get(y + 1)) params[0] = 2;
 				return false;
 			});
-		parser.registerCsiHandler({ final: "J" }, ({ params }) => {
-			this.beforeErase(params[0]!);
-			// ED 1 with the cursor in the last cell looks up the row below the buffer and throws.
-			const { x, y, lines } = this.active;
-			if (params[0] === 1 && x + 1 >= this.cols && !lines.get(y + 1)) params[0] = 2;
-			return false;
+		// Leaving the alternate screen is always granted, so that nobody is left on it.
+		parser.registerCsiHandler({ prefix: "?", final: "h" }, ({ params, length }) => {
+			const enters = params.subarray(0, length).some((mode) => mode === 47 || mode === 1047 || mode === 1049);
+			return enters && !this.#toll.pays(PRICE.alternateScreen(this.cols, this.rows));
 		});
+		parser.registerEscHandler(
+			{ intermediates: "#", final: "8" },
+			() => !this.#toll.pays(PRICE.alignment(this.cols, this.rows)),
+		);
 		parser.registerEscHandler({ final: "c" }, () => {
-			this.#reset();
+			if (this.#toll.pays(PRICE.reset(this.cols, this.rows))) this.#reset();
 			return true;
 		});
 		this.#adopt();
@@ -239,6 +231,10 @@ export class Engine {
 	get grids(): { readonly normal: Grid; readonly alternate: Grid } {
 		const { normal, alt } = this.#core.buffers;
 		return { normal, alternate: alt };
+	}
+	/** Orders too dear to be carried out. */
+	get refused(): number {
+		return this.#toll.refused;
 	}
 	/** Neither an escape sequence nor a character is half read. */
 	get settled(): boolean {
@@ -291,8 +287,14 @@ export class Engine {
 		});
 	}
 
+	/** A new feed begins, and with it what it may cost at least. */
+	open(): void {
+		this.#toll.open();
+	}
+
 	/** Never throws: what the emulator cannot digest is skipped and counted. */
 	write(bytes: Uint8Array): void {
+		this.#toll.earn(bytes.length);
 		try {
 			for (let at = 0; at < bytes.length; at += SLICE) this.#core._inputHandler.parse(bytes.subarray(at, at + SLICE));
 		} catch {
@@ -366,7 +368,6 @@ export class Engine {
 	}
 
 	#reset(): void {
-		this.beforeReset();
 		// Numbers go on after a reset, so that no old position can be mistaken for a new one.
 		const { lines } = this.normal;
 		this.droppedLines = this.lineOfRow(lines.length - 1) + 1;
@@ -374,6 +375,7 @@ export class Engine {
 		this.#term.reset();
 		this.#core.coreService.isCursorHidden = false;
 		this.#adopt();
+		this.afterReset();
 	}
 
 	/** A fault or a resize may leave holes or a cursor outside; nothing drawn after it could be trusted. */

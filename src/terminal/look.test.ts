@@ -97,6 +97,15 @@ describe("R2.6 what went by unseen is named", () => {
 		expect(missed!.to - from).toBeLessThan(bytesMissed + 40);
 	});
 
+	test("what was erased on purpose is not missed, what overflows after it is", () => {
+		for (const erase of ["\x1bc", "\x1b[H\x1b[2J\x1b[3J"]) {
+			const { sees } = reader({ rows: 4, scrollback: 10 });
+			sees("first\r\n");
+			expect(sees(`${"gone\r\n".repeat(12)}${erase}here\r\n`).missed).toBeNull();
+			expect(sees("more\r\n".repeat(100)).missed?.lines).toBe(100 - 13);
+		}
+	});
+
 	test("soft-wrapped lines that left count as the lines they were", () => {
 		const { screen, sees } = reader({ cols: 10, rows: 4, scrollback: 10 });
 		sees("");

@@ -74,6 +74,12 @@ describe("what a program says of itself", () => {
 		expect(screen.cwd).toBe("/home/a b");
 	});
 
+	test("a flood of bells and titles is one bell and the last title", () => {
+		const { signals } = terminal(`${"\x07\x1b]2;x\x07".repeat(5000)}\x1b]2;last\x07${"\x1b]9;n\x07".repeat(5000)}`);
+		expect(signals.slice(0, 2)).toEqual([{ kind: "bell" }, { kind: "title", title: "last" }]);
+		expect(signals.length).toBeLessThan(70);
+	});
+
 	test("modes are told as the program set them", () => {
 		const { screen, feed } = terminal(
 			"\x1b[?1h\x1b=\x1b[?2004h\x1b[?1002h\x1b[?1006h\x1b[?1004h\x1b[?2026h\x1b[?25l\x1b[?1049h",

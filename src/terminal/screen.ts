@@ -43,6 +43,9 @@ export interface ScreenState extends Keyframe {
 	readonly checkpoints: readonly { readonly row: number; readonly offset: number }[];
 }
 
+/** Notifications and marks in one feed; beyond that nobody could read them. */
+const MAX_SIGNALS = 64;
+
 export class Screen {
 	readonly #engine: Engine;
 	readonly #kitty: KittyKeyboard;
@@ -53,6 +56,7 @@ export class Screen {
 	/** Where in the bytes a row was current: absolute rows and offsets, both rising. */
 	#checkpoints: { row: number; offset: number }[] = [];
 	#replies = "";
+	readonly #signals = new Map<string | number, Signal>();
 	#offset: number;
 	#clears = 0;
 	#screenId = 0;
@@ -75,9 +79,9 @@ export class Screen {
 		engine.onBufferChange(() => {
 			if (engine.alternate) this.#screenId++;
 		});
-		engine.beforeReset = () => {
+		engine.afterReset = () => {
 			this.#clears++;
-			this.#erasedBefore = Number.MAX_SAFE_INTEGER;
+			this.#erasedBefore = engine.droppedLines;
 			this.#kitty.reset();
 			this.#links.forget();
 		};
@@ -86,6 +90,7 @@ export class Screen {
 	/** Synchronous; never throws, whatever the bytes. */
 	feed(bytes: Uint8Array): void {
 		this.#gate.open();
+		this.#engine.open();
 		// The slice is also the grain in which `missed` can name offsets.
 		for (let at = 0; at < bytes.length; at += SLICE) {
 			const slice = bytes.subarray(at, at + SLICE);
@@ -93,10 +98,7 @@ export class Screen {
 			this.#offset += slice.length;
 			this.#checkpoint();
 		}
-		if (this.#replies === "") return;
-		const reply = new TextEncoder().encode(this.#replies);
-		this.#replies = "";
-		for (const listener of this.#onReply) listener(reply);
+		this.#tell();
 	}
 
 	/** Answers to the program's questions, to be typed to it: at most one call for each feed. */
@@ -167,12 +169,17 @@ export class Screen {
 				offset: this.#offset,
 				clears: this.#clears,
 				screenId: this.#screenId,
-				erasedBefore: Math.min(this.#erasedBefore, this.#engine.droppedLines),
+				erasedBefore: this.#erasedBefore,
 				cursor: this.cursor,
 				keptFrom: () => this.#keptFrom(),
 			},
 			since,
 		);
+	}
+
+	/** What hostile output has brought about: faults of the emulator that were mended, orders that were too dear. */
+	get troubles(): { readonly mended: number; readonly refused: number } {
+		return { mended: this.#engine.stumbles, refused: this.#engine.refused };
 	}
 
 	/** The cursor's logical line up to the cursor: the shape of a prompt. */
@@ -199,7 +206,7 @@ export class Screen {
 				offset: this.#offset,
 				clears: this.#clears,
 				screenId: this.#screenId,
-				erasedBefore: Math.min(this.#erasedBefore, this.#engine.droppedLines),
+				erasedBefore: this.#erasedBefore,
 				title: this.#title,
 				cwd: this.#cwd,
 				kitty: this.#kitty.state,
@@ -213,6 +220,7 @@ export class Screen {
 		const screen = new Screen({ ...options, cols: state.cols, rows: state.rows });
 		applyKeyframe(screen.#engine, state);
 		screen.#replies = "";
+		screen.#signals.clear();
 		screen.#offset = state.offset;
 		screen.#clears = state.clears;
 		screen.#screenId = state.screenId;
@@ -230,10 +238,29 @@ export class Screen {
 		this.#engine.dispose();
 	}
 
+	/** Ten thousand bells in a feed are one bell, and of ten thousand titles the last one counts. */
 	#happened(signal: Signal): void {
 		if (signal.kind === "title") this.#title = signal.title;
 		if (signal.kind === "cwd") this.#cwd = signal.path;
-		for (const listener of this.#onSignal) listener(signal);
+		const lasting = signal.kind !== "notification" && signal.kind !== "mark";
+		if (!lasting && this.#signals.size >= MAX_SIGNALS) return;
+		const key = lasting ? signal.kind : this.#signals.size;
+		this.#signals.delete(key);
+		this.#signals.set(key, signal);
+	}
+
+	/** What the feed brought about, told once it is over. */
+	#tell(): void {
+		if (this.#signals.size > 0) {
+			const signals = [...this.#signals.values()];
+			this.#signals.clear();
+			for (const signal of signals) for (const listener of this.#onSignal) listener(signal);
+		}
+		if (this.#replies !== "") {
+			const reply = new TextEncoder().encode(this.#replies);
+			this.#replies = "";
+			for (const listener of this.#onReply) listener(reply);
+		}
 	}
 
 	#erasing(how: number): void {

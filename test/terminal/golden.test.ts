@@ -23,6 +23,14 @@ describe("R1.3 what an agent reads of a real program", () => {
 		expect(story(recording, whole, asleep)).toBe(story(recording, whole));
 	});
 
+	test("no honest program asks for more than it may, even a hundred times in a row", () => {
+		for (const { bytes, cols, rows } of recordings) {
+			const screen = new Screen({ cols, rows });
+			for (let i = 0; i < 100; i++) screen.feed(bytes);
+			expect(screen.troubles).toEqual({ mended: 0, refused: 0 });
+		}
+	});
+
 	test("every recording, its output split anywhere, reads the same", () => {
 		const expected = new Map(recordings.map((recording) => [recording.name, story(recording, whole)]));
 		fc.assert(

@@ -1,0 +1,75 @@
+// What sequences cost, and how much of it a program may ask for.
+//
+// A few bytes can order work on the whole screen (bare, the 14 bytes `a ESC[2147483647b` take
+// 120 s and 8.7 GB; 64 KB of `ESC c` half a minute). So parameters end where the screen could not
+// look different, and every such order has a price that output has to earn. Honest programs
+// never notice: a frame of a full-screen program earns twenty times what it spends.
+
+import type { SequenceId } from "./engine.ts";
+
+interface Order {
+	readonly id: SequenceId;
+	/** The largest parameter that makes sense. */
+	readonly most: (cols: number, rows: number) => number;
+	/** About microseconds on a slow, busy machine. */
+	readonly price: (times: number, cols: number, rows: number) => number;
+}
+
+const perCell = (cols: number, rows: number) => (cols * rows) / 40;
+const rowByRow = (times: number, _cols: number, rows: number) => times * (2 + rows / 2);
+const everyRow = (_times: number, cols: number, rows: number) => perCell(cols, rows) * 2;
+
+/** Sequences that repeat their work as often as their parameter says. */
+export const ORDERS: readonly Order[] = [
+	{ id: { final: "b" }, most: (cols, rows) => cols * rows, price: (times) => times * 0.4 },
+	{ id: { final: "I" }, most: (cols) => cols, price: (times) => times / 20 },
+	{ id: { final: "Z" }, most: (cols) => cols, price: (times) => times / 20 },
+	{ id: { final: "L" }, most: (_, rows) => rows, price: rowByRow },
+	{ id: { final: "M" }, most: (_, rows) => rows, price: rowByRow },
+	{ id: { final: "S" }, most: (_, rows) => rows, price: rowByRow },
+	{ id: { final: "T" }, most: (_, rows) => rows, price: rowByRow },
+	{ id: { final: "@" }, most: (cols) => cols, price: () => 2 },
+	{ id: { final: "P" }, most: (cols) => cols, price: () => 2 },
+	{ id: { final: "X" }, most: (cols) => cols, price: () => 2 },
+	{ id: { intermediates: " ", final: "@" }, most: (cols) => cols, price: everyRow },
+	{ id: { intermediates: " ", final: "A" }, most: (cols) => cols, price: everyRow },
+	{ id: { intermediates: "'", final: "}" }, most: (cols) => cols, price: everyRow },
+	{ id: { intermediates: "'", final: "~" }, most: (cols) => cols, price: everyRow },
+];
+
+export const PRICE = {
+	erase: perCell,
+	alignment: perCell,
+	alternateScreen: (cols: number, rows: number) => 100 + perCell(cols, rows) * 2,
+	reset: (cols: number, rows: number) => 400 + perCell(cols, rows) * 2,
+};
+
+/** A byte earns so much; no more than so much is saved up; a feed may always spend so much. */
+const EARNS = 2.5;
+const SAVED = 50_000;
+const EVERY_FEED = 8_000;
+
+export class Toll {
+	#credit = SAVED;
+	/** Orders that were not carried out. */
+	refused = 0;
+
+	/** A new feed begins. */
+	open(): void {
+		this.#credit = Math.max(this.#credit, EVERY_FEED);
+	}
+
+	earn(bytes: number): void {
+		this.#credit = Math.min(SAVED, this.#credit + bytes * EARNS);
+	}
+
+	/** False: the order is not carried out. */
+	pays(price: number): boolean {
+		if (price > this.#credit) {
+			this.refused++;
+			return false;
+		}
+		this.#credit -= price;
+		return true;
+	}
+}
