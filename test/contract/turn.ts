@@ -23,19 +23,12 @@ function fromFacts(facts: SessionFacts): Turn {
 	return { state: activity === "waiting" ? `waiting for ${waitingFor}` : String(activity), output: text };
 }
 
-const WANTS: Readonly<Record<string, string>> = {
-	"a command": "command",
-	"a line": "line",
-	keys: "key",
-	"a secret": "secret",
-};
-
 function fromText(text: string): Turn {
 	const [header = "", ...rest] = text.split("\n");
 	const fence = /^<<(\w+)\n([\s\S]*)\n\1$/m.exec(rest.join("\n"));
 	const output = fence?.[2] ?? "";
-	const waiting = /waiting for (a command|a line|keys|a secret)/.exec(header);
-	if (waiting !== null) return { state: `waiting for ${WANTS[waiting[1]!]}`, output };
+	const waiting = /waiting for (?:a (command|secret)|input \((line|key))/.exec(header);
+	if (waiting !== null) return { state: `waiting for ${waiting[1] ?? waiting[2]}`, output };
 	const ended = /ended(?:,|:) (?:exit code (\d+)|.*?(SIG\w+))/.exec(header);
 	if (ended !== null) return { state: `ended ${ended[1] ?? ended[2]}`, output };
 	const activity = /\] (?:matched; )?(serving|stopped|still running|still working)/.exec(header)?.[1] ?? header;
