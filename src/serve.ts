@@ -58,7 +58,15 @@ export async function runDaemon({ where, foreground }: RunOptions): Promise<numb
 		},
 	});
 	process.on("unhandledRejection", (problem) => log.error({ err: problem }, "unhandled"));
-	if (foreground !== null && daemon !== null) http = await openHttp(where, daemon.exchange, foreground.port);
+	if (foreground !== null && daemon !== null) {
+		try {
+			http = await openHttp(where, daemon.exchange, foreground.port);
+		} catch (error) {
+			// Without its port it is not what was asked for: make room for the next try.
+			await daemon.leave({ sessions: false });
+			throw error;
+		}
+	}
 
 	if (foreground === null) process.stdout.write("ready\n");
 	else if (daemon === null) {
@@ -96,7 +104,7 @@ async function openHttp(where: Places, exchange: Exchange, port: number): Promis
 		connect: async () => exchange,
 		peek: async () => exchange,
 	});
-	return listen({
+	const listening = await listen({
 		exchange,
 		version: VERSION,
 		sets: TOOL_SETS,
@@ -105,6 +113,13 @@ async function openHttp(where: Places, exchange: Exchange, port: number): Promis
 		caller: ({ name }) => callerOverHttp(name),
 		mcp: mcp.fetch,
 	});
+	return {
+		url: listening.url,
+		close: async () => {
+			await mcp.close();
+			await listening.close();
+		},
+	};
 }
 
 /** A caller over HTTP has no directory or environment of its own: the person's who runs the server serve. */

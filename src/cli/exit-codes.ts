@@ -48,6 +48,7 @@ const BY_FAULT: Partial<Record<FaultCode, number>> = {
 	driven_by_human: EXIT.busy,
 	queue_full: EXIT.busy,
 	too_many_sessions: EXIT.busy,
+	port_taken: EXIT.busy,
 	no_daemon: EXIT.noDaemon,
 	version_mismatch: EXIT.noDaemon,
 	not_allowed: EXIT.notAllowed,

@@ -102,7 +102,6 @@ export async function send(it: Invocation): Promise<number> {
 			// A line of text is meant to be entered; keys say themselves what is pressed.
 			submit: !flags.on("no-submit") && ((text !== undefined && keys.length === 0) || flags.on("submit")),
 			keys: keys.length > 0 ? keys : undefined,
-			secret: flags.string("secret"),
 			until: until(flags),
 			timeoutMs: flags.duration("timeout"),
 			ifOffset: flags.integer("if-offset"),

@@ -57,7 +57,6 @@ export const VERBS: readonly Verb[] = [
 			submit: { type: "boolean", summary: "press Enter at the end also where keys were given" },
 			"no-submit": { type: "boolean", short: "n", summary: "do not press Enter" },
 			paste: { type: "boolean", summary: "as a paste (bracketed where the program asked for it)" },
-			secret: { type: "string", value: "NAME", summary: "type a stored secret" },
 			"if-offset": { type: "string", value: "N", summary: "refuse if there is output beyond this offset" },
 			id: { type: "string", value: "ID", summary: "a repeated call with this id is not typed twice" },
 			...until,

@@ -6,6 +6,7 @@ import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
 import { createAdaptorServer } from "@hono/node-server";
 import { type WebSocket, WebSocketServer } from "ws";
+import { Fault } from "../protocol/fault.ts";
 import { type HttpParts, httpApp, resumeAt } from "./app.ts";
 import { admit, hostsOf } from "./guard.ts";
 import { eventFrames, outputFrames, overWebSocket } from "./streams.ts";
@@ -57,7 +58,9 @@ export async function listen(options: ListenOptions): Promise<Listening> {
 	});
 
 	await new Promise<void>((resolve, reject) => {
-		server.once("error", reject);
+		server.once("error", (error: NodeJS.ErrnoException) =>
+			reject(error.code === "EADDRINUSE" ? new Fault("port_taken", { port: options.port }, { cause: error }) : error),
+		);
 		server.listen(options.port, HOST, resolve);
 	});
 	const { port } = server.address() as AddressInfo;

@@ -121,6 +121,11 @@ export const faults = {
 		message: ({ ours, theirs }) => `This is Dialtone ${ours}, but the running daemon is ${theirs}.`,
 		next: () => "Run `dialtone daemon restart`; sessions go on in the meantime.",
 	}),
+	port_taken: row<{ port: number }>({
+		status: 409,
+		message: ({ port }) => `Another program listens on port ${port}.`,
+		next: () => "Choose another with `--port N`; 0 takes a free one.",
+	}),
 	not_allowed: row<{ what: string }>({
 		status: 403,
 		message: ({ what }) => `${what} is not allowed.`,

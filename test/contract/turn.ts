@@ -27,7 +27,7 @@ function fromText(text: string): Turn {
 	const [header = "", ...rest] = text.split("\n");
 	const fence = /^<<(\w+)\n([\s\S]*)\n\1$/m.exec(rest.join("\n"));
 	const output = fence?.[2] ?? "";
-	const waiting = /waiting for (?:input \((line|key), |a (command|secret) \()/.exec(header);
+	const waiting = /waiting for (?:a (command|secret)|input \((line|key))/.exec(header);
 	if (waiting !== null) return { state: `waiting for ${waiting[1] ?? waiting[2]}`, output };
 	const ended = /ended(?:,|:) (?:exit code (\d+)|.*?(SIG\w+))/.exec(header);
 	if (ended !== null) return { state: `ended ${ended[1] ?? ended[2]}`, output };
