@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Dialtone } from "../../src/index.ts";
 import { Fault, faults } from "../../src/protocol/fault.ts";
 import { toolCards } from "../../src/tools/catalogue.ts";
-import { TOOL_SETS, type ToolCard } from "../../src/tools/exchange.ts";
+import type { ToolCard } from "../../src/tools/exchange.ts";
 
 interface Schema {
 	readonly type?: string;
@@ -100,7 +100,8 @@ function wellSaid(fault: Fault, about: string): void {
 }
 
 // A tool of another system may share a name with one of ours; each is asked for once.
-const cards = [...new Map(toolCards(TOOL_SETS).map((card) => [card.name, card])).values()];
+// The dialects answer in the shapes of the systems they speak for; test/dialects holds them to those.
+const cards = toolCards(["native"]);
 
 describe.each(cards.map((card) => [card.name, card] as const))("R2.5 bad input to %s", (name, card) => {
 	const { properties = {}, required = [] } = card.inputSchema as Schema;
