@@ -12,7 +12,7 @@ const sha256 = (bytes: Uint8Array) => createHash("sha256").update(bytes).digest(
 
 /** Raw output (no newline translation): `bytes` of a pattern that shows any shift, then an exit code. */
 function writer(bytes: number, code = 0): string[] {
-	const program = `stty -opost; seq 1 ${Math.ceil(bytes / 7) + 100_000} | head -c ${bytes}; exit ${code}`;
+	const program = `stty -opost -echo; seq 1 ${Math.ceil(bytes / 7) + 100_000} | head -c ${bytes}; exit ${code}`;
 	return ["sh", "-c", program];
 }
 function pattern(bytes: number): Buffer {
