@@ -73,6 +73,7 @@ void client_send(struct client *client, enum frame_type type, const void *head, 
 			return;
 		}
 		if (sent < 0) sent = 0;
+		client->sent += (uint64_t)sent;
 	}
 	size_t skip = (size_t)sent;
 	for (int i = 0; i < 3 && client->fd >= 0; i++) {
@@ -92,6 +93,7 @@ void client_flush(struct client *client) {
 			return;
 		}
 		client->out_head += (size_t)sent;
+		client->sent += (uint64_t)sent;
 	}
 	if (client->fd < 0) return;
 	free(client->out);

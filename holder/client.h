@@ -30,6 +30,7 @@ struct client {
 	size_t wants_room; // bytes that were refused queue_full, or 0
 	uint8_t *out;    // frames (or the rest of one) that the socket did not take
 	size_t out_head, out_tail, out_capacity;
+	uint64_t sent; // bytes that its socket has taken
 };
 
 void client_open(struct client *client, int fd);

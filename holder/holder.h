@@ -60,6 +60,7 @@ struct holder {
 	int64_t exit_at;        // when it was last, µs
 	bool closed;            // … and it says that the last writer is gone
 	int64_t leave_at;       // after closed
+	uint64_t sent;          // to all clients, when last looked
 	size_t exit_json_size;
 
 	// Times, µs, monotonic; 0: never.

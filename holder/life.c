@@ -14,7 +14,8 @@
 
 #define SETTLE_US 30000      // children that die of the hang-up need a moment; then one exit tells it all
 #define FLOOD ((uint64_t)1 << 20) // more than the kernel buffers: all that the program itself wrote has passed
-#define FAREWELL_US 5000000  // for clients that have not had the exit yet
+#define FAREWELL_US 5000000  // for clients that have not had the exit yet, from the last byte they took
+#define FAREWELL_MOST_US 300000000
 #define ATTACH_US 1000000    // … and that have not said yet where they want to read from
 #define WALL_GRACE_US 2000000
 
@@ -165,10 +166,21 @@ static void tell_exit(struct holder *holder, int64_t now) {
 	}
 }
 
+// A slow client is served as long as it reads; one that does not is not waited for.
+static void put_off_leaving(struct holder *holder, int64_t now) {
+	uint64_t sent = 0;
+	for (int i = 0; i < holder->client_places; i++)
+		if (holder->clients[i].fd >= 0) sent += holder->clients[i].sent;
+	if (sent != holder->sent) holder->leave_at = now + FAREWELL_US;
+	if (holder->leave_at > holder->exit_at + FAREWELL_MOST_US) holder->leave_at = holder->exit_at + FAREWELL_MOST_US;
+	holder->sent = sent;
+}
+
 void life_step(struct holder *holder, int64_t now) {
 	step_end(holder, now);
 	step_exit(holder, now);
 	if (holder->exits > 0) tell_exit(holder, now);
+	if (holder->closed) put_off_leaving(holder, now);
 }
 
 static void sooner(int64_t *next, int64_t at) {

@@ -249,6 +249,23 @@ describe("R4.3 the end of the program and the end of its output", () => {
 		expect(late.bytes).toBe(late.exit.size * 2);
 	});
 
+	test("a client that reads slowly is served to the end, longer than one that does not read at all", async () => {
+		const session = await launch({ argv: ["sh", "-c", `${writer(300_000)[2]?.replace("exit 0", "read x; exit 6")}`] });
+		const client = await Client.open(session.socket, { attach: null });
+		const idle = await Client.open(session.socket, { owner: false, attach: null });
+		idle.attach(0n, 1n);
+		client.attach(0n, 1n);
+		await client.type("\n");
+		for (const until of [100_000, 200_000, 250_000, 1_000_000]) {
+			await new Promise((resolve) => setTimeout(resolve, 1800)); // the slowness itself: 7 s in all, and 5 are the patience
+			client.credit(until);
+			await client.until(() => client.bytes === Math.min(until, 300_000));
+		}
+		expect(await client.exited()).toMatchObject({ code: 6, size: 300_000 });
+		expect(client.output.equals(pattern(300_000))).toBe(true);
+		await expect(idle.until(() => false)).rejects.toThrow("ended first");
+	});
+
 	test("a core-dumping signal is told as one", async () => {
 		const session = await launch({ argv: ["sh", "-c", "read x; kill -SEGV $$"] });
 		const client = await Client.open(session.socket);
