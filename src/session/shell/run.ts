@@ -64,6 +64,8 @@ export interface RunOutcome {
 const START_MS = 30_000;
 // From typing to the first mark it takes a millisecond or two; this is for a machine that swaps.
 const TAKEN_MS = 20_000;
+// Most commands are over by then; only for others the holder is asked to watch.
+const UNWATCHED_MS = 5;
 const STEP_MS = 2000;
 const COPIED_MS = 25;
 // A job that dies by TERM or KILL lets the next command of the line begin: each needs its own ladder.
@@ -192,15 +194,19 @@ const OVER: Happened = { returned: "over", attention: null };
 
 /** The first of: a mark that makes it true (`over`), the end of the shell, the program's waiting, the time. */
 async function first(session: Session, isTrue: () => boolean, { waits, timeoutMs, signal }: Wait): Promise<Happened> {
-	if (isTrue()) return OVER;
+	const quick = await mark(session, isTrue, {
+		timeoutMs: waits ? Math.min(timeoutMs, UNWATCHED_MS) : timeoutMs,
+		signal,
+	});
+	if (quick.returned !== "timeout" || !waits || timeoutMs <= UNWATCHED_MS) return quick;
 	const marked = new AbortController();
 	const undo = session.commands?.onMark(() => {
 		if (isTrue()) marked.abort();
 	});
 	try {
 		const { returned, attention } = await session.wait({
-			until: waits ? {} : { only: true },
-			timeoutMs,
+			until: {},
+			timeoutMs: timeoutMs - UNWATCHED_MS,
 			signal: AbortSignal.any([signal, marked.signal]),
 		});
 		if (isTrue()) return OVER;
@@ -211,6 +217,32 @@ async function first(session: Session, isTrue: () => boolean, { waits, timeoutMs
 	} finally {
 		undo?.();
 	}
+}
+
+/** The same without looking at the program: nobody asks the kernel for what a mark will tell. */
+function mark(session: Session, isTrue: () => boolean, { timeoutMs, signal }: Omit<Wait, "waits">): Promise<Happened> {
+	return new Promise((resolve, reject) => {
+		const undo: (() => void)[] = [];
+		const settle = (act: () => void) => {
+			for (const each of undo) each();
+			act();
+		};
+		const look = () => {
+			if (isTrue()) settle(() => resolve(OVER));
+			else if (session.ended) settle(() => resolve({ returned: "ended", attention: null }));
+		};
+		const abort = () => settle(() => reject(signal.reason));
+		const timer = setTimeout(() => settle(() => resolve({ returned: "timeout", attention: null })), timeoutMs);
+		signal.addEventListener("abort", abort, { once: true });
+		undo.push(
+			() => clearTimeout(timer),
+			() => signal.removeEventListener("abort", abort),
+			session.onEnded(look),
+			session.commands?.onMark(look) ?? (() => {}),
+		);
+		if (signal.aborted) abort();
+		else look();
+	});
 }
 
 /** Up the ladder, to the job in the foreground; the shell itself is ended only when it is the one that does not listen. */
