@@ -3,53 +3,23 @@
 // and lets the ended ones leave memory.
 
 import { rm } from "node:fs/promises";
-import { isAbsolute, join, resolve } from "node:path";
 import { keepWithin } from "../journal/quota.ts";
 import { makeSessionDirectory, RecordFile, type SessionRecord, scanSessions } from "../journal/records.ts";
 import { Fault } from "../protocol/fault.ts";
-import { PROTOCOL_VERSION } from "../protocol/frames.ts";
-import { bootId } from "../pty/boot-id.ts";
 import { environment } from "../pty/environment.ts";
 import { PtyCreationError } from "../pty/errors.ts";
 import { launch } from "../pty/launch.ts";
-import type { Limits } from "../pty/launch-block.ts";
 import type { Places } from "../pty/places.ts";
 import { clean } from "../terminal/clean.ts";
 import { EventLog } from "./event-log.ts";
-import { nameFor, newId } from "./identity.ts";
+import { nameFor } from "./identity.ts";
 import { hasEnded } from "./lifecycle.ts";
 import type { Options } from "./options.ts";
 import { type Known, Registry } from "./registry.ts";
 import { adoptSession, reviveSession, sessionOf } from "./revive.ts";
 import { describeEnd, type Session } from "./session.ts";
-import { prepareShell, rememberedShell, type ShellSpec } from "./shell/prepare.ts";
-
-/** Who asks for a session: what it inherits, and whose it is. */
-export interface Starter {
-	readonly owner: string;
-	readonly cwd: string;
-	readonly env: Readonly<Record<string, string>>;
-	readonly parent?: string;
-}
-
-export interface StartSpec {
-	readonly command?: string | undefined;
-	readonly argv?: readonly string[] | undefined;
-	readonly name?: string | undefined;
-	readonly cwd?: string | undefined;
-	readonly env?: Readonly<Record<string, string>> | undefined;
-	readonly cols?: number | undefined;
-	readonly rows?: number | undefined;
-	readonly keep?: boolean | undefined;
-	readonly limits?: Limits | undefined;
-	readonly ifExists?: "fail" | "use" | "replace" | undefined;
-	/** A tool set may promise fewer sessions, and a shorter idle time, than the daemon allows. */
-	readonly maxForOwner?: number | undefined;
-	readonly idleMs?: number | undefined;
-	/** A shell whose commands can be told apart, instead of a program. */
-	readonly shell?: ShellSpec | undefined;
-	readonly caller: Starter;
-}
+import { prepareShell, rememberedShell } from "./shell/prepare.ts";
+import { newlyKnown, type StartSpec } from "./start-spec.ts";
 
 export interface EngineParts {
 	readonly places: Places;
@@ -102,48 +72,18 @@ export class Engine implements AsyncDisposable {
 			if (spec.ifExists !== "replace") throw new Fault("name_taken", { name: existing.record.name });
 			await this.close(await this.find(existing.record.id), { force: false, keep: false });
 		}
-		this.#refuseTooMany(spec);
-		const { argv, command, cwd } = this.#resolve(spec);
+		this.#registry.refuseTooMany(spec.caller.owner, {
+			all: this.options.maxSessions,
+			mine: spec.maxForOwner ?? this.options.maxSessions,
+		});
 		const { caller } = spec;
 		const { options, places, epoch } = this.#parts;
-		const id = newId();
-		const cols = spec.cols ?? options.cols;
-		const rows = spec.rows ?? options.rows;
-		const now = Date.now();
-		const known: Known = {
-			record: {
-				id,
-				name: spec.name ?? nameFor(command, (name) => this.#registry.nameIsTaken(name)),
-				command,
-				argv,
-				cwd,
-				state: "starting",
-				pid: null,
-				exit: null,
-				reason: null,
-				createdAt: now,
-				updatedAt: now,
-				resolvedAt: null,
-				bytesOut: 0,
-				linesOut: 0,
-				lastLine: "",
-				parent: caller.parent ?? null,
-				owner: caller.owner,
-				bootId: bootId(),
-				protocol: PROTOCOL_VERSION,
-				cols,
-				rows,
-				keep: spec.keep ?? false,
-			},
-			directory: join(places.sessions, id),
-			file: new RecordFile(join(places.sessions, id)),
-			session: null,
-			commands: null,
-			reviving: null,
-			timer: null,
-			idleMs: spec.idleMs ?? options.idleMs,
-			touchedAt: now,
-		};
+		const known = newlyKnown(spec, {
+			places,
+			options,
+			nameIsTaken: (name) => this.#registry.nameIsTaken(name),
+		});
+		const { id, argv, cwd, cols, rows, command } = known.record;
 		// From here on the name is taken and the place is counted, also for a start at the same moment.
 		this.#registry.add(known);
 		try {
@@ -272,29 +212,6 @@ export class Engine implements AsyncDisposable {
 				await known.file.write(known.record).catch(() => {}); // its directory was removed meanwhile
 			}),
 		);
-	}
-
-	#refuseTooMany({ maxForOwner, caller }: StartSpec): void {
-		const running = this.#registry.running();
-		const mine = running.filter(({ record }) => record.owner === caller.owner);
-		const open = (list: Known[]) => list.map(({ record }) => record.name);
-		if (running.length >= this.options.maxSessions) {
-			throw new Fault("too_many_sessions", { limit: this.options.maxSessions, open: open(running) });
-		}
-		if (maxForOwner !== undefined && mine.length >= maxForOwner) {
-			throw new Fault("too_many_sessions", { limit: maxForOwner, open: open(mine) });
-		}
-	}
-
-	#resolve({ command, argv, cwd, caller }: StartSpec): { argv: readonly string[]; command: string; cwd: string } {
-		if (command !== undefined && argv !== undefined) {
-			throw new Fault("bad_input", { problems: ["give `command` or `argv`, not both"] });
-		}
-		const shell = caller.env.SHELL || "/bin/bash";
-		const directory = cwd === undefined ? caller.cwd : isAbsolute(cwd) ? cwd : resolve(caller.cwd, cwd);
-		if (argv !== undefined) return { argv, command: argv.join(" "), cwd: directory };
-		if (command !== undefined) return { argv: [shell, "-c", command], command, cwd: directory };
-		return { argv: [shell], command: shell, cwd: directory };
 	}
 
 	async #adopt(record: SessionRecord, directory: string): Promise<void> {

@@ -70,7 +70,7 @@ export const options = {
 	// 4000 tokens of terminal text are about 9,200 characters: below what hosts cut or spill to a file.
 	maxTokens: row({ default: 4000, min: 50, max: 100_000, unit: "tokens", meaning: "the most that one answer says" }),
 	cols: row({ default: 120, min: 2, max: 1000, unit: "cells", meaning: "width of a new terminal" }),
-	rows: row({ default: 40, min: 1, max: 1000, unit: "cells", meaning: "height of a new terminal" }),
+	rows: row({ default: 40, min: 1, max: 500, unit: "cells", meaning: "height of a new terminal" }),
 	endGraceMs: row({ default: 2000, min: 0, max: 60_000, unit: "ms", meaning: "between TERM and KILL" }),
 	replayBytes: row({
 		default: 4 * MIB,

@@ -60,6 +60,19 @@ export class Registry {
 		return [...this.#known.values()].some(({ record }) => record.name === name);
 	}
 
+	/** Refuses one more, for all or for this owner. */
+	refuseTooMany(owner: string, limits: { all: number; mine: number }): void {
+		const running = this.running();
+		const mine = running.filter(({ record }) => record.owner === owner);
+		for (const [known, limit] of [
+			[running, limits.all],
+			[mine, limits.mine],
+		] as const) {
+			if (known.length < limit) continue;
+			throw new Fault("too_many_sessions", { limit, open: known.map(({ record }) => record.name) });
+		}
+	}
+
 	/** The session that is meant, or a fault that names the others. */
 	find(reference: string): Known {
 		const all = this.all();

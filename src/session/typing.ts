@@ -2,7 +2,7 @@
 // the terminal's present modes. Refuses before anything is written.
 
 import { Fault } from "../protocol/fault.ts";
-import { encodeKeys } from "../terminal/keys.ts";
+import { encodeKeys, encodeText } from "../terminal/keys.ts";
 import type { Modes } from "../terminal/modes.ts";
 import { encodePaste } from "../terminal/paste.ts";
 
@@ -16,19 +16,15 @@ export interface Typing {
 	readonly force?: boolean | undefined;
 }
 
-const encoder = new TextEncoder();
-const ENTER = encoder.encode("\r");
-
 /** The bytes to write, in the order text, paste, Enter, keys. */
 export function compose(typing: Typing, modes: Modes): Uint8Array {
 	const parts: Uint8Array[] = [];
 	if (typing.text !== undefined && typing.paste !== undefined) {
 		throw new Fault("bad_input", { problems: ["give `text` or `paste`, not both"] });
 	}
-	// A person ends a line with Enter, which is CR; the terminal's own modes make of it what the program wants.
-	if (typing.text !== undefined) parts.push(encoder.encode(typing.text.replace(/\r?\n/g, "\r")));
+	if (typing.text !== undefined) parts.push(encodeText(typing.text, modes));
 	if (typing.paste !== undefined) parts.push(encodePaste(typing.paste, modes, { force: typing.force ?? false }));
-	if (typing.submit === true) parts.push(ENTER);
+	if (typing.submit === true) parts.push(encodeKeys(["enter"], modes));
 	if (typing.keys !== undefined && typing.keys.length > 0) parts.push(encodeKeys(typing.keys, modes));
 	const bytes = Buffer.concat(parts);
 	if (bytes.length === 0) {
