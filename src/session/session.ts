@@ -256,7 +256,7 @@ export class Session implements AsyncDisposable {
 				throw asFault(error, this);
 			}
 		};
-		return this.#turn.typing(write, { escape: bytes.at(-1) === ESCAPE });
+		return this.#turn.typing(write, { endsInEscape: bytes.at(-1) === ESCAPE });
 	}
 
 	#keyframe(): Keyframe | null {

@@ -81,8 +81,8 @@ export class Turn implements Disposable {
 	}
 
 	/** Types; whatever was known before is void until the program was looked at again. */
-	async typing(write: () => Promise<void>, { escape = false }: { escape?: boolean } = {}): Promise<void> {
-		this.#escapeTyped = escape;
+	async typing(write: () => Promise<void>, { endsInEscape = false }: { endsInEscape?: boolean } = {}): Promise<void> {
+		this.#escapeTyped = endsInEscape;
 		this.#typing++;
 		this.#facts = null;
 		this.#told = null;

@@ -19,7 +19,7 @@ afterEach(async () => {
 });
 const patient = { timeoutMs: 60_000 };
 
-describe("R1.5 R2.7 how many sessions there may be, and for how long", () => {
+describe("R1.5 R2.7 R3.5 how many sessions there may be, and for how long", () => {
 	test("at the limit a start is refused with the names of those that are open", async () => {
 		const dialtone = await open({ maxSessions: 2 });
 		await dialtone.start({ name: "a", argv: ["cat"], ...patient });

@@ -1,0 +1,65 @@
+import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { SocketExchange } from "../../src/daemon/client.ts";
+import { fileLog } from "../../src/daemon/log.ts";
+import { becomeDaemon, type DaemonEngine } from "../../src/daemon/run.ts";
+import { FakeExchange } from "../fake-exchange.ts";
+
+/** A daemon over an engine that is named fake: only its comings and goings matter here. */
+async function daemonWith(idleMs: number) {
+	const run = mkdtempSync(join(tmpdir(), "dt-idle-"));
+	let running = 0;
+	let tell = () => {};
+	const engine: DaemonEngine = {
+		exchange: new FakeExchange(),
+		runningSessions: () => running,
+		onSessions: (listener) => {
+			tell = listener;
+			return () => {};
+		},
+		endAll: async () => {},
+		close: async () => {},
+	};
+	const log = { info: () => {}, error: () => {} };
+	const daemon = (await becomeDaemon({ run, version: "1", log, idleMs, open: async () => engine }))!;
+	return {
+		run,
+		daemon,
+		setRunning: (count: number) => {
+			running = count;
+			tell();
+		},
+	};
+}
+
+const stays = (left: Promise<void>, ms: number) =>
+	Promise.race([left.then(() => false), new Promise<boolean>((resolve) => setTimeout(() => resolve(true), ms))]);
+
+describe("a daemon without sessions and clients", () => {
+	test("leaves by itself and clears its seat; with a client or a session it stays", async () => {
+		const { run, daemon, setRunning } = await daemonWith(200);
+		const client = await SocketExchange.connect(daemon.seat.socket, { owner: "t", cwd: "/", env: {} });
+		expect(await stays(daemon.left, 600)).toBe(true);
+		setRunning(1);
+		await client[Symbol.asyncDispose]();
+		expect(await stays(daemon.left, 600)).toBe(true);
+		setRunning(0);
+		await daemon.left;
+		expect(readdirSync(run).filter((name) => name !== "epoch")).toEqual([]);
+		rmSync(run, { recursive: true });
+	});
+});
+
+describe("the daemon's log", () => {
+	test("is turned over when it has grown", () => {
+		const directory = mkdtempSync(join(tmpdir(), "dt-log-"));
+		const path = join(directory, "daemon.log");
+		const log = fileLog(path);
+		const long = "x".repeat(20_000);
+		for (let line = 0; line < 600; line++) log.info({ long }, "line");
+		expect(existsSync(`${path}.1`)).toBe(true);
+		rmSync(directory, { recursive: true });
+	});
+});
