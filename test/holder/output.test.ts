@@ -255,6 +255,7 @@ describe("R4.3 the end of the program and the end of its output", () => {
 		const idle = await Client.open(session.socket, { owner: false, attach: null });
 		idle.attach(0n, 1n);
 		client.attach(0n, 1n);
+		await client.until(() => client.bytes === 1); // so its echo is off
 		await client.type("\n");
 		for (const until of [100_000, 200_000, 250_000, 1_000_000]) {
 			await new Promise((resolve) => setTimeout(resolve, 1800)); // the slowness itself: 7 s in all, and 5 are the patience
