@@ -11,6 +11,7 @@ import { Fault } from "../../protocol/fault.ts";
 import { commandLine, descendants, processGroups } from "../../pty/process-tree.ts";
 import { describeEnd, type Session } from "../session.ts";
 import type { ShellCommands } from "./commands.ts";
+import { paintOver } from "./paint.ts";
 import { writeFiles } from "./prepare.ts";
 import { shells } from "./shells.ts";
 import { readStreams, type Streams } from "./streams.ts";
@@ -81,7 +82,12 @@ export async function runCommand(session: Session, request: RunRequest): Promise
 	const startedAt = performance.now();
 	const run = `${process.pid.toString(36)}x${(++runs).toString(36)}`;
 	const { kind, dir, aid } = commands.identity;
-	const handed = shells[kind].hand({ ...request, run, aid });
+	const handing = { ...request, run, aid, paint: "" };
+	const typed = shells[kind].hand({ ...handing, command: "" }).keys.length - 2; // but for Ctrl+U and Enter
+	const { cols, cursor } = session.screen;
+	// Without a prompt on the screen there is nothing to write behind.
+	const paint = commands.ready ? paintOver(request.command, { cols, column: cursor.column, typed }) : "";
+	const handed = shells[kind].hand({ ...handing, paint });
 	const program = commandLine(session.pid);
 	commands.expect(run, request.command);
 	try {

@@ -38,6 +38,8 @@ export interface Handing {
 	readonly command: string;
 	/** Change to this directory first; it exists. */
 	readonly cwd: string | null;
+	/** Written to the terminal first, so that whoever watches sees the command and not how it is handed over. */
+	readonly paint: string;
 	/** Keep 1 and 2 apart, in the files RUN.out1 and RUN.out2. */
 	readonly separate: boolean;
 }
@@ -100,8 +102,12 @@ interface Frame {
 	readonly end: string;
 }
 
-function framed({ command, cwd }: Handing, { begin, end }: Frame, quote = quoted): string {
-	return `${cwd === null ? "" : `cd -- ${quote(cwd)} >/dev/null\n`}${begin}\n${command}\n\n${isClosed(command) ? `${end}\n` : ""}`;
+function framed({ command, cwd, paint }: Handing, { begin, end }: Frame, quote = quoted): string {
+	const before = [
+		paint === "" ? "" : `printf %s ${quote(paint)} >/dev/tty\n`,
+		cwd === null ? "" : `cd -- ${quote(cwd)} >/dev/null\n`,
+	];
+	return `${before.join("")}${begin}\n${command}\n\n${isClosed(command) ? `${end}\n` : ""}`;
 }
 
 /** What runs the file `RUN.text` with 1 and 2 through the pipes of streams.sh. */
