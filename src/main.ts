@@ -119,8 +119,15 @@ function lasting<T extends (AsyncDisposable & { readonly lost: boolean }) | null
 	};
 }
 
+let heard = false;
+
 const io: Io = {
-	out: (text) => void process.stdout.write(text),
+	out: (text) => {
+		// A reader that has seen enough (`| head`) is no failure of ours.
+		if (!heard) process.stdout.on("error", ({ code }: NodeJS.ErrnoException) => code !== "EPIPE" && process.exit(1));
+		heard = true;
+		process.stdout.write(text);
+	},
 	err: (text) => void process.stderr.write(text),
 	// Each costs milliseconds to open, and most verbs need one or none.
 	get stdin() {

@@ -57,6 +57,9 @@ export async function runDaemon({ where, foreground }: RunOptions): Promise<numb
 			};
 		},
 	});
+	// In the background nobody reads what we print: a warning of node's own must not be the end of the daemon.
+	for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {});
+	process.on("warning", (warning) => log.error({ err: warning }, "warning"));
 	process.on("unhandledRejection", (problem) => log.error({ err: problem }, "unhandled"));
 	if (foreground !== null && daemon !== null) {
 		try {

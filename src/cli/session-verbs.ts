@@ -244,7 +244,8 @@ export async function remove(it: Invocation): Promise<number> {
 	const { facts } = await exchange.call("read", { session, view: "screen" });
 	if ((facts as SessionFacts).exit === null && !it.flags.on("force"))
 		throw new Fault("not_allowed", { what: `Removing the running session "${session}" without --force` });
-	print(it, await exchange.call("close", { session, force: true, forget: true }));
+	const answer = await exchange.call("close", { session, force: true, forget: true });
+	it.io.out(it.json ? `${JSON.stringify(answer.facts)}\n` : `Removed ${(answer.facts as SessionFacts).name}.\n`);
 	return EXIT.ok;
 }
 

@@ -1,5 +1,6 @@
 // The verbs that go on until something ends: a session's output, everybody's events.
 
+import { once } from "node:events";
 import type { SessionFacts } from "../protocol/answer.ts";
 import type { SessionEvent } from "../protocol/events.ts";
 import { EXIT } from "./exit-codes.ts";
@@ -13,6 +14,11 @@ function untilTheReaderLeaves(io: Io): AbortController {
 	process.once("SIGINT", () => controller.abort());
 	process.once("SIGTERM", () => controller.abort());
 	return controller;
+}
+
+/** Settles when the reader has taken most of what was written: a log may be larger than our memory. */
+async function keptUp({ stdout }: Io, signal: AbortSignal): Promise<void> {
+	if (stdout.writableNeedDrain) await once(stdout, "drain", { signal }).catch(() => {}); // the reader has left
 }
 
 export async function logs(it: Invocation): Promise<number> {
@@ -35,6 +41,7 @@ export async function logs(it: Invocation): Promise<number> {
 			at = chunk.offset + bytes.length;
 		}
 		if (at >= end) break;
+		await keptUp(io, reader.signal);
 	}
 	return EXIT.ok;
 }

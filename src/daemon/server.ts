@@ -118,5 +118,9 @@ function told(error: unknown, { onProblem }: ServerParts): FaultJson {
 
 async function drained(socket: Socket, signal: AbortSignal): Promise<void> {
 	if (socket.destroyed) return;
-	await Promise.race([once(socket, "drain", { signal }), once(socket, "close", { signal })]).catch(() => {}); // gone: the signal tells
+	// The one that did not happen lets go of the socket, or a long stream would hang a listener on it at every pause.
+	const settled = new AbortController();
+	const either = { signal: AbortSignal.any([signal, settled.signal]) };
+	await Promise.race([once(socket, "drain", either), once(socket, "close", either)]).catch(() => {}); // gone: the signal tells
+	settled.abort();
 }

@@ -85,6 +85,16 @@ describe("output and events", () => {
 		expect([0, 141]).toContain(status);
 	});
 
+	test("a log of 26 MB arrives whole, however slowly it is read, and the daemon is none the worse for it", async () => {
+		await line.run(["start", "--name", "long", "--until", "never", "--only", "-t", "60s", "seq 1 3000000"]);
+		const before = await line.json(["daemon", "status"]);
+		const script = `for n in 1 2; do "$0" "$1" logs long | (sleep 0.5; md5sum); done; seq 1 3000000 | sed 's/$/\\r/' | md5sum`;
+		const { stdout } = spawnSync("bash", ["-c", script, process.execPath, MAIN], { env: line.env, encoding: "utf8" });
+		const sums = stdout.trim().split("\n");
+		expect(new Set(sums).size, stdout).toBe(1);
+		expect((await line.json(["daemon", "status"])).pid).toBe(before.pid);
+	});
+
 	test("events are one JSON object a line", async () => {
 		const watcher = line.spawn(["events", "--json", "--after", "0"]);
 		const seen: { event: string; name: string }[] = [];
