@@ -61,6 +61,8 @@ export interface SessionFacts {
 	readonly highlights: readonly { readonly row: number; readonly text: string }[];
 	/** Output that went by and is not in `text`: read it raw by these offsets. */
 	readonly missed: { readonly lines: number; readonly from: number; readonly to: number } | null;
+	/** In a shell of `run`: how the newest command ended. */
+	readonly lastCommand?: { readonly exitCode: number | null; readonly pipeStatus: readonly number[] };
 	/** Processes that a close could not end. */
 	readonly survivors?: readonly { readonly pid: number; readonly command: string }[];
 }

@@ -64,6 +64,9 @@ function notesOf(facts: SessionFacts): string[] {
 		const shown = facts.highlights.slice(0, 6).map(({ row, text }) => `${row}: ${JSON.stringify(text.slice(0, 60))}`);
 		notes.push(`highlighted ${shown.join(", ")}`);
 	}
+	if (facts.waitingFor === "command" && facts.lastCommand !== undefined) {
+		notes.push(`the command ended with exit code ${facts.lastCommand.exitCode ?? "unknown"}`);
+	}
 	if (facts.ports.length > 0) notes.push(`listening on ${facts.ports.join(", ")}`);
 	if (facts.text === "" && facts.status === "running") notes.push("nothing new");
 	if (facts.survivors !== undefined) {

@@ -29,6 +29,7 @@ export async function conclude(session: Session, conclusion: Conclusion): Promis
 	const { ended, status, exit } = session;
 	const offset = session.journal.end;
 	const attention = conclusion.outcome.attention ?? session.attention;
+	const last = session.commands?.running === null ? session.commands.last : null;
 	const [{ text, truncated }, ports, cwd] = await Promise.all([
 		tell(session, { look, since, maxTokens: conclusion.maxTokens }),
 		session.ports(),
@@ -56,5 +57,6 @@ export async function conclude(session: Session, conclusion: Conclusion): Promis
 		cursor: ended || !look.cursor.visible ? null : { row: look.cursor.row + 1, column: look.cursor.column + 1 },
 		highlights: look.highlights.map(({ row, text: highlighted }) => ({ row: row + 1, text: highlighted })),
 		missed: look.missed,
+		...(last === null ? {} : { lastCommand: { exitCode: last.exitCode, pipeStatus: last.pipeStatus } }),
 	};
 }

@@ -1,9 +1,11 @@
 // R5.1: one shell keeps its state between calls, and what becomes of it is said.
 
-import { mkdtemp, readFile, writeFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { Dialtone } from "../../src/index.ts";
+import type { RunFacts } from "../../src/tools/run.ts";
 import { needs } from "../programs.ts";
 import { Shells } from "./shells.ts";
 
@@ -127,6 +129,26 @@ describe("R5.1 a shell between calls", () => {
 		);
 		expect(stdout).toBe("600\n700\nnone\n");
 	});
+});
+
+test("R4.7 a shell outlives its daemon with its state, and what ran meanwhile is known", async () => {
+	const home = await mkdtemp(join(tmpdir(), "dialtone-lasting-"));
+	const run = async (dialtone: Dialtone, command: string, more: object = {}) =>
+		(await dialtone.exchange.call("run", { command, program: "bash", clean: true, ...more })).facts as RunFacts;
+	{
+		await using first = await Dialtone.open({ home, owner: "lasting" });
+		await run(first, "kept=1; cd /usr");
+		expect(await run(first, "sleep 1; (exit 9)", { timeoutMs: 50, onTimeout: "leave" })).toMatchObject({
+			returned: "timeout",
+		});
+	}
+	await using second = await Dialtone.open({ home, owner: "lasting" });
+	await expect(run(second, "echo too early")).rejects.toMatchObject({ code: "shell_busy" });
+	const { facts } = await second.exchange.call("wait", { session: "main" });
+	expect(facts).toMatchObject({ waitingFor: "command", lastCommand: { exitCode: 9 } });
+	expect(await run(second, "echo $kept $PWD $?")).toMatchObject({ text: "1 /usr 9\n", shellNote: null });
+	await second.exchange.call("close", { session: "main" });
+	await rm(home, { recursive: true, force: true });
 });
 
 describe("R5.1 the user's own shell", () => {

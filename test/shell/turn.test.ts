@@ -53,7 +53,9 @@ describe("R1.4 a command that asks", () => {
 		const facts = await shells.run("read -p 'on stderr? ' x; echo got $x", { shell, separate: true });
 		expect(facts).toMatchObject({ returned: "waiting", waitingFor: "line" });
 		expect(facts.text).toContain("on stderr?");
-		expect((await shells.send({ session: facts.session, text: "yes", submit: true })).text).toContain("got yes");
+		const answered = await shells.send({ session: facts.session, text: "yes", submit: true });
+		expect(answered.text).toContain("got yes");
+		expect(answered.lastCommand).toEqual({ exitCode: 0, pipeStatus: [0] });
 	});
 
 	test("while one runs the next is refused with what runs, and nothing is typed", async () => {

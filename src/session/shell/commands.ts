@@ -130,11 +130,10 @@ export class ShellCommands {
 	/** The newest start counts: what was traced or trapped before it is not the command's output. */
 	#begun(mark: Mark): void {
 		const running = this.#running;
-		// The shell marks the line that we typed, too, before the command in it.
-		if (mark.run === null && running !== null) return;
-		if (running === null || running.run === mark.run) {
-			this.#running = { run: mark.run, command: running?.command ?? null, from: mark.end };
-		}
+		// The shell marks the line that we typed, too, like any other, before the command in it.
+		if (running !== null && running.run !== null && running.run !== mark.run) return;
+		const command = running?.run === mark.run ? running.command : null;
+		this.#running = { run: mark.run, command, from: mark.end };
 		this.#prompt = null;
 		this.#promptFrom = null;
 	}
