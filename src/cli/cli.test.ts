@@ -1,11 +1,11 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { FAKE_CARDS, FakeExchange } from "../../test/fake-exchange.ts";
 import { cli } from "./cli.ts";
-import { EXIT } from "./exit-codes.ts";
+import { EXIT, EXIT_MEANINGS } from "./exit-codes.ts";
 import type { Io, Wires } from "./verb.ts";
 import { VERBS } from "./verbs.ts";
 
@@ -161,4 +161,9 @@ describe("words about words", () => {
 		expect(JSON.parse((await dialtone(["tools", "--json"])).out).tools).toHaveLength(FAKE_CARDS.length);
 		expect((await dialtone(["tools", "--tools", "nope"])).code).toBe(EXIT.usage);
 	});
+});
+
+test("the documentation lists the exit codes as they are", () => {
+	const page = readFileSync(join(import.meta.dirname, "../../docs/command-line.md"), "utf8").replace(/ +/g, " ");
+	for (const [code, meaning] of EXIT_MEANINGS) expect(page).toContain(`| ${code} | ${meaning} |`);
 });

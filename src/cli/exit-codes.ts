@@ -27,7 +27,7 @@ export const EXIT_MEANINGS: readonly (readonly [number, string])[] = [
 	[EXIT.noSuchSession, "there is no such session"],
 	[EXIT.timeout, "`wait` came back because its time was over"],
 	[EXIT.sessionEnded, "the session has ended; nothing was typed"],
-	[EXIT.busy, "not now: name taken, shell busy, screen moved on, a person drives, too many sessions"],
+	[EXIT.busy, "not now: name taken, shell busy, screen moved on, a person drives, too many sessions, port taken"],
 	[EXIT.noDaemon, "the daemon cannot be reached, or is another version"],
 	[EXIT.notAllowed, "not allowed, or not available here"],
 	[EXIT.passedTimeout, "`run`: the command had not finished when the time was over, or waits for input"],

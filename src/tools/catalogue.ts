@@ -40,8 +40,11 @@ export function toolNames(): readonly string[] {
 
 /** The tools of these sets as the outside sees them. */
 export function toolCards(sets: readonly ToolSet[] = ["native"]): readonly ToolCard[] {
+	const named = new Set<string>();
+	// A name is listed once: the first bearer answers to it.
+	const isNew = ({ name }: Tool) => !named.has(name) && named.add(name) !== undefined;
 	return sets.flatMap((set) =>
-		catalogue[set].map(({ name, title, description, effect, always, input }) => ({
+		catalogue[set].filter(isNew).map(({ name, title, description, effect, always, input }) => ({
 			name,
 			title,
 			description,

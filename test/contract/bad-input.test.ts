@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Dialtone } from "../../src/index.ts";
 import { Fault, faults } from "../../src/protocol/fault.ts";
 import { toolCards } from "../../src/tools/catalogue.ts";
-import type { ToolCard } from "../../src/tools/exchange.ts";
+import { TOOL_SETS, type ToolCard } from "../../src/tools/exchange.ts";
 
 interface Schema {
 	readonly type?: string;
@@ -43,7 +43,10 @@ const WRONG_FOR: Readonly<Record<string, readonly unknown[]>> = {
 /** Values that this schema refuses. */
 function wrongFor(schema: Schema): readonly unknown[] {
 	if (schema.enum !== undefined) return ["no such choice", 0, null, [], {}];
-	if (schema.anyOf !== undefined) return [null, [], {}, true];
+	if (schema.anyOf !== undefined) {
+		const types = new Set(schema.anyOf.map(({ type }) => type));
+		return [null, ...(types.has("array") ? [] : [[]]), ...(types.has("object") ? [] : [{}])];
+	}
 	const beyond = [
 		...(schema.minimum === undefined ? [] : [schema.minimum - 1]),
 		...(schema.maximum === undefined ? [] : [schema.maximum + 1]),
@@ -99,9 +102,11 @@ function wellSaid(fault: Fault, about: string): void {
 	expect(fault.next.length, about).toBeGreaterThan(10);
 }
 
-// A tool of another system may share a name with one of ours; each is asked for once.
-// The dialects answer in the shapes of the systems they speak for; test/dialects holds them to those.
 const cards = toolCards(["native"]);
+// Two of them share a name; each is asked for once.
+const dialects = [...new Map(toolCards(TOOL_SETS).map((card) => [card.name, card])).values()].filter(
+	({ name }) => !cards.some((card) => card.name === name),
+);
 
 describe.each(cards.map((card) => [card.name, card] as const))("R2.5 bad input to %s", (name, card) => {
 	const { properties = {}, required = [] } = card.inputSchema as Schema;
@@ -144,6 +149,22 @@ describe.each(cards.map((card) => [card.name, card] as const))("R2.5 bad input t
 			}),
 			{ numRuns: 50 },
 		);
+	});
+});
+
+// The dialects answer in the shapes of the systems they speak for, refusals included (test/dialects holds them to those),
+// and take fields they do not know. What does not fit a field is refused all the same.
+describe.each(dialects.map((card) => [card.name, card] as const))("R2.5 bad input to %s", (name, card) => {
+	test("no wrong value in any field crashes, starts or types anything", async () => {
+		const before = await world();
+		for (const [field, schema] of Object.entries((card.inputSchema as Schema).properties ?? {})) {
+			for (const value of wrongFor(schema)) {
+				const about = `${name}.${field} = ${JSON.stringify(value)?.slice(0, 80)}`;
+				const fault = await outcome(name, { ...right(card), [field]: value });
+				if (fault !== null) wellSaid(fault, about);
+			}
+		}
+		expect(await world()).toEqual(before);
 	});
 });
 
