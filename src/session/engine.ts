@@ -158,11 +158,10 @@ export class Engine implements AsyncDisposable {
 		session: Session,
 		{ force, keep }: { force: boolean; keep: boolean },
 	): Promise<readonly { pid: number; command: string }[]> {
-		if (keep) {
-			await session.closeMain(force);
-			return [];
-		}
-		return session.close(force ? 0 : this.options.endGraceMs);
+		const graceMs = force ? 0 : this.options.endGraceMs;
+		if (!keep) return session.close(graceMs);
+		await session.closeMain(graceMs);
+		return [];
 	}
 
 	async resize(session: Session, cols: number, rows: number): Promise<void> {

@@ -20,6 +20,8 @@ import { Turn } from "./turn.ts";
 import { type Outcome, type Until, waitFor } from "./wait.ts";
 
 const ESCAPE = 0x1b;
+// Agents come and go under new names; one that is forgotten sees everything as new, which is safe.
+const REMEMBERED_OWNERS = 64;
 
 export interface SessionParts {
 	readonly id: string;
@@ -180,7 +182,9 @@ export class Session implements AsyncDisposable {
 	look(owner: string): { look: Look; since: number } {
 		const seen = this.#looks.get(owner) ?? null;
 		const look = this.screen.look(seen);
+		this.#looks.delete(owner); // the newest last, so that the first is the one to forget
 		this.#looks.set(owner, look.position);
+		if (this.#looks.size > REMEMBERED_OWNERS) this.#looks.delete(this.#looks.keys().next().value!);
 		return { look, since: seen?.offset ?? 0 };
 	}
 
@@ -217,16 +221,19 @@ export class Session implements AsyncDisposable {
 	async close(graceMs: number): Promise<readonly { pid: number; command: string }[]> {
 		this.#cancelled ||= !this.ended;
 		const survivors = await this.#pty.end(graceMs);
-		await this.#pty.exited;
+		// Whoever cannot be killed may be the main program itself: then there is no exit to wait for.
+		if (survivors.length === 0) await this.#pty.exited;
 		return survivors;
 	}
 
 	/** Ends the main program alone; what it left in the background lives on. */
-	async closeMain(force: boolean): Promise<void> {
+	async closeMain(graceMs: number): Promise<void> {
 		if (this.ended) return;
 		this.#cancelled = true;
-		await this.#pty.signal(force ? "SIGKILL" : "SIGTERM", "main");
+		await this.#pty.signal(graceMs === 0 ? "SIGKILL" : "SIGTERM", "main");
+		const timer = setTimeout(() => void this.#pty.signal("SIGKILL", "main").catch(() => {}), graceMs); // it ended in time
 		await this.#pty.exited;
+		clearTimeout(timer);
 	}
 
 	/** Where the foreground program is, as far as anyone can tell. */
