@@ -161,7 +161,8 @@ describe("R1.2 R4.4 signals and ends", () => {
 	test("INT is Ctrl+C to the foreground program, also when its input is stuck", async () => {
 		const dialtone = await open();
 		const shell = await dialtone.start({ argv: ["bash", "--norc"], ...patient });
-		await shell.send({ text: "sleep 1000", submit: true, timeoutMs: 300 });
+		await shell.send({ text: "sleep 1000", submit: true, timeoutMs: 0 });
+		await eventually("sleep is in the foreground", async () => (await shell.read()).because.includes("sleep ("));
 		for (let piece = 0; piece < 40; piece++)
 			await shell.send({ text: `${"x".repeat(200)}\n`.repeat(20), timeoutMs: 0 });
 		const interrupted = await shell.signal({ signal: "INT", ...patient });
@@ -206,7 +207,8 @@ describe("R1.2 R4.4 signals and ends", () => {
 	test("TSTP stops the job in the foreground of a shell, which then waits", async () => {
 		const dialtone = await open();
 		const shell = await dialtone.start({ argv: ["bash", "--norc"], ...patient });
-		await shell.send({ text: "sleep 1000", submit: true, until: { stillMs: 200 }, timeoutMs: 2000 });
+		await shell.send({ text: "sleep 1000", submit: true, timeoutMs: 0 });
+		await eventually("sleep is in the foreground", async () => (await shell.read()).because.includes("sleep ("));
 		const stopped = await shell.signal({ signal: "TSTP", ...patient });
 		expect(stopped.text).toContain("Stopped");
 		expect(stopped).toMatchObject({ returned: "waiting" });

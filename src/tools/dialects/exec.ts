@@ -142,9 +142,9 @@ export const listPtySessions = tool({
 	render: json,
 });
 
-/** TERM and nothing else to the program itself, which may have something to say before it goes. */
+/** TERM to the program itself, which may have something to say before it goes. */
 async function askToEnd(session: Session, { engine, signal }: ToolContext): Promise<void> {
-	session.closeMain(false).catch(() => {}); // it ended meanwhile; the wait says so
+	session.closeMain(engine.options.endGraceMs).catch(() => {}); // it ended meanwhile; the wait says so
 	await session.wait({ until: { only: true }, timeoutMs: engine.options.endGraceMs, signal });
 }
 
