@@ -33,6 +33,8 @@ export async function runIn(
 	}
 }
 
+const starting = new WeakMap<Engine, Map<string, Promise<Session>>>();
+
 /** The caller's shell of this name: the one that runs, or a new one, with a word about what became of the old one. */
 async function shellNamed(
 	name: string,
@@ -41,11 +43,19 @@ async function shellNamed(
 	const [latest] = engine.shells(caller.owner, name);
 	const replaced = latest?.session?.commands?.replaced === true;
 	if (latest?.session && !latest.session.ended && !replaced) return { session: latest.session, note: null };
-	const session = await engine.start({
-		caller,
-		shell: { name, program: program ?? (caller.env.SHELL || "bash"), clean },
-		name: engine.freeName(name),
-	});
+	// Two first calls at the same moment mean the same shell.
+	const key = `${caller.owner} ${name}`;
+	const mine = starting.get(engine) ?? new Map<string, Promise<Session>>();
+	starting.set(engine, mine);
+	const start =
+		mine.get(key) ??
+		engine.start({
+			caller,
+			shell: { name, program: program ?? (caller.env.SHELL || "bash"), clean },
+			name: engine.freeName(name),
+		});
+	mine.set(key, start);
+	const session = await start.finally(() => mine.delete(key));
 	if (latest === undefined) return { session, note: null };
 	const fate = replaced
 		? "became another program"

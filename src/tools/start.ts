@@ -65,6 +65,11 @@ export const start = tool({
 		const session = await engine.start({
 			command: input.command,
 			argv: input.argv ?? before?.argv,
+			// A shell of ours says when it is at its prompt, and `run` can use it by its name.
+			shell:
+				input.command === undefined && input.argv === undefined && before === null
+					? { name: input.name ?? "shell", program: caller.env.SHELL || "bash" }
+					: undefined,
 			name: input.name ?? before?.name,
 			cwd: input.cwd ?? before?.cwd,
 			env: input.env,

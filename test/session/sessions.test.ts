@@ -83,6 +83,22 @@ describe("R1.1 names", () => {
 		});
 	});
 
+	test("without a command it is a shell, which says when it is at its prompt", async () => {
+		const dialtone = await open();
+		const shell = await dialtone.start({ name: "mine", ...patient });
+		expect(shell.facts).toMatchObject({ activity: "waiting", waitingFor: "command", certainty: "certain" });
+		const answer = await shell.send({ text: "read -p 'sure? ' x", submit: true, ...patient });
+		expect(answer).toMatchObject({ returned: "waiting", waitingFor: "line" });
+		const back = await shell.send({ text: "yes", submit: true, ...patient });
+		expect(back).toMatchObject({ returned: "waiting", waitingFor: "command" });
+	});
+
+	test("two first commands at the same moment share one shell", async () => {
+		const dialtone = await open();
+		await Promise.allSettled([1, 2, 3].map((n) => dialtone.exchange.call("run", { command: `echo ${n}; sleep 0.2` })));
+		expect((await dialtone.list()).sessions).toHaveLength(1);
+	});
+
 	test("R4.12 an ended session is started again under its name", async () => {
 		const dialtone = await open();
 		const first = await dialtone.start({ name: "date", command: "pwd; exit 3", cwd: "/usr", ...patient });
