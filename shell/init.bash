@@ -54,6 +54,18 @@ _dt_e() {
 	_dt_d "$@"
 }
 
+# Gives the copies a moment to reach the terminal before the prompt does; not for ever: a
+# job in the background may hold them open. Nobody writes to "tick": it is a sleep without a fork.
+_dt_w() {
+	local s=$? - i
+	set +aefuvx
+	for ((i = 0; i < 40; i++)); do
+		[[ ! -e $_dt_dir/$1.done1 || ! -e $_dt_dir/$1.done2 ]] || break
+		builtin read -r -t 0.005 <>"$_dt_dir/tick"
+	done
+	return "$s"
+} 2>/dev/null
+
 _dt_say() {
 	_dt_n=$((_dt_n + 1))
 	builtin printf '\e]133;%s;aid=%s;n=%s%s\a' "$1" "$_dt_aid" "$_dt_n" "$2" >/dev/tty

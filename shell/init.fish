@@ -50,6 +50,15 @@ function _dt_e
 	_dt_d $argv
 end
 
+function _dt_w
+	set -l s $status
+	for i in (seq 20)
+		test -e $_DT/$argv[1].done1 -a -e $_DT/$argv[1].done2; and break
+		sleep 0.01
+	end
+	return $s
+end
+
 function _dt_postexec --on-event fish_postexec
 	set -l codes $status $pipestatus
 	_dt_d $codes

@@ -28,6 +28,15 @@ _dt_e() {
 	_dt_d "$1"
 }
 
+_dt_w() {
+	_dt_q=$?
+	for _dt_i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+		[ ! -e "$_DT/$1.done1" ] || [ ! -e "$_DT/$1.done2" ] || break
+		sleep 0.01
+	done
+	return "$_dt_q"
+} 2>/dev/null
+
 _dt_say() {
 	_dt_n=$((_dt_n + 1))
 	printf '\033]133;%s;aid=%s;n=%s;r=%s\007' "$1" "$_dt_aid" "$_dt_n" "$2" >/dev/tty

@@ -42,6 +42,16 @@ _dt_e() {
 	_dt_d "$@"
 }
 
+_dt_w() {
+	local -i s=$? i
+	emulate -L zsh
+	for (( i = 0; i < 40; i++ )); do
+		[[ ! -e $_dt_dir/$1.done1 || ! -e $_dt_dir/$1.done2 ]] || break
+		builtin read -r -t 0.005 REPLY <>$_dt_dir/tick
+	done
+	return $s
+} 2>/dev/null
+
 _dt_say() {
 	(( ++_dt_n ))
 	builtin printf '\e]133;%s;aid=%s;n=%s%s\a' "$1" "$_dt_aid" "$_dt_n" "$2" >/dev/tty

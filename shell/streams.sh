@@ -9,9 +9,11 @@ trap '' INT QUIT
 set -e
 dir=$1 aid=$2 run=$3
 mkfifo -m 600 "$dir/$run.1" "$dir/$run.2"
+[ -p "$dir/tick" ] || mkfifo -m 600 "$dir/tick"
 for n in 1 2; do
 	{
 		tee -i /dev/tty <"$dir/$run.$n" >"$dir/$run.out$n"
+		: >"$dir/$run.done$n"
 		printf '\033]133;E;%s;aid=%s;r=%s\007' "$n" "$aid" "$run" >/dev/tty
 	} </dev/null >/dev/null 2>&1 &
 done

@@ -132,7 +132,7 @@ describe("R5.1 a command past its timeout", () => {
 		await shells.run("kept=1", { shell });
 		const deaf =
 			"python3 -c 'import signal,time; [signal.signal(s, signal.SIG_IGN) for s in (2, 15)]; print(\"deaf\", flush=True); time.sleep(600)'";
-		const facts = await shells.run(deaf, { shell, timeoutMs: 500 });
+		const facts = await shells.run(deaf, { shell, timeoutMs: 3000 });
 		expect(facts).toMatchObject({ timedOut: true, exitCode: 137, signal: "SIGKILL" });
 		expect((await shells.run("echo $kept", { shell })).text).toBe("1\n");
 	});

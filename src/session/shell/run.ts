@@ -6,6 +6,7 @@
 
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
+import { setTimeout } from "node:timers/promises";
 import type { Attention } from "../../protocol/answer.ts";
 import { Fault } from "../../protocol/fault.ts";
 import { commandLine, descendants, processGroups } from "../../pty/process-tree.ts";
@@ -238,7 +239,10 @@ function mark(session: Session, isTrue: () => boolean, { timeoutMs, signal }: Om
 			else if (session.ended) settle(() => resolve({ returned: "ended", attention: null }));
 		};
 		const abort = () => settle(() => reject(signal.reason));
-		const timer = setTimeout(() => settle(() => resolve({ returned: "timeout", attention: null })), timeoutMs);
+		const timer = globalThis.setTimeout(
+			() => settle(() => resolve({ returned: "timeout", attention: null })),
+			timeoutMs,
+		);
 		signal.addEventListener("abort", abort, { once: true });
 		undo.push(
 			() => clearTimeout(timer),
@@ -280,21 +284,31 @@ async function newJobs(session: Session, commands: ShellCommands): Promise<Job[]
 	const pids = await descendants(session.pid);
 	const before = knownJobs.get(commands);
 	knownJobs.set(commands, new Set(pids));
-	const jobs = await Promise.all(
-		pids
-			.filter((pid) => !before?.has(pid))
-			.map(async (pid) => {
-				const groups = await processGroups(pid);
-				if (groups === null || groups.own === session.pid || groups.own === groups.foreground) return [];
-				const command = await commandLine(pid);
-				return command === null ? [] : [{ pid, command }];
-			}),
-	);
-	return jobs.flat();
+	const fresh = pids.filter((pid) => !before?.has(pid));
+	return (await Promise.all(fresh.map((pid) => jobOf(pid, session.pid)))).flat();
 }
+
+async function jobOf(pid: number, shellPid: number): Promise<Job[]> {
+	// Right after the fork a job is still a copy of the shell, even in its group; one in parentheses stays a copy.
+	for (let tries = 0; ; tries++) {
+		const [command, own, groups] = await Promise.all([commandLine(pid), commandLine(shellPid), processGroups(pid)]);
+		if (command === null || groups === null) return [];
+		if (command !== own || tries === 10) {
+			const isJob = groups.own !== shellPid && groups.own !== groups.foreground;
+			return isJob ? [{ pid, command }] : [];
+		}
+		await setTimeout(2);
+	}
+}
+
+// The shell may still be looking whether its streams have been copied.
+const SWEEP_MS = 1000;
 
 /** What was handed over is nobody's business any more. */
 async function sweep(dir: string, files: Readonly<Record<string, string>>, run: string): Promise<void> {
-	const streams = [1, 2].flatMap((n) => [`${run}.${n}`, `${run}.out${n}`]);
-	await Promise.all([...Object.keys(files), ...streams].map((name) => rm(join(dir, name), { force: true })));
+	const remove = (names: readonly string[]) =>
+		Promise.all(names.map((name) => rm(join(dir, name), { force: true }).catch(() => {}))); // it may have gone with its session
+	await remove([...Object.keys(files), ...[1, 2].flatMap((n) => [`${run}.${n}`, `${run}.out${n}`])]);
+	await setTimeout(SWEEP_MS, undefined, { ref: false });
+	await remove([`${run}.done1`, `${run}.done2`]);
 }

@@ -112,7 +112,7 @@ function framed({ command, cwd, paint }: Handing, { begin, end }: Frame, quote =
 
 /** What runs the file `RUN.text` with 1 and 2 through the pipes of streams.sh. */
 function parted(dir: string, source: string, { run, aid }: Handing): string {
-	return `sh ${dir}/streams.sh ${dir} ${aid} ${run}\n${source} ${dir}/${run}.text >${dir}/${run}.1 2>${dir}/${run}.2\n`;
+	return `sh ${dir}/streams.sh ${dir} ${aid} ${run}\n${source} ${dir}/${run}.text >${dir}/${run}.1 2>${dir}/${run}.2\n_dt_w ${run}\n`;
 }
 
 const BASH_LOGIN = `[[ ! -r /etc/profile ]] || . /etc/profile
