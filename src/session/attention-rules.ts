@@ -24,6 +24,9 @@ const QUIET_MS = 150;
 // A loop that watches only the terminal and sleeps long has nothing else to do; this is for what it still prints.
 const REST_MS = 20;
 const LONG_TICK_MS = 500;
+// So short a poll is a glance at the keyboard on the way to something else (irb at its start), unless it never ends.
+const PEEK_MS = 10;
+const PEEK_QUIET_MS = 1000;
 // Vim waits a second for the rest of a key, readline half of one; others wait longer for other reasons.
 const LONGEST_KEY_MS = 1050;
 const SECRET_QUIET_MS = 50;
@@ -225,9 +228,10 @@ export const rules: readonly Rule[] = [
 		says: (evidence) => {
 			const { reader } = evidence;
 			if (reader === null) return null;
-			const tickMs = reader.thread.timeoutMs ?? 0;
+			const tickMs = reader.thread.timeoutMs ?? Number.POSITIVE_INFINITY;
 			// One that redraws on every tick is quiet for no longer than a tick; a long one is no spinner.
-			const neededMs = tickMs < LONG_TICK_MS ? Math.max(QUIET_MS, 1.5 * tickMs) : QUIET_MS;
+			const neededMs =
+				tickMs < PEEK_MS ? PEEK_QUIET_MS : tickMs < LONG_TICK_MS ? Math.max(QUIET_MS, 1.5 * tickMs) : QUIET_MS;
 			if (evidence.restMs >= neededMs) return null;
 			return notYet(evidence, neededMs, `${who(reader.thread)} was active ${seconds(evidence.restMs)} ago`);
 		},

@@ -219,6 +219,12 @@ const scenes: readonly (readonly [sentence: string, scene: Scene, truth: string]
 		"working likely",
 	],
 	[
+		"a glance at the keyboard on the way to something else",
+		{ threads: [polls({ timeoutMs: 1 })], line: "loading", quietMs: 700 },
+		"working likely",
+	],
+	["a program that only glances", { threads: [polls({ timeoutMs: 1 })], raw: true, line: "> " }, "waiting key likely"],
+	[
 		"top",
 		{ threads: [polls({ call: "pselect6", timeoutMs: 3000 })], raw: true, alternate: true, quietMs: 200 },
 		"waiting key likely",

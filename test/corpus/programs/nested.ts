@@ -53,7 +53,9 @@ export const cases: Case[] = [
 		async ({ directory, defer }) => {
 			const { execFileSync, spawnSync } = await import("node:child_process");
 			const server = ["-f", "/dev/null", "-S", `${directory}/tmux`];
-			execFileSync("tmux", [...server, "new", "-d", "bash --norc --noprofile"]);
+			execFileSync("tmux", [...server, "new", "-d", "bash --norc --noprofile"], {
+				env: { ...process.env, SHELL: "/bin/bash" },
+			});
 			// Its last session may have ended it already.
 			defer(() => void spawnSync("tmux", [...server, "kill-server"]));
 			return ["tmux", ...server, "attach"];
