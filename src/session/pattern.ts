@@ -8,6 +8,7 @@ import { Fault } from "../protocol/fault.ts";
 const WINDOW = 64 * 1024;
 const MAX_PATTERN_LENGTH = 512;
 const MATCH_LIMIT_MS = 50;
+const MOST_TRIES = 5;
 
 const context = createContext(Object.create(null));
 const script = new Script("expression.test(text)");
@@ -36,10 +37,16 @@ export function expression(pattern: string): Matcher {
 	}
 	return (candidate) => {
 		Object.assign(context, { expression: compiled, text: candidate.slice(-WINDOW) });
-		try {
-			return script.runInContext(context, { timeout: MATCH_LIMIT_MS }) === true;
-		} catch (cause) {
-			throw new Fault("bad_pattern", { pattern, problem: `it took longer than ${MATCH_LIMIT_MS} ms` }, { cause });
+		for (let tries = 1; ; tries++) {
+			const before = process.cpuUsage();
+			try {
+				return script.runInContext(context, { timeout: MATCH_LIMIT_MS }) === true;
+			} catch (cause) {
+				// The limit is by the clock: on a busy machine an honest match may only have waited for its turn.
+				const { user, system } = process.cpuUsage(before);
+				if ((user + system) / 1000 < MATCH_LIMIT_MS / 2 && tries < MOST_TRIES) continue;
+				throw new Fault("bad_pattern", { pattern, problem: `it took longer than ${MATCH_LIMIT_MS} ms` }, { cause });
+			}
 		}
 	};
 }

@@ -178,6 +178,11 @@ export class Session implements AsyncDisposable {
 		);
 	}
 
+	/** The offset up to which this caller has been told everything. */
+	seenBy(owner: string): number {
+		return this.#looks.get(owner)?.offset ?? 0;
+	}
+
 	/** What is new to this caller, and remembers that it has been seen. */
 	look(owner: string): { look: Look; since: number } {
 		const seen = this.#looks.get(owner) ?? null;

@@ -5,6 +5,9 @@ import { renderSession } from "./render.ts";
 import { conclude } from "./session-facts.ts";
 import { tool } from "./tool.ts";
 
+// Patterns look at 64 KiB of text; escape sequences and wide characters make that a few times as many bytes.
+const MOST_ALREADY_BYTES = 256 * 1024;
+
 export const wait = tool({
 	name: "wait",
 	title: "Wait for a program",
@@ -20,13 +23,17 @@ export const wait = tool({
 			.min(0)
 			.max(Number.MAX_SAFE_INTEGER)
 			.optional()
-			.describe("Count output from this offset as new: goes on with a wait that was cut off"),
+			.describe(
+				"Count output from this offset as new, instead of from your last look: goes on with a wait that was cut off",
+			),
 		maxTokens: budget,
 	}),
 	async run(input, { engine, caller, signal }) {
 		const startedAt = performance.now();
 		const target = await engine.find(input.session);
-		const already = input.from === undefined ? undefined : bytesOf(await target.journal.read(input.from));
+		// What came between the caller's last look and this call is new to them, and may be what they wait for.
+		const from = Math.max(input.from ?? target.seenBy(caller.owner), target.journal.end - MOST_ALREADY_BYTES);
+		const already = from < target.journal.end ? bytesOf(await target.journal.read(from)) : undefined;
 		const outcome = await target.wait({
 			until: input.until ?? {},
 			timeoutMs: input.timeoutMs,

@@ -1,6 +1,7 @@
 // A person at a session. The person's terminal is itself one of ours, so that what
 // they would see, and what is left of their terminal afterwards, can be asked.
 
+import { spawnSync } from "node:child_process";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Dialtone } from "../../src/index.ts";
 import type { SessionFacts } from "../../src/protocol/answer.ts";
@@ -37,6 +38,14 @@ async function person(cols = 100, rows = 30) {
 				submit: true,
 				until: { text: until, only: true },
 			}),
+		/** The process that their shell runs now. */
+		childNamed: async (program: string) => {
+			const { sessions } = (await desk.exchange.call("list", {})).facts as {
+				sessions: { name: string; pid: number }[];
+			};
+			const shell = sessions.find((one) => one.name === name)!.pid;
+			return Number(spawnSync("pgrep", ["-P", String(shell), "-x", program], { encoding: "utf8" }).stdout.trim());
+		},
 		waitFor: (until: string) => call("wait", { until: { text: until, only: true } }),
 	};
 }
@@ -86,10 +95,11 @@ describe("R3.7 attaching a person's terminal", () => {
 	});
 
 	test("an order to end in the middle gives the terminal back", async () => {
-		await inside("killed", "printf '\\033[?1049h\\033[?25l\\033[?1000h'; cat");
+		await inside("killed", "printf '\\033[?1049h\\033[?25l\\033[?1000h'; echo here I am; cat");
 		const ada = await person();
-		await ada.type(`(sleep 1; pkill -TERM -P $$ -x node) & true`, "desk$");
-		await ada.attach("killed", "left with");
+		await ada.attach("killed", "here I am");
+		process.kill(await ada.childNamed("node"), "SIGTERM");
+		await ada.waitFor("left with");
 		expect(await ada.sees()).toContain("left with 143");
 		expect((await ada.type("stty -a | tr ' ' '\\n' | grep -cxE 'icanon;?|echo;?|isig;?'", "3")).text).toMatch(/^3$/m);
 	});

@@ -80,6 +80,18 @@ const BEHAVIOURS: readonly Behaviour[] = [
 		},
 	},
 	{
+		what: "what was printed between two calls is not missed by the second",
+		show: async (talk, name) => {
+			await talk("start", { command: "echo one; sleep 0.1; echo two; sleep 60", name, until: { text: "one" } });
+			await talk("start", { command: "sleep 0.5", name: `${name}-meanwhile` });
+			const { output } = await talk("wait", { session: name, until: { pattern: "^two" }, timeoutMs: 60_000 });
+			expect(output).toContain("two");
+			// Now it has been told: it is not new any more.
+			const again = await talk("wait", { session: name, until: { text: "two" }, timeoutMs: 300 });
+			expect(again).toEqual({ state: "working", output: "" });
+		},
+	},
+	{
 		what: "R2.5 an unknown session is refused with those that exist",
 		show: async (talk, name) => {
 			await talk("start", { argv: ["cat"], name });
