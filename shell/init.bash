@@ -18,7 +18,7 @@ _dt_0="\\e]133;C;aid=$_dt_aid\\a"
 _dt() {
 	local -
 	set +aefuvx
-	IFS= read -r -d '' _DT <"$_dt_dir/command"
+	IFS= read -r -d '' _DT <"$_dt_dir/$1"
 	return 0
 }
 
@@ -119,7 +119,7 @@ _dt_hook() {
 	elif [[ ${PROMPT_COMMAND-} != "$_dt_first"*"$_dt_last" ]]; then
 		PROMPT_COMMAND="$_dt_first;${PROMPT_COMMAND:+$PROMPT_COMMAND;}$_dt_last"
 	fi
-	[[ ${HISTIGNORE-} == *' _dt;'* ]] || HISTIGNORE="${HISTIGNORE:+$HISTIGNORE:} _dt;*"
+	[[ ${HISTIGNORE-} == *' _dt '* ]] || HISTIGNORE="${HISTIGNORE:+$HISTIGNORE:} _dt *"
 }
 
 # `set -e` ends an interactive shell at the first failure. A session must not lose

@@ -9,7 +9,7 @@ _dt() {
 	emulate -L zsh
 	setopt no_xtrace
 	_dt_r=$1
-	_DT=$(<$_dt_dir/command)
+	_DT=$(<$_dt_dir/$1)
 	_dt_say C ";r=$_dt_r"
 } 2>/dev/null
 

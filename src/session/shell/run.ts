@@ -105,6 +105,7 @@ export async function runCommand(session: Session, request: RunRequest): Promise
 	// It was on its way out already, and has run nothing.
 	if (taken.returned === "ended" && !isTaken()) return refuseEnded(session);
 	if (taken.returned === "timeout") {
+		commands.forget(run);
 		throw new Fault("internal", { problem: `shell "${commands.identity.name}" did not take the command` });
 	}
 	const timeoutMs = Math.max(0, request.timeoutMs - (performance.now() - startedAt));
@@ -292,9 +293,10 @@ async function jobOf(pid: number, shellPid: number): Promise<Job[]> {
 	// Right after the fork a job is still a copy of the shell, even in its group; one in parentheses stays a copy.
 	for (let tries = 0; ; tries++) {
 		const [command, own, groups] = await Promise.all([commandLine(pid), commandLine(shellPid), processGroups(pid)]);
-		if (command === null || groups === null) return [];
-		if (command !== own || tries === 10) {
-			const isJob = groups.own !== shellPid && groups.own !== groups.foreground;
+		if (groups === null) return [];
+		// In the middle of its exec it has no command line at all.
+		if ((command !== null && command !== own) || tries === 10) {
+			const isJob = command !== null && groups.own !== shellPid && groups.own !== groups.foreground;
 			return isJob ? [{ pid, command }] : [];
 		}
 		await setTimeout(2);

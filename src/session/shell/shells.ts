@@ -138,13 +138,13 @@ const bash: Shell = {
 		// biome-ignore lint/suspicious/noTemplateCurlyInString: it is bash that fills it in
 		const codes = '"$?" "${PIPESTATUS[@]}"';
 		return {
-			keys: typed('_dt;eval "$_DT"'),
+			keys: typed(`_dt ${handing.run};eval "$_DT"`),
 			files: handing.separate
 				? {
-						command: `${begin}\n${parted('"$_dt_dir"', ".", handing)}`,
+						[handing.run]: `${begin}\n${parted('"$_dt_dir"', ".", handing)}`,
 						[`${handing.run}.text`]: framed(handing, { begin, end: `{ _dt_e ${codes}; } ${APART}` }),
 					}
-				: { command: framed(handing, { begin, end: `{ _dt_d ${codes}; } ${HIDDEN}` }) },
+				: { [handing.run]: framed(handing, { begin, end: `{ _dt_d ${codes}; } ${HIDDEN}` }) },
 		};
 	},
 };
@@ -179,10 +179,10 @@ const zsh: Shell = {
 			keys: typed(`_dt ${handing.run};{ eval "$_DT"; } always { _dt_d $?; }`),
 			files: handing.separate
 				? {
-						command: parted("$_dt_dir", "source", handing),
+						[handing.run]: parted("$_dt_dir", "source", handing),
 						[`${handing.run}.text`]: framed(handing, { begin, end: `{ _dt_e ${codes}; } ${APART}` }),
 					}
-				: { command: framed(handing, { begin, end: `{ _dt_d ${codes}; } ${HIDDEN}` }) },
+				: { [handing.run]: framed(handing, { begin, end: `{ _dt_d ${codes}; } ${HIDDEN}` }) },
 		};
 	},
 };
