@@ -16,14 +16,13 @@ export async function run({ quick }: { quick: boolean }): Promise<void> {
 	const home = await mkdtemp(join(tmpdir(), "dt-bench-"));
 	// Nobody's start files: they would be measured, not we.
 	process.env.HOME = home;
-	await using dialtone = await Dialtone.open({ owner: "bench" });
-	const tmux = await Tmux.open(home);
 	try {
+		await using dialtone = await Dialtone.open({ owner: "bench" });
+		await using tmux = await Tmux.open(home);
 		await latency(dialtone, tmux, quick ? 50 : 300);
 		await throughput(dialtone, tmux, quick ? 3 : 7, quick ? 500_000 : 2_000_000);
 	} finally {
-		await tmux?.close();
-		await rm(home, { recursive: true, force: true });
+		await rm(home, { recursive: true, force: true, maxRetries: 10 });
 	}
 }
 
@@ -113,7 +112,7 @@ class BareShell {
 }
 
 /** A shell in tmux, as scripts drive one: keys in, a channel to wait on, the pane captured. */
-class Tmux {
+class Tmux implements AsyncDisposable {
 	readonly #socket: string;
 
 	private constructor(socket: string) {
@@ -138,7 +137,7 @@ class Tmux {
 		return this.#do("capture-pane", "-p");
 	}
 
-	async close(): Promise<void> {
+	async [Symbol.asyncDispose](): Promise<void> {
 		await this.#do("kill-server");
 	}
 
