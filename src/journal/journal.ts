@@ -116,6 +116,11 @@ export class Journal {
 		};
 	}
 
+	/** What memory holds from an offset on: at once, so that nothing can come between it and whatever listens from now on. */
+	recent(from: number): Uint8Array {
+		return this.#ring.read(Math.min(Math.max(from, this.#ring.from), this.end), this.end);
+	}
+
 	/** What came out between two offsets, from memory where it holds all of it, else from disk. */
 	async read(from: number, to: number = this.end): Promise<Excerpt> {
 		const start = Math.max(0, Math.min(from, this.end));

@@ -45,9 +45,13 @@ export interface SessionWait {
 	readonly until: Until;
 	readonly timeoutMs: number;
 	readonly signal: AbortSignal;
-	readonly already?: Uint8Array | undefined;
+	/** Output from this offset on counts as new, also what came before the wait began. */
+	readonly from?: number | undefined;
 	readonly typed?: string | undefined;
 }
+
+// Patterns look at 64 KiB of text; escape sequences and wide characters make that a few times as many bytes.
+const MOST_ALREADY_BYTES = 256 * 1024;
 
 export class Session implements AsyncDisposable {
 	readonly id: string;
@@ -159,9 +163,12 @@ export class Session implements AsyncDisposable {
 	}
 
 	/** Returns on the first of: waiting, ended, what `until` says, timeout. */
-	wait({ until, timeoutMs, signal, already, typed }: SessionWait): Promise<Outcome> {
+	wait({ until, timeoutMs, signal, from, typed }: SessionWait): Promise<Outcome> {
 		// Taken only where it is asked for: a look at a full scrollback costs a millisecond.
 		const since = until.text === undefined && until.pattern === undefined ? null : this.screen.look(null).position;
+		const { end } = this.journal;
+		const already =
+			from === undefined || from >= end ? undefined : this.journal.recent(Math.max(from, end - MOST_ALREADY_BYTES));
 		return waitFor(
 			{
 				ended: this.ended,

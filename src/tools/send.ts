@@ -41,8 +41,9 @@ export const send = tool({
 		const target = await engine.find(input.session);
 		const bytes = compose(input, target.screen.modes);
 		const id = input.id === undefined ? undefined : writeId(input.id);
+		let offset = target.journal.end;
 		await target.type(bytes, id === undefined ? {} : { id }, () => {
-			const offset = target.journal.end;
+			offset = target.journal.end;
 			if (input.ifOffset !== undefined && offset > input.ifOffset) {
 				throw new Fault("screen_moved", { expected: input.ifOffset, offset });
 			}
@@ -51,6 +52,8 @@ export const send = tool({
 			until: input.until ?? {},
 			timeoutMs: input.timeoutMs,
 			signal,
+			// A quick program has answered before the write is known to have happened.
+			from: offset,
 			typed: input.text ?? input.paste,
 		});
 		return conclude(target, { caller, outcome, startedAt, maxTokens: input.maxTokens });

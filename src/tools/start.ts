@@ -80,7 +80,9 @@ export const start = tool({
 			ifExists: input.ifExists,
 			caller,
 		});
-		const outcome = await session.wait({ until: input.until ?? {}, timeoutMs: input.timeoutMs, signal });
+		// All of it where the session is new; where it was gone on with, what this caller has not seen.
+		const from = session.seenBy(caller.owner);
+		const outcome = await session.wait({ until: input.until ?? {}, timeoutMs: input.timeoutMs, signal, from });
 		return conclude(session, { caller, outcome, startedAt, maxTokens: input.maxTokens });
 	},
 	render: renderSession,

@@ -1,12 +1,8 @@
 import { z } from "zod";
-import { bytesOf } from "../journal/journal.ts";
 import { budget, session, timeout, until } from "./fields.ts";
 import { renderSession } from "./render.ts";
 import { conclude } from "./session-facts.ts";
 import { tool } from "./tool.ts";
-
-// Patterns look at 64 KiB of text; escape sequences and wide characters make that a few times as many bytes.
-const MOST_ALREADY_BYTES = 256 * 1024;
 
 export const wait = tool({
 	name: "wait",
@@ -31,14 +27,12 @@ export const wait = tool({
 	async run(input, { engine, caller, signal }) {
 		const startedAt = performance.now();
 		const target = await engine.find(input.session);
-		// What came between the caller's last look and this call is new to them, and may be what they wait for.
-		const from = Math.max(input.from ?? target.seenBy(caller.owner), target.journal.end - MOST_ALREADY_BYTES);
-		const already = from < target.journal.end ? bytesOf(await target.journal.read(from)) : undefined;
 		const outcome = await target.wait({
 			until: input.until ?? {},
 			timeoutMs: input.timeoutMs,
 			signal,
-			...(already === undefined ? {} : { already }),
+			// What came between the caller's last look and this call is new to them, and may be what they wait for.
+			from: input.from ?? target.seenBy(caller.owner),
 		});
 		return conclude(target, { caller, outcome, startedAt, maxTokens: input.maxTokens });
 	},

@@ -99,7 +99,7 @@ describe("R3.7 attaching a person's terminal", () => {
 		const ada = await person();
 		await ada.attach("killed", "here I am");
 		process.kill(await ada.childNamed("node"), "SIGTERM");
-		await ada.waitFor("left with");
+		await ada.waitFor("left with 1");
 		expect(await ada.sees()).toContain("left with 143");
 		expect((await ada.type("stty -a | tr ' ' '\\n' | grep -cxE 'icanon;?|echo;?|isig;?'", "3")).text).toMatch(/^3$/m);
 	});
