@@ -113,7 +113,7 @@ async function delays(callers: readonly Caller[], directory: string, quick: bool
 			talks.push(talk);
 		}
 	}
-	const until = performance.now() + (quick ? 20_000 : 125_000);
+	const until = performance.now() + (quick ? 20_000 : 105_000);
 	for (let round = 0; performance.now() < until; round++) {
 		// Each round begins with another one: nobody always comes after the same neighbour.
 		const order = talks.map((_, i) => talks[(i * 5 + round * 7) % talks.length]!);

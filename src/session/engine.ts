@@ -39,6 +39,8 @@ export class Engine implements AsyncDisposable {
 	readonly #registry: Registry;
 	readonly #countListeners = new Set<() => void>();
 	#disposed = false;
+	/** Ends since the quota was last known to be kept; 0 while nobody looks. */
+	#endsToCount = 0;
 
 	private constructor(parts: EngineParts) {
 		this.#parts = parts;
@@ -284,12 +286,22 @@ export class Engine implements AsyncDisposable {
 		known.timer.unref();
 		this.#countChanged();
 		this.#forgetSurplus();
-		if (this.options.totalBytes > 0) {
-			keepWithin(this.#parts.places.sessions, this.options.totalBytes).then(
-				(removed) => this.#forgetRemoved(removed.map(({ id }) => id)),
-				(error) => this.#parts.onProblem(error, "keeping within the total quota"),
-			);
+		void this.#keepWithinQuota();
+	}
+
+	/** One look at the disk at a time; whoever ends during it shares the next. Without that a thousand ends were a million looks. */
+	async #keepWithinQuota(): Promise<void> {
+		if (this.options.totalBytes === 0 || ++this.#endsToCount > 1) return;
+		for (let counted = 0; counted !== this.#endsToCount && !this.#disposed; ) {
+			counted = this.#endsToCount;
+			try {
+				const removed = await keepWithin(this.#parts.places.sessions, this.options.totalBytes);
+				this.#forgetRemoved(removed.map(({ id }) => id));
+			} catch (error) {
+				this.#parts.onProblem(error, "keeping within the total quota");
+			}
 		}
+		this.#endsToCount = 0;
 	}
 
 	/** One timer a session: it looks when the session could first be idle, and again from there. */
