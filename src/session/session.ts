@@ -45,13 +45,15 @@ export interface SessionWait {
 	readonly until: Until;
 	readonly timeoutMs: number;
 	readonly signal: AbortSignal;
-	/** Output from this offset on counts as new, also what came before the wait began. */
+	/** Output from this offset on counts as new, also what came before the wait began, as far as memory holds it. */
 	readonly from?: number | undefined;
+	/** Output below `from` that counts as new, too: read from disk. */
+	readonly earlier?: Uint8Array | undefined;
 	readonly typed?: string | undefined;
 }
 
 // Patterns look at 64 KiB of text; escape sequences and wide characters make that a few times as many bytes.
-const MOST_ALREADY_BYTES = 256 * 1024;
+export const MOST_ALREADY_BYTES = 256 * 1024;
 
 export class Session implements AsyncDisposable {
 	readonly id: string;
@@ -163,16 +165,17 @@ export class Session implements AsyncDisposable {
 	}
 
 	/** Returns on the first of: waiting, ended, what `until` says, timeout. */
-	wait({ until, timeoutMs, signal, from, typed }: SessionWait): Promise<Outcome> {
+	wait({ until, timeoutMs, signal, from, earlier, typed }: SessionWait): Promise<Outcome> {
 		// Taken only where it is asked for: a look at a full scrollback costs a millisecond.
 		const since = until.text === undefined && until.pattern === undefined ? null : this.screen.look(null).position;
 		const { end } = this.journal;
-		const already =
+		const recent =
 			from === undefined || from >= end ? undefined : this.journal.recent(Math.max(from, end - MOST_ALREADY_BYTES));
+		const already = earlier === undefined ? recent : Buffer.concat([earlier, recent ?? new Uint8Array(0)]);
 		return waitFor(
 			{
 				ended: this.ended,
-				lastOutputAt: this.#lastOutputAt,
+				lastOutputAt: () => this.#lastOutputAt,
 				onOutput: (listener) => this.onOutput(listener),
 				onEnded: (listener) => this.onEnded(listener),
 				onDecided: (listener) => this.#turn.onDecided(listener),

@@ -11,6 +11,7 @@ function scripted(screen = "") {
 	const ended = new Set<() => void>();
 	const decided = new Set<(attention: Attention) => void>();
 	let watchers = 0;
+	let lastOutputAt = Date.now();
 	const on =
 		<T>(set: Set<T>) =>
 		(listener: T) => {
@@ -19,7 +20,7 @@ function scripted(screen = "") {
 		};
 	const session: Awaited = {
 		ended: false,
-		lastOutputAt: Date.now(),
+		lastOutputAt: () => lastOutputAt,
 		onOutput: on(output),
 		onEnded: on(ended),
 		onDecided: on(decided),
@@ -34,6 +35,7 @@ function scripted(screen = "") {
 	return {
 		session,
 		say: (text: string) => {
+			lastOutputAt = Date.now();
 			for (const listener of [...output]) listener(new TextEncoder().encode(text));
 		},
 		end: () => {

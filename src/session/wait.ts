@@ -36,7 +36,7 @@ export interface WaitOptions {
 /** What a wait needs of a session. */
 export interface Awaited {
 	readonly ended: boolean;
-	readonly lastOutputAt: number;
+	readonly lastOutputAt: () => number;
 	readonly onOutput: (listener: (bytes: Uint8Array) => void) => () => void;
 	readonly onEnded: (listener: () => void) => () => void;
 	readonly onDecided: (listener: (attention: Attention) => void) => () => void;
@@ -161,7 +161,7 @@ export function waitFor(session: Awaited, options: WaitOptions): Promise<Outcome
 		);
 
 		function stillness(stillMs: number) {
-			const quietMs = Date.now() - session.lastOutputAt;
+			const quietMs = Date.now() - session.lastOutputAt();
 			if (quietMs >= stillMs) finish("still");
 			else after(stillMs - quietMs, () => stillness(stillMs));
 		}

@@ -1,4 +1,6 @@
 import { z } from "zod";
+import { bytesOf } from "../journal/journal.ts";
+import { MOST_ALREADY_BYTES } from "../session/session.ts";
 import { budget, session, timeout, until } from "./fields.ts";
 import { renderSession } from "./render.ts";
 import { conclude } from "./session-facts.ts";
@@ -27,12 +29,17 @@ export const wait = tool({
 	async run(input, { engine, caller, signal }) {
 		const startedAt = performance.now();
 		const target = await engine.find(input.session);
+		const upTo = target.journal.end;
+		const from = Math.max(input.from ?? target.seenBy(caller.owner), upTo - MOST_ALREADY_BYTES);
+		// From memory, or after a restart from disk.
+		const earlier = await target.journal.read(from, upTo);
 		const outcome = await target.wait({
 			until: input.until ?? {},
 			timeoutMs: input.timeoutMs,
 			signal,
 			// What came between the caller's last look and this call is new to them, and may be what they wait for.
-			from: input.from ?? target.seenBy(caller.owner),
+			from: upTo,
+			earlier: bytesOf(earlier),
 		});
 		return conclude(target, { caller, outcome, startedAt, maxTokens: input.maxTokens });
 	},

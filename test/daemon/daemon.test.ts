@@ -113,6 +113,23 @@ describe("R4.7 sessions outlive their daemon", () => {
 		expect(arrow.text).toContain("^[OA");
 	});
 
+	test("a wait goes on by offset after an orderly restart, also for what came out before it", async () => {
+		await using home = new Home();
+		const first = await home.connect();
+		const { offset } = await facts(first, "start", { name: "s", argv: ["cat"], ...patient });
+		await facts(first, "send", { session: "s", text: "the answer", submit: true, ...patient });
+		await home.cli("daemon", "stop");
+		await using second = await home.connect();
+		const until = { text: "the answer", only: true };
+		expect(await facts(second, "wait", { session: "s", from: offset, until, ...patient })).toMatchObject({
+			returned: "matched",
+		});
+		const { offset: now } = await facts(second, "read", { session: "s" });
+		expect(await facts(second, "wait", { session: "s", from: now, until, timeoutMs: 300 })).toMatchObject({
+			returned: "timeout",
+		});
+	});
+
 	test("one call tells what changed in all sessions since a time", async () => {
 		await using home = new Home();
 		await using exchange = await home.connect();

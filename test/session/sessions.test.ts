@@ -231,6 +231,16 @@ describe("R1.2 R4.4 signals and ends", () => {
 	});
 });
 
+describe("R1.4 stillness", () => {
+	test("is counted from the last output, not from the call", async () => {
+		const dialtone = await open();
+		const command = "for i in 1 2 3 4 5 6 7 8; do echo tick $i; sleep 0.1; done; sleep 1000";
+		const session = await dialtone.start({ command, until: { stillMs: 600, only: true }, ...patient });
+		expect(session.facts).toMatchObject({ returned: "still", activity: "working" });
+		expect(session.facts.text).toContain("tick 8");
+	});
+});
+
 describe("R2.10 limits", () => {
 	test("CPU time, open files and wall-clock time are limited when asked", async () => {
 		const dialtone = await open();
