@@ -59,7 +59,7 @@ interface Talk {
 }
 
 export async function run({ quick }: { quick: boolean }): Promise<void> {
-	const directory = await mkdtemp(join(tmpdir(), "dt-bench-attention-"));
+	const directory = await mkdtemp(join(tmpdir(), "dialtone-attention-"));
 	try {
 		await using house = await temporaryHome();
 		const callers: Caller[] = [];
