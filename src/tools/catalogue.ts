@@ -50,7 +50,23 @@ export function toolCards(sets: readonly ToolSet[] = ["native"]): readonly ToolC
 			description,
 			effect,
 			always: always ?? false,
-			inputSchema: z.toJSONSchema(input, { io: "input" }) as Record<string, unknown>,
+			inputSchema: schemaOf(input),
 		})),
 	);
+}
+
+// Bounds that no sensible call reaches: they are enforced, and the fault says so, but a model pays for every word it reads.
+const UNSAID = new Set(["minLength", "maxLength", "minItems", "maxItems"]);
+
+function schemaOf(input: z.ZodObject): Record<string, unknown> {
+	// Its dialect goes without saying: 2020-12 is what MCP and OpenAPI take it for.
+	const { $schema, ...schema } = z.toJSONSchema(input, {
+		io: "input",
+		override: ({ jsonSchema }) => {
+			const words = jsonSchema as Record<string, unknown>;
+			for (const word of UNSAID) delete words[word];
+			if (words.maximum === Number.MAX_SAFE_INTEGER) delete words.maximum;
+		},
+	});
+	return schema;
 }
