@@ -42,6 +42,7 @@ export const send = tool({
 		const bytes = compose(input, target.screen.modes);
 		const id = input.id === undefined ? undefined : writeId(input.id);
 		let offset = target.journal.end;
+		const echoed = target.attention.waitingFor !== "secret";
 		await target.type(bytes, id === undefined ? {} : { id }, () => {
 			offset = target.journal.end;
 			if (input.ifOffset !== undefined && offset > input.ifOffset) {
@@ -54,7 +55,8 @@ export const send = tool({
 			signal,
 			// A quick program has answered before the write is known to have happened.
 			from: offset,
-			typed: input.text ?? input.paste,
+			// Where nothing is echoed, what repeats the typed text is the answer.
+			typed: echoed ? (input.text ?? input.paste) : undefined,
 		});
 		return conclude(target, { caller, outcome, startedAt, maxTokens: input.maxTokens });
 	},
