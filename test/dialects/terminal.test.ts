@@ -71,7 +71,7 @@ describe("R5.1 run_bash", () => {
 	});
 });
 
-describe("R5.2–R5.4 background processes", () => {
+describe("R5.2 R5.3 R5.4 background processes", () => {
 	test("one is started, read and stopped", async () => {
 		await bash("cd /usr");
 		expect(await terminal.call("start_background_process", { command: "pwd; seq 1 200; sleep 600" })).toEqual({
