@@ -512,6 +512,15 @@ describe("settling", () => {
 		expect(at(first, wakes, 1025, { offset: 101 }).decision.activity).toBe("working");
 	});
 
+	test("a stopped job is told when the shell behind it has not taken the terminal back; a stopped main program at once", () => {
+		const stops = look({ threads: [thread("stopped")], facts: { mainForeground: false } });
+		const first = at(null, stops, 1000);
+		expect(first.decision.activity).toBe("working");
+		expect(first.decision.recheckMs).toBe(250);
+		expect(at(at(first, stops, 1100), stops, 1250).decision.activity).toBe("stopped");
+		expect(at(null, look({ threads: [thread("stopped")] }), 1000).decision.activity).toBe("stopped");
+	});
+
 	test("that it became your turn is told at once", () => {
 		const first = at(null, wakes, 1000);
 		expect(at(first, waits, 1001).decision.activity).toBe("waiting");

@@ -59,17 +59,33 @@ export interface Told {
 	readonly facts: KernelFacts;
 	/** When the facts began to say "working", though nothing was typed or printed. */
 	readonly doubtedAt: number | null;
+	/** When the job in the foreground was first seen stopped. */
+	readonly stoppedAt: number | null;
 }
 
 // A program that wakes up to look around (Python's REPL does ten times a second) is back asleep within this time.
 const DOUBT_MS = 60;
+// A shell hears at once that its job was stopped, takes the terminal back and says so; this is for a busy machine.
+const TAKEN_BACK_MS = 250;
 
 /**
  * Keeps "waiting" through one look that hit a program between two sleeps. Only in that direction: that it became your
- * turn is told at once, and whatever was typed or printed ends it.
+ * turn is told at once, and whatever was typed or printed ends it. A stopped job is told as such only when nobody
+ * behind it has taken the terminal back.
  */
 export function settle(told: Told | null, decision: Decision, facts: KernelFacts): Told {
-	const anew: Told = { decision, facts, doubtedAt: null };
+	const anew: Told = { decision, facts, doubtedAt: null, stoppedAt: null };
+	if (decision.activity === "stopped" && !facts.mainForeground) {
+		const stoppedAt = told?.stoppedAt ?? facts.at;
+		const recheckMs = stoppedAt + TAKEN_BACK_MS - facts.at;
+		if (recheckMs <= 0) return { ...anew, stoppedAt };
+		const because = `${decision.because}; the shell behind it has not spoken yet`;
+		return {
+			...anew,
+			stoppedAt,
+			decision: { ...decision, activity: "working", certainty: "likely", because, recheckMs },
+		};
+	}
 	if (told === null || told.decision.activity !== "waiting" || decision.activity !== "working") return anew;
 	const printed = facts.offset !== told.facts.offset;
 	const typed = facts.sinceInputMs !== null && facts.at - facts.sinceInputMs > told.facts.at;
