@@ -2,6 +2,7 @@
 // Makes the parts and hands them on; imports a way in only when its word is said,
 // so that a verb of the daemon starts about as fast as node itself.
 
+import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { cli } from "./cli/cli.ts";
 import type { Io, Wires } from "./cli/verb.ts";
@@ -48,7 +49,10 @@ const wires: Wires = {
 			return (await exchange?.status()) ?? null;
 		},
 		stop: async (options) => {
-			await using exchange = await findDaemon(reach("cli", { anyVersion: true }));
+			const found = await findDaemon(reach("cli", { anyVersion: true }));
+			// Sessions go on without a daemon; to end them takes one.
+			await using exchange =
+				found ?? (options.sessions && sessionsGoOn() ? await reachDaemon(reach("cli", { anyVersion: true })) : null);
 			if (exchange === null) return null;
 			const { pid } = await exchange.status();
 			const { facts } = await exchange.call("list", { status: "running" });
@@ -102,6 +106,15 @@ const wires: Wires = {
 		return new Tokens(join(where.state, "tokens.json"));
 	},
 };
+
+/** A holder's socket is there as long as its session. */
+function sessionsGoOn(): boolean {
+	try {
+		return readdirSync(where.run).some((name) => name.endsWith(".sock") && !/^d\d+\.sock$/.test(name));
+	} catch {
+		return false; // nothing was ever started here
+	}
+}
 
 /** The same connection each time, until it is lost. */
 function lasting<T extends (AsyncDisposable & { readonly lost: boolean }) | null>(connect: () => Promise<T>) {

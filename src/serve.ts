@@ -159,7 +159,7 @@ async function welcome(where: Places, { url }: Listening): Promise<string> {
   Try it from another shell:
 
     ${home}node ${main} start --name py python3
-    ${home}node ${main} send py --submit "6*7"
+    ${home}node ${main} send py "6*7"
 
   Ctrl+C stops the daemon; sessions go on.
 

@@ -191,7 +191,9 @@ describe("one daemon per user", () => {
 		expect(status).toEqual({ running: false });
 		const { sessions } = JSON.parse((await home.cli("call", "list", "{}")).stdout);
 		expect(sessions).toMatchObject([{ name: "sh", status: "running" }]);
-		await home.cli("daemon", "stop", "--sessions");
+		// Also when no daemon runs: the sessions are what is meant.
+		await home.cli("daemon", "stop");
+		expect((await home.cli("daemon", "stop", "--sessions")).stdout).toContain("No session is left");
 		const after = JSON.parse((await home.cli("call", "list", "{}")).stdout);
 		expect(after.sessions).toMatchObject([{ name: "sh", status: "cancelled" }]);
 	});
