@@ -6,6 +6,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { assemble } from "./assemble.ts";
+import { callerHere } from "./caller.ts";
 import { reachDaemon } from "./daemon/reach.ts";
 import { becomeDaemon } from "./daemon/run.ts";
 import type { SessionFacts } from "./protocol/answer.ts";
@@ -20,7 +21,7 @@ import type { resize } from "./tools/resize.ts";
 import type { send } from "./tools/send.ts";
 import type { signal } from "./tools/signal.ts";
 import type { start } from "./tools/start.ts";
-import type { Caller, InputOf } from "./tools/tool.ts";
+import type { InputOf } from "./tools/tool.ts";
 import type { wait } from "./tools/wait.ts";
 import { VERSION } from "./version.ts";
 
@@ -177,8 +178,4 @@ export class Terminal implements AsyncDisposable {
 	}
 }
 
-function callerOf({ owner }: DialtoneOptions): Caller {
-	const env: Record<string, string> = {};
-	for (const [name, value] of Object.entries(process.env)) if (value !== undefined) env[name] = value;
-	return { owner: owner ?? `library:${process.pid}`, cwd: process.cwd(), env };
-}
+const callerOf = ({ owner }: DialtoneOptions) => callerHere(owner ?? `library:${process.pid}`);

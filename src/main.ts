@@ -4,29 +4,23 @@
 
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
+import { callerHere } from "./caller.ts";
 import { cli } from "./cli/cli.ts";
 import type { Io, Wires } from "./cli/verb.ts";
 import { findDaemon, type ReachOptions, reachDaemon } from "./daemon/reach.ts";
 import type { SessionRecord } from "./journal/records.ts";
 import { places } from "./pty/places.ts";
-import type { Caller } from "./tools/tool.ts";
 import { VERSION } from "./version.ts";
 
 const where = places(process.env);
 const root = join(import.meta.dirname, "..");
 const self = [process.execPath, join(import.meta.dirname, "main.js")] as const;
 
-function callerCalled(owner: string): Caller {
-	const env: Record<string, string> = {};
-	for (const [name, value] of Object.entries(process.env)) if (value !== undefined) env[name] = value;
-	return { owner, cwd: process.cwd(), env };
-}
-
 function reach(owner: string, more: Partial<ReachOptions> = {}): ReachOptions {
 	return {
 		run: where.run,
 		version: VERSION,
-		caller: callerCalled(owner),
+		caller: callerHere(owner),
 		command: [...self, "daemon", "run"],
 		env: process.env,
 		...more,
@@ -93,7 +87,7 @@ const wires: Wires = {
 			peek: existing.get,
 			// The host's process tells two agents of the same make apart: each has its own shell and its own "new",
 			// and keeps them when the host starts its server again.
-			caller: (client) => callerCalled(process.env.DIALTONE_OWNER ?? `mcp:${client}:${process.ppid}`),
+			caller: (client) => callerHere(process.env.DIALTONE_OWNER ?? `mcp:${client}:${process.ppid}`),
 		});
 		// The host has gone: an open connection must not keep us here.
 		await Promise.all([connection.close(), existing.close()]);

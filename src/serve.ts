@@ -4,12 +4,12 @@
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { assemble } from "./assemble.ts";
+import { callerHere } from "./caller.ts";
 import { fileLog } from "./daemon/log.ts";
 import { becomeDaemon } from "./daemon/run.ts";
 import type { Listening } from "./http/listen.ts";
 import { type Places, preparePlaces } from "./pty/places.ts";
 import { type Exchange, TOOL_SETS } from "./tools/exchange.ts";
-import type { Caller } from "./tools/tool.ts";
 import { VERSION } from "./version.ts";
 
 // Long enough that a person's next command finds it, short enough that it is not forgotten.
@@ -113,7 +113,8 @@ async function openHttp(where: Places, exchange: Exchange, port: number): Promis
 		sets: TOOL_SETS,
 		port,
 		tokens: new Tokens(join(where.state, "tokens.json")),
-		caller: ({ name }) => callerOverHttp(name),
+		// A caller over HTTP has no directory or environment of its own: those of the person who runs the server serve.
+		caller: ({ name }) => callerHere(`http:${name}`, homedir()),
 		mcp: mcp.fetch,
 	});
 	return {
@@ -123,13 +124,6 @@ async function openHttp(where: Places, exchange: Exchange, port: number): Promis
 			await listening.close();
 		},
 	};
-}
-
-/** A caller over HTTP has no directory or environment of its own: the person's who runs the server serve. */
-function callerOverHttp(name: string): Caller {
-	const env: Record<string, string> = {};
-	for (const [key, value] of Object.entries(process.env)) if (value !== undefined) env[key] = value;
-	return { owner: `http:${name}`, cwd: homedir(), env };
 }
 
 async function namesOf(exchange: Exchange): Promise<readonly string[]> {

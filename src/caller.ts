@@ -1,0 +1,9 @@
+// Who asks, when it is this process: its directory, its environment, and a name.
+
+import type { Caller } from "./tools/tool.ts";
+
+export function callerHere(owner: string, cwd: string = process.cwd()): Caller {
+	const env: Record<string, string> = {};
+	for (const [name, value] of Object.entries(process.env)) if (value !== undefined) env[name] = value;
+	return { owner, cwd, env };
+}
