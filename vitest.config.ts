@@ -9,7 +9,7 @@ export default defineConfig({
 				test: {
 					name: "unit",
 					sequence: { groupOrder: 0 },
-					include: ["src/**/*.test.ts", "test/rooms.test.ts"],
+					include: ["src/**/*.test.ts", "test/layers.test.ts"],
 					testTimeout: 20_000,
 				},
 			},
@@ -18,7 +18,7 @@ export default defineConfig({
 					name: "real",
 					sequence: { groupOrder: 1 },
 					include: ["test/**/*.test.ts"],
-					exclude: ["test/rooms.test.ts"],
+					exclude: ["test/layers.test.ts"],
 					testTimeout: 120_000,
 					hookTimeout: 60_000,
 					pool: "forks",

@@ -27,7 +27,7 @@ export async function run({ quick }: { quick: boolean }): Promise<void> {
 }
 
 const command = (dialtone: Dialtone, text: string) =>
-	dialtone.exchange.call("run", { command: text, program: "bash", timeoutMs: 120_000 });
+	dialtone.client.call("run", { command: text, program: "bash", timeoutMs: 120_000 });
 
 async function latency(dialtone: Dialtone, tmux: Tmux | null, rounds: number): Promise<void> {
 	const bare = await BareShell.open(dialtone);
@@ -36,7 +36,7 @@ async function latency(dialtone: Dialtone, tmux: Tmux | null, rounds: number): P
 		"a line typed into bash, its answer seen": () => bare.trip(),
 		"run true": () => command(dialtone, "true"),
 		"run true, stdout and stderr apart": () =>
-			dialtone.exchange.call("run", { command: "true", shell: "apart", program: "bash", separate: true }),
+			dialtone.client.call("run", { command: "true", shell: "apart", program: "bash", separate: true }),
 		"bash -c true (keeps nothing)": () => execute("bash", ["-c", "true"]),
 		...(tmux === null ? {} : { "tmux send-keys, wait-for, capture-pane": () => tmux.run("true") }),
 	};
@@ -102,7 +102,7 @@ class BareShell {
 	async trip(): Promise<void> {
 		const answer = `<${++this.#count}>`;
 		const line = new TextEncoder().encode(`true; echo "<"${this.#count}">"\r`);
-		await this.#dialtone.exchange.type(this.#terminal.id, line);
+		await this.#dialtone.client.type(this.#terminal.id, line);
 		while (!this.#text.includes(answer)) {
 			const { value } = await this.#output.next();
 			this.#text += new TextDecoder().decode((value as { bytes?: Uint8Array }).bytes);

@@ -8,8 +8,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import addon from "@xterm/addon-unicode11";
 import xterm from "@xterm/headless";
-import type { Position } from "../src/terminal/look.ts";
 import { Screen } from "../src/terminal/screen.ts";
+import type { Position } from "../src/terminal/screen-diff.ts";
 
 const COLS = 120;
 const ROWS = 40;
@@ -135,19 +135,19 @@ export async function run({ quick }: { quick: boolean }): Promise<void> {
 			`  ${name.padEnd(24)} ours ${rate(own)} · xterm bare ${rate(theirs)} (×${(theirs / own).toFixed(2)}) · tmux ${rate(other)}`,
 		);
 	}
-	looks();
+	hashes();
 	weight();
 	crowd();
 }
 
-function looks(): void {
+function hashes(): void {
 	const measure = (name: string, screen: Screen, between: (i: number) => string) => {
 		const spent: number[] = [];
 		let position: Position | null = null;
 		for (let i = 0; i < 300; i++) {
 			screen.feed(Buffer.from(between(i)));
 			const start = performance.now();
-			position = screen.look(position).position;
+			position = screen.diffSince(position).position;
 			spent.push(performance.now() - start);
 		}
 		spent.sort((a, b) => a - b);
@@ -202,7 +202,7 @@ function crowd(): void {
 		const start = performance.now();
 		screens.forEach((screen, i) => {
 			screen.feed(line);
-			positions[i] = screen.look(positions[i]!).position;
+			positions[i] = screen.diffSince(positions[i]!).position;
 		});
 		rounds.push(performance.now() - start);
 	}

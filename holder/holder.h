@@ -1,6 +1,6 @@
 // The holder itself: one terminal, one program, its log and its clients.
 //
-// loop.c turns; request.c answers clients; life.c knows how it ends; watch.c
+// loop.c turns; request.c answers clients; exit.c knows how it ends; watch.c
 // looks. They share this one record because they are one process with one state.
 #ifndef DIALTONE_HOLDER_H
 #define DIALTONE_HOLDER_H
@@ -100,7 +100,7 @@ void request_forget(struct holder *holder, const struct client *client); // its 
 void tell(struct holder *holder, const char *json); // an EVENT to everybody
 void refuse(struct client *client, uint32_t request, const char *code, int error, const char *extra);
 
-// life.c
+// exit.c
 void life_reap(struct holder *holder, int64_t now);
 void life_step(struct holder *holder, int64_t now);
 // When life_step() has to be called next, or -1.

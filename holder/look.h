@@ -1,6 +1,6 @@
 // What one look holds, shared by the files that make it on Linux:
-// attention-linux.c looks, kin-linux.c knows who belongs, members-linux.c visits
-// their threads, tell-linux.c says it in JSON.
+// attention-linux.c looks, relations-linux.c knows who belongs, members-linux.c visits
+// their threads, report-facts-linux.c says it in JSON.
 
 #ifndef DIALTONE_LOOK_H
 #define DIALTONE_LOOK_H
@@ -86,7 +86,7 @@ struct attention {
 bool read_modes(struct place *place, int terminal); // true when they are other than before
 void count_unread(struct place *place, int slave);
 
-// kin-linux.c
+// relations-linux.c
 void add_process(struct attention *a, pid_t pid);
 void add_descendants(struct attention *a, pid_t pid);
 // All processes of the session, again.

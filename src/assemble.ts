@@ -1,10 +1,10 @@
 // Makes the parts of a daemon, or of a Dialtone inside another program: places,
-// options, engine, exchange.
+// options, sessions, client.
 
 import { type Places, preparePlaces } from "./pty/places.ts";
-import { Engine } from "./session/engine.ts";
 import { type Options, resolveOptions } from "./session/options.ts";
-import { LocalExchange } from "./tools/local-exchange.ts";
+import { Sessions } from "./session/sessions.ts";
+import { LocalClient } from "./tools/local-client.ts";
 import type { Caller } from "./tools/tool.ts";
 import { VERSION } from "./version.ts";
 
@@ -20,23 +20,23 @@ export interface Assembly {
 	readonly onFenced: () => void;
 }
 
-export async function assemble(parts: Assembly): Promise<{ engine: Engine; exchange: LocalExchange }> {
+export async function assemble(parts: Assembly): Promise<{ sessions: Sessions; client: LocalClient }> {
 	const { places, epoch, caller, onProblem, onFenced } = parts;
 	const options = resolveOptions(parts.options, parts.environment);
 	await preparePlaces(places);
-	const engine = await Engine.open({ places, options, epoch, onProblem, onFenced });
+	const sessions = await Sessions.open({ places, options, epoch, onProblem, onFenced });
 	const startedAt = Date.now();
-	const exchange = new LocalExchange({
-		engine,
+	const client = new LocalClient({
+		sessions,
 		caller,
 		status: () => ({
 			pid: process.pid,
 			version: VERSION,
 			socket: parts.socket,
-			sessions: engine.runningCount(),
+			sessions: sessions.runningCount(),
 			startedAt,
 			http: parts.http?.() ?? null,
 		}),
 	});
-	return { engine, exchange };
+	return { sessions, client };
 }

@@ -1,6 +1,6 @@
 // The library: `import { Dialtone } from "dialtone"`.
 //
-// Typed words over the same Exchange that every other way in uses.
+// Typed words over the same Client that every other way in uses.
 
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -13,8 +13,8 @@ import type { SessionFacts } from "./protocol/answer.ts";
 import type { SessionEvent } from "./protocol/events.ts";
 import { places } from "./pty/places.ts";
 import type { Options } from "./session/options.ts";
+import type { Client, OutputChunk } from "./tools/client.ts";
 import type { close } from "./tools/close.ts";
-import type { Exchange, OutputChunk } from "./tools/exchange.ts";
 import type { list } from "./tools/list.ts";
 import type { read } from "./tools/read.ts";
 import type { resize } from "./tools/resize.ts";
@@ -42,11 +42,11 @@ export interface DialtoneOptions {
 
 /** Terminals for a program: in this process with `open`, or shared and lasting with `connect`. */
 export class Dialtone implements AsyncDisposable {
-	readonly exchange: Exchange;
+	readonly client: Client;
 	readonly #dispose: () => Promise<void>;
 
-	private constructor(exchange: Exchange, dispose: () => Promise<void>) {
-		this.exchange = exchange;
+	private constructor(client: Client, dispose: () => Promise<void>) {
+		this.client = client;
 		this.#dispose = dispose;
 	}
 
@@ -61,7 +61,7 @@ export class Dialtone implements AsyncDisposable {
 			idleMs: 0,
 			log: { info: () => {}, error: ({ err }: { err?: unknown }) => process.emitWarning(`dialtone: ${err}`) },
 			open: async ({ epoch }, onFenced) => {
-				const { engine, exchange } = await assemble({
+				const { sessions, client } = await assemble({
 					places: where,
 					epoch,
 					caller: callerOf(options),
@@ -71,16 +71,16 @@ export class Dialtone implements AsyncDisposable {
 					...(options.options === undefined ? {} : { options: options.options }),
 				});
 				return {
-					exchange,
-					runningSessions: () => engine.runningCount(),
-					onSessions: (listener) => engine.onCount(listener),
-					endAll: () => engine.endAll(),
-					close: () => exchange[Symbol.asyncDispose](),
+					client,
+					runningSessions: () => sessions.runningCount(),
+					onSessions: (listener) => sessions.onCount(listener),
+					endAll: () => sessions.endAll(),
+					close: () => client[Symbol.asyncDispose](),
 				};
 			},
 		});
 		if (daemon === null) throw new Error(`Another Dialtone has ${home}: use Dialtone.connect({ home }).`);
-		return new Dialtone(daemon.exchange, async () => {
+		return new Dialtone(daemon.client, async () => {
 			await daemon.leave({ sessions: options.home === undefined });
 			if (options.home === undefined) await rm(home, { recursive: true, force: true, maxRetries: 10 });
 		});
@@ -89,36 +89,36 @@ export class Dialtone implements AsyncDisposable {
 	/** Terminals of the user's daemon, which is started if need be. They go on when you dispose. */
 	static async connect(options: DialtoneOptions = {}): Promise<Dialtone> {
 		const env = options.home === undefined ? process.env : { ...process.env, DIALTONE_HOME: options.home };
-		const exchange = await reachDaemon({
+		const client = await reachDaemon({
 			run: places(env).run,
 			version: VERSION,
 			caller: callerOf(options),
 			command: [process.execPath, join(import.meta.dirname, "main.js"), "daemon", "run"],
 			env,
 		});
-		return new Dialtone(exchange, () => exchange[Symbol.asyncDispose]());
+		return new Dialtone(client, () => client[Symbol.asyncDispose]());
 	}
 
 	/** Starts a program; settles when it first waits for input or ends. */
 	async start(input: InputOf<typeof start>, options?: { signal?: AbortSignal }): Promise<Terminal> {
-		const { facts } = await this.exchange.call("start", input, options);
-		return new Terminal(this.exchange, facts as SessionFacts);
+		const { facts } = await this.client.call("start", input, options);
+		return new Terminal(this.client, facts as SessionFacts);
 	}
 
 	/** A session by its name or id. */
 	async find(session: string): Promise<Terminal> {
-		const { facts } = await this.exchange.call("read", { session });
-		return new Terminal(this.exchange, facts as SessionFacts);
+		const { facts } = await this.client.call("read", { session });
+		return new Terminal(this.client, facts as SessionFacts);
 	}
 
 	async list(input: InputOf<typeof list> = {}): Promise<Awaited<ReturnType<(typeof list)["run"]>>> {
-		const { facts } = await this.exchange.call("list", input);
+		const { facts } = await this.client.call("list", input);
 		return facts as Awaited<ReturnType<(typeof list)["run"]>>;
 	}
 
 	/** What happens to sessions, from now on. */
 	events(signal: AbortSignal): AsyncIterable<SessionEvent> {
-		return this.exchange.events({ signal });
+		return this.client.events({ signal });
 	}
 
 	[Symbol.asyncDispose](): Promise<void> {
@@ -132,10 +132,10 @@ export class Terminal implements AsyncDisposable {
 	readonly name: string;
 	/** The facts of the newest answer. */
 	facts: SessionFacts;
-	readonly #exchange: Exchange;
+	readonly #client: Client;
 
-	constructor(exchange: Exchange, facts: SessionFacts) {
-		this.#exchange = exchange;
+	constructor(client: Client, facts: SessionFacts) {
+		this.#client = client;
 		this.facts = facts;
 		this.id = facts.session;
 		this.name = facts.name;
@@ -163,7 +163,7 @@ export class Terminal implements AsyncDisposable {
 	}
 	/** Raw bytes by offset, live until the session ends. */
 	output(options: { from?: number; signal: AbortSignal }): AsyncIterable<OutputChunk> {
-		return this.#exchange.output(this.id, { from: options.from ?? 0, signal: options.signal });
+		return this.#client.output(this.id, { from: options.from ?? 0, signal: options.signal });
 	}
 
 	/** Ends the session, if it has not ended. */
@@ -172,7 +172,7 @@ export class Terminal implements AsyncDisposable {
 	}
 
 	async #call(tool: string, input: object, options?: { signal?: AbortSignal }): Promise<SessionFacts> {
-		const answer = await this.#exchange.call(tool, { ...input, session: this.id }, options);
+		const answer = await this.#client.call(tool, { ...input, session: this.id }, options);
 		this.facts = answer.facts as SessionFacts;
 		return this.facts;
 	}

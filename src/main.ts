@@ -1,12 +1,12 @@
 #!/usr/bin/env node
 // Makes the parts and hands them on; imports a way in only when its word is said,
-// so that a verb of the daemon starts about as fast as node itself.
+// so that a command of the daemon starts about as fast as node itself.
 
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { callerHere } from "./caller.ts";
 import { cli } from "./cli/cli.ts";
-import type { Io, Wires } from "./cli/verb.ts";
+import type { Dependencies, Io } from "./cli/command.ts";
 import { findDaemon, type ReachOptions, reachDaemon } from "./daemon/reach.ts";
 import type { SessionRecord } from "./journal/records.ts";
 import { places } from "./pty/places.ts";
@@ -30,7 +30,7 @@ function reach(owner: string, more: Partial<ReachOptions> = {}): ReachOptions {
 /** Who types at this command line. An agent that has only a shell can set it, to have its own "new". */
 const me = process.env.DIALTONE_OWNER ?? "cli";
 
-const wires: Wires = {
+const dependencies: Dependencies = {
 	version: VERSION,
 	stateDir: where.state,
 	holderPath: join(root, "build/dialtone-holder"),
@@ -39,35 +39,35 @@ const wires: Wires = {
 	peek: () => findDaemon(reach(me)),
 	daemon: {
 		status: async () => {
-			await using exchange = await findDaemon(reach("cli", { anyVersion: true }));
-			return (await exchange?.status()) ?? null;
+			await using client = await findDaemon(reach("cli", { anyVersion: true }));
+			return (await client?.status()) ?? null;
 		},
 		stop: async (options) => {
 			const found = await findDaemon(reach("cli", { anyVersion: true }));
 			// Sessions go on without a daemon; to end them takes one.
-			await using exchange =
+			await using client =
 				found ?? (options.sessions && sessionsGoOn() ? await reachDaemon(reach("cli", { anyVersion: true })) : null);
-			if (exchange === null) return null;
-			const { pid } = await exchange.status();
-			const { facts } = await exchange.call("list", { status: "running" });
-			await exchange.stop(options);
+			if (client === null) return null;
+			const { pid } = await client.status();
+			const { facts } = await client.call("list", { status: "running" });
+			await client.stop(options);
 			const running = (facts as { sessions: readonly Pick<SessionRecord, "name">[] }).sessions;
 			return { pid, left: options.sessions ? [] : running.map(({ name }) => name) };
 		},
 		restart: async () => {
-			await wires.daemon.stop({ sessions: false });
-			await using exchange = await reachDaemon(reach("cli"));
-			return exchange.status();
+			await dependencies.daemon.stop({ sessions: false });
+			await using client = await reachDaemon(reach("cli"));
+			return client.status();
 		},
 		run: async () => (await import("./serve.ts")).runDaemon({ where, foreground: null }),
 	},
 	serve: async ({ foreground, port, say }) => {
-		await wires.daemon.stop({ sessions: false });
+		await dependencies.daemon.stop({ sessions: false });
 		if (!foreground) {
-			await using exchange = await reachDaemon(
+			await using client = await reachDaemon(
 				reach("cli", { command: [...self, "serve", "--foreground", "--port", String(port)] }),
 			);
-			say(`Dialtone listens on ${(await exchange.status()).http}\n`);
+			say(`Dialtone listens on ${(await client.status()).http}\n`);
 			return 0;
 		}
 		return (await import("./serve.ts")).runDaemon({ where, foreground: { port, say } });
@@ -136,7 +136,7 @@ const io: Io = {
 		process.stdout.write(text);
 	},
 	err: (text) => void process.stderr.write(text),
-	// Each costs milliseconds to open, and most verbs need one or none.
+	// Each costs milliseconds to open, and most commands need one or none.
 	get stdin() {
 		return process.stdin;
 	},
@@ -147,4 +147,4 @@ const io: Io = {
 	cwd: process.cwd(),
 };
 
-process.exitCode = await cli(process.argv.slice(2), wires, io);
+process.exitCode = await cli(process.argv.slice(2), dependencies, io);

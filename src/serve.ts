@@ -9,7 +9,7 @@ import { fileLog } from "./daemon/log.ts";
 import { becomeDaemon } from "./daemon/run.ts";
 import type { Listening } from "./http/listen.ts";
 import { type Places, preparePlaces } from "./pty/places.ts";
-import { type Exchange, TOOL_SETS } from "./tools/exchange.ts";
+import { type Client, TOOL_SETS } from "./tools/client.ts";
 import { VERSION } from "./version.ts";
 
 // Long enough that a person's next command finds it, short enough that it is not forgotten.
@@ -34,7 +34,7 @@ export async function runDaemon({ where, foreground }: RunOptions): Promise<numb
 		log,
 		idleMs: foreground === null ? IDLE_MS : 0,
 		open: async ({ epoch, socket }, onFenced) => {
-			const { engine, exchange } = await assemble({
+			const { sessions, client } = await assemble({
 				places: where,
 				epoch,
 				socket,
@@ -46,13 +46,13 @@ export async function runDaemon({ where, foreground }: RunOptions): Promise<numb
 				onProblem: (problem, doing) => log.error({ err: problem }, doing),
 			});
 			return {
-				exchange,
-				runningSessions: () => engine.runningCount(),
-				onSessions: (listener) => engine.onCount(listener),
-				endAll: () => engine.endAll(),
+				client,
+				runningSessions: () => sessions.runningCount(),
+				onSessions: (listener) => sessions.onCount(listener),
+				endAll: () => sessions.endAll(),
 				close: async () => {
 					await http?.close();
-					await exchange[Symbol.asyncDispose]();
+					await client[Symbol.asyncDispose]();
 				},
 			};
 		},
@@ -63,7 +63,7 @@ export async function runDaemon({ where, foreground }: RunOptions): Promise<numb
 	process.on("unhandledRejection", (problem) => log.error({ err: problem }, "unhandled"));
 	if (foreground !== null && daemon !== null) {
 		try {
-			http = await openHttp(where, daemon.exchange, foreground.port);
+			http = await openHttp(where, daemon.client, foreground.port);
 		} catch (error) {
 			// Without its port it is not what was asked for: make room for the next try.
 			await daemon.leave({ sessions: false });
@@ -83,7 +83,7 @@ export async function runDaemon({ where, foreground }: RunOptions): Promise<numb
 	const stop = async () => {
 		if (asked) return;
 		asked = true;
-		const left = await namesOf(daemon.exchange);
+		const left = await namesOf(daemon.client);
 		await daemon.leave({ sessions: false });
 		foreground?.say(
 			left.length === 0 ? "\nStopped. No session is left.\n" : `\nStopped. These sessions go on: ${left.join(", ")}.\n`,
@@ -94,7 +94,7 @@ export async function runDaemon({ where, foreground }: RunOptions): Promise<numb
 	return 0;
 }
 
-async function openHttp(where: Places, exchange: Exchange, port: number): Promise<Listening> {
+async function openHttp(where: Places, client: Client, port: number): Promise<Listening> {
 	const [{ listen }, { Tokens }, { mcpOverHttp }, { toolCards }] = await Promise.all([
 		import("./http/listen.ts"),
 		import("./http/tokens.ts"),
@@ -104,11 +104,11 @@ async function openHttp(where: Places, exchange: Exchange, port: number): Promis
 	const mcp = mcpOverHttp({
 		version: VERSION,
 		tools: async () => toolCards(),
-		connect: async () => exchange,
-		peek: async () => exchange,
+		connect: async () => client,
+		peek: async () => client,
 	});
 	const listening = await listen({
-		exchange,
+		client,
 		version: VERSION,
 		sets: TOOL_SETS,
 		port,
@@ -126,8 +126,8 @@ async function openHttp(where: Places, exchange: Exchange, port: number): Promis
 	};
 }
 
-async function namesOf(exchange: Exchange): Promise<readonly string[]> {
-	const { facts } = await exchange.call("list", { status: "running" });
+async function namesOf(client: Client): Promise<readonly string[]> {
+	const { facts } = await client.call("list", { status: "running" });
 	return (facts as { sessions: readonly { name: string }[] }).sessions.map(({ name }) => name);
 }
 

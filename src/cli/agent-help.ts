@@ -1,8 +1,8 @@
 // A page for a model that has a shell and no MCP: how to hold a conversation with a
 // program through this command line.
 
+import type { Invocation } from "./command.ts";
 import { EXIT_MEANINGS } from "./exit-codes.ts";
-import type { Invocation } from "./verb.ts";
 
 const PAGE = `# Dialtone from a shell, for an agent
 
@@ -27,7 +27,7 @@ The first line of each answer says whose turn it is:
 - ended: it is over; the exit code is there, and so is all its output.
 
 Worth knowing
-- --json on any verb gives the facts as one JSON object; a fault is {"fault","message","next"}: do what \`next\` says.
+- --json on any command gives the facts as one JSON object; a fault is {"fault","message","next"}: do what \`next\` says.
 - A session outlives your shell and the daemon. Lost track? \`dialtone ls\`.
 - \`read\` gives what is new since your last look; a cut says how to get the middle (\`read --from N --to M\`).
 - Several lines at once: \`dialtone send db --paste - < file\`. Do not submit: --no-submit.

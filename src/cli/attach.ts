@@ -3,13 +3,13 @@
 
 import type { SessionFacts } from "../protocol/answer.ts";
 import { Fault } from "../protocol/fault.ts";
-import type { Exchange } from "../tools/exchange.ts";
+import type { Client } from "../tools/client.ts";
+import type { Invocation } from "./command.ts";
 import { detachKey } from "./detach-key.ts";
 import { EXIT, exitCodeOfProgram } from "./exit-codes.ts";
 import { lendTerminal } from "./person-terminal.ts";
 import { sessionNamed } from "./session-named.ts";
 import { withoutQueries } from "./terminal-queries.ts";
-import type { Invocation } from "./verb.ts";
 
 export async function attach(it: Invocation): Promise<number> {
 	const { io, flags } = it;
@@ -19,20 +19,15 @@ export async function attach(it: Invocation): Promise<number> {
 			instead: "Use `dialtone logs -f` to follow and `dialtone send` to type.",
 		});
 	const session = sessionNamed(it);
-	await using exchange = await it.wires.connect();
-	const facts = (await exchange.call("read", { session, view: "screen" })).facts as SessionFacts;
-	if (facts.exit === null) return await watchAndType(it, exchange, facts, flags.on("read-only"));
+	await using client = await it.dependencies.connect();
+	const facts = (await client.call("read", { session, view: "screen" })).facts as SessionFacts;
+	if (facts.exit === null) return await watchAndType(it, client, facts, flags.on("read-only"));
 	io.out(`${facts.text}\n`);
 	io.err(`[dialtone: ${facts.name} has ended: ${describe(facts)}]\n`);
 	return exitCodeOfProgram(facts.exit);
 }
 
-async function watchAndType(
-	it: Invocation,
-	exchange: Exchange,
-	first: SessionFacts,
-	readOnly: boolean,
-): Promise<number> {
+async function watchAndType(it: Invocation, client: Client, first: SessionFacts, readOnly: boolean): Promise<number> {
 	const { io } = it;
 	const { session, name } = first;
 	io.err(`[dialtone: attached to ${name}${readOnly ? ", reading only" : ""}; detach with Ctrl+\\ twice]\n`);
@@ -47,7 +42,7 @@ async function watchAndType(
 		terminal.onLeave(leave);
 		const follow = async (cols: number, rows: number) => {
 			// The session may end in the same moment: then there is nothing to resize, and the output says so itself.
-			await exchange.call("resize", { session, cols, rows }).catch(() => {});
+			await client.call("resize", { session, cols, rows }).catch(() => {});
 		};
 		if (!readOnly) {
 			// Before the snapshot, so that it is of their size.
@@ -59,17 +54,17 @@ async function watchAndType(
 		const keys = detachKey({
 			type: (bytes) => {
 				if (readOnly) return;
-				typing = typing.then(() => exchange.type(session, bytes)).catch(() => {}); // as for resize
+				typing = typing.then(() => client.type(session, bytes)).catch(() => {}); // as for resize
 			},
 			detach: () => leave("detached"),
 		});
 		terminal.onKeys(keys);
 		const clean = withoutQueries();
-		const { content, offset } = await exchange.snapshot(session);
+		const { content, offset } = await client.snapshot(session);
 		// What they had on their screen scrolls away instead of being painted over; the key stays in sight in the title.
 		terminal.show(`${"\n".repeat(terminal.rows)}\x1b]2;${name}: Ctrl+\\ twice detaches\x07`);
 		terminal.show(clean(Buffer.from(content)));
-		for await (const chunk of exchange.output(session, { from: offset, signal: leaving.signal })) {
+		for await (const chunk of client.output(session, { from: offset, signal: leaving.signal })) {
 			if ("bytes" in chunk) terminal.show(clean(chunk.bytes));
 		}
 		await typing;
@@ -78,7 +73,7 @@ async function watchAndType(
 		io.err(`\n[dialtone: detached from ${name}; it goes on. Come back: dialtone attach ${name}]\n`);
 		return left === "detached" ? EXIT.ok : exitCodeOfProgram({ code: null, signal: left });
 	}
-	const last = (await exchange.call("read", { session, view: "screen" })).facts as SessionFacts;
+	const last = (await client.call("read", { session, view: "screen" })).facts as SessionFacts;
 	io.err(`\n[dialtone: ${name} has ended: ${describe(last)}]\n`);
 	return exitCodeOfProgram(last.exit);
 }

@@ -3,17 +3,17 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { FAKE_CARDS, FakeExchange } from "../../test/fake-exchange.ts";
+import { FAKE_CARDS, FakeClient } from "../../test/fake-client.ts";
 import { cli } from "./cli.ts";
+import type { Dependencies, Io } from "./command.ts";
+import { COMMANDS } from "./commands.ts";
 import { EXIT, EXIT_MEANINGS } from "./exit-codes.ts";
-import type { Io, Wires } from "./verb.ts";
-import { VERBS } from "./verbs.ts";
 
-let exchange: FakeExchange;
+let client: FakeClient;
 let stateDir: string;
 
 beforeEach(() => {
-	exchange = new FakeExchange();
+	client = new FakeClient();
 	stateDir = mkdtempSync(join(tmpdir(), "dialtone-cli-"));
 });
 afterEach(() => rmSync(stateDir, { recursive: true }));
@@ -33,22 +33,22 @@ async function dialtone(args: string[], stdin = "") {
 		env: { PATH: process.env.PATH },
 		cwd: "/",
 	};
-	const wires = {
+	const dependencies = {
 		version: "0.1.0",
 		stateDir,
-		connect: async () => exchange,
-		peek: async () => exchange,
+		connect: async () => client,
+		peek: async () => client,
 		toolCards: async () => FAKE_CARDS,
 		mcpHelp: async () => "paste this",
 		daemon: { status: async () => null },
-	} as unknown as Wires;
-	const code = await cli(args, wires, io);
+	} as unknown as Dependencies;
+	const code = await cli(args, dependencies, io);
 	return { code, out, err };
 }
 
-const lastInput = () => exchange.calls.at(-1)!.input;
+const lastInput = () => client.calls.at(-1)!.input;
 
-describe("verbs become tool calls", () => {
+describe("commands become tool calls", () => {
 	test("one word is a command for the shell, several are a program and its arguments", async () => {
 		await dialtone(["start", "ls | wc"]);
 		expect(lastInput()).toEqual({ command: "ls | wc" });
@@ -118,7 +118,7 @@ describe("answers", () => {
 	});
 
 	test("`logs` writes the bytes as they came", async () => {
-		exchange.output_ = Buffer.from("a\r\n\x1b[31mb");
+		client.output_ = Buffer.from("a\r\n\x1b[31mb");
 		expect((await dialtone(["logs", "py"])).out).toBe("a\r\n\x1b[31mb");
 		expect((await dialtone(["logs", "py", "--from", "3"])).out).toBe("\x1b[31mb");
 	});
@@ -131,25 +131,25 @@ describe("answers", () => {
 });
 
 describe("words about words", () => {
-	test("no verb, an unknown verb, and a verb with a wrong flag each lead to help", async () => {
+	test("no command, an unknown command, and a command with a wrong flag each lead to help", async () => {
 		expect((await dialtone([])).out).toContain("First steps");
 		expect(await dialtone(["strat", "x"])).toMatchObject({ code: EXIT.usage, err: expect.stringContaining("start") });
 		expect((await dialtone(["ls", "--nope"])).err).toContain("usage: dialtone ls");
 		expect((await dialtone(["mcp", "--help"])).out).toContain("paste this");
 	});
 
-	test("every verb has help, and the general help leaves none out", async () => {
+	test("every command has help, and the general help leaves none out", async () => {
 		const { out } = await dialtone(["help"]);
-		for (const { name, hidden } of VERBS) {
+		for (const { name, hidden } of COMMANDS) {
 			if (hidden) continue;
 			expect(out).toMatch(new RegExp(`^  ${name} `, "m"));
 			expect((await dialtone(["help", name])).out).toContain(`usage: dialtone ${name}`);
 		}
 	});
 
-	test.each(["bash", "zsh", "fish"])("completion for %s knows every verb and flag", async (shell) => {
+	test.each(["bash", "zsh", "fish"])("completion for %s knows every command and flag", async (shell) => {
 		const { out } = await dialtone(["completion", shell]);
-		for (const { name, flags = {}, hidden } of VERBS) {
+		for (const { name, flags = {}, hidden } of COMMANDS) {
 			if (hidden) continue;
 			expect(out).toContain(name);
 			for (const flag of Object.keys(flags)) expect(out).toContain(shell === "fish" ? `-l ${flag}` : `--${flag}`);

@@ -7,11 +7,11 @@ import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { styleText } from "node:util";
 import type { SessionFacts } from "../protocol/answer.ts";
-import type { Exchange } from "../tools/exchange.ts";
+import type { Client } from "../tools/client.ts";
+import type { Invocation, Io } from "./command.ts";
 import { EXIT } from "./exit-codes.ts";
-import type { Invocation, Io } from "./verb.ts";
 
-interface Turn {
+interface AttentionTracker {
 	/** What a person would say they are doing. */
 	readonly say: string;
 	readonly input: Readonly<Record<string, unknown>>;
@@ -24,11 +24,19 @@ interface Scene {
 	/** Left out where the program is missing. */
 	readonly program: string;
 	readonly start: Readonly<Record<string, unknown>>;
-	readonly turns: readonly Turn[];
+	readonly turns: readonly AttentionTracker[];
 }
 
-const line = (text: string, say: string): Turn => ({ say, shown: `${text} ⏎`, input: { text, submit: true } });
-const keys = (say: string, ...names: string[]): Turn => ({ say, shown: names.join(" "), input: { keys: names } });
+const line = (text: string, say: string): AttentionTracker => ({
+	say,
+	shown: `${text} ⏎`,
+	input: { text, submit: true },
+});
+const keys = (say: string, ...names: string[]): AttentionTracker => ({
+	say,
+	shown: names.join(" "),
+	input: { keys: names },
+});
 
 const SURVEY = `
 read -p "Delete the old build? [y/N] " answer
@@ -102,11 +110,11 @@ export async function demo(it: Invocation): Promise<number> {
 		writeFileSync(join(dir, "survey.sh"), SURVEY);
 		const poem = Array.from({ length: 60 }, (_, n) => `line ${n + 1}: ${["one", "two", "three"][n % 3]}`);
 		writeFileSync(join(dir, "poem.txt"), `${poem.join("\n")}\n`);
-		await using exchange = await it.wires.connect();
+		await using client = await it.dependencies.connect();
 		stage.opening();
 		for (const scene of scenes(dir)) {
 			if (!onPath(scene.program, io)) stage.leftOut(scene);
-			else await play(scene, exchange, stage);
+			else await play(scene, client, stage);
 		}
 		stage.closing();
 	} finally {
@@ -115,22 +123,20 @@ export async function demo(it: Invocation): Promise<number> {
 	return EXIT.ok;
 }
 
-async function play(scene: Scene, exchange: Exchange, stage: Stage): Promise<void> {
+async function play(scene: Scene, client: Client, stage: Stage): Promise<void> {
 	stage.title(scene.title);
 	const command = (scene.start.argv as readonly string[]).map((word) => word.split("/").at(-1)).join(" ");
 	let facts = await stage.turn("start", command, "start it", () =>
-		exchange.call("start", { cols: 80, rows: 24, timeoutMs: 10_000, ...scene.start, ifExists: "replace" }),
+		client.call("start", { cols: 80, rows: 24, timeoutMs: 10_000, ...scene.start, ifExists: "replace" }),
 	);
 	const { session } = facts;
 	try {
 		for (const { say, input, shown } of scene.turns) {
 			if (facts.exit !== null) break;
-			facts = await stage.turn("send", shown, say, () =>
-				exchange.call("send", { session, timeoutMs: 10_000, ...input }),
-			);
+			facts = await stage.turn("send", shown, say, () => client.call("send", { session, timeoutMs: 10_000, ...input }));
 		}
 	} finally {
-		await exchange.call("close", { session, force: true, forget: true });
+		await client.call("close", { session, force: true, forget: true });
 	}
 }
 

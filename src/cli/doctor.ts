@@ -2,14 +2,14 @@
 // one record a check, each independent of the others.
 
 import { accessSync, constants, lstatSync, readFileSync, readlinkSync, statSync } from "node:fs";
+import type { Dependencies, Invocation } from "./command.ts";
 import { EXIT } from "./exit-codes.ts";
-import type { Invocation, Wires } from "./verb.ts";
 
 type Verdict = { readonly ok: boolean | "warn"; readonly found: string; readonly next?: string };
 
 interface Check {
 	readonly name: string;
-	readonly look: (wires: Wires) => Verdict | Promise<Verdict>;
+	readonly look: (dependencies: Dependencies) => Verdict | Promise<Verdict>;
 }
 
 const CHECKS: readonly Check[] = [
@@ -104,14 +104,14 @@ const CHECKS: readonly Check[] = [
 	},
 	{
 		name: "daemon",
-		look: async (wires) => {
-			const status = await wires.daemon.status();
+		look: async (dependencies) => {
+			const status = await dependencies.daemon.status();
 			if (status === null) return { ok: true, found: "not running; the first call starts it" };
-			const same = status.version === wires.version;
+			const same = status.version === dependencies.version;
 			return {
 				ok: same,
 				found: `${status.version}, process ${status.pid}, ${status.sessions} sessions`,
-				...(!same && { next: `This is ${wires.version}: run \`dialtone daemon restart\`; sessions go on.` }),
+				...(!same && { next: `This is ${dependencies.version}: run \`dialtone daemon restart\`; sessions go on.` }),
 			};
 		},
 	},
@@ -119,17 +119,17 @@ const CHECKS: readonly Check[] = [
 
 const MARK = { true: "ok  ", false: "BAD ", warn: "note" } as const;
 
-export async function doctor({ json, io, wires }: Invocation): Promise<number> {
+export async function doctor({ json, io, dependencies }: Invocation): Promise<number> {
 	const checks: (Verdict & { name: string })[] = [];
 	for (const { name, look } of CHECKS) {
 		try {
-			checks.push({ name, ...(await look(wires)) });
+			checks.push({ name, ...(await look(dependencies)) });
 		} catch (error) {
 			checks.push({ name, ok: false, found: (error as Error).message });
 		}
 	}
 	const ok = checks.every((check) => check.ok !== false);
-	if (json) io.out(`${JSON.stringify({ ok, version: wires.version, checks })}\n`);
+	if (json) io.out(`${JSON.stringify({ ok, version: dependencies.version, checks })}\n`);
 	else {
 		for (const { name, ok, found, next } of checks)
 			io.out(`${MARK[`${ok}`]}  ${name}: ${found}${next ? `\n      → ${next}` : ""}\n`);

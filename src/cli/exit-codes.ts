@@ -23,9 +23,9 @@ export const EXIT = {
 export const EXIT_MEANINGS: readonly (readonly [number, string])[] = [
 	[EXIT.ok, "it worked"],
 	[EXIT.fault, "a fault without a number of its own"],
-	[EXIT.usage, "the command line or the input is not right; nothing was done"],
+	[EXIT.usage, "invalid command line or input; nothing was done"],
 	[EXIT.noSuchSession, "there is no such session"],
-	[EXIT.timeout, "`wait` came back because its time was over"],
+	[EXIT.timeout, "`wait` timed out"],
 	[EXIT.sessionEnded, "the session has ended; nothing was typed"],
 	[EXIT.busy, "not now: name taken, shell busy, screen moved on, a person drives, too many sessions, port taken"],
 	[EXIT.noDaemon, "the daemon cannot be reached, or is another version"],

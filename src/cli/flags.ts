@@ -1,11 +1,11 @@
-// Words on a command line into values, by the verb's own record. A wrong flag is
+// Words on a command line into values, by the command's own record. A wrong flag is
 // a fault like any other: it says what is wrong and what would be right.
 
 import { parseArgs } from "node:util";
 import { Fault } from "../protocol/fault.ts";
-import type { Flag, Verb } from "./verb.ts";
+import type { Command, Flag } from "./command.ts";
 
-/** Flags that every verb has. */
+/** Flags that every command has. */
 export const COMMON_FLAGS: Readonly<Record<string, Flag>> = {
 	json: { type: "boolean", summary: "answer with one JSON object" },
 	help: { type: "boolean", short: "h", summary: "show this help" },
@@ -77,9 +77,9 @@ function splitCommand(args: readonly string[], flags: Readonly<Record<string, Fl
 	return [[...args], []];
 }
 
-export function parse(verb: Verb, args: readonly string[]): { words: string[]; flags: Flags } {
-	const known = { ...COMMON_FLAGS, ...verb.flags };
-	const [ours, command] = verb.takesCommand ? splitCommand(args, known) : [[...args], []];
+export function parse(command: Command, args: readonly string[]): { words: string[]; flags: Flags } {
+	const known = { ...COMMON_FLAGS, ...command.flags };
+	const [ours, program] = command.takesCommand ? splitCommand(args, known) : [[...args], []];
 	const options = Object.fromEntries(
 		Object.entries(known).map(([name, { type, short, multiple }]) => [
 			name,
@@ -88,7 +88,7 @@ export function parse(verb: Verb, args: readonly string[]): { words: string[]; f
 	);
 	try {
 		const { values, positionals } = parseArgs({ args: ours, options, allowPositionals: true, strict: true });
-		return { words: [...positionals, ...command], flags: new Flags(values) };
+		return { words: [...positionals, ...program], flags: new Flags(values) };
 	} catch (error) {
 		// parseArgs says "Unknown option '--x'. To specify a positional …": the first sentence is ours to pass on.
 		const problem = (error as Error).message.split(". ")[0]!.replace(/\.$/, "");

@@ -1,8 +1,8 @@
-// Help, made from the table of verbs.
+// Help, made from the table of commands.
 
+import type { Command, Flag } from "./command.ts";
 import { EXIT_MEANINGS } from "./exit-codes.ts";
 import { COMMON_FLAGS } from "./flags.ts";
-import type { Flag, Verb } from "./verb.ts";
 
 const GROUPS: readonly (readonly [string, readonly string[]])[] = [
 	["Talk to a program", ["start", "send", "read", "screen", "wait", "run"]],
@@ -17,18 +17,18 @@ const FIRST_STEPS = `First steps
   dialtone attach py                   take the keyboard yourself
   dialtone mcp --help                  give it to an agent`;
 
-export function generalHelp(verbs: readonly Verb[], version: string): string {
-	const width = Math.max(...verbs.map(({ name }) => name.length)) + 2;
+export function generalHelp(commands: readonly Command[], version: string): string {
+	const width = Math.max(...commands.map(({ name }) => name.length)) + 2;
 	const groups = GROUPS.map(([title, names]) => {
 		const lines = names.map((name) => {
-			const verb = verbs.find((one) => one.name === name);
-			return `  ${name.padEnd(width)}${verb?.summary ?? ""}`;
+			const command = commands.find((one) => one.name === name);
+			return `  ${name.padEnd(width)}${command?.summary ?? ""}`;
 		});
 		return `${title}\n${lines.join("\n")}`;
 	});
 	return `dialtone ${version}: a real terminal for AI agents\n\n${FIRST_STEPS}\n\n${groups.join("\n\n")}\n
 A session is named by its name, its id, the beginning of either, or - for the last one.
-\`dialtone help VERB\` tells more; \`dialtone help exit-codes\` lists the exit codes; every verb takes --json.\n`;
+\`dialtone help COMMAND\` tells more; \`dialtone help exit-codes\` lists the exit codes; every command takes --json.\n`;
 }
 
 function flagLines(flags: Readonly<Record<string, Flag>>): string {
@@ -40,12 +40,12 @@ function flagLines(flags: Readonly<Record<string, Flag>>): string {
 	return rows.map(([left, right]) => `${left!.padEnd(width)}${right}`).join("\n");
 }
 
-export function usageLine(verb: Verb): string {
-	return `usage: dialtone ${verb.name} ${verb.flags ? "[flags] " : ""}${verb.usage}`.trimEnd();
+export function usageLine(command: Command): string {
+	return `usage: dialtone ${command.name} ${command.flags ? "[flags] " : ""}${command.usage}`.trimEnd();
 }
 
-export function verbHelp(verb: Verb): string {
-	return `${usageLine(verb)}\n\n${verb.summary}\n${verb.more ? `\n${verb.more.trim()}\n` : ""}\n${flagLines({ ...verb.flags, ...COMMON_FLAGS })}\n`;
+export function commandHelp(command: Command): string {
+	return `${usageLine(command)}\n\n${command.summary}\n${command.more ? `\n${command.more.trim()}\n` : ""}\n${flagLines({ ...command.flags, ...COMMON_FLAGS })}\n`;
 }
 
 export function exitCodesHelp(): string {

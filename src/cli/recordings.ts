@@ -11,9 +11,9 @@ import { replay as moments } from "../journal/replay.ts";
 import type { SessionFacts } from "../protocol/answer.ts";
 import { Fault } from "../protocol/fault.ts";
 import type { Screen } from "../terminal/screen.ts";
+import type { Invocation } from "./command.ts";
 import { EXIT } from "./exit-codes.ts";
 import { sessionNamed } from "./session-named.ts";
-import type { Invocation } from "./verb.ts";
 
 interface Recorded {
 	readonly session: string;
@@ -26,12 +26,12 @@ interface Recorded {
 const FORMATS = ["cast", "cast2", "script", "text", "svg"] as const;
 
 async function recorded(it: Invocation): Promise<Recorded> {
-	await using exchange = await it.wires.connect();
-	const look = (await exchange.call("read", { session: sessionNamed(it), view: "screen" })).facts as SessionFacts;
-	const { facts } = await exchange.call("list", {});
+	await using client = await it.dependencies.connect();
+	const look = (await client.call("read", { session: sessionNamed(it), view: "screen" })).facts as SessionFacts;
+	const { facts } = await client.call("list", {});
 	const all = (facts as { sessions: readonly Omit<Recorded, "directory">[] }).sessions;
 	const found = all.find(({ session }) => session === look.session)!;
-	return { ...found, directory: it.wires.sessionDir(found.session) };
+	return { ...found, directory: it.dependencies.sessionDir(found.session) };
 }
 
 export async function exportRecording(it: Invocation): Promise<number> {

@@ -1,10 +1,10 @@
-// How a client reaches the daemon: connects to whoever sits in the newest seat,
+// How a client reaches the daemon: connects to whoever sits in the newest lock,
 // or starts one and waits for its word. Two that start at once meet in one daemon.
 
 import { Fault } from "../protocol/fault.ts";
 import type { Caller } from "../tools/tool.ts";
-import { SocketExchange } from "./client.ts";
-import { isTaken, newestSeat } from "./seat.ts";
+import { isHeld, newestLock } from "./daemon-lock.ts";
+import { SocketClient } from "./socket-client.ts";
 
 export interface ReachOptions {
 	/** Where the seats are. */
@@ -20,26 +20,26 @@ export interface ReachOptions {
 }
 
 /** The running daemon, or null. */
-export async function findDaemon({ run, caller, version, anyVersion }: ReachOptions): Promise<SocketExchange | null> {
-	const seat = newestSeat(run);
-	if (seat === null || !isTaken(seat)) return null;
-	let exchange: SocketExchange;
+export async function findDaemon({ run, caller, version, anyVersion }: ReachOptions): Promise<SocketClient | null> {
+	const lock = newestLock(run);
+	if (lock === null || !isHeld(lock)) return null;
+	let client: SocketClient;
 	let theirs: string;
 	try {
-		exchange = await SocketExchange.connect(seat.socket, caller);
-		theirs = (await exchange.hello(version)).version;
+		client = await SocketClient.connect(lock.socket, caller);
+		theirs = (await client.hello(version)).version;
 	} catch {
-		return null; // it has taken its seat and does not listen yet, or is just going
+		return null; // it has taken its lock and does not listen yet, or is just going
 	}
 	if (theirs !== version && anyVersion !== true) {
-		await exchange[Symbol.asyncDispose]();
+		await client[Symbol.asyncDispose]();
 		throw new Fault("version_mismatch", { ours: version, theirs });
 	}
-	return exchange;
+	return client;
 }
 
 /** The daemon, started if need be. */
-export async function reachDaemon(options: ReachOptions): Promise<SocketExchange> {
+export async function reachDaemon(options: ReachOptions): Promise<SocketClient> {
 	const found = await findDaemon(options);
 	if (found !== null) return found;
 	// Imported only now: a client that finds its daemon should start as fast as node itself.

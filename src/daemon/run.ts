@@ -1,16 +1,16 @@
-// The daemon: takes the seat, opens the engine, listens, and leaves in order.
+// The daemon: takes the lock, opens the sessions, listens, and leaves in order.
 // It holds no truth that is not on disk or in a holder, so leaving in disorder
 // loses nothing either.
 
 import { watch } from "node:fs";
 import { createConnection } from "node:net";
 import { Fault } from "../protocol/fault.ts";
-import type { Exchange } from "../tools/exchange.ts";
-import { clearSeatsBefore, isTaken, leaveSeat, newestSeat, type Seat, takeSeat } from "./seat.ts";
+import type { Client } from "../tools/client.ts";
+import { acquireLock, type DaemonLock, isHeld, newestLock, releaseLock, removeLocksBefore } from "./daemon-lock.ts";
 import { listen } from "./server.ts";
 
-// A daemon that has just taken its seat listens within milliseconds; one that does not in 10 s never will.
-const SEATED_BUT_SILENT_MS = 10_000;
+// A daemon that has just taken its lock listens within milliseconds; one that does not in 10 s never will.
+const LOCKED_BUT_SILENT_MS = 10_000;
 const DEATH_LOOK_MS = 50;
 
 export interface DaemonParts {
@@ -19,8 +19,8 @@ export interface DaemonParts {
 	readonly log: DaemonLog;
 	/** 0: never leave by itself. */
 	readonly idleMs: number;
-	/** Opens the engine under this seat's epoch. */
-	readonly open: (seat: Seat, onFenced: () => void) => Promise<DaemonEngine>;
+	/** Opens the sessions under this lock's epoch. */
+	readonly open: (lock: DaemonLock, onFenced: () => void) => Promise<DaemonSessions>;
 }
 
 /** The part of a logger that the daemon uses. */
@@ -29,8 +29,8 @@ export interface DaemonLog {
 	error(facts: object, message: string): void;
 }
 
-export interface DaemonEngine {
-	readonly exchange: Exchange;
+export interface DaemonSessions {
+	readonly client: Client;
 	readonly runningSessions: () => number;
 	/** Told when the number of running sessions changes. */
 	readonly onSessions: (listener: () => void) => () => void;
@@ -41,8 +41,8 @@ export interface DaemonEngine {
 }
 
 export interface Daemon {
-	readonly seat: Seat;
-	readonly exchange: Exchange;
+	readonly lock: DaemonLock;
+	readonly client: Client;
 	/** Settles when the daemon has left, whoever asked for it. */
 	readonly left: Promise<void>;
 	leave(options: { sessions: boolean }): Promise<void>;
@@ -51,10 +51,10 @@ export interface Daemon {
 /** Becomes the daemon, or says that there is one (null). */
 export async function becomeDaemon(parts: DaemonParts): Promise<Daemon | null> {
 	const { run, version, log } = parts;
-	const seat = await findSeat(run, version);
-	if (seat === null) return null;
+	const lock = await acquireOrDefer(run, version);
+	if (lock === null) return null;
 	let stopListening: (() => Promise<void>) | null = null;
-	let engine: DaemonEngine | null = null;
+	let open: DaemonSessions | null = null;
 	let clients = 0;
 	let idle: NodeJS.Timeout | null = null;
 	let leaving: Promise<void> | null = null;
@@ -67,12 +67,12 @@ export async function becomeDaemon(parts: DaemonParts): Promise<Daemon | null> {
 		leaving ??= (async () => {
 			log.info({ sessions }, "leaving");
 			if (idle !== null) clearTimeout(idle);
-			if (sessions) await engine?.endAll();
-			// New clients find no seat and start the next daemon; old ones see their connection end.
-			leaveSeat(run, seat);
-			await engine?.close();
+			if (sessions) await open?.endAll();
+			// New clients find no lock and start the next daemon; old ones see their connection end.
+			releaseLock(run, lock);
+			await open?.close();
 			await stopListening?.();
-			log.info({ epoch: seat.epoch }, "left");
+			log.info({ epoch: lock.epoch }, "left");
 			hasLeft();
 		})();
 		return leaving;
@@ -80,15 +80,15 @@ export async function becomeDaemon(parts: DaemonParts): Promise<Daemon | null> {
 	const considerIdleness = () => {
 		if (idle !== null) clearTimeout(idle);
 		idle = null;
-		if (parts.idleMs === 0 || clients > 0 || (engine?.runningSessions() ?? 0) > 0) return;
+		if (parts.idleMs === 0 || clients > 0 || (open?.runningSessions() ?? 0) > 0) return;
 		idle = setTimeout(() => void leave({ sessions: false }), parts.idleMs);
 		idle.unref();
 	};
 
 	try {
-		engine = await parts.open(seat, () => void leave({ sessions: false }));
-		stopListening = await listen(seat.socket, {
-			exchange: engine.exchange,
+		open = await parts.open(lock, () => void leave({ sessions: false }));
+		stopListening = await listen(lock.socket, {
+			client: open.client,
 			version,
 			onStop: (options) => setImmediate(() => void leave(options)), // the answer goes out first
 			onClients: (count) => {
@@ -98,36 +98,36 @@ export async function becomeDaemon(parts: DaemonParts): Promise<Daemon | null> {
 			onProblem: (problem) => log.error({ err: problem }, "a call failed"),
 		});
 	} catch (error) {
-		leaveSeat(run, seat);
+		releaseLock(run, lock);
 		throw error;
 	}
-	clearSeatsBefore(run, seat.epoch);
-	engine.onSessions(considerIdleness);
+	removeLocksBefore(run, lock.epoch);
+	open.onSessions(considerIdleness);
 	considerIdleness();
-	log.info({ epoch: seat.epoch, socket: seat.socket, sessions: engine.runningSessions() }, "listening");
-	return { seat, exchange: engine.exchange, left, leave };
+	log.info({ epoch: lock.epoch, socket: lock.socket, sessions: open.runningSessions() }, "listening");
+	return { lock, client: open.client, left, leave };
 }
 
-/** A seat of our own, or null once the daemon that has it listens. */
-async function findSeat(run: string, version: string): Promise<Seat | null> {
+/** A lock of our own, or null once the daemon that has it listens. */
+async function acquireOrDefer(run: string, version: string): Promise<DaemonLock | null> {
 	for (;;) {
-		const newest = newestSeat(run);
-		if (newest !== null && isTaken(newest)) {
+		const newest = newestLock(run);
+		if (newest !== null && isHeld(newest)) {
 			if (await listens(run, newest)) return null;
-			if (isTaken(newest)) {
-				throw new Fault("no_daemon", { problem: `process ${newest.pid} has the seat but does not answer` });
+			if (isHeld(newest)) {
+				throw new Fault("no_daemon", { problem: `process ${newest.pid} has the lock but does not answer` });
 			}
 		}
-		const mine = takeSeat(run, newest, version);
+		const mine = acquireLock(run, newest, version);
 		if (mine !== null) return mine;
 	}
 }
 
-/** Settles when the seat's daemon listens, or has gone, or has been silent for too long. */
-async function listens(run: string, seat: Seat): Promise<boolean> {
+/** Settles when the lock's daemon listens, or has gone, or has been silent for too long. */
+async function listens(run: string, lock: DaemonLock): Promise<boolean> {
 	const connects = () =>
 		new Promise<boolean>((resolve) => {
-			const socket = createConnection(seat.socket);
+			const socket = createConnection(lock.socket);
 			socket.on("connect", () => resolve(true)).on("error", () => resolve(false));
 			socket.on("connect", () => socket.destroy());
 		});
@@ -141,12 +141,12 @@ async function listens(run: string, seat: Seat): Promise<boolean> {
 		};
 		const look = async () => {
 			if (await connects()) finish(true);
-			else if (!isTaken(seat) || newestSeat(run)?.epoch !== seat.epoch) finish(false);
+			else if (!isHeld(lock) || newestLock(run)?.epoch !== lock.epoch) finish(false);
 		};
 		const watcher = watch(run, () => void look());
 		// No event tells of the death of a process that is not our child.
 		const deathWatch = setInterval(() => void look(), DEATH_LOOK_MS);
-		const timer = setTimeout(() => finish(false), SEATED_BUT_SILENT_MS);
+		const timer = setTimeout(() => finish(false), LOCKED_BUT_SILENT_MS);
 		void look();
 	});
 }

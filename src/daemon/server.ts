@@ -1,15 +1,15 @@
-// The daemon's socket: hears questions, asks the Exchange, tells the answers.
+// The daemon's socket: hears questions, asks the Client, tells the answers.
 // No behaviour of its own; a client that goes away ends its waits and nothing else.
 
 import { once } from "node:events";
 import { chmodSync } from "node:fs";
 import { createServer, type Socket } from "node:net";
 import { Fault, type FaultJson } from "../protocol/fault.ts";
-import type { Exchange } from "../tools/exchange.ts";
-import { type Done, type More, type Question, readLines, type Said, writeLine } from "./wire.ts";
+import type { Client } from "../tools/client.ts";
+import { type Done, type More, type Question, type Request, readLines, writeLine } from "./wire.ts";
 
 export interface ServerParts {
-	readonly exchange: Exchange;
+	readonly client: Client;
 	readonly version: string;
 	/** Asked to stop; with the sessions or leaving them running. */
 	readonly onStop: (options: { sessions: boolean }) => void;
@@ -41,7 +41,7 @@ export async function listen(path: string, parts: ServerParts): Promise<() => Pr
 	return async () => {
 		const closed = once(server, "close");
 		server.close();
-		for (const socket of clients) socket.destroySoon(); // what was said goes out first
+		for (const socket of clients) socket.destroySoon(); // what was request goes out first
 		await closed;
 	};
 }
@@ -52,18 +52,18 @@ function serve(socket: Socket, parts: ServerParts): void {
 	socket.on("close", () => {
 		for (const controller of asked.values()) controller.abort();
 	});
-	readLines<Said>(socket, (said) => {
-		if (said.do === "cancel") {
-			asked.get(said.id)?.abort();
+	readLines<Request>(socket, (request) => {
+		if (request.do === "cancel") {
+			asked.get(request.id)?.abort();
 			return;
 		}
-		const { id } = said;
+		const { id } = request;
 		const controller = new AbortController();
 		asked.set(id, controller);
 		const more = async (value: More) => {
 			if (!writeLine(socket, { id, more: value })) await drained(socket, controller.signal);
 		};
-		answer(said, parts, controller.signal, more)
+		answer(request, parts, controller.signal, more)
 			.then((done) => writeLine(socket, { id, done }))
 			.catch((error: unknown) => writeLine(socket, { id, fault: told(error, parts) }))
 			.finally(() => asked.delete(id));
@@ -72,7 +72,7 @@ function serve(socket: Socket, parts: ServerParts): void {
 
 async function answer(
 	question: Question,
-	{ exchange, version, onStop }: ServerParts,
+	{ client, version, onStop }: ServerParts,
 	signal: AbortSignal,
 	more: (value: More) => Promise<void>,
 ): Promise<Done> {
@@ -80,30 +80,30 @@ async function answer(
 		case "hello":
 			return { hello: { version, pid: process.pid } };
 		case "call":
-			return { answer: await exchange.call(question.tool, question.input, { signal, caller: question.caller }) };
+			return { answer: await client.call(question.tool, question.input, { signal, caller: question.caller }) };
 		case "tools":
-			return { tools: await exchange.tools(question.sets) };
+			return { tools: await client.tools(question.sets) };
 		case "events": {
 			const { afterSeq } = question;
-			for await (const event of exchange.events(afterSeq === undefined ? { signal } : { afterSeq, signal })) {
+			for await (const event of client.events(afterSeq === undefined ? { signal } : { afterSeq, signal })) {
 				await more({ event });
 			}
 			return {};
 		}
 		case "output":
-			for await (const chunk of exchange.output(question.session, { from: question.from, signal })) {
+			for await (const chunk of client.output(question.session, { from: question.from, signal })) {
 				await more(
 					"gap" in chunk ? chunk : { offset: chunk.offset, base64: Buffer.from(chunk.bytes).toString("base64") },
 				);
 			}
 			return {};
 		case "type":
-			await exchange.type(question.session, Buffer.from(question.base64, "base64"));
+			await client.type(question.session, Buffer.from(question.base64, "base64"));
 			return {};
 		case "snapshot":
-			return { snapshot: await exchange.snapshot(question.session) };
+			return { snapshot: await client.snapshot(question.session) };
 		case "status":
-			return { status: await exchange.status() };
+			return { status: await client.status() };
 		case "stop":
 			onStop({ sessions: question.sessions });
 			return {};

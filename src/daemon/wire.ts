@@ -1,11 +1,11 @@
 // The words on the daemon's socket: one JSON object a line, each answer with the
 // number of its question. Both ends are of one version, so the lines are the
-// Exchange spelt out and nothing more.
+// Client spelt out and nothing more.
 
 import type { Socket } from "node:net";
 import type { SessionEvent } from "../protocol/events.ts";
 import type { FaultJson } from "../protocol/fault.ts";
-import type { Answer, DaemonStatus, ScreenSnapshot, ToolCard, ToolSet } from "../tools/exchange.ts";
+import type { Answer, DaemonStatus, ScreenSnapshot, ToolCard, ToolSet } from "../tools/client.ts";
 import type { Caller } from "../tools/tool.ts";
 
 export type Question =
@@ -20,10 +20,10 @@ export type Question =
 	| { readonly do: "stop"; readonly sessions: boolean };
 
 /** What a client says: a question, or that it no longer wants the answer. */
-export type Said = (Question & { readonly id: number }) | { readonly id: number; readonly do: "cancel" };
+export type Request = (Question & { readonly id: number }) | { readonly id: number; readonly do: "cancel" };
 
 /** What the daemon says. `more` may come many times; the others are the last word on their question. */
-export type Heard =
+export type Response =
 	| { readonly id: number; readonly more: More }
 	| { readonly id: number; readonly done: Done }
 	| { readonly id: number; readonly fault: FaultJson };
@@ -72,6 +72,6 @@ export function readLines<T>(socket: Socket, onLine: (value: T) => void): void {
 }
 
 /** Writes one line; false when the other end is slow and the caller should wait for `drain`. */
-export function writeLine(socket: Socket, value: Said | Heard): boolean {
+export function writeLine(socket: Socket, value: Request | Response): boolean {
 	return socket.writable ? socket.write(`${JSON.stringify(value)}\n`) : true;
 }

@@ -1,18 +1,18 @@
-// The routes. Each turns a request into one call on the exchange and its answer
+// The routes. Each turns a request into one call on the client and its answer
 // into a response; who may come in is guard.ts.
 
 import { Hono, type MiddlewareHandler } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { Fault } from "../protocol/fault.ts";
-import type { Exchange, ToolSet } from "../tools/exchange.ts";
+import type { Client, ToolSet } from "../tools/client.ts";
 import type { Caller } from "../tools/tool.ts";
-import { admit, type Door } from "./guard.ts";
+import { type AccessPolicy, admit } from "./guard.ts";
 import { openApi } from "./openapi.ts";
 import { eventFrames, outputFrames, sse } from "./streams.ts";
 import type { TokenRecord } from "./tokens.ts";
 
 export interface HttpParts {
-	readonly exchange: Exchange;
+	readonly client: Client;
 	readonly version: string;
 	/** The tools that can be called. */
 	readonly sets: readonly ToolSet[];
@@ -28,7 +28,7 @@ type Env = { Variables: { token: TokenRecord } };
 const MAX_BODY_BYTES = 4 << 20;
 
 /** Answers before any route: Host, Origin, token. */
-function guard(door: Door): MiddlewareHandler<Env> {
+function guard(policy: AccessPolicy): MiddlewareHandler<Env> {
 	return async (c, next) => {
 		const admission = admit(
 			{
@@ -38,7 +38,7 @@ function guard(door: Door): MiddlewareHandler<Env> {
 				authorization: c.req.header("authorization"),
 				protocols: undefined,
 			},
-			door,
+			policy,
 		);
 		if ("refused" in admission) {
 			const fault = new Fault("not_allowed", { what: `This request (${admission.why})` });
@@ -54,15 +54,15 @@ export function resumeAt(said: string | undefined): number | undefined {
 	return said !== undefined && said !== "" && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
 }
 
-export function httpApp(parts: HttpParts, door: Door): Hono<Env> {
-	const { exchange, version, sets } = parts;
+export function httpApp(parts: HttpParts, policy: AccessPolicy): Hono<Env> {
+	const { client, version, sets } = parts;
 	const app = new Hono<Env>();
 	const limit = bodyLimit({
 		maxSize: MAX_BODY_BYTES,
 		onError: (c) => c.json(new Fault("bad_input", { problems: ["the body is larger than 4 MiB"] }).toJSON(), 413),
 	});
 
-	app.use("*", guard(door));
+	app.use("*", guard(policy));
 	app.use("*", async (c, next) => {
 		await next();
 		c.header("x-content-type-options", "nosniff");
@@ -78,15 +78,15 @@ export function httpApp(parts: HttpParts, door: Door): Hono<Env> {
 	});
 
 	app.get("/healthz", (c) => c.json({ ok: true }));
-	app.get("/v1/tools", async (c) => c.json({ tools: await exchange.tools(sets) }));
+	app.get("/v1/tools", async (c) => c.json({ tools: await client.tools(sets) }));
 	app.get("/v1/openapi.json", async (c) =>
-		c.json(openApi(await exchange.tools(sets), version, new URL(c.req.url).origin)),
+		c.json(openApi(await client.tools(sets), version, new URL(c.req.url).origin)),
 	);
 
 	app.post("/v1/tools/:name", limit, async (c) => {
 		const token = c.get("token");
 		const name = c.req.param("name");
-		const cards = await exchange.tools(sets);
+		const cards = await client.tools(sets);
 		const card = cards.find((one) => one.name === name);
 		if (card === undefined) throw new Fault("unknown_tool", { tool: name, tools: cards.map((one) => one.name) });
 		if (token.readOnly && card.effect !== "reads")
@@ -101,34 +101,34 @@ export function httpApp(parts: HttpParts, door: Door): Hono<Env> {
 		} catch (error) {
 			throw new Fault("bad_input", { problems: [`the body is not JSON (${(error as Error).message})`] });
 		}
-		const answer = await exchange.call(name, input, { caller: parts.caller(token), signal: c.req.raw.signal });
+		const answer = await client.call(name, input, { caller: parts.caller(token), signal: c.req.raw.signal });
 		return prefersText(c.req.header("accept")) ? c.text(answer.text) : c.json(answer.facts);
 	});
 
 	app.get("/v1/sessions", async (c) => {
 		const status = c.req.query("status");
-		const { facts } = await exchange.call("list", status ? { status } : {}, {
+		const { facts } = await client.call("list", status ? { status } : {}, {
 			caller: onlooker(parts, c.get("token")),
 		});
 		return c.json(facts);
 	});
 	app.get("/v1/sessions/:id", async (c) => {
 		const input = { session: c.req.param("id"), view: "screen" };
-		const answer = await exchange.call("read", input, { caller: onlooker(parts, c.get("token")) });
+		const answer = await client.call("read", input, { caller: onlooker(parts, c.get("token")) });
 		return prefersText(c.req.header("accept")) ? c.text(answer.text) : c.json(answer.facts);
 	});
 
 	// For whoever joins: this picture, then the output from its offset.
-	app.get("/v1/sessions/:id/snapshot", async (c) => c.json(await exchange.snapshot(c.req.param("id"))));
+	app.get("/v1/sessions/:id/snapshot", async (c) => c.json(await client.snapshot(c.req.param("id"))));
 	app.get("/v1/sessions/:id/output", (c) => {
 		const from = resumeAt(c.req.header("last-event-id")) ?? resumeAt(c.req.query("from")) ?? 0;
 		const stop = new AbortController();
-		return sse(outputFrames(exchange.output(c.req.param("id"), { from, signal: stop.signal }), from), stop);
+		return sse(outputFrames(client.output(c.req.param("id"), { from, signal: stop.signal }), from), stop);
 	});
 	app.get("/v1/events", (c) => {
 		const afterSeq = resumeAt(c.req.header("last-event-id")) ?? resumeAt(c.req.query("after"));
 		const stop = new AbortController();
-		const events = exchange.events({ ...(afterSeq !== undefined && { afterSeq }), signal: stop.signal });
+		const events = client.events({ ...(afterSeq !== undefined && { afterSeq }), signal: stop.signal });
 		return sse(eventFrames(events), stop);
 	});
 

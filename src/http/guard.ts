@@ -1,10 +1,10 @@
-// Who gets past the door, asked on every route and every upgrade: the exact Host,
+// Who gets past the policy, asked on every route and every upgrade: the exact Host,
 // no foreign Origin, and a token. DNS rebinding, cross-site WebSockets and simple
 // cross-site posts all worked in a real browser against loopback servers without this.
 
 import type { TokenRecord } from "./tokens.ts";
 
-export interface Door {
+export interface AccessPolicy {
 	/** The exact values of Host that are ours: `127.0.0.1:17492`, `localhost:17492`. */
 	readonly hosts: ReadonlySet<string>;
 	verify(token: string): TokenRecord | null;
@@ -30,14 +30,14 @@ export function hostsOf(port: number): ReadonlySet<string> {
 	return new Set([`127.0.0.1:${port}`, `localhost:${port}`, `[::1]:${port}`]);
 }
 
-export function admit(visit: Visit, door: Door): Admission {
-	if (visit.host === undefined || !door.hosts.has(visit.host.toLowerCase()))
+export function admit(visit: Visit, policy: AccessPolicy): Admission {
+	if (visit.host === undefined || !policy.hosts.has(visit.host.toLowerCase()))
 		return { refused: 403, why: "this Host is not served here" };
-	if (visit.origin !== undefined && !isOurs(visit.origin, door.hosts))
+	if (visit.origin !== undefined && !isOurs(visit.origin, policy.hosts))
 		return { refused: 403, why: "requests from other sites are not served" };
 	if (OPEN_PATHS.has(visit.path)) return { token: null, protocol: undefined };
 	for (const { token, protocol } of tokensIn(visit)) {
-		const record = door.verify(token);
+		const record = policy.verify(token);
 		if (record !== null) return { token: record, protocol };
 	}
 	return { refused: 401, why: "a valid token is needed" };

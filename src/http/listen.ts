@@ -29,13 +29,13 @@ const MAX_MESSAGE_BYTES = 64 << 10;
 
 export async function listen(options: ListenOptions): Promise<Listening> {
 	let hosts: ReadonlySet<string> = new Set();
-	const door = {
+	const policy = {
 		get hosts() {
 			return hosts;
 		},
 		verify: (token: string) => options.tokens.verify(token),
 	};
-	const app = httpApp(options, door);
+	const app = httpApp(options, policy);
 	const server = createAdaptorServer({ fetch: app.fetch, hostname: HOST }) as Server;
 	const sockets = new WebSocketServer({
 		noServer: true,
@@ -49,7 +49,7 @@ export async function listen(options: ListenOptions): Promise<Listening> {
 		const url = urlOf(request);
 		const { host, origin, authorization } = request.headers;
 		const protocols = request.headers["sec-websocket-protocol"];
-		const admission = admit({ path: url.pathname, host, origin, authorization, protocols }, door);
+		const admission = admit({ path: url.pathname, host, origin, authorization, protocols }, policy);
 		if ("refused" in admission) return refuse(socket, admission.refused);
 		const talk = conversation(url, options);
 		if (talk === null) return refuse(socket, 404);
@@ -85,12 +85,12 @@ function urlOf(request: IncomingMessage): URL {
 }
 
 /** Which stream an address means. */
-function conversation(url: URL, { exchange }: HttpParts): ((socket: WebSocket) => Promise<void>) | null {
+function conversation(url: URL, { client }: HttpParts): ((socket: WebSocket) => Promise<void>) | null {
 	const stop = new AbortController();
 	if (url.pathname === "/v1/events") {
 		const afterSeq = resumeAt(url.searchParams.get("after") ?? undefined);
 		return (socket) => {
-			const events = exchange.events({ ...(afterSeq !== undefined && { afterSeq }), signal: stop.signal });
+			const events = client.events({ ...(afterSeq !== undefined && { afterSeq }), signal: stop.signal });
 			return overWebSocket(eventFrames(events), socket, stop);
 		};
 	}
@@ -99,7 +99,7 @@ function conversation(url: URL, { exchange }: HttpParts): ((socket: WebSocket) =
 	if (session === undefined) return null;
 	const from = resumeAt(url.searchParams.get("from") ?? undefined) ?? 0;
 	return (socket) => {
-		const chunks = exchange.output(decodeURIComponent(session), { from, signal: stop.signal });
+		const chunks = client.output(decodeURIComponent(session), { from, signal: stop.signal });
 		return overWebSocket(outputFrames(chunks, from), socket, stop);
 	};
 }

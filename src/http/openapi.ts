@@ -1,7 +1,7 @@
 // The description of the HTTP interface, made from the tool cards.
 
 import { faults } from "../protocol/fault.ts";
-import type { ToolCard } from "../tools/exchange.ts";
+import type { ToolCard } from "../tools/client.ts";
 
 const json = (schema: object) => ({ content: { "application/json": { schema } } });
 const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` });

@@ -1,10 +1,10 @@
 // Events and output as frames: the same two streams over server-sent events and over
-// WebSocket. Both pull from the exchange, so a slow reader holds nothing but its place.
+// WebSocket. Both pull from the client, so a slow reader holds nothing but its place.
 
 import type { WebSocket } from "ws";
 import type { SessionEvent } from "../protocol/events.ts";
 import { Fault } from "../protocol/fault.ts";
-import type { OutputChunk } from "../tools/exchange.ts";
+import type { OutputChunk } from "../tools/client.ts";
 
 /** One frame of a stream, in the words of both carriers. */
 export interface Frame {

@@ -10,7 +10,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(dir, { recursive: true }));
 
-test("a token opens the door until it is revoked, also from another process", () => {
+test("a token opens the policy until it is revoked, also from another process", () => {
 	const here = new Tokens(join(dir, "state", "tokens.json"));
 	const there = new Tokens(here.file);
 	const { id, token } = here.create({ name: "ci", readOnly: true });

@@ -9,7 +9,7 @@ import {
 	inputResponse,
 	type ServerContext,
 } from "@modelcontextprotocol/server";
-import type { ToolCard } from "../tools/exchange.ts";
+import type { ToolCard } from "../tools/client.ts";
 
 const KEY = "person";
 

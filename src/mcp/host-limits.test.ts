@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { FAKE_CARDS } from "../../test/fake-exchange.ts";
+import { FAKE_CARDS } from "../../test/fake-client.ts";
 import { withinHostLimits } from "./host-limits.ts";
 
 const card = (name: string) => FAKE_CARDS.find((one) => one.name === name)!;

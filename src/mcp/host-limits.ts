@@ -2,7 +2,7 @@
 // says, and others after 60 s without any: so a wait is at most 280 s, and 60 s
 // unless more was asked for. The answer then says "still working" with the offset.
 
-import type { ToolCard } from "../tools/exchange.ts";
+import type { ToolCard } from "../tools/client.ts";
 
 const MAX_WAIT_MS = 280_000;
 const DEFAULT_WAIT_MS = 60_000;

@@ -1,8 +1,8 @@
-// MCP over streamable HTTP, both protocol eras, one exchange behind all requests.
+// MCP over streamable HTTP, both protocol eras, one client behind all requests.
 // Who may come in is decided before: this only takes what the guard let through.
 
 import { createMcpHandler, isLegacyRequest } from "@modelcontextprotocol/server";
-import type { ToolCard } from "../tools/exchange.ts";
+import type { ToolCard } from "../tools/client.ts";
 import type { Caller } from "../tools/tool.ts";
 import { LegacyConnections } from "./legacy-http.ts";
 import { tellChanges } from "./resources.ts";
@@ -59,7 +59,7 @@ export function mcpOverHttp(parts: Omit<McpParts, "caller">): McpOverHttp {
 		fetch: async (request, visitor) => {
 			if (!telling) {
 				telling = true;
-				void parts.connect().then((exchange) => tellChanges(exchange, notices, over.signal));
+				void parts.connect().then((client) => tellChanges(client, notices, over.signal));
 			}
 			if (await isLegacyRequest(request, undefined, { maxRequestBodySize: MAX_BODY_BYTES }))
 				return legacy.fetch(request, visitor);

@@ -2,7 +2,7 @@
 // that hosts read from `_meta`.
 
 import type { Tool, ToolAnnotations } from "@modelcontextprotocol/server";
-import type { ToolCard } from "../tools/exchange.ts";
+import type { ToolCard } from "../tools/client.ts";
 import type { Effect } from "../tools/tool.ts";
 
 /**

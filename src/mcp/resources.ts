@@ -5,7 +5,7 @@ import { type ListResourcesResult, type ReadResourceResult, ResourceNotFoundErro
 import type { SessionFacts } from "../protocol/answer.ts";
 import type { SessionEvent } from "../protocol/events.ts";
 import { Fault } from "../protocol/fault.ts";
-import type { Exchange } from "../tools/exchange.ts";
+import type { Client } from "../tools/client.ts";
 import type { Caller } from "../tools/tool.ts";
 
 const PREFIX = "dialtone://sessions/";
@@ -22,9 +22,9 @@ interface Listed {
 	readonly command?: string;
 }
 
-export async function listResources(exchange: Exchange | null, caller: Caller): Promise<ListResourcesResult> {
-	if (exchange === null) return { resources: [] };
-	const { facts } = await exchange.call("list", {}, { caller: onlooker(caller) });
+export async function listResources(client: Client | null, caller: Caller): Promise<ListResourcesResult> {
+	if (client === null) return { resources: [] };
+	const { facts } = await client.call("list", {}, { caller: onlooker(caller) });
 	const { sessions } = facts as { sessions: readonly Listed[] };
 	return {
 		resources: sessions.map(({ name, session, status, command }) => ({
@@ -36,15 +36,11 @@ export async function listResources(exchange: Exchange | null, caller: Caller): 
 	};
 }
 
-export async function readResource(
-	exchange: Exchange | null,
-	uri: string,
-	caller: Caller,
-): Promise<ReadResourceResult> {
-	if (exchange === null || !uri.startsWith(PREFIX)) throw new ResourceNotFoundError(uri);
+export async function readResource(client: Client | null, uri: string, caller: Caller): Promise<ReadResourceResult> {
+	if (client === null || !uri.startsWith(PREFIX)) throw new ResourceNotFoundError(uri);
 	const session = decodeURIComponent(uri.slice(PREFIX.length));
 	try {
-		const { facts } = await exchange.call("read", { session, view: "screen" }, { caller: onlooker(caller) });
+		const { facts } = await client.call("read", { session, view: "screen" }, { caller: onlooker(caller) });
 		return { contents: [{ uri, mimeType: "text/plain", text: (facts as SessionFacts).text }] };
 	} catch (error) {
 		if (error instanceof Fault && error.code === "session_not_found") throw new ResourceNotFoundError(uri);
@@ -56,8 +52,8 @@ export async function readResource(
 const MAX_COMPLETIONS = 100;
 
 /** Sessions whose names begin like this, for whoever fills in `dialtone://sessions/{name}`. */
-export async function namesBeginning(value: string, exchange: Exchange | null, caller: Caller): Promise<string[]> {
-	const { resources } = await listResources(exchange, caller);
+export async function namesBeginning(value: string, client: Client | null, caller: Caller): Promise<string[]> {
+	const { resources } = await listResources(client, caller);
 	const names = resources.map(({ name }) => name).filter((name) => name.startsWith(value));
 	return [...new Set(names)].slice(0, MAX_COMPLETIONS);
 }
@@ -70,10 +66,10 @@ export interface Notices {
 
 const CHANGES_THE_LIST: readonly SessionEvent["event"][] = ["started", "ended", "closed"];
 
-/** Turns events into notices until the signal aborts or the exchange goes away. */
-export async function tellChanges(exchange: Exchange, notices: Notices, signal: AbortSignal): Promise<void> {
+/** Turns events into notices until the signal aborts or the client goes away. */
+export async function tellChanges(client: Client, notices: Notices, signal: AbortSignal): Promise<void> {
 	try {
-		for await (const event of exchange.events({ signal })) {
+		for await (const event of client.events({ signal })) {
 			if (CHANGES_THE_LIST.includes(event.event)) notices.listChanged();
 			notices.updated(uriOf(event.name || event.session));
 		}

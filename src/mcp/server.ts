@@ -1,4 +1,4 @@
-// An MCP server over an exchange: the tool cards as they are, plain text results,
+// An MCP server over an client: the tool cards as they are, plain text results,
 // sessions as resources. It knows the protocol and no tool.
 //
 // Results carry no structuredContent: hosts show the model only that where it is
@@ -18,7 +18,7 @@ import {
 	type ServerContext,
 } from "@modelcontextprotocol/server";
 import { Fault } from "../protocol/fault.ts";
-import type { Exchange, ToolCard } from "../tools/exchange.ts";
+import type { Client, ToolCard } from "../tools/client.ts";
 import type { Caller } from "../tools/tool.ts";
 import { askThePerson } from "./ask-human.ts";
 import { withinHostLimits } from "./host-limits.ts";
@@ -32,9 +32,9 @@ export interface McpParts {
 	/** The cards, without reaching for the daemon: a host lists tools before anybody calls one. */
 	tools(): Promise<readonly ToolCard[]>;
 	/** Reaches the daemon, starting it where none runs: only for a tool call. */
-	connect(): Promise<Exchange>;
+	connect(): Promise<Client>;
 	/** The daemon if it runs: a look at the resources must not start one. */
-	peek(): Promise<Exchange | null>;
+	peek(): Promise<Client | null>;
 	/** Who asks, by the name the client gives itself. */
 	caller(client: string): Caller;
 	/** Where a person can answer for this session in a browser, if there is such a page. */
@@ -119,10 +119,10 @@ async function callTool(
 			capabilities: capabilities(server, ctx),
 		});
 		if (asked !== null) return asked;
-		const exchange = await parts.connect();
+		const client = await parts.connect();
 		const caller = parts.caller(clientName(server, ctx));
 		// Cancelling ends the wait and nothing else: the session goes on.
-		const { text, facts } = await exchange.call(card.name, input, { signal: ctx.mcpReq.signal, caller });
+		const { text, facts } = await client.call(card.name, input, { signal: ctx.mcpReq.signal, caller });
 		const { picture } = facts as { picture?: { mimeType: string; base64: string } };
 		const image = picture && ({ type: "image", data: picture.base64, mimeType: picture.mimeType } as const);
 		return { content: [{ type: "text", text }, ...(image ? [image] : [])] };

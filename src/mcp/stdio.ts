@@ -3,14 +3,14 @@
 // on the first call. It ends when the host closes stdin, or on SIGINT or SIGTERM.
 
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
-import type { Exchange } from "../tools/exchange.ts";
+import type { Client } from "../tools/client.ts";
 import { tellChanges } from "./resources.ts";
 import { type McpParts, mcpServer } from "./server.ts";
 
 /** Serves until the host has gone; settles then. */
 export async function serveMcpOnStdio(parts: McpParts): Promise<void> {
 	const over = new AbortController();
-	let told: Exchange | null = null;
+	let told: Client | null = null;
 
 	const handle = serveStdio(({ era }) => {
 		const { server, subscriptions } = mcpServer({ ...parts, connect }, era);
@@ -20,14 +20,14 @@ export async function serveMcpOnStdio(parts: McpParts): Promise<void> {
 				if (subscriptions.has(uri)) void server.sendResourceUpdated({ uri }).catch(() => {}); // as above
 			},
 		};
-		/** The first call on an exchange also begins the notices from it. */
-		async function connect(): Promise<Exchange> {
-			const exchange = await parts.connect();
-			if (exchange !== told) {
-				told = exchange;
-				void tellChanges(exchange, notices, over.signal);
+		/** The first call on an client also begins the notices from it. */
+		async function connect(): Promise<Client> {
+			const client = await parts.connect();
+			if (client !== told) {
+				told = client;
+				void tellChanges(client, notices, over.signal);
 			}
-			return exchange;
+			return client;
 		}
 		return server;
 	});

@@ -19,7 +19,7 @@ const names = (open: readonly string[]) =>
 export const faults = {
 	bad_input: row<{ problems: readonly string[] }>({
 		status: 400,
-		message: ({ problems }) => `The input is not right: ${problems.join("; ")}.`,
+		message: ({ problems }) => `Invalid input: ${problems.join("; ")}.`,
 		next: () => "Correct these fields and call again; nothing was done.",
 	}),
 	unknown_tool: row<{ tool: string; tools: readonly string[] }>({

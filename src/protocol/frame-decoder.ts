@@ -101,14 +101,14 @@ type Phase =
 
 /** Feed it chunks as they come; it tells frames in order. */
 export class FrameDecoder {
-	readonly #tell: (frame: HolderFrame) => void;
+	readonly #emit: (frame: HolderFrame) => void;
 	#phase: Phase = { is: "header", bytes: HEADER_BYTES };
 	/** What must be whole before it can be read; its last `#phase.bytes` bytes are still missing. */
 	#gathered = new Uint8Array(HEADER_BYTES);
 	#broken = false;
 
-	constructor(tell: (frame: HolderFrame) => void) {
-		this.#tell = tell;
+	constructor(emit: (frame: HolderFrame) => void) {
+		this.#emit = emit;
 	}
 
 	/** True between frames: a stream that ends elsewhere was cut. */
@@ -137,7 +137,7 @@ export class FrameDecoder {
 			phase.offset += piece.length;
 			phase.bytes -= piece.length;
 			if (phase.bytes === 0) this.#expect({ is: "header", bytes: HEADER_BYTES });
-			this.#tell({ type: "output", offset, bytes: piece });
+			this.#emit({ type: "output", offset, bytes: piece });
 			return;
 		}
 		this.#gathered.set(piece, this.#gathered.length - phase.bytes);
@@ -149,7 +149,7 @@ export class FrameDecoder {
 			this.#expect({ is: "output", bytes: phase.outputBytes, offset: offsetAt(whole, 0) });
 		else {
 			this.#expect({ is: "header", bytes: HEADER_BYTES });
-			this.#tell(phase.read(whole));
+			this.#emit(phase.read(whole));
 		}
 	}
 
@@ -179,7 +179,7 @@ function fail(problem: string): never {
 /** Offsets are numbers here: 2^53 bytes of output are more than any session writes. */
 function offsetAt(payload: DataView, at: number): number {
 	const value = payload.getBigUint64(at, true);
-	return value <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(value) : fail(`offset ${value} is beyond belief`);
+	return value <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(value) : fail(`offset ${value} is out of range`);
 }
 
 type Json = Readonly<Record<string, unknown>>;

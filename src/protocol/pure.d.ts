@@ -1,5 +1,5 @@
 // The few globals that every JavaScript host has and the bare language lacks.
-// The pure rooms (protocol, terminal) compile without node and dom types, so
+// The pure layers (protocol, terminal) compile without node and dom types, so
 // that they cannot reach for a process, a clock or a file by accident.
 // Elsewhere node's own declarations merge with these.
 

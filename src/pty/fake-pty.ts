@@ -61,28 +61,28 @@ export class FakePty implements Pty {
 		const bytes = typeof text === "string" ? Buffer.from(text) : text;
 		const offset = this.#at;
 		this.#at += bytes.length;
-		this.#outputs.tell({ offset, bytes });
+		this.#outputs.emit({ offset, bytes });
 	}
 
 	/** Output goes by that is not kept. */
 	lose(bytes: number): void {
 		const from = this.#at;
 		this.#at += bytes;
-		this.#gaps.tell({ from, to: this.#at });
+		this.#gaps.emit({ from, to: this.#at });
 	}
 
 	/** The holder looks. */
-	look(facts: KernelFacts): void {
+	pushFacts(facts: KernelFacts): void {
 		this.#latest = facts;
-		if (this.watched) this.#facts.tell(facts);
+		if (this.watched) this.#facts.emit(facts);
 	}
 
 	happen(event: HolderEvent): void {
-		this.#events.tell(event);
+		this.#events.emit(event);
 	}
 
 	fence(): void {
-		this.#fencings.tell();
+		this.#fencings.emit();
 	}
 
 	/** The program ends. */
@@ -164,7 +164,7 @@ export class FakePty implements Pty {
 			quietMs: quietMs + ageMs,
 			sinceInputMs: sinceInputMs === null ? null : sinceInputMs + ageMs,
 		};
-		this.#facts.tell(aged);
+		this.#facts.emit(aged);
 		return aged;
 	}
 

@@ -1,6 +1,6 @@
 // A terminal held by a holder: what is asked of it, and what it tells.
 //
-// The link keeps the connection, the stream keeps the output, the typist keeps the
+// The holder keeps the connection, the stream keeps the output, the input keeps the
 // input; here they are put together, and whatever is asked of a terminal that is
 // over or in other hands is refused.
 
@@ -18,13 +18,13 @@ import {
 import type { KernelFacts } from "../protocol/kernel-facts.ts";
 import { PtyDiedError, type PtyError, PtyIoError } from "./errors.ts";
 import { ptyExit, readExit } from "./exit-file.ts";
-import { DISCONNECTED, type HolderConnection } from "./holder-connection.ts";
-import { HolderLink } from "./holder-link.ts";
+import { HolderClient } from "./holder-client.ts";
+import { DISCONNECTED, type HolderSocket } from "./holder-socket.ts";
+import { InputWriter } from "./input-writer.ts";
 import { Listeners } from "./listeners.ts";
 import { OutputStream } from "./output-stream.ts";
 import type { Output, Pty, PtyExit, WriteOptions } from "./pty.ts";
 import { signalNumber } from "./signals.ts";
-import { Typist } from "./typist.ts";
 
 /** While watched and busy, the holder looks this often. */
 const BUSY_MS = 20;
@@ -44,9 +44,9 @@ export interface Held {
 
 export class HolderPty implements Pty {
 	readonly #directory: string;
-	readonly #link: HolderLink;
+	readonly #holder: HolderClient;
 	readonly #stream: OutputStream;
-	readonly #typist: Typist;
+	readonly #input: InputWriter;
 	readonly #events = new Listeners<HolderEvent>();
 	readonly #facts = new Listeners<KernelFacts>();
 	readonly #fencings = new Listeners<void>();
@@ -64,25 +64,25 @@ export class HolderPty implements Pty {
 		this.#pid = pid;
 		this.#holderPid = holderPid;
 		this.#startedAt = startedAt;
-		this.#link = new HolderLink({
+		this.#holder = new HolderClient({
 			socketPath,
 			epoch,
 			onWelcome: (welcome) => this.#welcomed(welcome),
 			onFrame: (frame) => this.#hear(frame),
 			onFenced: () => {
 				this.#fenced = true;
-				this.#fencings.tell();
+				this.#fencings.emit();
 			},
 			onGone: () => this.#stream.holderGone(this.#startedAt),
 		});
 		this.#stream = new OutputStream({
 			directory,
 			from,
-			send: (frame) => this.#link.send(frame),
-			onClosed: () => this.#link.close(),
+			send: (frame) => this.#holder.send(frame),
+			onClosed: () => this.#holder.close(),
 		});
-		this.#typist = new Typist({
-			ask: (frame) => this.#link.persist((connection) => connection.done(frame)),
+		this.#input = new InputWriter({
+			ask: (frame) => this.#holder.persist((connection) => connection.done(frame)),
 			accepted: (inputOffset) => {
 				this.#inputOffset = Math.max(this.#inputOffset, inputOffset);
 			},
@@ -91,7 +91,7 @@ export class HolderPty implements Pty {
 
 	/** False when no holder is there: then all there will ever be is on disk. */
 	async connect(): Promise<boolean> {
-		const there = await this.#link.open();
+		const there = await this.#holder.open();
 		if (!there) this.#stream.holderGone(this.#startedAt);
 		return there;
 	}
@@ -144,7 +144,7 @@ export class HolderPty implements Pty {
 	}
 
 	async write(bytes: Uint8Array, options: WriteOptions = {}): Promise<void> {
-		await this.#whileAlive(() => this.#typist.write(bytes, options));
+		await this.#whileAlive(() => this.#input.write(bytes, options));
 	}
 
 	async resize(cols: number, rows: number): Promise<void> {
@@ -156,14 +156,14 @@ export class HolderPty implements Pty {
 		if (number === null) throw new PtyIoError("bad_signal", `there is no signal ${signal} here`);
 		// Not repeated: a signal that may have arrived is not sent twice.
 		await this.#whileAlive(() =>
-			this.#link.ask((connection) => connection.done((request) => signalFrame(request, number, target))),
+			this.#holder.ask((connection) => connection.done((request) => signalFrame(request, number, target))),
 		);
 	}
 
 	async end(graceMs: number): Promise<PtyExit["survivors"]> {
 		if (this.exit?.closed) return this.exit.survivors;
 		try {
-			const count = await this.#link.ask((connection) => connection.done((request) => endFrame(request, graceMs)));
+			const count = await this.#holder.ask((connection) => connection.done((request) => endFrame(request, graceMs)));
 			return count === 0 ? [] : this.#survivors;
 		} catch (error) {
 			// The holder may go as soon as its tree is gone: then what it left says how it went.
@@ -190,11 +190,11 @@ export class HolderPty implements Pty {
 	async [Symbol.asyncDispose](): Promise<void> {
 		this.#letGo = true;
 		this.#stream.letGo();
-		this.#link.close();
+		this.#holder.close();
 	}
 
-	#persist<T>(question: (connection: HolderConnection) => Promise<T>): Promise<T> {
-		return this.#whileAlive(() => this.#link.persist(question));
+	#persist<T>(question: (connection: HolderSocket) => Promise<T>): Promise<T> {
+		return this.#whileAlive(() => this.#holder.persist(question));
 	}
 
 	/** R3.6: nothing is said to a session that ended, and what fails because it ended says so. */
@@ -213,7 +213,7 @@ export class HolderPty implements Pty {
 
 	#sayWatch(on: boolean): void {
 		// A connection that comes later is told by #welcomed; one that breaks has nobody to watch.
-		this.#link.ask((connection) => connection.done((request) => watchFrame(request, on, BUSY_MS))).catch(() => {});
+		this.#holder.ask((connection) => connection.done((request) => watchFrame(request, on, BUSY_MS))).catch(() => {});
 	}
 
 	#welcomed(welcome: Welcome): void {
@@ -237,12 +237,12 @@ export class HolderPty implements Pty {
 				this.#stream.end(ptyExit(frame.exit));
 				break;
 			case "facts":
-				this.#facts.tell(frame.facts);
+				this.#facts.emit(frame.facts);
 				break;
 			case "event":
-				if (frame.event.event === "input_room") this.#typist.roomed();
+				if (frame.event.event === "input_room") this.#input.roomFreed();
 				if (frame.event.event === "survivors") this.#survivors = frame.event.survivors ?? [];
-				this.#events.tell(frame.event);
+				this.#events.emit(frame.event);
 				break;
 		}
 	}

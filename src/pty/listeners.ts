@@ -11,7 +11,7 @@ export class Listeners<T> {
 		return () => void this.#all.delete(entry);
 	}
 
-	tell(happening: T): void {
+	emit(happening: T): void {
 		for (const { listener } of [...this.#all]) listener(happening);
 	}
 }

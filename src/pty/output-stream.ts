@@ -93,7 +93,7 @@ export class OutputStream {
 		if (fresh.length === 0) return;
 		this.#at = Math.max(at, offset) + fresh.length;
 		this.#replenish(this.#at);
-		this.outputs.tell({ offset: this.#at - fresh.length, bytes: fresh });
+		this.outputs.emit({ offset: this.#at - fresh.length, bytes: fresh });
 		this.#settle();
 	}
 
@@ -103,7 +103,7 @@ export class OutputStream {
 		if (this.#letGo || to <= at) return;
 		this.#at = to;
 		this.#replenish(to);
-		this.gaps.tell({ from: Math.max(at, from), to });
+		this.gaps.emit({ from: Math.max(at, from), to });
 		this.#settle();
 	}
 

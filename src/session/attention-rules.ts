@@ -55,7 +55,7 @@ const seconds = (ms: number) => (ms < 1000 ? `${Math.round(ms)} ms` : `${Math.ro
 const quiet = ({ restMs }: Evidence) => (Number.isFinite(restMs) ? `, quiet for ${seconds(restMs)}` : ", quiet");
 
 /** The cursor stands where somebody is expected to type, or a full screen is drawn. */
-function invites({ look: { screen }, facts }: Evidence): boolean {
+function invites({ input: { screen }, facts }: Evidence): boolean {
 	return screen.alternate || screen.cursorColumn > 0 || (!facts.canonical && !screen.cursorVisible);
 }
 
@@ -103,7 +103,7 @@ export const rules: readonly Rule[] = [
 	},
 	{
 		name: "blocked reading",
-		says: ({ reader, facts, look, busy, timer }) => {
+		says: ({ reader, facts, input, busy, timer }) => {
 			if (reader?.reading !== "blocked" || facts.unread) return null;
 			const { thread } = reader;
 			const because = `${who(thread)} is blocked in ${how(thread)} on the terminal; ${inModes(facts)}`;
@@ -115,7 +115,7 @@ export const rules: readonly Rule[] = [
 					`${who((busy ?? timer) as ThreadFacts)} ${does((busy ?? timer) as ThreadFacts)}, while ${because}`,
 				);
 			}
-			if (look.shell.atPrompt === true) return waiting("command", "certain", `${because}; the shell shows its prompt`);
+			if (input.shell.atPrompt === true) return waiting("command", "certain", `${because}; the shell shows its prompt`);
 			return waiting(wanted(facts), "certain", because);
 		},
 	},
@@ -178,8 +178,8 @@ export const rules: readonly Rule[] = [
 	{
 		// fish polls other things too, and what its start files left behind in its own group may be busy.
 		name: "at the shell's prompt",
-		says: ({ reader, facts, look }) =>
-			look.shell.atPrompt === true && reader !== null && !facts.unread
+		says: ({ reader, facts, input }) =>
+			input.shell.atPrompt === true && reader !== null && !facts.unread
 				? waiting(
 						"command",
 						"likely",
@@ -203,8 +203,8 @@ export const rules: readonly Rule[] = [
 	{
 		name: "half a key",
 		says: (evidence) => {
-			const { look, reader } = evidence;
-			if (look.escapeTyped !== true || reader?.reading !== "ticking") return null;
+			const { input, reader } = evidence;
+			if (input.escapeTyped !== true || reader?.reading !== "ticking") return null;
 			// Escape alone, or the beginning of an arrow key? It waits for the rest (vim for a second) before it acts.
 			const neededMs = Math.min(reader.thread.timeoutMs ?? 0, LONGEST_KEY_MS) + REST_MS;
 			if (evidence.restMs >= neededMs) return null;
@@ -269,11 +269,11 @@ export const rules: readonly Rule[] = [
 	{
 		name: "a question, unseen",
 		says: (evidence) => {
-			const { facts, shape, look } = evidence;
-			if (!asks(shape) || facts.unread || look.screen.cursorColumn === 0) return null;
+			const { facts, shape, input } = evidence;
+			if (!asks(shape) || facts.unread || input.screen.cursorColumn === 0) return null;
 			if (evidence.restMs < QUIET_MS) return guessLater(evidence, QUIET_MS);
 			return waiting(
-				look.shell.atPrompt === true ? "command" : wanted(facts),
+				input.shell.atPrompt === true ? "command" : wanted(facts),
 				"guess",
 				`the last line looks like a ${shape}${quiet(evidence)}; ${unseen(evidence)}`,
 			);
@@ -291,8 +291,8 @@ export const rules: readonly Rule[] = [
 	{
 		name: "text without an end, unseen",
 		says: (evidence) => {
-			const { facts, shape, look } = evidence;
-			if (facts.unread || shape === "progress" || shape === "empty" || look.screen.cursorColumn === 0) return null;
+			const { facts, shape, input } = evidence;
+			if (facts.unread || shape === "progress" || shape === "empty" || input.screen.cursorColumn === 0) return null;
 			if (evidence.restMs < BLIND_QUIET_MS) return guessLater(evidence, BLIND_QUIET_MS);
 			return waiting(wanted(facts), "guess", `the cursor stands behind text${quiet(evidence)}; ${unseen(evidence)}`);
 		},
@@ -303,9 +303,9 @@ export const rules: readonly Rule[] = [
 	},
 ];
 
-function likely({ look, facts, ...evidence }: Evidence, thread: ThreadFacts): Verdict {
-	const because = `${who(thread)} waits for the terminal${watches(thread)} in ${how(thread)}${quiet({ look, facts, ...evidence })}; ${inModes(facts)}`;
-	return waiting(look.shell.atPrompt === true ? "command" : wanted(facts), "likely", because);
+function likely({ input, facts, ...evidence }: Evidence, thread: ThreadFacts): Verdict {
+	const because = `${who(thread)} waits for the terminal${watches(thread)} in ${how(thread)}${quiet({ input, facts, ...evidence })}; ${inModes(facts)}`;
+	return waiting(input.shell.atPrompt === true ? "command" : wanted(facts), "likely", because);
 }
 
 function watches({ others = 0, main, listens }: ThreadFacts): string {

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { InnerTerminal, KernelFacts, ThreadDoing, ThreadFacts } from "../protocol/kernel-facts.ts";
-import { type Decision, decide, type Look, settle, type Told } from "./attention.ts";
+import { type AttentionInput, type Debounced, type Decision, debounce, decide } from "./attention.ts";
 import { rules } from "./attention-rules.ts";
 
 // --- a vocabulary for the rows below ------------------------------------------
@@ -44,7 +44,7 @@ interface Scene {
 	escapeTyped?: boolean;
 }
 
-function look(scene: Scene): Look {
+function look(scene: Scene): AttentionInput {
 	const { threads = [], line = "", quietMs = 10_000, sinceInputMs = null } = scene;
 	return {
 		facts: {
@@ -76,7 +76,7 @@ function look(scene: Scene): Look {
 	};
 }
 
-const told = ({ activity, waitingFor, certainty }: Decision) =>
+const debounced = ({ activity, waitingFor, certainty }: Decision) =>
 	[activity, waitingFor, certainty].filter(Boolean).join(" ");
 
 // --- the truth, scene by scene ------------------------------------------------
@@ -374,7 +374,7 @@ const scenes: readonly (readonly [sentence: string, scene: Scene, truth: string]
 
 describe("R1.4 whose turn it is", () => {
 	test.each(scenes)("%s", (_sentence, scene, truth) => {
-		expect(told(decide(look(scene)))).toBe(truth);
+		expect(debounced(decide(look(scene)))).toBe(truth);
 	});
 
 	test("every rule of the table speaks in some scene", () => {
@@ -490,8 +490,8 @@ test("certain means certain, whatever the facts", () => {
 describe("settling", () => {
 	const waits = look({ threads: [polls({ timeoutMs: 100 })], raw: true, line: ">>> " });
 	const wakes = look({ threads: [thread("running")], raw: true, line: ">>> " });
-	const at = (before: Told | null, then: Look, now: number, more: Partial<KernelFacts> = {}) =>
-		settle(before, decide(then), { ...then.facts, at: now, ...more });
+	const at = (before: Debounced | null, then: AttentionInput, now: number, more: Partial<KernelFacts> = {}) =>
+		debounce(before, decide(then), { ...then.facts, at: now, ...more });
 
 	test("one look that hits a tick does not end the turn", () => {
 		const first = at(null, waits, 1000);
@@ -512,7 +512,7 @@ describe("settling", () => {
 		expect(at(first, wakes, 1025, { offset: 101 }).decision.activity).toBe("working");
 	});
 
-	test("a stopped job is told when the shell behind it has not taken the terminal back; a stopped main program at once", () => {
+	test("a stopped job is debounced when the shell behind it has not taken the terminal back; a stopped main program at once", () => {
 		const stops = look({ threads: [thread("stopped")], facts: { mainForeground: false } });
 		const first = at(null, stops, 1000);
 		expect(first.decision.activity).toBe("working");
@@ -521,7 +521,7 @@ describe("settling", () => {
 		expect(at(null, look({ threads: [thread("stopped")] }), 1000).decision.activity).toBe("stopped");
 	});
 
-	test("that it became your turn is told at once", () => {
+	test("that it became your turn is debounced at once", () => {
 		const first = at(null, wakes, 1000);
 		expect(at(first, waits, 1001).decision.activity).toBe("waiting");
 	});

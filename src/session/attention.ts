@@ -27,7 +27,7 @@ export interface ShellFacts {
  * Everything that one decision looks at. All output below `facts.offset` has been fed to the screen; if that made the
  * emulator answer the program (a write), do not decide on these facts: newer ones follow.
  */
-export interface Look {
+export interface AttentionInput {
 	readonly facts: KernelFacts;
 	readonly screen: ScreenFacts;
 	readonly shell: ShellFacts;
@@ -42,8 +42,8 @@ export interface Decision extends Attention {
 	readonly rule: string;
 }
 
-export function decide(look: Look): Decision {
-	const evidence = evidenceOf(look);
+export function decide(input: AttentionInput): Decision {
+	const evidence = evidenceOf(input);
 	for (const rule of rules) {
 		const verdict = rule.says(evidence);
 		if (verdict !== null) {
@@ -53,8 +53,8 @@ export function decide(look: Look): Decision {
 	throw new Error("the last rule of attention has no condition");
 }
 
-/** What was told, and since when it is in doubt. */
-export interface Told {
+/** What was debounced, and since when it is in doubt. */
+export interface Debounced {
 	readonly decision: Decision;
 	readonly facts: KernelFacts;
 	/** When the facts began to say "working", though nothing was typed or printed. */
@@ -70,13 +70,13 @@ const TAKEN_BACK_MS = 250;
 
 /**
  * Keeps "waiting" through one look that hit a program between two sleeps. Only in that direction: that it became your
- * turn is told at once, and whatever was typed or printed ends it. A stopped job is told as such only when nobody
+ * turn is debounced at once, and whatever was typed or printed ends it. A stopped job is debounced as such only when nobody
  * behind it has taken the terminal back.
  */
-export function settle(told: Told | null, decision: Decision, facts: KernelFacts): Told {
-	const anew: Told = { decision, facts, doubtedAt: null, stoppedAt: null };
+export function debounce(debounced: Debounced | null, decision: Decision, facts: KernelFacts): Debounced {
+	const anew: Debounced = { decision, facts, doubtedAt: null, stoppedAt: null };
 	if (decision.activity === "stopped" && !facts.mainForeground) {
-		const stoppedAt = told?.stoppedAt ?? facts.at;
+		const stoppedAt = debounced?.stoppedAt ?? facts.at;
 		const recheckMs = stoppedAt + TAKEN_BACK_MS - facts.at;
 		if (recheckMs <= 0) return { ...anew, stoppedAt };
 		const because = `${decision.because}; the shell behind it has not spoken yet`;
@@ -86,11 +86,11 @@ export function settle(told: Told | null, decision: Decision, facts: KernelFacts
 			decision: { ...decision, activity: "working", certainty: "likely", because, recheckMs },
 		};
 	}
-	if (told === null || told.decision.activity !== "waiting" || decision.activity !== "working") return anew;
-	const printed = facts.offset !== told.facts.offset;
-	const typed = facts.sinceInputMs !== null && facts.at - facts.sinceInputMs > told.facts.at;
+	if (debounced === null || debounced.decision.activity !== "waiting" || decision.activity !== "working") return anew;
+	const printed = facts.offset !== debounced.facts.offset;
+	const typed = facts.sinceInputMs !== null && facts.at - facts.sinceInputMs > debounced.facts.at;
 	if (printed || typed || facts.queued > 0 || facts.unread) return anew;
-	const doubtedAt = told.doubtedAt ?? facts.at;
+	const doubtedAt = debounced.doubtedAt ?? facts.at;
 	const left = doubtedAt + DOUBT_MS - facts.at;
-	return left <= 0 ? anew : { ...told, doubtedAt, decision: { ...told.decision, recheckMs: left } };
+	return left <= 0 ? anew : { ...debounced, doubtedAt, decision: { ...debounced.decision, recheckMs: left } };
 }

@@ -6,15 +6,15 @@ import type { SessionEvent } from "../protocol/events.ts";
 // A listener that was away for a while finds the last thousand; older ones are in `list`.
 const REMEMBERED = 1000;
 
-type Told = Omit<SessionEvent, "seq" | "at">;
+type Happened = Omit<SessionEvent, "seq" | "at">;
 
 export class EventLog {
 	readonly #listeners = new Set<(event: SessionEvent) => void>();
 	#events: SessionEvent[] = [];
 	#seq = 0;
 
-	tell(told: Told): void {
-		const event: SessionEvent = { seq: ++this.#seq, at: Date.now(), ...told };
+	emit(happened: Happened): void {
+		const event: SessionEvent = { seq: ++this.#seq, at: Date.now(), ...happened };
 		this.#events.push(event);
 		if (this.#events.length > 2 * REMEMBERED) this.#events = this.#events.slice(-REMEMBERED);
 		for (const listener of [...this.#listeners]) listener(event);

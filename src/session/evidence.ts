@@ -2,7 +2,7 @@
 
 import type { WaitingFor } from "../protocol/answer.ts";
 import type { InnerTerminal, KernelFacts, ThreadFacts } from "../protocol/kernel-facts.ts";
-import type { Look } from "./attention.ts";
+import type { AttentionInput } from "./attention.ts";
 import { type LineShape, shapeOf } from "./last-line.ts";
 
 /**
@@ -19,7 +19,7 @@ export interface Reader {
 }
 
 export interface Evidence {
-	readonly look: Look;
+	readonly input: AttentionInput;
 	readonly facts: KernelFacts;
 	/** The threads of the foreground group. */
 	readonly foreground: readonly ThreadFacts[];
@@ -60,12 +60,12 @@ export function isBusy(thread: ThreadFacts): boolean {
 	return thread.doing === "running" || thread.doing === "disk";
 }
 
-export function evidenceOf(look: Look): Evidence {
-	const { facts } = look;
+export function evidenceOf(input: AttentionInput): Evidence {
+	const { facts } = input;
 	const foreground = facts.threads.filter((thread) => thread.foreground);
 	const reader = readerAmong(facts.threads);
 	return {
-		look,
+		input,
 		facts,
 		foreground,
 		reader,
@@ -74,7 +74,7 @@ export function evidenceOf(look: Look): Evidence {
 			foreground.find((thread) => thread.doing === "timer" && thread.main && thread.pid !== reader?.thread.pid) ?? null,
 		opaque: foreground.find((thread) => thread.doing === "opaque") ?? null,
 		blind: !facts.readable || (foreground.length === 0 && facts.foregroundLives),
-		shape: shapeOf(look.screen.lastLine),
+		shape: shapeOf(input.screen.lastLine),
 		restMs: Math.min(facts.quietMs, facts.sinceInputMs ?? Number.POSITIVE_INFINITY),
 	};
 }

@@ -6,8 +6,8 @@
 
 import { readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { Position } from "../terminal/look.ts";
 import type { ScreenState } from "../terminal/screen.ts";
+import type { Position } from "../terminal/screen-diff.ts";
 
 const FILE = "keyframe.json";
 const VERSION = 1;
@@ -17,7 +17,7 @@ export interface Keyframe {
 	/** Lines that had come out. */
 	readonly lines: number;
 	/** By owner. */
-	readonly looks: readonly (readonly [string, Position])[];
+	readonly seen: readonly (readonly [string, Position])[];
 }
 
 export class Keyframes {

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { STATUSES } from "../protocol/answer.ts";
-import { type Happening, hasEnded, statusAfter } from "./lifecycle.ts";
+import { hasEnded, type LifecycleEvent, statusAfter } from "./lifecycle.ts";
 
-const happenings: Happening[] = ["launched", "launch_failed", "exited_well", "exited_badly", "cancelled", "lost"];
+const happenings: LifecycleEvent[] = ["launched", "launch_failed", "exited_well", "exited_badly", "cancelled", "lost"];
 
 describe("R4.5 the states of a session", () => {
 	test("every state that is not final has a way out", () => {

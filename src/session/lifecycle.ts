@@ -4,9 +4,9 @@
 
 import type { Status } from "../protocol/answer.ts";
 
-export type Happening = "launched" | "launch_failed" | "exited_well" | "exited_badly" | "cancelled" | "lost";
+export type LifecycleEvent = "launched" | "launch_failed" | "exited_well" | "exited_badly" | "cancelled" | "lost";
 
-const table: Readonly<Record<Status, Readonly<Partial<Record<Happening, Status>>>>> = {
+const table: Readonly<Record<Status, Readonly<Partial<Record<LifecycleEvent, Status>>>>> = {
 	starting: { launched: "running", launch_failed: "failed", cancelled: "cancelled", lost: "stream_lost" },
 	running: {
 		launched: "running",
@@ -22,7 +22,7 @@ const table: Readonly<Record<Status, Readonly<Partial<Record<Happening, Status>>
 };
 
 /** The status after this happening. */
-export function statusAfter(status: Status, happening: Happening): Status {
+export function statusAfter(status: Status, happening: LifecycleEvent): Status {
 	const next = table[status][happening];
 	if (next === undefined) throw new Error(`A session that is ${status} cannot have ${happening}.`);
 	return next;

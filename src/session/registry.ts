@@ -9,7 +9,7 @@ import type { Session } from "./session.ts";
 import type { ShellCommands } from "./shell/commands.ts";
 
 /** A session we know of: its record, and while it is in memory the session itself. */
-export interface Known {
+export interface SessionSlot {
 	record: SessionRecord;
 	readonly directory: string;
 	readonly file: RecordFile;
@@ -28,59 +28,59 @@ export interface Known {
 const ID_PREFIX_LENGTH = 4;
 
 export class Registry {
-	readonly #known = new Map<string, Known>();
+	readonly #slot = new Map<string, SessionSlot>();
 	readonly #rememberEnded: number;
 
 	constructor(rememberEnded: number) {
 		this.#rememberEnded = rememberEnded;
 	}
 
-	add(known: Known): void {
-		this.#known.set(known.record.id, known);
+	add(slot: SessionSlot): void {
+		this.#slot.set(slot.record.id, slot);
 	}
 
-	forget(known: Known): void {
-		this.#known.delete(known.record.id);
+	forget(slot: SessionSlot): void {
+		this.#slot.delete(slot.record.id);
 	}
 
 	/** All of them, the newest first. */
-	all(): Known[] {
-		return [...this.#known.values()].sort((a, b) => b.record.createdAt - a.record.createdAt);
+	all(): SessionSlot[] {
+		return [...this.#slot.values()].sort((a, b) => b.record.createdAt - a.record.createdAt);
 	}
 
-	running(): Known[] {
+	running(): SessionSlot[] {
 		return this.all().filter(({ record }) => !hasEnded(record.state));
 	}
 
-	runningNamed(name: string): Known | null {
+	runningNamed(name: string): SessionSlot | null {
 		return this.running().find(({ record }) => record.name === name) ?? null;
 	}
 
 	nameIsTaken(name: string): boolean {
-		return [...this.#known.values()].some(({ record }) => record.name === name);
+		return [...this.#slot.values()].some(({ record }) => record.name === name);
 	}
 
 	/** Refuses one more, for all or for this owner. */
 	refuseTooMany(owner: string, limits: { all: number; mine: number }): void {
 		const running = this.running();
 		const mine = running.filter(({ record }) => record.owner === owner);
-		for (const [known, limit] of [
+		for (const [slot, limit] of [
 			[running, limits.all],
 			[mine, limits.mine],
 		] as const) {
-			if (known.length < limit) continue;
-			throw new Fault("too_many_sessions", { limit, open: known.map(({ record }) => record.name) });
+			if (slot.length < limit) continue;
+			throw new Fault("too_many_sessions", { limit, open: slot.map(({ record }) => record.name) });
 		}
 	}
 
 	/** The session that is meant, or a fault that names the others. */
-	find(reference: string): Known {
+	find(reference: string): SessionSlot {
 		const all = this.all();
 		const found =
-			this.#known.get(reference) ??
+			this.#slot.get(reference) ??
 			this.runningNamed(reference) ??
 			all.find(({ record }) => record.name === reference) ??
-			(reference === "-" ? all.reduce<Known | undefined>(laterTouched, undefined) : undefined) ??
+			(reference === "-" ? all.reduce<SessionSlot | undefined>(laterTouched, undefined) : undefined) ??
 			onlyOne(reference.length >= ID_PREFIX_LENGTH ? all.filter(({ record }) => record.id.startsWith(reference)) : []);
 		if (found === undefined) {
 			throw new Fault("session_not_found", {
@@ -92,7 +92,7 @@ export class Registry {
 	}
 
 	/** Ended sessions beyond the number that is remembered, those resolved longest ago first. */
-	surplus(): Known[] {
+	surplus(): SessionSlot[] {
 		return this.all()
 			.filter(({ record }) => hasEnded(record.state))
 			.sort((a, b) => (b.record.resolvedAt ?? 0) - (a.record.resolvedAt ?? 0))
@@ -100,5 +100,6 @@ export class Registry {
 	}
 }
 
-const laterTouched = (a: Known | undefined, b: Known) => (a === undefined || b.touchedAt > a.touchedAt ? b : a);
-const onlyOne = (candidates: Known[]) => (candidates.length === 1 ? candidates[0] : undefined);
+const laterTouched = (a: SessionSlot | undefined, b: SessionSlot) =>
+	a === undefined || b.touchedAt > a.touchedAt ? b : a;
+const onlyOne = (candidates: SessionSlot[]) => (candidates.length === 1 ? candidates[0] : undefined);

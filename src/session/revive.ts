@@ -11,19 +11,19 @@ import { type Keyframe, Keyframes } from "./keyframes.ts";
 import { hasEnded } from "./lifecycle.ts";
 import type { Options } from "./options.ts";
 import { RecordedPty } from "./recorded-pty.ts";
-import type { Known } from "./registry.ts";
+import type { SessionSlot } from "./registry.ts";
 import { Session } from "./session.ts";
 
 interface SessionOf {
-	readonly known: Known;
+	readonly slot: SessionSlot;
 	readonly pty: Pty;
 	readonly options: Options;
 	/** Where the pty's output begins, and what was seen before. */
 	readonly beginning?: Beginning;
 }
 
-export function sessionOf({ known, pty, options, beginning = NEW }: SessionOf): Session {
-	const { record, directory, commands } = known;
+export function sessionOf({ slot, pty, options, beginning = NEW }: SessionOf): Session {
+	const { record, directory, commands } = slot;
 	const { from, to, keyframe } = beginning;
 	const size = { scrollback: options.scrollback, now: () => performance.now() };
 	return new Session({
@@ -38,7 +38,7 @@ export function sessionOf({ known, pty, options, beginning = NEW }: SessionOf): 
 				? new Screen({ cols: record.cols, rows: record.rows, offset: from, ...size })
 				: Screen.restore(keyframe.screen, size),
 		replayedUntil: to,
-		looks: keyframe?.looks ?? [],
+		seen: keyframe?.seen ?? [],
 		keyframes: new Keyframes(directory, { everyBytes: options.replayBytes / 4, savedAt: from }),
 		commands,
 	});
@@ -46,23 +46,23 @@ export function sessionOf({ known, pty, options, beginning = NEW }: SessionOf): 
 
 /** Goes on with a session that an earlier daemon left running. */
 export async function adoptSession(parts: {
-	readonly known: Known;
+	readonly slot: SessionSlot;
 	readonly options: Options;
 	readonly socketPath: string;
 	readonly epoch: bigint;
 }): Promise<Session> {
-	const { known, options, socketPath, epoch } = parts;
-	const beginning = await beginningOf(known, options);
-	const adopted = await adopt({ directory: known.directory, socketPath, epoch, from: beginning.from });
-	if (!(adopted instanceof HolderPty)) return reviveSession({ known, options });
-	return sessionOf({ known, options, pty: adopted, beginning });
+	const { slot, options, socketPath, epoch } = parts;
+	const beginning = await beginningOf(slot, options);
+	const adopted = await adopt({ directory: slot.directory, socketPath, epoch, from: beginning.from });
+	if (!(adopted instanceof HolderPty)) return reviveSession({ slot, options });
+	return sessionOf({ slot, options, pty: adopted, beginning });
 }
 
 /** An ended session, from disk; settles when its screen is complete. */
-export async function reviveSession({ known, options }: { known: Known; options: Options }): Promise<Session> {
-	const beginning = await beginningOf(known, options);
-	const pty = await RecordedPty.open(known.directory, { from: beginning.from, startedAt: known.record.createdAt });
-	const session = sessionOf({ known, options, pty, beginning });
+export async function reviveSession({ slot, options }: { slot: SessionSlot; options: Options }): Promise<Session> {
+	const beginning = await beginningOf(slot, options);
+	const pty = await RecordedPty.open(slot.directory, { from: beginning.from, startedAt: slot.record.createdAt });
+	const session = sessionOf({ slot, options, pty, beginning });
 	await pty.play();
 	return session;
 }
@@ -77,7 +77,7 @@ interface Beginning {
 const NEW: Beginning = { from: 0, to: 0, keyframe: null };
 
 /** From the saved screen where there is one, else from as much of the log as a screen and its scrollback need. */
-async function beginningOf({ directory, commands }: Known, options: Options): Promise<Beginning> {
+async function beginningOf({ directory, commands }: SessionSlot, options: Options): Promise<Beginning> {
 	const { from, to } = await logBounds(directory);
 	const earliest = Math.max(from, to - options.replayBytes);
 	// A shell's marks are not in the screen: they are found again only by reading the log.

@@ -1,7 +1,7 @@
 // One terminal, alive: where keystrokes and output pass each other.
 //
 // A session owns its parts and their order, and nothing else: what may happen
-// when is in lifecycle.ts, whose turn it is in turn.ts, what bytes mean is in
+// when is in lifecycle.ts, whose turn it is in attention-tracker.ts, what bytes mean is in
 // terminal/, who may ask is in tools/. Reading the constructor is reading the
 // whole data path.
 
@@ -11,12 +11,12 @@ import { Fault } from "../protocol/fault.ts";
 import { PtyIoError } from "../pty/errors.ts";
 import { descendants, listeningPorts, workingDirectory } from "../pty/process-tree.ts";
 import type { Pty, PtyExit, WriteOptions } from "../pty/pty.ts";
-import type { Look, Position } from "../terminal/look.ts";
 import type { Screen } from "../terminal/screen.ts";
+import type { Position, ScreenDiff } from "../terminal/screen-diff.ts";
+import { AttentionTracker } from "./attention-tracker.ts";
 import type { Keyframe, Keyframes } from "./keyframes.ts";
 import { hasEnded, statusAfter } from "./lifecycle.ts";
 import type { ShellCommands } from "./shell/commands.ts";
-import { Turn } from "./turn.ts";
 import { type Outcome, type Until, waitFor } from "./wait.ts";
 
 const ESCAPE = 0x1b;
@@ -38,7 +38,7 @@ export interface SessionParts {
 	readonly commands?: ShellCommands | null;
 	readonly keyframes: Keyframes | null;
 	/** What each caller had seen before a restart. */
-	readonly looks: Keyframe["looks"];
+	readonly seen: Keyframe["seen"];
 }
 
 export interface SessionWait {
@@ -64,8 +64,8 @@ export class Session implements AsyncDisposable {
 	readonly commands: ShellCommands | null;
 	readonly #pty: Pty;
 	readonly #cwd: string;
-	readonly #turn: Turn;
-	readonly #looks: Map<string, Position>;
+	readonly #tracker: AttentionTracker;
+	readonly #seen: Map<string, Position>;
 	readonly #keyframes: Keyframes | null;
 	readonly #outputListeners = new Set<(bytes: Uint8Array) => void>();
 	readonly #endedListeners = new Set<() => void>();
@@ -84,9 +84,9 @@ export class Session implements AsyncDisposable {
 		this.screen = screen;
 		const commands = parts.commands ?? null;
 		this.commands = commands;
-		this.#looks = new Map(parts.looks);
+		this.#seen = new Map(parts.seen);
 		this.#keyframes = parts.keyframes;
-		this.#turn = new Turn({
+		this.#tracker = new AttentionTracker({
 			pty,
 			seen: () => journal.end,
 			screen: () => this.#screenFacts(),
@@ -99,7 +99,7 @@ export class Session implements AsyncDisposable {
 			commands?.feed(output);
 			this.#lastOutputAt = Date.now();
 			for (const listener of [...this.#outputListeners]) listener(output.bytes);
-			this.#turn.outputSeen();
+			this.#tracker.outputSeen();
 			this.#keyframes?.advance(journal.end, () => this.#keyframe());
 		});
 		pty.onGap((gap) => journal.skip(gap));
@@ -127,7 +127,7 @@ export class Session implements AsyncDisposable {
 		return this.#pty.pid;
 	}
 	get attention(): Attention {
-		return this.#turn.attention;
+		return this.#tracker.attention;
 	}
 	get lastOutputAt(): number {
 		return this.#lastOutputAt;
@@ -146,7 +146,7 @@ export class Session implements AsyncDisposable {
 		return this.#pty.onFenced(listener);
 	}
 	onDecided(listener: (attention: Attention) => void): () => void {
-		return this.#turn.onDecided(listener);
+		return this.#tracker.onDecided(listener);
 	}
 
 	/** Types bytes, whole and never between another call's. `refuse` runs when it is this write's turn, before anything is typed. */
@@ -167,7 +167,7 @@ export class Session implements AsyncDisposable {
 	/** Returns on the first of: waiting, ended, what `until` says, timeout. */
 	wait({ until, timeoutMs, signal, from, earlier, typed }: SessionWait): Promise<Outcome> {
 		// Taken only where it is asked for: a look at a full scrollback costs a millisecond.
-		const since = until.text === undefined && until.pattern === undefined ? null : this.screen.look(null).position;
+		const since = until.text === undefined && until.pattern === undefined ? null : this.screen.diffSince(null).position;
 		const { end } = this.journal;
 		const recent =
 			from === undefined || from >= end ? undefined : this.journal.recent(Math.max(from, end - MOST_ALREADY_BYTES));
@@ -178,10 +178,10 @@ export class Session implements AsyncDisposable {
 				lastOutputAt: () => this.#lastOutputAt,
 				onOutput: (listener) => this.onOutput(listener),
 				onEnded: (listener) => this.onEnded(listener),
-				onDecided: (listener) => this.#turn.onDecided(listener),
-				watch: () => this.#turn.watch(),
+				onDecided: (listener) => this.#tracker.onDecided(listener),
+				watch: () => this.#tracker.watch(),
 				visibleText: () => this.screen.snapshot().text,
-				newOnScreen: () => (since === null ? "" : this.screen.look(since).text),
+				newOnScreen: () => (since === null ? "" : this.screen.diffSince(since).text),
 				ports: () => this.ports(),
 			},
 			{ until, timeoutMs, signal, already, typed },
@@ -190,22 +190,22 @@ export class Session implements AsyncDisposable {
 
 	/** The offset up to which this caller has been told everything. */
 	seenBy(owner: string): number {
-		return this.#looks.get(owner)?.offset ?? 0;
+		return this.#seen.get(owner)?.offset ?? 0;
 	}
 
 	/** What is new to this caller, and remembers that it has been seen. */
-	look(owner: string): { look: Look; since: number } {
-		const seen = this.#looks.get(owner) ?? null;
-		const look = this.screen.look(seen);
-		this.#looks.delete(owner); // the newest last, so that the first is the one to forget
-		this.#looks.set(owner, look.position);
-		if (this.#looks.size > REMEMBERED_OWNERS) this.#looks.delete(this.#looks.keys().next().value!);
-		return { look, since: seen?.offset ?? 0 };
+	takeNew(owner: string): { diff: ScreenDiff; since: number } {
+		const since = this.#seen.get(owner) ?? null;
+		const diff = this.screen.diffSince(since);
+		this.#seen.delete(owner); // the newest last, so that the first is the one to forget
+		this.#seen.set(owner, diff.position);
+		if (this.#seen.size > REMEMBERED_OWNERS) this.#seen.delete(this.#seen.keys().next().value!);
+		return { diff, since: since?.offset ?? 0 };
 	}
 
 	/** One look at the kernel, for a caller that does not wait. */
 	async refresh(): Promise<void> {
-		if (!this.ended) await this.#turn.look();
+		if (!this.ended) await this.#tracker.check();
 	}
 
 	async resize(cols: number, rows: number): Promise<void> {
@@ -218,7 +218,7 @@ export class Session implements AsyncDisposable {
 		this.#mustRun();
 		// As a person would: the terminal turns Ctrl+C into INT for whoever is in the foreground, or hands it over in raw mode.
 		if (name === "SIGINT") await this.type(Uint8Array.of(3), { priority: true });
-		else await this.#turn.typing(() => this.#pty.signal(name, "foreground"));
+		else await this.#tracker.typing(() => this.#pty.signal(name, "foreground"));
 	}
 
 	/** Signals whoever has the terminal, past the keyboard. */
@@ -262,7 +262,7 @@ export class Session implements AsyncDisposable {
 
 	/** Lets go; the program goes on. */
 	async [Symbol.asyncDispose](): Promise<void> {
-		this.#turn[Symbol.dispose]();
+		this.#tracker[Symbol.dispose]();
 		this.#outputListeners.clear();
 		this.#endedListeners.clear();
 		await this.#pty[Symbol.asyncDispose]();
@@ -278,12 +278,12 @@ export class Session implements AsyncDisposable {
 				throw asFault(error, this);
 			}
 		};
-		return this.#turn.typing(write, { endsInEscape: bytes.at(-1) === ESCAPE });
+		return this.#tracker.typing(write, { endsInEscape: bytes.at(-1) === ESCAPE });
 	}
 
 	#keyframe(): Keyframe | null {
 		const screen = this.screen.serialize();
-		return screen && { screen, lines: this.journal.stats.linesOut, looks: [...this.#looks] };
+		return screen && { screen, lines: this.journal.stats.linesOut, seen: [...this.#seen] };
 	}
 
 	#mustRun(): void {

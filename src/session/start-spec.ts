@@ -1,4 +1,4 @@
-// What is asked of a start, and the session as it is known from that moment on:
+// What is asked of a start, and the session as it is slot from that moment on:
 // recorded and counted before there is a process.
 
 import { isAbsolute, join, resolve } from "node:path";
@@ -10,7 +10,7 @@ import type { Limits } from "../pty/launch-block.ts";
 import type { Places } from "../pty/places.ts";
 import { nameFor, newId } from "./identity.ts";
 import type { Options } from "./options.ts";
-import type { Known } from "./registry.ts";
+import type { SessionSlot } from "./registry.ts";
 import type { ShellSpec } from "./shell/prepare.ts";
 
 /** Who asks for a session: what it inherits, and whose it is. */
@@ -40,10 +40,10 @@ export interface StartSpec {
 	readonly caller: Starter;
 }
 
-export function newlyKnown(
+export function newSlot(
 	spec: StartSpec,
 	parts: { places: Places; options: Options; nameIsTaken: (name: string) => boolean },
-): Known {
+): SessionSlot {
 	const { places, options, nameIsTaken } = parts;
 	const { argv, command, cwd } = commandOf(spec);
 	const id = newId();

@@ -3,8 +3,8 @@
 // Menus say which item is chosen by colour alone (dialog, whiptail, htop, mc, fzf), so
 // plain text hides it. A status bar stands out too: we report, we do not interpret.
 
-import type { Engine, Grid } from "./engine.ts";
-import { PAPER, paperOf } from "./rows.ts";
+import type { Emulator, Grid } from "./emulator.ts";
+import { BACKGROUND, backgroundOf } from "./rows.ts";
 
 export interface Highlight {
 	/** Row and columns of the screen, from 0; `to` is exclusive. */
@@ -20,11 +20,11 @@ const MAX_BAND_ROWS = 2;
 const MAX_GAP = 3;
 const MAX_HIGHLIGHTS = 60;
 
-export function highlightsOf(engine: Engine, grid: Grid): Highlight[] {
-	const { cols, rows } = engine;
-	const papers = new Int32Array(cols * rows);
+export function highlightsOf(emulator: Emulator, grid: Grid): Highlight[] {
+	const { cols, rows } = emulator;
+	const backgrounds = new Int32Array(cols * rows);
 	const reversed = new Uint8Array(cols * rows);
-	const cell = engine.newCell();
+	const cell = emulator.newCell();
 	let reversedCells = 0;
 	let anything = false;
 	for (let y = 0; y < rows; y++) {
@@ -32,10 +32,10 @@ export function highlightsOf(engine: Engine, grid: Grid): Highlight[] {
 		if (!row) continue;
 		for (let x = 0; x < cols; x++) {
 			row.loadCell(x, cell);
-			const paper = paperOf(cell);
-			if (paper === PAPER.normal) continue;
+			const background = backgroundOf(cell);
+			if (background === BACKGROUND.normal) continue;
 			anything = true;
-			papers[y * cols + x] = paper;
+			backgrounds[y * cols + x] = background;
 			if (cell.isInverse()) {
 				reversed[y * cols + x] = 1;
 				reversedCells++;
@@ -47,11 +47,11 @@ export function highlightsOf(engine: Engine, grid: Grid): Highlight[] {
 	const reverseMeans = reversedCells * 2 < cols * rows;
 
 	const bandRows = (x: number, y: number) => {
-		const paper = papers[y * cols + x];
+		const background = backgrounds[y * cols + x];
 		let top = y;
 		let bottom = y;
-		while (top > 0 && papers[(top - 1) * cols + x] === paper) top--;
-		while (bottom < rows - 1 && papers[(bottom + 1) * cols + x] === paper) bottom++;
+		while (top > 0 && backgrounds[(top - 1) * cols + x] === background) top--;
+		while (bottom < rows - 1 && backgrounds[(bottom + 1) * cols + x] === background) bottom++;
 		return bottom - top + 1;
 	};
 
@@ -61,13 +61,13 @@ export function highlightsOf(engine: Engine, grid: Grid): Highlight[] {
 		if (!row) continue;
 		for (let from = 0, to = 0; from < cols; from = to) {
 			const at = y * cols + from;
-			for (to = from + 1; to < cols && papers[y * cols + to] === papers[at]; ) to++;
-			const paper = papers[at]!;
-			if (paper === PAPER.normal) {
+			for (to = from + 1; to < cols && backgrounds[y * cols + to] === backgrounds[at]; ) to++;
+			const background = backgrounds[at]!;
+			if (background === BACKGROUND.normal) {
 				// The plain colour marks the choice only inside a coloured panel.
-				const before = from > 0 ? papers[at - 1]! : PAPER.normal;
-				const after = to < cols ? papers[y * cols + to]! : PAPER.normal;
-				if (before === PAPER.normal || before !== after) continue;
+				const before = from > 0 ? backgrounds[at - 1]! : BACKGROUND.normal;
+				const after = to < cols ? backgrounds[y * cols + to]! : BACKGROUND.normal;
+				if (before === BACKGROUND.normal || before !== after) continue;
 			}
 			const how = reversed[at] && reverseMeans ? "reverse" : "background";
 			if (how === "background" && bandRows((from + to) >> 1, y) > MAX_BAND_ROWS) continue;

@@ -6,7 +6,7 @@
 // beside it. Tab stops and character sets other than the usual are lost.
 
 import addon from "@xterm/addon-serialize";
-import type { Engine, Grid } from "./engine.ts";
+import type { Emulator, Grid } from "./emulator.ts";
 
 export interface Keyframe {
 	readonly cols: number;
@@ -47,42 +47,42 @@ const marginsOf = ({ scrollTop, scrollBottom, savedX, savedY }: Grid): Margins =
 });
 
 /** Null in the middle of a sequence or a character: what follows would be read wrongly. */
-export function takeKeyframe(engine: Engine): Keyframe | null {
-	if (!engine.settled) return null;
+export function takeKeyframe(emulator: Emulator): Keyframe | null {
+	if (!emulator.settled) return null;
 	const serializer = new SerializeAddon();
-	serializer.activate(engine.terminal);
+	serializer.activate(emulator.terminal);
 	// It leaves the pen on before it draws the alternate screen, as if that began with a clean one.
 	const content = serializer.serialize().replace("\x1b[?1049h\x1b[H", "$&\x1b[m");
 	serializer.dispose();
-	const { normal, alternate } = engine.grids;
-	const { coreService, coreMouseService } = engine.state;
+	const { normal, alternate } = emulator.grids;
+	const { coreService, coreMouseService } = emulator.state;
 	return {
-		cols: engine.cols,
-		rows: engine.rows,
+		cols: emulator.cols,
+		rows: emulator.rows,
 		content,
-		cursorLine: engine.lineOfRow(normal.ybase + normal.y),
-		droppedRows: engine.droppedRows,
+		cursorLine: emulator.lineOfRow(normal.ybase + normal.y),
+		droppedRows: emulator.droppedRows,
 		cursorHidden: coreService.isCursorHidden,
 		mouse: { protocol: coreMouseService.activeProtocol, encoding: coreMouseService.activeEncoding },
 		modes: { ...coreService.modes },
 		privateModes: { ...coreService.decPrivateModes },
-		pen: { fg: engine.pen.fg, bg: engine.pen.bg },
+		pen: { fg: emulator.pen.fg, bg: emulator.pen.bg },
 		normal: marginsOf(normal),
 		alternate: marginsOf(alternate),
 	};
 }
 
-/** Into a new engine of the same size. */
-export function applyKeyframe(engine: Engine, keyframe: Keyframe): void {
-	engine.write(new TextEncoder().encode(keyframe.content));
-	const { coreService, coreMouseService } = engine.state;
+/** Into a new emulator of the same size. */
+export function applyKeyframe(emulator: Emulator, keyframe: Keyframe): void {
+	emulator.write(new TextEncoder().encode(keyframe.content));
+	const { coreService, coreMouseService } = emulator.state;
 	coreService.isCursorHidden = keyframe.cursorHidden;
 	coreMouseService.activeProtocol = keyframe.mouse.protocol;
 	coreMouseService.activeEncoding = keyframe.mouse.encoding;
 	Object.assign(coreService.modes, keyframe.modes);
 	Object.assign(coreService.decPrivateModes, keyframe.privateModes);
-	Object.assign(engine.pen, keyframe.pen);
-	Object.assign(engine.grids.normal, keyframe.normal);
-	Object.assign(engine.grids.alternate, keyframe.alternate);
-	engine.renumber(keyframe.cursorLine, keyframe.droppedRows);
+	Object.assign(emulator.pen, keyframe.pen);
+	Object.assign(emulator.grids.normal, keyframe.normal);
+	Object.assign(emulator.grids.alternate, keyframe.alternate);
+	emulator.renumber(keyframe.cursorLine, keyframe.droppedRows);
 }

@@ -1,7 +1,7 @@
 // The kitty keyboard protocol's stacks: which flags the program has switched on,
 // one stack for each buffer, as the protocol demands.
 
-import type { Engine } from "./engine.ts";
+import type { Emulator } from "./emulator.ts";
 
 export const KITTY = { disambiguate: 1, events: 2, alternates: 4, allKeys: 8, text: 16 } as const;
 const ALL = 31;
@@ -12,21 +12,21 @@ export class KittyKeyboard {
 	#normal: number[] = [0];
 	#alternate: number[] = [0];
 
-	constructor(engine: Engine) {
-		const stack = () => (engine.alternate ? this.#alternate : this.#normal);
-		engine.onCsi({ prefix: ">", final: "u" }, ({ params }) => {
+	constructor(emulator: Emulator) {
+		const stack = () => (emulator.alternate ? this.#alternate : this.#normal);
+		emulator.onCsi({ prefix: ">", final: "u" }, ({ params }) => {
 			const flags = stack();
 			if (flags.length >= DEPTH) flags.shift();
 			flags.push(params[0]! & ALL);
 			return true;
 		});
-		engine.onCsi({ prefix: "<", final: "u" }, ({ params }) => {
+		emulator.onCsi({ prefix: "<", final: "u" }, ({ params }) => {
 			const flags = stack();
 			flags.splice(Math.max(0, flags.length - Math.max(1, params[0]!)));
 			if (flags.length === 0) flags.push(0);
 			return true;
 		});
-		engine.onCsi({ prefix: "=", final: "u" }, ({ params, length }) => {
+		emulator.onCsi({ prefix: "=", final: "u" }, ({ params, length }) => {
 			const flags = stack();
 			const now = flags[flags.length - 1]!;
 			const given = params[0]! & ALL;

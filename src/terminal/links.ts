@@ -4,7 +4,7 @@
 // character; one link that is never closed makes it ten times slower. So links are
 // kept here, by absolute row, the newest of them only.
 
-import type { Engine } from "./engine.ts";
+import type { Emulator } from "./emulator.ts";
 
 export interface Link {
 	/** On the screen, from 0; `to` is exclusive. A link over several rows is several of these. */
@@ -26,24 +26,24 @@ interface Span {
 const MAX_LINKS = 256;
 
 export class Links {
-	readonly #engine: Engine;
+	readonly #emulator: Emulator;
 	#spans: Span[] = [];
 	#open: Span | null = null;
 
-	constructor(engine: Engine) {
-		this.#engine = engine;
-		engine.onOsc(8, (payload) => {
+	constructor(emulator: Emulator) {
+		this.#emulator = emulator;
+		emulator.onOsc(8, (payload) => {
 			const uri = payload.slice(payload.indexOf(";") + 1);
 			this.#close();
 			if (uri === "" || /[\p{Cc}\p{Cf}]/u.test(uri)) return;
 			const { row, column } = this.#here();
-			this.#open = { alternate: engine.alternate, row, column, endRow: row, endColumn: column, uri };
+			this.#open = { alternate: emulator.alternate, row, column, endRow: row, endColumn: column, uri };
 		});
 	}
 
 	/** The links on the screen now. */
 	onScreen(): Link[] {
-		const { alternate, cols, rows, active } = this.#engine;
+		const { alternate, cols, rows, active } = this.#emulator;
 		const top = this.#top() + active.ybase;
 		const found: Link[] = [];
 		for (const span of this.#open ? [...this.#spans, this.#ended(this.#open)] : this.#spans) {
@@ -64,11 +64,11 @@ export class Links {
 	}
 
 	#top(): number {
-		return this.#engine.alternate ? 0 : this.#engine.droppedRows;
+		return this.#emulator.alternate ? 0 : this.#emulator.droppedRows;
 	}
 
 	#here(): { row: number; column: number } {
-		const { active } = this.#engine;
+		const { active } = this.#emulator;
 		return { row: this.#top() + active.ybase + active.y, column: active.x };
 	}
 
@@ -78,7 +78,7 @@ export class Links {
 	}
 
 	#close(): void {
-		if (this.#open && this.#open.alternate === this.#engine.alternate) {
+		if (this.#open && this.#open.alternate === this.#emulator.alternate) {
 			this.#spans.push(this.#ended(this.#open));
 			if (this.#spans.length > MAX_LINKS) this.#spans.shift();
 		}

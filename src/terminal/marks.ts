@@ -1,7 +1,7 @@
 // Finds the shell's own marks in raw output: where a prompt is, where a command
 // began, where it ended and how.
 //
-// A mark is OSC 133 with the nonce of the session, so text that merely looks like
+// A mark is OSC 133 with the nonce of the session, so text that merely hashes like
 // one (a log that is shown, a program that pretends) is not taken for one; and
 // marks count up, so an old one that is shown again is not either. What to do
 // about a mark is session/shell/'s.

@@ -1,7 +1,7 @@
 // What the program has asked the terminal to be: facts that decide how a key,
 // a click or a paste must be said to it.
 
-import type { Engine } from "./engine.ts";
+import type { Emulator } from "./emulator.ts";
 import type { KittyKeyboard } from "./kitty-keyboard.ts";
 
 export interface Modes {
@@ -39,8 +39,8 @@ export const PLAIN_MODES: Modes = {
 const MOUSE: Record<string, Modes["mouse"]> = { X10: "press", VT200: "click", DRAG: "drag", ANY: "any" };
 const ENCODING: Record<string, Modes["mouseEncoding"]> = { SGR: "sgr", SGR_PIXELS: "sgr-pixels" };
 
-export function modesOf(engine: Engine, kitty: KittyKeyboard): Modes {
-	const { coreService, coreMouseService } = engine.state;
+export function modesOf(emulator: Emulator, kitty: KittyKeyboard): Modes {
+	const { coreService, coreMouseService } = emulator.state;
 	const { decPrivateModes: dec } = coreService;
 	return {
 		applicationCursor: dec.applicationCursorKeys,
@@ -50,8 +50,8 @@ export function modesOf(engine: Engine, kitty: KittyKeyboard): Modes {
 		mouseEncoding: ENCODING[coreMouseService.activeEncoding] ?? "legacy",
 		focus: dec.sendFocus,
 		synchronized: dec.synchronizedOutput,
-		alternateScreen: engine.alternate,
+		alternateScreen: emulator.alternate,
 		cursorVisible: !coreService.isCursorHidden,
-		kittyKeyboard: kitty.flags(engine.alternate),
+		kittyKeyboard: kitty.flags(emulator.alternate),
 	};
 }

@@ -3,7 +3,7 @@
 
 import { clean } from "./clean.ts";
 import type { Highlight } from "./highlights.ts";
-import type { Cursor } from "./look.ts";
+import type { Cursor } from "./screen-diff.ts";
 
 export interface Shown {
 	readonly buffer: "normal" | "alternate";

@@ -33,27 +33,27 @@ export function pictureSvg(screen: Screen, options: PictureOptions = {}): string
 	const height = screen.rows * CELL.height + top + padding;
 	const paint = ({ color, fallback }: { color: Color; fallback: string }) =>
 		color === null ? fallback : typeof color === "number" ? PALETTE[color]! : color;
-	const papers: string[] = [];
+	const backgrounds: string[] = [];
 	const inks: string[] = [];
 	screen.styledRows().forEach((runs, row) => {
 		const y = top + row * CELL.height;
 		for (const run of runs) {
 			const x = padding + run.column * CELL.width;
 			const runWidth = run.width * CELL.width;
-			let ink = paint({ color: run.foreground, fallback: theme.foreground });
-			let paper = paint({ color: run.background, fallback: theme.background });
-			if (run.inverse) [ink, paper] = [paper, ink];
-			if (paper !== theme.background)
-				papers.push(`<rect x="${x}" y="${y}" width="${runWidth}" height="${CELL.height}" fill="${paper}"/>`);
+			let foreground = paint({ color: run.foreground, fallback: theme.foreground });
+			let background = paint({ color: run.background, fallback: theme.background });
+			if (run.inverse) [foreground, background] = [background, foreground];
+			if (background !== theme.background)
+				backgrounds.push(`<rect x="${x}" y="${y}" width="${runWidth}" height="${CELL.height}" fill="${background}"/>`);
 			if (run.text.trim() !== "")
 				inks.push(
-					`<text x="${x}" y="${y + BASELINE}" textLength="${runWidth}" fill="${ink}"${styleOf(run)}>${escapeXml(run.text)}</text>`,
+					`<text x="${x}" y="${y + BASELINE}" textLength="${runWidth}" fill="${foreground}"${styleOf(run)}>${escapeXml(run.text)}</text>`,
 				);
 		}
 	});
 	const { cursor } = screen;
 	if (cursor.visible)
-		papers.push(
+		backgrounds.push(
 			`<rect x="${padding + cursor.column * CELL.width}" y="${top + cursor.row * CELL.height}" width="${CELL.width}" height="${CELL.height}" fill="${theme.cursor}" fill-opacity="0.5"/>`,
 		);
 	const bar = title
@@ -64,7 +64,7 @@ export function pictureSvg(screen: Screen, options: PictureOptions = {}): string
 		"<style>text{white-space:pre}</style>",
 		`<rect width="${width}" height="${height}" rx="8" fill="${theme.background}"/>`,
 		bar,
-		`<g shape-rendering="crispEdges">${papers.join("")}</g>`,
+		`<g shape-rendering="crispEdges">${backgrounds.join("")}</g>`,
 		`<g xml:space="preserve">${inks.join("")}</g>`,
 		"</svg>",
 	].join("\n");

@@ -7,7 +7,7 @@
 // are not echoed.
 
 import { hex16, PALETTE, THEME } from "./colors.ts";
-import type { Engine } from "./engine.ts";
+import type { Emulator } from "./emulator.ts";
 import type { KittyKeyboard } from "./kitty-keyboard.ts";
 
 /** Pixels of a cell that we claim, for programs that ask; the picture uses the same. */
@@ -20,44 +20,44 @@ export const CELL = { width: 9, height: 18 } as const;
 const RATE = { burst: 128, perSecond: 128, bytesPerFeed: 4096 } as const;
 
 /** Makes the program's questions come back as answers through `answer`. */
-export function answerQuestions(engine: Engine, kitty: KittyKeyboard, answer: (text: string) => void): void {
-	engine.onData(answer);
-	engine.onCsi({ prefix: ">", final: "q" }, () => {
+export function answerQuestions(emulator: Emulator, kitty: KittyKeyboard, answer: (text: string) => void): void {
+	emulator.onData(answer);
+	emulator.onCsi({ prefix: ">", final: "q" }, () => {
 		answer("\x1bP>|dialtone\x1b\\");
 		return true;
 	});
-	engine.onCsi({ prefix: "?", final: "u" }, () => {
-		answer(`\x1b[?${kitty.flags(engine.alternate)}u`);
+	emulator.onCsi({ prefix: "?", final: "u" }, () => {
+		answer(`\x1b[?${kitty.flags(emulator.alternate)}u`);
 		return true;
 	});
 	// Dark or light? Our theme is dark.
-	engine.onCsi({ prefix: "?", final: "n" }, ({ params }) => {
+	emulator.onCsi({ prefix: "?", final: "n" }, ({ params }) => {
 		if (params[0] !== 996) return false;
 		answer("\x1b[?997;1n");
 		return true;
 	});
 	// DA3: a unit id that identifies nobody.
-	engine.onCsi({ prefix: "=", final: "c" }, () => {
+	emulator.onCsi({ prefix: "=", final: "c" }, () => {
 		answer("\x1bP!|00000000\x1b\\");
 		return true;
 	});
-	engine.onCsi({ final: "t" }, ({ params }) => {
-		const { cols, rows } = engine;
+	emulator.onCsi({ final: "t" }, ({ params }) => {
+		const { cols, rows } = emulator;
 		if (params[0] === 14) answer(`\x1b[4;${rows * CELL.height};${cols * CELL.width}t`);
 		if (params[0] === 16) answer(`\x1b[6;${CELL.height};${CELL.width}t`);
 		if (params[0] === 18) answer(`\x1b[8;${rows};${cols}t`);
 		return true;
 	});
 	// XTGETTCAP: nothing is known by that name. The name is not repeated.
-	engine.onDcs({ intermediates: "+", final: "q" }, () => answer("\x1bP0+r\x1b\\"));
+	emulator.onDcs({ intermediates: "+", final: "q" }, () => answer("\x1bP0+r\x1b\\"));
 	const ask = (osc: number, color: string) =>
-		engine.onOsc(osc, (payload) => {
+		emulator.onOsc(osc, (payload) => {
 			if (payload === "?") answer(`\x1b]${osc};${hex16(color)}\x1b\\`);
 		});
 	ask(10, THEME.foreground);
 	ask(11, THEME.background);
 	ask(12, THEME.cursor);
-	engine.onOsc(4, (payload) => {
+	emulator.onOsc(4, (payload) => {
 		const parts = payload.split(";");
 		for (let i = 0; i + 1 < parts.length; i += 2) {
 			const color = /^\d{1,3}$/.test(parts[i]!) ? PALETTE[Number(parts[i])] : undefined;

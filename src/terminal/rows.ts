@@ -1,16 +1,16 @@
 // Reading the grid: rows as text, soft-wrapped rows joined to logical lines, and a
-// number that says whether a line looks the same as before.
+// number that says whether a line hashes the same as before.
 
-import type { Cell, Engine, Grid, Row } from "./engine.ts";
+import type { Cell, Emulator, Grid, Row } from "./emulator.ts";
 
-/** Default colours, in the key space of `paperOf`. */
-export const PAPER = { normal: 0, reversed: 1 } as const;
+/** Default colours, in the key space of `backgroundOf`. */
+export const BACKGROUND = { normal: 0, reversed: 1 } as const;
 
 /** What is behind a character, as one number: equal numbers look equal. */
-export function paperOf(cell: Cell): number {
+export function backgroundOf(cell: Cell): number {
 	const reversed = cell.isInverse() !== 0;
 	const mode = reversed ? cell.getFgColorMode() : cell.getBgColorMode();
-	if (mode === 0) return reversed ? PAPER.reversed : PAPER.normal;
+	if (mode === 0) return reversed ? BACKGROUND.reversed : BACKGROUND.normal;
 	return 2 + (mode >>> 0) + (reversed ? cell.getFgColor() : cell.getBgColor());
 }
 
@@ -42,7 +42,7 @@ export function joinRows(grid: Grid, from: number, to: number, keep = 0): string
 	return keep === 0 ? text.replace(/\s+$/u, "") : text;
 }
 
-/** The cursor's logical line, up to the cursor: what a prompt looks like. */
+/** The cursor's logical line, up to the cursor: what a prompt hashes like. */
 export function lineToCursor(grid: Grid): string {
 	const at = grid.ybase + grid.y;
 	const start = startOfLine(grid, at);
@@ -58,12 +58,12 @@ export function lineStarts(grid: Grid): number[] {
 
 const mix = (hash: number, value: number) => Math.imul(hash ^ value, 0x01000193);
 
-/** The looks of rows `from` to `to`: their text and what is behind it. Blanks at the end are not seen. */
-export function lookOfRows(engine: Engine, grid: Grid, from: number, to: number, text: string): number {
+/** The hashes of rows `from` to `to`: their text and what is behind it. Blanks at the end are not seen. */
+export function rowHash(emulator: Emulator, grid: Grid, from: number, to: number, text: string): number {
 	let hash = 0x811c9dc5;
 	const end = text.trimEnd().length;
 	for (let i = 0; i < end; i++) hash = mix(hash, text.charCodeAt(i));
-	const cell = engine.newCell();
+	const cell = emulator.newCell();
 	let column = 0;
 	for (let i = from; i < to; i++) {
 		const row = grid.lines.get(i);
@@ -71,8 +71,8 @@ export function lookOfRows(engine: Engine, grid: Grid, from: number, to: number,
 		const width = row.getTrimmedLength();
 		for (let x = 0; x < width; x++, column++) {
 			row.loadCell(x, cell);
-			const paper = paperOf(cell);
-			if (paper !== PAPER.normal) hash = mix(mix(hash, column), paper);
+			const background = backgroundOf(cell);
+			if (background !== BACKGROUND.normal) hash = mix(mix(hash, column), background);
 		}
 	}
 	return hash >>> 0;

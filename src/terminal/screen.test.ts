@@ -167,19 +167,19 @@ describe("the snapshot", () => {
 });
 
 describe("a screen put away and made again", () => {
-	test("looks the same, keeps its readers' positions and goes on", () => {
+	test("hashes the same, keeps its readers' positions and goes on", () => {
 		const output = `${Array.from({ length: 60 }, (_, i) => `line ${i} ${"x".repeat(i)}\r\n`).join("")}\x1b[?1003h\x1b[?1006h\x1b[?25l\x1b]2;t\x07$ `;
 		const { screen } = terminal(output);
-		const { position } = screen.look(null);
+		const { position } = screen.diffSince(null);
 		const state = JSON.parse(JSON.stringify(screen.serialize()));
 		const again = Screen.restore(state);
 		const { offset: _, ...before } = screen.snapshot();
 		expect(again.snapshot()).toMatchObject({ ...before, offset: screen.offset });
 		expect(again.modes).toEqual(screen.modes);
 		expect(again.title).toBe("t");
-		expect(again.look(position).text).toBe("");
+		expect(again.diffSince(position).text).toBe("");
 		again.feed(encode("ls\r\nfile\r\n$ "));
-		expect(again.look(position).text).toBe("$ ls\nfile\n$ ");
+		expect(again.diffSince(position).text).toBe("$ ls\nfile\n$ ");
 	});
 
 	test("a full-screen program is put away with what lies under it", () => {

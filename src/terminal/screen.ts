@@ -1,17 +1,17 @@
 // What a person would see: bytes in, a screen out.
 //
-// Reading the constructor is reading the whole data path of the room. The emulator is
-// in engine.ts, what is new since a look in look.ts, the answers to the program in
+// Reading the constructor is reading the whole data path of the layer. The emulator is
+// in emulator.ts, what is new since a look in screen-diff.ts, the answers to the program in
 // replies.ts. No process, clock or file: whoever feeds it says what happened.
 
-import { Engine, SLICE } from "./engine.ts";
+import { Emulator, SLICE } from "./emulator.ts";
 import { applyKeyframe, type Keyframe, takeKeyframe } from "./keyframe.ts";
 import { KittyKeyboard } from "./kitty-keyboard.ts";
 import { Links } from "./links.ts";
-import { type Cursor, type Look, lookAt, type Position } from "./look.ts";
 import { type Modes, modesOf } from "./modes.ts";
 import { answerQuestions, ReplyGate } from "./replies.ts";
 import { joinRows, lineStarts, lineToCursor } from "./rows.ts";
+import { type Cursor, diffScreen, type Position, type ScreenDiff } from "./screen-diff.ts";
 import { observeSignals, type Signal } from "./signals.ts";
 import { type Snapshot, snapshotOf } from "./snapshot.ts";
 import { type Run, styledRowsOf } from "./styled-rows.ts";
@@ -24,7 +24,7 @@ export interface ScreenOptions {
 	 * about 3 MB when full; older output is in the journal, by offset.
 	 */
 	readonly scrollback?: number;
-	/** The absolute offset of the first byte that will be fed, where the story does not begin at its beginning. */
+	/** The absolute offset of the first byte that will be fed, where the meta does not begin at its beginning. */
 	readonly offset?: number;
 	/** Milliseconds of any clock, for the bound on answers per second; without it the bound is per feed. */
 	readonly now?: () => number;
@@ -47,7 +47,7 @@ export interface ScreenState extends Keyframe {
 const MAX_SIGNALS = 64;
 
 export class Screen {
-	readonly #engine: Engine;
+	readonly #emulator: Emulator;
 	readonly #kitty: KittyKeyboard;
 	readonly #links: Links;
 	readonly #gate: ReplyGate;
@@ -66,22 +66,22 @@ export class Screen {
 
 	constructor({ cols, rows, scrollback = 1000, offset = 0, now }: ScreenOptions) {
 		this.#offset = offset;
-		const engine = new Engine({ cols, rows, scrollback });
-		this.#engine = engine;
-		this.#kitty = new KittyKeyboard(engine);
-		this.#links = new Links(engine);
+		const emulator = new Emulator({ cols, rows, scrollback });
+		this.#emulator = emulator;
+		this.#kitty = new KittyKeyboard(emulator);
+		this.#links = new Links(emulator);
 		this.#gate = new ReplyGate(now);
-		answerQuestions(engine, this.#kitty, (text) => {
+		answerQuestions(emulator, this.#kitty, (text) => {
 			if (this.#gate.admits(text)) this.#replies += text;
 		});
-		observeSignals(engine, (signal) => this.#happened(signal));
-		engine.beforeErase = (how) => this.#erasing(how);
-		engine.onBufferChange(() => {
-			if (engine.alternate) this.#screenId++;
+		observeSignals(emulator, (signal) => this.#happened(signal));
+		emulator.beforeErase = (how) => this.#erasing(how);
+		emulator.onBufferChange(() => {
+			if (emulator.alternate) this.#screenId++;
 		});
-		engine.afterReset = () => {
+		emulator.afterReset = () => {
 			this.#clears++;
-			this.#erasedBefore = engine.droppedLines;
+			this.#erasedBefore = emulator.droppedLines;
 			this.#kitty.reset();
 			this.#links.forget();
 		};
@@ -90,15 +90,15 @@ export class Screen {
 	/** Synchronous; never throws, whatever the bytes. */
 	feed(bytes: Uint8Array): void {
 		this.#gate.open();
-		this.#engine.open();
+		this.#emulator.open();
 		// The slice is also the grain in which `missed` can name offsets.
 		for (let at = 0; at < bytes.length; at += SLICE) {
 			const slice = bytes.subarray(at, at + SLICE);
-			this.#engine.write(slice);
+			this.#emulator.write(slice);
 			this.#offset += slice.length;
 			this.#checkpoint();
 		}
-		this.#tell();
+		this.#emit();
 	}
 
 	/** Answers to the program's questions, to be typed to it: at most one call for each feed. */
@@ -114,31 +114,31 @@ export class Screen {
 	}
 
 	resize(cols: number, rows: number): void {
-		const engine = this.#engine;
-		const lineOf = ({ row }: { row: number }) => engine.lineOfRow(row - engine.droppedRows);
-		const lines = cols === engine.cols ? null : this.#checkpoints.map(lineOf);
-		engine.resize(cols, rows);
+		const emulator = this.#emulator;
+		const lineOf = ({ row }: { row: number }) => emulator.lineOfRow(row - emulator.droppedRows);
+		const lines = cols === emulator.cols ? null : this.#checkpoints.map(lineOf);
+		emulator.resize(cols, rows);
 		if (!lines) return;
 		this.#links.forget();
-		const starts = lineStarts(engine.normal);
+		const starts = lineStarts(emulator.normal);
 		this.#checkpoints = this.#checkpoints.map(({ offset }, i) => ({
-			row: engine.droppedRows + (starts[lines[i]! - engine.droppedLines] ?? -1),
+			row: emulator.droppedRows + (starts[lines[i]! - emulator.droppedLines] ?? -1),
 			offset,
 		}));
 	}
 
 	get cols(): number {
-		return this.#engine.cols;
+		return this.#emulator.cols;
 	}
 	get rows(): number {
-		return this.#engine.rows;
+		return this.#emulator.rows;
 	}
 	/** Bytes fed so far. */
 	get offset(): number {
 		return this.#offset;
 	}
 	get modes(): Modes {
-		return modesOf(this.#engine, this.#kitty);
+		return modesOf(this.#emulator, this.#kitty);
 	}
 	get title(): string {
 		return this.#title;
@@ -148,23 +148,23 @@ export class Screen {
 		return this.#cwd;
 	}
 	get cursor(): Cursor {
-		const { x, y } = this.#engine.active;
-		return { row: y, column: Math.min(x, this.cols - 1), visible: !this.#engine.state.coreService.isCursorHidden };
+		const { x, y } = this.#emulator.active;
+		return { row: y, column: Math.min(x, this.cols - 1), visible: !this.#emulator.state.coreService.isCursorHidden };
 	}
 
 	snapshot(): Snapshot {
-		return snapshotOf(this.#engine, { cursor: this.cursor, links: this.#links.onScreen(), offset: this.#offset });
+		return snapshotOf(this.#emulator, { cursor: this.cursor, links: this.#links.onScreen(), offset: this.#offset });
 	}
 
 	/** The screen with its colours. */
 	styledRows(): Run[][] {
-		return styledRowsOf(this.#engine);
+		return styledRowsOf(this.#emulator);
 	}
 
 	/** What is new since a position; null: everything that is still there. */
-	look(since: Position | null): Look {
-		return lookAt(
-			this.#engine,
+	diffSince(since: Position | null): ScreenDiff {
+		return diffScreen(
+			this.#emulator,
 			{
 				offset: this.#offset,
 				clears: this.#clears,
@@ -177,19 +177,19 @@ export class Screen {
 		);
 	}
 
-	/** What hostile output has brought about: faults of the emulator that were mended, orders that were too dear. */
-	get troubles(): { readonly mended: number; readonly refused: number } {
-		return { mended: this.#engine.stumbles, refused: this.#engine.refused };
+	/** What hostile output has brought about: faults of the emulator that were recovered, orders that were too dear. */
+	get troubles(): { readonly recovered: number; readonly refused: number } {
+		return { recovered: this.#emulator.recoveries, refused: this.#emulator.refused };
 	}
 
 	/** The cursor's logical line up to the cursor: the shape of a prompt. */
 	lastLine(): string {
-		return lineToCursor(this.#engine.active);
+		return lineToCursor(this.#emulator.active);
 	}
 
 	/** The last logical lines of line output, scrollback included. */
 	lines(count: number): string[] {
-		const grid = this.#engine.normal;
+		const grid = this.#emulator.normal;
 		const starts = lineStarts(grid);
 		const all = starts.map((from, i) => [from, starts[i + 1] ?? grid.lines.length] as const);
 		while (all.length > 0 && joinRows(grid, ...all.at(-1)!) === "") all.pop();
@@ -198,7 +198,7 @@ export class Screen {
 
 	/** Null in the middle of an escape sequence or character: ask again after the next feed. */
 	serialize(): ScreenState | null {
-		const keyframe = takeKeyframe(this.#engine);
+		const keyframe = takeKeyframe(this.#emulator);
 		return (
 			keyframe && {
 				version: 1,
@@ -218,7 +218,7 @@ export class Screen {
 	/** The screen that `serialize` described; feed it from `offset` on. */
 	static restore(state: ScreenState, options: Omit<ScreenOptions, "cols" | "rows"> = {}): Screen {
 		const screen = new Screen({ ...options, cols: state.cols, rows: state.rows });
-		applyKeyframe(screen.#engine, state);
+		applyKeyframe(screen.#emulator, state);
 		screen.#replies = "";
 		screen.#signals.clear();
 		screen.#offset = state.offset;
@@ -235,7 +235,7 @@ export class Screen {
 	dispose(): void {
 		this.#onReply.clear();
 		this.#onSignal.clear();
-		this.#engine.dispose();
+		this.#emulator.dispose();
 	}
 
 	/** Ten thousand bells in a feed are one bell, and of ten thousand titles the last one counts. */
@@ -250,7 +250,7 @@ export class Screen {
 	}
 
 	/** What the feed brought about, told once it is over. */
-	#tell(): void {
+	#emit(): void {
 		if (this.#signals.size > 0) {
 			const signals = [...this.#signals.values()];
 			this.#signals.clear();
@@ -264,16 +264,16 @@ export class Screen {
 	}
 
 	#erasing(how: number): void {
-		const engine = this.#engine;
-		if (engine.alternate) return;
-		const { x, y, ybase } = engine.normal;
+		const emulator = this.#emulator;
+		if (emulator.alternate) return;
+		const { x, y, ybase } = emulator.normal;
 		// `ESC[H ESC[J` clears the screen as well as `ESC[2J` does.
 		if (how === 2 || (how === 0 && x === 0 && y === 0)) this.#clears++;
-		if (how === 3) this.#erasedBefore = engine.lineOfRow(ybase);
+		if (how === 3) this.#erasedBefore = emulator.lineOfRow(ybase);
 	}
 
 	#checkpoint(): void {
-		const { droppedRows, normal } = this.#engine;
+		const { droppedRows, normal } = this.#emulator;
 		const row = droppedRows + normal.ybase + normal.y;
 		const last = this.#checkpoints.at(-1);
 		if (last && last.row >= row) return;
@@ -286,7 +286,7 @@ export class Screen {
 
 	/** An offset at or after the end of everything that was dropped. */
 	#keptFrom(): number {
-		const { droppedRows } = this.#engine;
+		const { droppedRows } = this.#emulator;
 		return this.#checkpoints.find(({ row }) => row >= droppedRows)?.offset ?? this.#offset;
 	}
 }

@@ -1,7 +1,7 @@
 // What a program tells the terminal beside its output: a title, its directory, a
 // notification, a bell, the marks of a shell. Told as events; none of it is trusted.
 
-import type { Engine } from "./engine.ts";
+import type { Emulator } from "./emulator.ts";
 
 export type Signal =
 	| { readonly kind: "title"; readonly title: string }
@@ -31,24 +31,24 @@ function parseDirectory(url: string): { path: string; host: string } | null {
 	}
 }
 
-export function observeSignals(engine: Engine, tell: (signal: Signal) => void): void {
-	const title = (payload: string) => tell({ kind: "title", title: oneLine(payload) });
-	engine.onOsc(0, title);
-	engine.onOsc(2, title);
-	engine.onOsc(7, (payload) => {
+export function observeSignals(emulator: Emulator, emit: (signal: Signal) => void): void {
+	const title = (payload: string) => emit({ kind: "title", title: oneLine(payload) });
+	emulator.onOsc(0, title);
+	emulator.onOsc(2, title);
+	emulator.onOsc(7, (payload) => {
 		const directory = parseDirectory(payload);
-		if (directory) tell({ kind: "cwd", ...directory });
+		if (directory) emit({ kind: "cwd", ...directory });
 	});
-	engine.onOsc(9, (payload) => {
+	emulator.onOsc(9, (payload) => {
 		const progress = /^4;(\d);?(\d{0,3})/.exec(payload);
-		if (progress) tell({ kind: "progress", state: Number(progress[1]), percent: Math.min(100, Number(progress[2])) });
-		else tell({ kind: "notification", title: "", body: oneLine(payload) });
+		if (progress) emit({ kind: "progress", state: Number(progress[1]), percent: Math.min(100, Number(progress[2])) });
+		else emit({ kind: "notification", title: "", body: oneLine(payload) });
 	});
-	engine.onOsc(777, (payload) => {
+	emulator.onOsc(777, (payload) => {
 		const [verb, heading = "", ...body] = payload.split(";");
-		if (verb === "notify") tell({ kind: "notification", title: oneLine(heading), body: oneLine(body.join(";")) });
+		if (verb === "notify") emit({ kind: "notification", title: oneLine(heading), body: oneLine(body.join(";")) });
 	});
-	engine.onOsc(133, (payload) => tell({ kind: "mark", family: 133, payload }));
-	engine.onOsc(633, (payload) => tell({ kind: "mark", family: 633, payload }));
-	engine.onBell(() => tell({ kind: "bell" }));
+	emulator.onOsc(133, (payload) => emit({ kind: "mark", family: 133, payload }));
+	emulator.onOsc(633, (payload) => emit({ kind: "mark", family: 633, payload }));
+	emulator.onBell(() => emit({ kind: "bell" }));
 }

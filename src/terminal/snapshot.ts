@@ -1,11 +1,11 @@
 // The screen as it stands, for whoever wants all of it: rows, cursor, highlights, links.
 
 import { clean } from "./clean.ts";
-import type { Engine } from "./engine.ts";
+import type { Emulator } from "./emulator.ts";
 import { type Highlight, highlightsOf } from "./highlights.ts";
 import type { Link } from "./links.ts";
-import type { Cursor } from "./look.ts";
 import { joinRows, textOfRow } from "./rows.ts";
+import type { Cursor } from "./screen-diff.ts";
 
 export interface Snapshot {
 	readonly cols: number;
@@ -28,14 +28,14 @@ export interface Snapshot {
 }
 
 export function snapshotOf(
-	engine: Engine,
+	emulator: Emulator,
 	{ cursor, links, offset }: { cursor: Cursor; links: readonly Link[]; offset: number },
 ): Snapshot {
-	const grid = engine.active;
+	const grid = emulator.active;
 	const lines: string[] = [];
 	const wrapped: boolean[] = [];
 	const joined: string[] = [];
-	for (let y = 0; y < engine.rows; y++) {
+	for (let y = 0; y < emulator.rows; y++) {
 		const at = grid.ybase + y;
 		const row = grid.lines.get(at);
 		const keep = y === cursor.row ? cursor.column : 0;
@@ -54,15 +54,15 @@ export function snapshotOf(
 	}
 	const { text, removed } = clean(joined.join("\n").replace(/\n+$/, ""));
 	return {
-		cols: engine.cols,
-		rows: engine.rows,
-		buffer: engine.alternate ? "alternate" : "normal",
+		cols: emulator.cols,
+		rows: emulator.rows,
+		buffer: emulator.alternate ? "alternate" : "normal",
 		cursor,
 		lines,
 		wrapped,
 		text,
 		removed,
-		highlights: highlightsOf(engine, grid),
+		highlights: highlightsOf(emulator, grid),
 		links,
 		scrollback: grid.ybase,
 		offset,

@@ -1,6 +1,6 @@
 // The screen with its colours, as runs of equal style: for pictures and viewers.
 
-import type { Cell, Engine } from "./engine.ts";
+import type { Cell, Emulator } from "./emulator.ts";
 
 /** Null: the theme's own · 0–255: of the palette · `#rrggbb`. */
 export type Color = number | string | null;
@@ -31,15 +31,15 @@ const foregroundOf = (cell: Cell): Color => {
 const backgroundOf = (cell: Cell): Color =>
 	cell.isBgRGB() ? rgb(cell.getBgColor()) : cell.isBgPalette() ? cell.getBgColor() : null;
 
-export function styledRowsOf(engine: Engine): Run[][] {
-	const grid = engine.active;
-	const cell = engine.newCell();
-	return Array.from({ length: engine.rows }, (_, y) => {
+export function styledRowsOf(emulator: Emulator): Run[][] {
+	const grid = emulator.active;
+	const cell = emulator.newCell();
+	return Array.from({ length: emulator.rows }, (_, y) => {
 		const row = grid.lines.get(grid.ybase + y);
 		const runs: Run[] = [];
 		if (!row) return runs;
 		let style = "";
-		for (let x = 0; x < engine.cols; x++) {
+		for (let x = 0; x < emulator.cols; x++) {
 			row.loadCell(x, cell);
 			const width = cell.getWidth();
 			if (width === 0) continue;

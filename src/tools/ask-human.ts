@@ -12,8 +12,8 @@ export const askHuman = tool({
 		session,
 		question: z.string().min(1).max(2000).describe("What the person should do, in one or two sentences"),
 	}),
-	async run(input, { engine }) {
-		const target = await engine.find(input.session);
+	async run(input, { sessions }) {
+		const target = await sessions.find(input.session);
 		return {
 			session: target.id,
 			name: target.name,

@@ -2,12 +2,12 @@
 
 import { z } from "zod";
 import { askHuman } from "./ask-human.ts";
+import type { ToolCard, ToolSet } from "./client.ts";
 import { close } from "./close.ts";
 import { codexWriteStdin, execCommand } from "./dialects/codex.ts";
 import { closePtySession, listPtySessions, unifiedExec, writeStdin } from "./dialects/exec.ts";
 import { ptyCapture, ptyCreate, ptyKill, ptyList, ptySendKeys } from "./dialects/pty.ts";
 import { getProcessOutput, runBash, startBackgroundProcess, stopBackgroundProcess } from "./dialects/terminal.ts";
-import type { ToolCard, ToolSet } from "./exchange.ts";
 import { list } from "./list.ts";
 import { read } from "./read.ts";
 import { resize } from "./resize.ts";

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { budget, session } from "./fields.ts";
 import { renderSession } from "./render.ts";
-import { conclude } from "./session-facts.ts";
+import { sessionFacts } from "./session-facts.ts";
 import { tool } from "./tool.ts";
 
 export const close = tool({
@@ -17,17 +17,17 @@ export const close = tool({
 		forget: z.boolean().default(false).describe("Also delete its record and output"),
 		maxTokens: budget,
 	}),
-	async run(input, { engine, caller }) {
+	async run(input, { sessions, caller }) {
 		const startedAt = performance.now();
-		const target = await engine.find(input.session);
-		const survivors = await engine.close(target, { force: input.force, keep: input.keep });
-		const facts = await conclude(target, {
+		const target = await sessions.find(input.session);
+		const survivors = await sessions.close(target, { force: input.force, keep: input.keep });
+		const facts = await sessionFacts(target, {
 			caller,
 			outcome: { returned: "ended", attention: null },
 			startedAt,
 			maxTokens: input.maxTokens,
 		});
-		if (input.forget) await engine.remove(target.id);
+		if (input.forget) await sessions.remove(target.id);
 		return survivors.length === 0 ? facts : { ...facts, survivors };
 	},
 	render: renderSession,

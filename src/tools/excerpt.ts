@@ -6,8 +6,8 @@ import { bytesOf } from "../journal/journal.ts";
 import type { Session } from "../session/session.ts";
 import { estimateTokens, type Fitted, fit } from "../terminal/budget.ts";
 import { clean } from "../terminal/clean.ts";
-import type { Look } from "../terminal/look.ts";
 import { Screen } from "../terminal/screen.ts";
+import type { ScreenDiff } from "../terminal/screen-diff.ts";
 
 // Half a megabyte is as much as anybody wants in one piece.
 const MAX_BYTES = 512 * 1024;
@@ -40,12 +40,12 @@ export function linesOf({ screen }: Session, excerpt: Excerpt): string[] {
  * What is new, within the budget. Where lines have gone by that the screen no longer
  * holds, their beginning is read from the journal: a long story keeps its first lines too.
  */
-export async function tell(
+export async function fitNew(
 	session: Session,
-	{ look, since, maxTokens }: { look: Look; since: number; maxTokens: number },
+	{ diff, since, maxTokens }: { diff: ScreenDiff; since: number; maxTokens: number },
 ): Promise<Fitted> {
-	const { missed, offset } = look;
-	if (missed === null) return fit(look.text, maxTokens, { recall: `read lines from ${since} to ${offset}` });
+	const { missed, offset } = diff;
+	if (missed === null) return fit(diff.text, maxTokens, { recall: `read lines from ${since} to ${offset}` });
 	const headTokens = Math.floor(maxTokens * HEAD_SHARE);
 	const beginning = { from: missed.from, to: Math.min(missed.to, missed.from + headTokens * BYTES_PER_TOKEN) };
 	const head: string[] = [];
@@ -56,9 +56,9 @@ export async function tell(
 		if (tokens > headTokens) break;
 		head.push(line);
 	}
-	const tail = fit(look.text, maxTokens - headTokens, { headShare: 0 });
+	const tail = fit(diff.text, maxTokens - headTokens, { headShare: 0 });
 	// Where the tail was cut too, one mark says it all.
-	const shown = tail.truncated ? tail.text.slice(tail.text.indexOf("\n") + 1) : look.text;
+	const shown = tail.truncated ? tail.text.slice(tail.text.indexOf("\n") + 1) : diff.text;
 	const lines = missed.lines - head.length + (tail.leftOut?.lines ?? 0);
 	const mark = `[… ${lines} lines left out; read lines from ${missed.from} to ${offset} …]`;
 	return { text: [clean(head.join("\n")).text, mark, shown].join("\n"), truncated: true, leftOut: null };

@@ -12,7 +12,7 @@ export const until = z
 		text: z.string().min(1).max(4096).optional().describe("This text appears in new output"),
 		pattern: z.string().min(1).max(512).optional().describe("This regular expression matches new output"),
 		gone: z.string().min(1).max(4096).optional().describe("This text is no longer on the screen"),
-		stillMs: z.int().min(1).max(timeoutMs.max).optional().describe("No output for so many ms"),
+		stillMs: z.int().min(1).max(timeoutMs.max).optional().describe("No output for this many ms"),
 		port: z.int().min(1).max(65535).optional().describe("The session listens on this TCP port"),
 		only: z.boolean().optional().describe("Do not return just because the program waits for input"),
 	})
@@ -31,7 +31,7 @@ export const budget = z
 	.min(maxTokens.min)
 	.max(maxTokens.max)
 	.default(maxTokens.default)
-	.describe("The most output to return");
+	.describe("Maximum output, in tokens");
 
 export const width = z.int().min(cols.min).max(cols.max);
 export const height = z.int().min(rows.min).max(rows.max);

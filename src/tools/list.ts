@@ -45,14 +45,14 @@ export const list = tool({
 			.optional()
 			.describe("Only where something happened since: ms since 1970, or an ISO time"),
 	}),
-	async run({ status, since }, { engine }) {
+	async run({ status, since }, { sessions }) {
 		const after = since === undefined ? 0 : typeof since === "number" ? since : Date.parse(since);
-		const wanted = engine.list().filter(({ record }) => {
+		const wanted = sessions.list().filter(({ record }) => {
 			if (status === undefined) return true;
 			return status === "ended" ? hasEnded(record.state) : record.state === status;
 		});
 		await Promise.all(wanted.map(({ session }) => session?.refresh()));
-		const sessions = wanted
+		const listed = wanted
 			.map(({ record, session }): Listed => {
 				const ended = hasEnded(record.state);
 				const { bytesOut, linesOut, lastLine, truncated } = session?.journal.stats ?? { ...record, truncated: false };
@@ -80,7 +80,7 @@ export const list = tool({
 				};
 			})
 			.filter(({ updatedAt }) => updatedAt >= after);
-		return { sessions, now: Date.now() };
+		return { sessions: listed, now: Date.now() };
 	},
 	render(facts) {
 		const { sessions } = facts as { sessions: readonly Listed[] };

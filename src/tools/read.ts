@@ -2,13 +2,13 @@ import { z } from "zod";
 import { bytesOf } from "../journal/journal.ts";
 import type { Session } from "../session/session.ts";
 import { clean } from "../terminal/clean.ts";
-import type { Look } from "../terminal/look.ts";
 import { pictureSvg } from "../terminal/picture-svg.ts";
+import type { ScreenDiff } from "../terminal/screen-diff.ts";
 import { excerptOf, linesOf } from "./excerpt.ts";
 import { budget, session } from "./fields.ts";
 import { pictureToPng } from "./picture.ts";
 import { renderSession } from "./render.ts";
-import { conclude } from "./session-facts.ts";
+import { sessionFacts } from "./session-facts.ts";
 import { tool } from "./tool.ts";
 
 const offset = z.int().min(0).max(Number.MAX_SAFE_INTEGER);
@@ -17,7 +17,7 @@ export const read = tool({
 	name: "read",
 	title: "Read a terminal",
 	description:
-		"Look without waiting. `new` (default): what is new since your last look. `screen`: all of what is on the screen now. `lines`: the last lines, also those scrolled away. `search`: lines that contain a text. `raw`: exact bytes by offset, as base64. `picture`: the screen as an image. Also works on ended sessions.",
+		"ScreenDiff without waiting. `new` (default): what is new since your last diff. `screen`: all of what is on the screen now. `lines`: the last lines, also those scrolled away. `search`: lines that contain a text. `raw`: exact bytes by offset, as base64. `picture`: the screen as an image. Also works on ended sessions.",
 	effect: "reads",
 	always: true,
 	input: z.strictObject({
@@ -29,9 +29,9 @@ export const read = tool({
 		search: z.string().min(1).max(4096).optional().describe("Only lines that contain this, newest last"),
 		maxTokens: budget,
 	}),
-	async run(input, { engine, caller }) {
+	async run(input, { sessions, caller }) {
 		const startedAt = performance.now();
-		const target = await engine.find(input.session);
+		const target = await sessions.find(input.session);
 		await target.refresh();
 		const about = {
 			caller,
@@ -40,11 +40,11 @@ export const read = tool({
 			maxTokens: input.maxTokens,
 		} as const;
 		if (input.search !== undefined)
-			return conclude(target, { ...about, look: found(target, input.search, input.lines) });
-		if (input.view === "new") return conclude(target, about);
+			return sessionFacts(target, { ...about, diff: found(target, input.search, input.lines) });
+		if (input.view === "new") return sessionFacts(target, about);
 		if (input.view === "raw") {
 			const excerpt = await excerptOf(target, input);
-			const facts = await conclude(target, { ...about, look: lookOf(target, "lines", "") });
+			const facts = await sessionFacts(target, { ...about, diff: diffOf(target, "lines", "") });
 			return {
 				...facts,
 				base64: Buffer.from(bytesOf(excerpt)).toString("base64"),
@@ -55,17 +55,17 @@ export const read = tool({
 		}
 		if (input.view === "picture") {
 			const png = await pictureToPng(pictureSvg(target.screen));
-			const facts = await conclude(target, { ...about, look: lookOf(target, "screen", "") });
+			const facts = await sessionFacts(target, { ...about, diff: diffOf(target, "screen", "") });
 			return { ...facts, picture: { mimeType: "image/png", base64: Buffer.from(png).toString("base64") } };
 		}
 		if (input.view === "screen") {
-			return conclude(target, { ...about, look: lookOf(target, "screen", target.screen.snapshot().text) });
+			return sessionFacts(target, { ...about, diff: diffOf(target, "screen", target.screen.snapshot().text) });
 		}
 		const lines =
 			input.from === undefined && input.to === undefined
 				? target.screen.lines(input.lines)
 				: linesOf(target, await excerptOf(target, input));
-		return conclude(target, { ...about, look: lookOf(target, "lines", lines.join("\n")) });
+		return sessionFacts(target, { ...about, diff: diffOf(target, "lines", lines.join("\n")) });
 	},
 	render(facts) {
 		const raw = facts as { base64?: string; from?: number; to?: number };
@@ -74,14 +74,14 @@ export const read = tool({
 	},
 });
 
-function found(target: Session, search: string, most: number): Look {
+function found(target: Session, search: string, most: number): ScreenDiff {
 	const matching = target.screen.lines(Number.MAX_SAFE_INTEGER).filter((line) => line.includes(search));
-	return lookOf(target, "lines", matching.slice(-most).join("\n"));
+	return diffOf(target, "lines", matching.slice(-most).join("\n"));
 }
 
 /** A text of our choice in the form of a look, with what else the screen shows. */
-function lookOf(target: Session, view: "screen" | "lines", text: string): Look {
-	const whole = target.screen.look(null);
+function diffOf(target: Session, view: "screen" | "lines", text: string): ScreenDiff {
+	const whole = target.screen.diffSince(null);
 	return {
 		...whole,
 		kind: view,

@@ -8,7 +8,7 @@ import type { Job, RunOutcome } from "../session/shell/run.ts";
 import { clean } from "../terminal/clean.ts";
 import { budget, timeout } from "./fields.ts";
 import { renderRun } from "./render-run.ts";
-import { conclude } from "./session-facts.ts";
+import { sessionFacts } from "./session-facts.ts";
 import { directoryFor, runIn } from "./shell-named.ts";
 import { tool } from "./tool.ts";
 
@@ -67,24 +67,24 @@ export const run = tool({
 		clean: z.boolean().default(false).describe("For a new shell: read no start files"),
 		maxTokens: budget,
 	}),
-	async run(input, { engine, caller, signal }): Promise<RunFacts> {
+	async run(input, { sessions, caller, signal }): Promise<RunFacts> {
 		const startedAt = performance.now();
 		const cwd = input.cwd === undefined ? null : await directoryFor(input.cwd, caller);
 		const { session, note, outcome } = await runIn(
 			input.shell,
-			{ engine, caller, program: input.program, clean: input.clean },
+			{ sessions, caller, program: input.program, clean: input.clean },
 			{ ...input, cwd, waits: true, signal },
 		);
-		const { look } = session.look(caller.owner);
+		const { diff } = session.takeNew(caller.owner);
 		const text = clean(asSeen(await outputOf(session, outcome), session.screen.cols)).text;
-		const facts = await conclude(session, {
+		const facts = await sessionFacts(session, {
 			caller,
 			outcome,
 			startedAt,
 			maxTokens: input.maxTokens,
 			since: outcome.from,
 			// A full-screen program is looked at, not read.
-			look: look.buffer === "alternate" ? look : { ...look, kind: "lines", text, missed: null, highlights: [] },
+			diff: diff.buffer === "alternate" ? diff : { ...diff, kind: "lines", text, missed: null, highlights: [] },
 		});
 		const { exitCode, pipeStatus, timedOut, durationMs, jobs, streams } = outcome;
 		return {

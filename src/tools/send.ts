@@ -4,7 +4,7 @@ import { Fault } from "../protocol/fault.ts";
 import { compose } from "../session/typing.ts";
 import { budget, session, timeout, until } from "./fields.ts";
 import { renderSession } from "./render.ts";
-import { conclude } from "./session-facts.ts";
+import { sessionFacts } from "./session-facts.ts";
 import { tool } from "./tool.ts";
 
 export const send = tool({
@@ -36,9 +36,9 @@ export const send = tool({
 		id: z.string().min(1).max(200).optional().describe("A repeated id is not typed twice"),
 		maxTokens: budget,
 	}),
-	async run(input, { engine, caller, signal }) {
+	async run(input, { sessions, caller, signal }) {
 		const startedAt = performance.now();
-		const target = await engine.find(input.session);
+		const target = await sessions.find(input.session);
 		const bytes = compose(input, target.screen.modes);
 		const id = input.id === undefined ? undefined : writeId(input.id);
 		let offset = target.journal.end;
@@ -58,7 +58,7 @@ export const send = tool({
 			// Where nothing is echoed, what repeats the typed text is the answer.
 			typed: echoed ? (input.text ?? input.paste) : undefined,
 		});
-		return conclude(target, { caller, outcome, startedAt, maxTokens: input.maxTokens });
+		return sessionFacts(target, { caller, outcome, startedAt, maxTokens: input.maxTokens });
 	},
 	render: renderSession,
 });

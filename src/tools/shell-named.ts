@@ -3,13 +3,13 @@
 import { stat } from "node:fs/promises";
 import { isAbsolute, resolve } from "node:path";
 import { Fault } from "../protocol/fault.ts";
-import type { Engine } from "../session/engine.ts";
 import { describeEnd, type Session } from "../session/session.ts";
+import type { Sessions } from "../session/sessions.ts";
 import { type RunOutcome, type RunRequest, runCommand } from "../session/shell/run.ts";
 import type { Caller } from "./tool.ts";
 
 interface ShellWanted {
-	readonly engine: Engine;
+	readonly sessions: Sessions;
 	readonly caller: Caller;
 	/** For a new one. */
 	readonly program?: string | undefined;
@@ -33,26 +33,26 @@ export async function runIn(
 	}
 }
 
-const starting = new WeakMap<Engine, Map<string, Promise<Session>>>();
+const starting = new WeakMap<Sessions, Map<string, Promise<Session>>>();
 
 /** The caller's shell of this name: the one that runs, or a new one, with a word about what became of the old one. */
 async function shellNamed(
 	name: string,
-	{ engine, caller, program, clean = false }: ShellWanted,
+	{ sessions, caller, program, clean = false }: ShellWanted,
 ): Promise<{ session: Session; note: string | null }> {
-	const [latest] = engine.shells(caller.owner, name);
+	const [latest] = sessions.shells(caller.owner, name);
 	const replaced = latest?.session?.commands?.replaced === true;
 	if (latest?.session && !latest.session.ended && !replaced) return { session: latest.session, note: null };
 	// Two first calls at the same moment mean the same shell.
 	const key = `${caller.owner} ${name}`;
-	const mine = starting.get(engine) ?? new Map<string, Promise<Session>>();
-	starting.set(engine, mine);
+	const mine = starting.get(sessions) ?? new Map<string, Promise<Session>>();
+	starting.set(sessions, mine);
 	const start =
 		mine.get(key) ??
-		engine.start({
+		sessions.start({
 			caller,
 			shell: { name, program: program ?? (caller.env.SHELL || "bash"), clean },
-			name: engine.freeName(name),
+			name: sessions.freeName(name),
 		});
 	mine.set(key, start);
 	const session = await start.finally(() => mine.delete(key));

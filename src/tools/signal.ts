@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { budget, session, timeout } from "./fields.ts";
 import { renderSession } from "./render.ts";
-import { conclude } from "./session-facts.ts";
+import { sessionFacts } from "./session-facts.ts";
 import { tool } from "./tool.ts";
 
 export const signal = tool({
@@ -16,12 +16,12 @@ export const signal = tool({
 		timeoutMs: timeout.default(5000),
 		maxTokens: budget,
 	}),
-	async run(input, { engine, caller, signal: aborted }) {
+	async run(input, { sessions, caller, signal: aborted }) {
 		const startedAt = performance.now();
-		const target = await engine.find(input.session);
+		const target = await sessions.find(input.session);
 		await target.signal(`SIG${input.signal}`);
 		const outcome = await target.wait({ until: {}, timeoutMs: input.timeoutMs, signal: aborted });
-		return conclude(target, { caller, outcome, startedAt, maxTokens: input.maxTokens });
+		return sessionFacts(target, { caller, outcome, startedAt, maxTokens: input.maxTokens });
 	},
 	render: renderSession,
 });

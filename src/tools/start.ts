@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { budget, height, timeout, until, width } from "./fields.ts";
 import { renderSession } from "./render.ts";
-import { conclude } from "./session-facts.ts";
+import { sessionFacts } from "./session-facts.ts";
 import { tool } from "./tool.ts";
 
 const count = z.int().min(1).max(Number.MAX_SAFE_INTEGER);
@@ -59,10 +59,10 @@ export const start = tool({
 			.describe("When a running session has this name: refuse, go on with it, or end it first"),
 		maxTokens: budget,
 	}),
-	async run(input, { engine, caller, signal }) {
+	async run(input, { sessions, caller, signal }) {
 		const startedAt = performance.now();
-		const before = input.again === undefined ? null : engine.endedRecord(input.again);
-		const session = await engine.start({
+		const before = input.again === undefined ? null : sessions.endedRecord(input.again);
+		const session = await sessions.start({
 			command: input.command,
 			argv: input.argv ?? before?.argv,
 			// A shell of ours says when it is at its prompt, and `run` can use it by its name.
@@ -83,7 +83,7 @@ export const start = tool({
 		// All of it where the session is new; where it was gone on with, what this caller has not seen.
 		const from = session.seenBy(caller.owner);
 		const outcome = await session.wait({ until: input.until ?? {}, timeoutMs: input.timeoutMs, signal, from });
-		return conclude(session, { caller, outcome, startedAt, maxTokens: input.maxTokens });
+		return sessionFacts(session, { caller, outcome, startedAt, maxTokens: input.maxTokens });
 	},
 	render: renderSession,
 });

@@ -2,7 +2,7 @@
 // and the documentation are each derived from the list of these records.
 
 import type { z } from "zod";
-import type { Engine } from "../session/engine.ts";
+import type { Sessions } from "../session/sessions.ts";
 
 /** Who asks: it decides what is new to them, and what a session they start inherits. */
 export interface Caller {
@@ -16,7 +16,7 @@ export interface Caller {
 }
 
 export interface ToolContext {
-	readonly engine: Engine;
+	readonly sessions: Sessions;
 	readonly caller: Caller;
 	/** Aborted when the caller goes away: ends the wait, never the session. */
 	readonly signal: AbortSignal;

@@ -3,7 +3,7 @@ import { bytesOf } from "../journal/journal.ts";
 import { MOST_ALREADY_BYTES } from "../session/session.ts";
 import { budget, session, timeout, until } from "./fields.ts";
 import { renderSession } from "./render.ts";
-import { conclude } from "./session-facts.ts";
+import { sessionFacts } from "./session-facts.ts";
 import { tool } from "./tool.ts";
 
 export const wait = tool({
@@ -26,9 +26,9 @@ export const wait = tool({
 			),
 		maxTokens: budget,
 	}),
-	async run(input, { engine, caller, signal }) {
+	async run(input, { sessions, caller, signal }) {
 		const startedAt = performance.now();
-		const target = await engine.find(input.session);
+		const target = await sessions.find(input.session);
 		const upTo = target.journal.end;
 		const from = Math.max(input.from ?? target.seenBy(caller.owner), upTo - MOST_ALREADY_BYTES);
 		// From memory, or after a restart from disk.
@@ -41,7 +41,7 @@ export const wait = tool({
 			from: upTo,
 			earlier: bytesOf(earlier),
 		});
-		return conclude(target, { caller, outcome, startedAt, maxTokens: input.maxTokens });
+		return sessionFacts(target, { caller, outcome, startedAt, maxTokens: input.maxTokens });
 	},
 	render: renderSession,
 });

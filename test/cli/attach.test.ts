@@ -25,8 +25,8 @@ async function person(cols = 100, rows = 30) {
 	const name = `person${++people}`;
 	const env = { ...line.env, PS1: "desk$ " };
 	const call = async (tool: string, input: object) =>
-		(await desk.exchange.call(tool, { session: name, ...input })).facts as SessionFacts;
-	await desk.exchange.call("start", { argv: ["bash", "--norc"], name, env, cols, rows });
+		(await desk.client.call(tool, { session: name, ...input })).facts as SessionFacts;
+	await desk.client.call("start", { argv: ["bash", "--norc"], name, env, cols, rows });
 	return {
 		type: (text: string, until: string) => call("send", { text, submit: true, until: { text: until, only: true } }),
 		press: (keys: string[], until: string) => call("send", { keys, until: { text: until, only: true } }),
@@ -40,7 +40,7 @@ async function person(cols = 100, rows = 30) {
 			}),
 		/** The process that their shell runs now. */
 		childNamed: async (program: string) => {
-			const { sessions } = (await desk.exchange.call("list", {})).facts as {
+			const { sessions } = (await desk.client.call("list", {})).facts as {
 				sessions: { name: string; pid: number }[];
 			};
 			const shell = sessions.find((one) => one.name === name)!.pid;

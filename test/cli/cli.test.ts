@@ -176,7 +176,7 @@ describe("the house", () => {
 		await alone[Symbol.asyncDispose]();
 	});
 
-	test("a verb of the daemon starts in less than 1.5 times what bare node takes", async () => {
+	test("a command of the daemon starts in less than 1.5 times what bare node takes", async () => {
 		await line.run(["ls"]); // so that the daemon runs
 		const cpuMs = (args: readonly string[]) => {
 			const { stderr } = spawnSync(

@@ -18,7 +18,7 @@ afterAll(async () => {
 
 const start = async (name: string, port: string) =>
 	(
-		await desk.exchange.call("start", {
+		await desk.client.call("start", {
 			argv: [process.execPath, MAIN, "serve", "--foreground", "--port", port],
 			name,
 			env: line.env,
@@ -40,7 +40,7 @@ describe("npm start", () => {
 		// What it says to try works as it stands.
 		expect((await line.run(["start", "--name", "py", "python3", "-q"])).out).toContain(">>> ");
 		expect((await line.json(["daemon", "status"])).http).toBe(url);
-		const ended = (await desk.exchange.call("send", { session: "serve", keys: ["ctrl+c"] })).facts as SessionFacts;
+		const ended = (await desk.client.call("send", { session: "serve", keys: ["ctrl+c"] })).facts as SessionFacts;
 		expect(ended.text).toMatch(/go on: py/);
 		expect(ended.exit).toEqual({ code: 0, signal: null });
 		expect((await line.run(["send", "py", "6*7"])).out).toContain("42");
@@ -55,6 +55,6 @@ describe("npm start", () => {
 		expect(err).toContain(taken);
 		expect(err).toContain("--port");
 		await other[Symbol.asyncDispose]();
-		await desk.exchange.call("close", { session: "first" });
+		await desk.client.call("close", { session: "first" });
 	});
 });

@@ -3,7 +3,7 @@
 // sampling, logging, prompts) has no fixture: see not-applicable.json.
 
 import { Fault } from "../../src/protocol/fault.ts";
-import type { Call, Exchange, ToolCard } from "../../src/tools/exchange.ts";
+import type { Call, Client, ToolCard } from "../../src/tools/client.ts";
 
 interface Fixture {
 	readonly card: ToolCard;
@@ -58,20 +58,20 @@ const FIXTURES: readonly Fixture[] = [
 	}),
 ];
 
-/** The real exchange, with the suite's tools beside its own. */
-export function withFixtures(exchange: Exchange): Exchange {
+/** The real client, with the suite's tools beside its own. */
+export function withFixtures(client: Client): Client {
 	const call: Call = async (tool, input, options) => {
 		const found = FIXTURES.find(({ card }) => card.name === tool);
-		return found === undefined ? exchange.call(tool, input, options) : { facts: {}, text: await found.run() };
+		return found === undefined ? client.call(tool, input, options) : { facts: {}, text: await found.run() };
 	};
 	return {
 		call,
-		tools: async (sets) => [...(await exchange.tools(sets)), ...FIXTURES.map(({ card }) => card)],
-		events: (options) => exchange.events(options),
-		output: (session, options) => exchange.output(session, options),
-		snapshot: (session) => exchange.snapshot(session),
-		type: (session, bytes) => exchange.type(session, bytes),
-		status: () => exchange.status(),
-		[Symbol.asyncDispose]: () => exchange[Symbol.asyncDispose](),
+		tools: async (sets) => [...(await client.tools(sets)), ...FIXTURES.map(({ card }) => card)],
+		events: (options) => client.events(options),
+		output: (session, options) => client.output(session, options),
+		snapshot: (session) => client.snapshot(session),
+		type: (session, bytes) => client.type(session, bytes),
+		status: () => client.status(),
+		[Symbol.asyncDispose]: () => client[Symbol.asyncDispose](),
 	};
 }

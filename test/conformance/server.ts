@@ -1,5 +1,5 @@
 // Our server as the conformance suite meets it: the real HTTP door and MCP code over
-// the real engine, with the suite's tools added, and a porter in front who brings the
+// the real sessions, with the suite's tools added, and a porter in front who brings the
 // token (the suite cannot send one) and hands everything else on as it came.
 
 import { mkdtempSync } from "node:fs";
@@ -14,18 +14,18 @@ import { mcpOverHttp } from "../../src/mcp/http.ts";
 import { withFixtures } from "./fixtures.ts";
 
 const dialtone = await Dialtone.open();
-const exchange = withFixtures(dialtone.exchange);
+const client = withFixtures(dialtone.client);
 const tokens = new Tokens(join(mkdtempSync(join(tmpdir(), "dialtone-conformance-")), "tokens.json"));
 const { token } = tokens.create({ name: "conformance", readOnly: false });
 const mcp = mcpOverHttp({
 	version: "0.0.0",
-	tools: () => exchange.tools(),
-	connect: async () => exchange,
-	peek: async () => exchange,
+	tools: () => client.tools(),
+	connect: async () => client,
+	peek: async () => client,
 	progressEveryMs: 50,
 });
 const { url } = await listen({
-	exchange,
+	client,
 	version: "0.0.0",
 	sets: ["native"],
 	port: 0,
@@ -34,7 +34,7 @@ const { url } = await listen({
 	mcp: mcp.fetch,
 });
 // Something to list and to read.
-await exchange.call("start", { argv: ["cat"], name: "fixture" });
+await client.call("start", { argv: ["cat"], name: "fixture" });
 
 const { hostname, port, host } = new URL(url);
 const porter = createServer((from, to) => {

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Dialtone } from "../../src/index.ts";
 import { Fault, faults } from "../../src/protocol/fault.ts";
 import { toolCards } from "../../src/tools/catalogue.ts";
-import { TOOL_SETS, type ToolCard } from "../../src/tools/exchange.ts";
+import { TOOL_SETS, type ToolCard } from "../../src/tools/client.ts";
 
 interface Schema {
 	readonly type?: string;
@@ -27,7 +27,7 @@ const probe = "probe";
 
 beforeAll(async () => {
 	dialtone = await Dialtone.open();
-	await dialtone.exchange.call("start", { argv: ["bash", "-c", "stty -echo; echo ready; cat"], name: probe });
+	await dialtone.client.call("start", { argv: ["bash", "-c", "stty -echo; echo ready; cat"], name: probe });
 });
 afterAll(() => dialtone[Symbol.asyncDispose]());
 
@@ -79,7 +79,7 @@ function right(card: ToolCard): Record<string, unknown> {
 
 async function outcome(tool: string, input: unknown): Promise<Fault | null> {
 	try {
-		await dialtone.exchange.call(tool, input);
+		await dialtone.client.call(tool, input);
 		return null;
 	} catch (error) {
 		if (error instanceof Fault) return error;
@@ -89,7 +89,7 @@ async function outcome(tool: string, input: unknown): Promise<Fault | null> {
 
 /** What must not change: who is there, and what was said to the probe. */
 async function world(): Promise<unknown> {
-	const { sessions } = (await dialtone.exchange.call("list", {})).facts as {
+	const { sessions } = (await dialtone.client.call("list", {})).facts as {
 		sessions: { name: string; offset: number; status: string }[];
 	};
 	return sessions.map(({ name, offset, status }) => [name, offset, status]);
@@ -233,7 +233,7 @@ describe("R2.5 input that is well formed and still cannot be", () => {
 		const fault = await outcome("start", input);
 		if (fault === null) throw new Error("it was taken");
 		wellSaid(fault, JSON.stringify(input));
-		const { sessions } = (await dialtone.exchange.call("list", { status: "running" })).facts as {
+		const { sessions } = (await dialtone.client.call("list", { status: "running" })).facts as {
 			sessions: { name: string }[];
 		};
 		expect(sessions.map(({ name }) => name)).toEqual([probe]);

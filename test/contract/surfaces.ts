@@ -10,7 +10,7 @@ import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/cli
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { Dialtone } from "../../src/index.ts";
 import { Fault, type FaultJson } from "../../src/protocol/fault.ts";
-import type { Exchange } from "../../src/tools/exchange.ts";
+import type { Client as DialtoneClient } from "../../src/tools/client.ts";
 import { type Given, Refused } from "./turn.ts";
 
 export interface Surface {
@@ -61,15 +61,15 @@ async function refusing(act: () => Promise<Given>): Promise<Given> {
 	}
 }
 
-const overExchange = (exchange: Exchange, close: () => Promise<void>): Surface => ({
+const overClient = (client: DialtoneClient, close: () => Promise<void>): Surface => ({
 	call: (tool, input, signal) =>
-		refusing(async () => ({ facts: (await exchange.call(tool, input, signal ? { signal } : {})).facts })),
+		refusing(async () => ({ facts: (await client.call(tool, input, signal ? { signal } : {})).facts })),
 	close,
 });
 
 async function inProcess(): Promise<Surface> {
 	const dialtone = await Dialtone.open();
-	return overExchange(dialtone.exchange, () => dialtone[Symbol.asyncDispose]());
+	return overClient(dialtone.client, () => dialtone[Symbol.asyncDispose]());
 }
 
 async function daemonSocket(): Promise<Surface> {
@@ -77,15 +77,15 @@ async function daemonSocket(): Promise<Surface> {
 	const { places } = await import("../../src/pty/places.ts");
 	const { VERSION } = await import("../../src/version.ts");
 	const at = home();
-	const exchange = await reachDaemon({
+	const client = await reachDaemon({
 		run: places(at.env).run,
 		version: VERSION,
 		caller: { owner: "test", cwd: process.cwd(), env: at.env },
 		command: [process.execPath, MAIN, "daemon", "run"],
 		env: at.env,
 	});
-	return overExchange(exchange, async () => {
-		await exchange[Symbol.asyncDispose]();
+	return overClient(client, async () => {
+		await client[Symbol.asyncDispose]();
 		await endEverything(at);
 	});
 }

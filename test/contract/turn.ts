@@ -3,7 +3,7 @@
 
 import type { SessionFacts } from "../../src/protocol/answer.ts";
 
-export interface Turn {
+export interface AttentionTracker {
 	/** `waiting for line`, `ended 3`, `ended SIGTERM`, `working`, … */
 	readonly state: string;
 	/** What the program printed, as it was told. */
@@ -13,17 +13,17 @@ export interface Turn {
 /** What a surface gave back, before it is brought to one form. */
 export type Given = { readonly facts: object } | { readonly text: string };
 
-export function turnOf(given: Given): Turn {
+export function turnOf(given: Given): AttentionTracker {
 	return "facts" in given ? fromFacts(given.facts as SessionFacts) : fromText(given.text);
 }
 
-function fromFacts(facts: SessionFacts): Turn {
+function fromFacts(facts: SessionFacts): AttentionTracker {
 	const { exit, activity, waitingFor, text } = facts;
 	if (exit !== null) return { state: `ended ${exit.signal ?? exit.code}`, output: text };
 	return { state: activity === "waiting" ? `waiting for ${waitingFor}` : String(activity), output: text };
 }
 
-function fromText(text: string): Turn {
+function fromText(text: string): AttentionTracker {
 	const [header = "", ...rest] = text.split("\n");
 	const fence = /^<<(\w+)\n([\s\S]*)\n\1$/m.exec(rest.join("\n"));
 	const output = fence?.[2] ?? "";

@@ -3,12 +3,12 @@ import { existsSync, lstatSync, readdirSync, readlinkSync as readlink } from "no
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { SessionFacts } from "../../src/protocol/answer.ts";
-import type { Exchange } from "../../src/tools/exchange.ts";
+import type { Client } from "../../src/tools/client.ts";
 import { needs } from "../programs.ts";
 import { Home } from "./home.ts";
 
-const facts = async (exchange: Exchange, tool: string, input: object) =>
-	(await exchange.call(tool, input)).facts as SessionFacts;
+const facts = async (client: Client, tool: string, input: object) =>
+	(await client.call(tool, input)).facts as SessionFacts;
 const patient = { timeoutMs: 60_000 };
 
 describe("R4.7 sessions outlive their daemon", () => {
@@ -100,7 +100,7 @@ describe("R4.7 sessions outlive their daemon", () => {
 		await using home = new Home({ DIALTONE_REPLAY_BYTES: "65536" });
 		const first = await home.connect();
 		// The mode is set before 2 MB of output: only a saved screen can know it afterwards.
-		const command = "printf '\\033[?1h'; seq 1 300000; read -p 'more? ' x; echo you said $x; read y";
+		const command = "printf '\\033[?1h'; seq 1 300000; read -p 'more? ' x; echo you request $x; read y";
 		const before = await facts(first, "start", { name: "long", command, ...patient });
 		expect(before.text).toMatch(/300000\nmore\? $/);
 		await home.cli("daemon", "stop");
@@ -108,7 +108,7 @@ describe("R4.7 sessions outlive their daemon", () => {
 		const screen = await facts(second, "read", { session: "long", view: "screen" });
 		expect(screen.text).toMatch(/299999\n300000\nmore\? $/);
 		const after = await facts(second, "send", { session: "long", text: "yes", submit: true, ...patient });
-		expect(after.text).toBe("more? yes\nyou said yes");
+		expect(after.text).toBe("more? yes\nyou request yes");
 		const arrow = await facts(second, "send", { session: "long", keys: ["up"], timeoutMs: 500 });
 		expect(arrow.text).toContain("^[OA");
 	});
@@ -132,11 +132,11 @@ describe("R4.7 sessions outlive their daemon", () => {
 
 	test("one call tells what changed in all sessions since a time", async () => {
 		await using home = new Home();
-		await using exchange = await home.connect();
-		await facts(exchange, "start", { name: "old", command: "echo old; read x", ...patient });
-		const { now } = (await exchange.call("list", {})).facts as { now: number };
-		await facts(exchange, "start", { name: "new", command: "echo new; read x", ...patient });
-		const { sessions } = (await exchange.call("list", { since: now + 1 })).facts as {
+		await using client = await home.connect();
+		await facts(client, "start", { name: "old", command: "echo old; read x", ...patient });
+		const { now } = (await client.call("list", {})).facts as { now: number };
+		await facts(client, "start", { name: "new", command: "echo new; read x", ...patient });
+		const { sessions } = (await client.call("list", { since: now + 1 })).facts as {
 			sessions: { name: string; lastLine: string }[];
 		};
 		expect(sessions.map(({ name, lastLine }) => [name, lastLine])).toEqual([["new", "new"]]);
@@ -147,25 +147,25 @@ describe("one daemon per user", () => {
 	test("starts by itself, and eight that start at once meet in one", async () => {
 		await using home = new Home();
 		const exchanges = await Promise.all(Array.from({ length: 8 }, () => home.connect()));
-		const pids = await Promise.all(exchanges.map(async (exchange) => (await exchange.status()).pid));
+		const pids = await Promise.all(exchanges.map(async (client) => (await client.status()).pid));
 		expect(new Set(pids).size).toBe(1);
 		expect(readdirSync(join(home.path, "run")).filter((name) => /^daemon\.\d+$/.test(name))).toHaveLength(1);
-		for (const exchange of exchanges) await exchange[Symbol.asyncDispose]();
+		for (const client of exchanges) await client[Symbol.asyncDispose]();
 	});
 
 	test("a second daemon says that there is one and leaves", async () => {
 		await using home = new Home();
-		await using exchange = await home.connect();
+		await using client = await home.connect();
 		const second = home.spawnDaemon();
 		const [code] = await once(second, "exit");
 		expect(code).toBe(0);
-		expect((await exchange.status()).pid).not.toBe(second.pid);
+		expect((await client.status()).pid).not.toBe(second.pid);
 	});
 
 	test("its socket can be opened by nobody else", async () => {
 		await using home = new Home();
-		await using exchange = await home.connect();
-		const { socket } = await exchange.status();
+		await using client = await home.connect();
+		const { socket } = await client.status();
 		expect(lstatSync(socket!).mode & 0o777).toBe(0o600);
 		expect(lstatSync(join(home.path, "run")).mode & 0o777).toBe(0o700);
 		expect(lstatSync(join(home.path, "daemon.log")).mode & 0o777).toBe(0o600);
@@ -173,8 +173,8 @@ describe("one daemon per user", () => {
 
 	test("a daemon of another version is named with the command that repairs it", async () => {
 		await using home = new Home();
-		await using exchange = await home.connect();
-		expect(exchange.lost).toBe(false);
+		await using client = await home.connect();
+		expect(client.lost).toBe(false);
 		await expect(home.connect({ version: "9.9.9" })).rejects.toMatchObject({
 			code: "version_mismatch",
 			message: expect.stringContaining("9.9.9"),
@@ -202,13 +202,13 @@ describe("one daemon per user", () => {
 describe("R2.11 a session's environment and directory", () => {
 	test("come from its caller, allow-listed, not from whoever started the daemon", async () => {
 		await using home = new Home({ SECRET_OF_THE_DAEMON: "1", ANTHROPIC_API_KEY: "sk-1" });
-		await using exchange = await home.connect();
+		await using client = await home.connect();
 		const caller = {
 			owner: "another",
 			cwd: "/usr",
 			env: { PATH: process.env.PATH!, HOME: "/root", LANG: "C.UTF-8", ANTHROPIC_API_KEY: "sk-2", SHELL: "/bin/sh" },
 		};
-		const answer = await exchange.call("start", { argv: ["env"], env: { MINE: "yes" }, ...patient }, { caller });
+		const answer = await client.call("start", { argv: ["env"], env: { MINE: "yes" }, ...patient }, { caller });
 		const { text, cwd } = answer.facts as SessionFacts;
 		const names = text.split("\n").map((line) => line.split("=")[0]);
 		expect(names).toEqual(expect.arrayContaining(["PATH", "HOME", "LANG", "TERM", "MINE", "SHELL"]));
@@ -221,13 +221,13 @@ describe("R2.11 a session's environment and directory", () => {
 describe("many at once (R2.9)", () => {
 	test("1000 waits on 20 sessions, each told when its own program asks", async () => {
 		await using home = new Home();
-		await using exchange = await home.connect();
+		await using client = await home.connect();
 		const names = Array.from({ length: 20 }, (_, index) => `s${index}`);
-		for (const name of names) await exchange.call("start", { name, argv: ["cat"], ...patient });
+		for (const name of names) await client.call("start", { name, argv: ["cat"], ...patient });
 		let returned = 0;
 		const waits = names.flatMap((session) =>
 			Array.from({ length: 50 }, async () => {
-				const answer = await facts(exchange, "wait", {
+				const answer = await facts(client, "wait", {
 					session,
 					until: { text: `go ${session}.`, only: true },
 					...patient,
@@ -238,7 +238,7 @@ describe("many at once (R2.9)", () => {
 		);
 		// A wait never blocks a call to another session, nor to its own.
 		for (const session of names) {
-			const answer = await facts(exchange, "send", { session, text: `go ${session}.`, submit: true, ...patient });
+			const answer = await facts(client, "send", { session, text: `go ${session}.`, submit: true, ...patient });
 			expect(answer.returned).toBe("waiting");
 		}
 		await Promise.all(waits);
@@ -247,17 +247,17 @@ describe("many at once (R2.9)", () => {
 
 	test("writes of many callers on one session are never interleaved", async () => {
 		await using home = new Home();
-		await using exchange = await home.connect();
-		await exchange.call("start", { name: "cat", command: "stty -echo; cat", ...patient });
+		await using client = await home.connect();
+		await client.call("start", { name: "cat", command: "stty -echo; cat", ...patient });
 		const lines = Array.from({ length: 100 }, (_, index) => `${String(index).padStart(3, "0")}:${"x".repeat(500)}`);
 		await Promise.all(
-			lines.map((text) => exchange.call("send", { session: "cat", text, submit: true, timeoutMs: 10_000 })),
+			lines.map((text) => client.call("send", { session: "cat", text, submit: true, timeoutMs: 10_000 })),
 		);
-		const { base64 } = (await exchange.call("read", { session: "cat", view: "raw", from: 0 })).facts as {
+		const { base64 } = (await client.call("read", { session: "cat", view: "raw", from: 0 })).facts as {
 			base64: string;
 		};
-		const said = Buffer.from(base64, "base64").toString().split("\r\n").filter(Boolean);
-		expect([...said].sort()).toEqual(lines);
+		const request = Buffer.from(base64, "base64").toString().split("\r\n").filter(Boolean);
+		expect([...request].sort()).toEqual(lines);
 	});
 
 	test("a caller that goes away ends its wait and nothing else", async () => {

@@ -6,8 +6,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import type { SocketExchange } from "../../src/daemon/client.ts";
 import { findDaemon, reachDaemon } from "../../src/daemon/reach.ts";
+import type { SocketClient } from "../../src/daemon/socket-client.ts";
 import { places } from "../../src/pty/places.ts";
 import { VERSION } from "../../src/version.ts";
 
@@ -32,12 +32,12 @@ export class Home implements AsyncDisposable {
 		};
 	}
 
-	/** The daemon's exchange, the daemon started if need be. */
-	connect(more: object = {}): Promise<SocketExchange> {
+	/** The daemon's client, the daemon started if need be. */
+	connect(more: object = {}): Promise<SocketClient> {
 		return reachDaemon({ ...this.#reach, ...more });
 	}
 
-	find(): Promise<SocketExchange | null> {
+	find(): Promise<SocketClient | null> {
 		return findDaemon(this.#reach);
 	}
 
@@ -57,8 +57,8 @@ export class Home implements AsyncDisposable {
 	}
 
 	async [Symbol.asyncDispose](): Promise<void> {
-		const exchange = await this.find().catch(() => null);
-		await (exchange ?? (await this.connect())).stop({ sessions: true }).catch(() => {}); // it left by itself
+		const client = await this.find().catch(() => null);
+		await (client ?? (await this.connect())).stop({ sessions: true }).catch(() => {}); // it left by itself
 		rmSync(this.path, { recursive: true, force: true });
 	}
 }

@@ -2,18 +2,18 @@ import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { SocketExchange } from "../../src/daemon/client.ts";
 import { fileLog } from "../../src/daemon/log.ts";
-import { becomeDaemon, type DaemonEngine } from "../../src/daemon/run.ts";
-import { FakeExchange } from "../fake-exchange.ts";
+import { becomeDaemon, type DaemonSessions } from "../../src/daemon/run.ts";
+import { SocketClient } from "../../src/daemon/socket-client.ts";
+import { FakeClient } from "../fake-client.ts";
 
-/** A daemon over an engine that is named fake: only its comings and goings matter here. */
+/** A daemon over an sessions that is named fake: only its comings and goings matter here. */
 async function daemonWith(idleMs: number) {
 	const run = mkdtempSync(join(tmpdir(), "dt-idle-"));
 	let running = 0;
 	let tell = () => {};
-	const engine: DaemonEngine = {
-		exchange: new FakeExchange(),
+	const sessions: DaemonSessions = {
+		client: new FakeClient(),
 		runningSessions: () => running,
 		onSessions: (listener) => {
 			tell = listener;
@@ -23,7 +23,7 @@ async function daemonWith(idleMs: number) {
 		close: async () => {},
 	};
 	const log = { info: () => {}, error: () => {} };
-	const daemon = (await becomeDaemon({ run, version: "1", log, idleMs, open: async () => engine }))!;
+	const daemon = (await becomeDaemon({ run, version: "1", log, idleMs, open: async () => sessions }))!;
 	return {
 		run,
 		daemon,
@@ -38,9 +38,9 @@ const stays = (left: Promise<void>, ms: number) =>
 	Promise.race([left.then(() => false), new Promise<boolean>((resolve) => setTimeout(() => resolve(true), ms))]);
 
 describe("a daemon without sessions and clients", () => {
-	test("leaves by itself and clears its seat; with a client or a session it stays", async () => {
+	test("leaves by itself and clears its lock; with a client or a session it stays", async () => {
 		const { run, daemon, setRunning } = await daemonWith(200);
-		const client = await SocketExchange.connect(daemon.seat.socket, { owner: "t", cwd: "/", env: {} });
+		const client = await SocketClient.connect(daemon.lock.socket, { owner: "t", cwd: "/", env: {} });
 		expect(await stays(daemon.left, 600)).toBe(true);
 		setRunning(1);
 		await client[Symbol.asyncDispose]();

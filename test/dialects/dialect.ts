@@ -14,11 +14,11 @@ export class Dialect implements AsyncDisposable {
 	}
 
 	async call<F = Record<string, unknown>>(tool: string, input: object = {}): Promise<F> {
-		return (await this.shells.dialtone.exchange.call(tool, input)).facts as F;
+		return (await this.shells.dialtone.client.call(tool, input)).facts as F;
 	}
 
 	async text(tool: string, input: object = {}): Promise<string> {
-		return (await this.shells.dialtone.exchange.call(tool, input)).text;
+		return (await this.shells.dialtone.client.call(tool, input)).text;
 	}
 
 	/** Calls until the answer is right; a hang is the test's timeout. */
@@ -33,7 +33,7 @@ export class Dialect implements AsyncDisposable {
 
 	/** A tool's input schema: property by property. */
 	async schema(set: "exec" | "codex" | "pty" | "terminal", tool: string): Promise<Schema> {
-		const card = (await this.shells.dialtone.exchange.tools([set])).find(({ name }) => name === tool);
+		const card = (await this.shells.dialtone.client.tools([set])).find(({ name }) => name === tool);
 		return card?.inputSchema as unknown as Schema;
 	}
 

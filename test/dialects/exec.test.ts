@@ -152,7 +152,7 @@ test("R2.6 output is bounded by tokens, and the cut is visible", async () => {
 test("R2.7 at most 10 sessions, an error that says so, and stale ones are ended", async () => {
 	await using small = await Dialtone.open({ owner: "stale", options: { execIdleMs: 1000 } });
 	const call = async (cmd: string) =>
-		(await small.exchange.call("unified_exec", { cmd, shell: "/bin/bash", yield_time_ms: 0 })).facts as Result;
+		(await small.client.call("unified_exec", { cmd, shell: "/bin/bash", yield_time_ms: 0 })).facts as Result;
 	const all = await Promise.all(Array.from({ length: 11 }, () => call("sleep 600")));
 	expect(all.filter(({ success }) => success)).toHaveLength(10);
 	expect(all.find(({ success }) => !success)?.error).toMatchObject({
@@ -160,7 +160,7 @@ test("R2.7 at most 10 sessions, an error that says so, and stale ones are ended"
 		message: expect.stringContaining("10"),
 	});
 	const running = async () =>
-		((await small.exchange.call("list_pty_sessions", {})).facts as { sessions: Result[] }).sessions.filter(
+		((await small.client.call("list_pty_sessions", {})).facts as { sessions: Result[] }).sessions.filter(
 			(it) => it.running,
 		).length;
 	while ((await running()) > 0) await new Promise((resolve) => setTimeout(resolve, 50));
@@ -177,7 +177,7 @@ test("R2.9 many calls on one session and many sessions at once", async () => {
 	const words = Array.from({ length: 30 }, (_, i) => `word-${i}`);
 	const answers = await Promise.all(words.map((word) => type(session_id, `${word}\n`, { yield_time_ms: 500 })));
 	expect(answers.every(({ success }) => success)).toBe(true);
-	const all = await exec.shells.dialtone.exchange.call("read", { session: session_id, view: "lines", lines: 200 });
+	const all = await exec.shells.dialtone.client.call("read", { session: session_id, view: "lines", lines: 200 });
 	for (const word of words)
 		expect((all.facts as { text: string }).text.split("\n").filter((line) => line === word)).toHaveLength(2);
 	await exec.call("close_pty_session", { session_id, force: true });

@@ -6,22 +6,22 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { WebSocket } from "ws";
 import { type Listening, listen } from "../../src/http/listen.ts";
 import { Tokens } from "../../src/http/tokens.ts";
-import { FakeExchange } from "../fake-exchange.ts";
+import { FakeClient } from "../fake-client.ts";
 
 let dir: string;
-let exchange: FakeExchange;
+let client: FakeClient;
 let http: Listening;
 let token: string;
 let looker: string;
 
 beforeEach(async () => {
 	dir = mkdtempSync(join(tmpdir(), "dialtone-http-"));
-	exchange = new FakeExchange();
+	client = new FakeClient();
 	const tokens = new Tokens(join(dir, "tokens.json"));
 	token = tokens.create({ name: "agent", readOnly: false }).token;
 	looker = tokens.create({ name: "looker", readOnly: true }).token;
 	http = await listen({
-		exchange,
+		client,
 		version: "0.1.0",
 		sets: ["native"],
 		tokens,
@@ -49,7 +49,7 @@ describe("tools over HTTP", () => {
 		expect(facts).toMatchObject({ session: "0py0", returned: "waiting", waitingFor: "line" });
 		const text = await post("start", { command: "python3" }, { accept: "text/plain" });
 		expect(await text.text()).toContain("<<out");
-		expect(exchange.calls[0]!.options?.caller?.owner).toBe("http:agent");
+		expect(client.calls[0]!.options?.caller?.owner).toBe("http:agent");
 	});
 
 	test("a fault has its status, its code and the next step", async () => {
@@ -65,12 +65,12 @@ describe("tools over HTTP", () => {
 		const answer = await post("start", body, headers);
 		expect(answer.status).toBe(400);
 		expect(await answer.json()).toMatchObject({ fault: "bad_input" });
-		expect(exchange.calls).toEqual([]);
+		expect(client.calls).toEqual([]);
 	});
 
 	test("a body beyond the limit is refused", async () => {
 		expect((await post("start", { command: "x".repeat(5 << 20) })).status).toBe(413);
-		expect(exchange.calls).toEqual([]);
+		expect(client.calls).toEqual([]);
 	});
 
 	test("an unknown tool is told with those that exist", async () => {
@@ -83,7 +83,7 @@ describe("tools over HTTP", () => {
 		const as = { authorization: `Bearer ${looker}` };
 		expect((await post("read", { session: "py" }, as)).status).toBe(200);
 		expect((await post("send", { session: "py", text: "x" }, as)).status).toBe(403);
-		expect(exchange.calls.map(({ tool }) => tool)).toEqual(["read"]);
+		expect(client.calls.map(({ tool }) => tool)).toEqual(["read"]);
 	});
 
 	test("a caller that goes away ends its wait", async () => {
@@ -95,9 +95,9 @@ describe("tools over HTTP", () => {
 			signal: away.signal,
 		});
 		waiting.catch(() => {});
-		await expect.poll(() => exchange.calls.length).toBe(1);
+		await expect.poll(() => client.calls.length).toBe(1);
 		away.abort();
-		await expect.poll(() => exchange.calls[0]!.options?.signal?.aborted).toBe(true);
+		await expect.poll(() => client.calls[0]!.options?.signal?.aborted).toBe(true);
 	});
 
 	test("the description lists every tool with its own schema", async () => {
@@ -113,7 +113,7 @@ describe("tools over HTTP", () => {
 	});
 });
 
-describe("the door", () => {
+describe("the policy", () => {
 	test("without a token nothing but the health is told", async () => {
 		expect((await fetch(`${http.url}/healthz`)).status).toBe(200);
 		for (const path of ["/v1/tools", "/v1/sessions", "/v1/events", "/v1/openapi.json", "/mcp", "/nope"])
@@ -171,8 +171,8 @@ async function frames(answer: Response, count: number): Promise<string[]> {
 
 describe("events", () => {
 	test("each is one compact JSON frame, and Last-Event-ID goes on after it", async () => {
-		exchange.happen({ event: "started" });
-		exchange.happen({ event: "ended" });
+		client.happen({ event: "started" });
+		client.happen({ event: "ended" });
 		const answer = await get("/v1/events", { "last-event-id": "1" });
 		expect(answer.headers.get("content-type")).toContain("text/event-stream");
 		const [frame] = await frames(answer, 1);
@@ -185,7 +185,7 @@ describe("events", () => {
 		socket.on("message", (data) => got.push(JSON.parse(String(data))));
 		await new Promise((resolve) => socket.once("open", resolve));
 		expect(socket.protocol).toBe("dialtone");
-		exchange.happen({ event: "attention", activity: "waiting" });
+		client.happen({ event: "attention", activity: "waiting" });
 		await expect.poll(() => got).toMatchObject([{ event: "attention", activity: "waiting" }]);
 		socket.terminate();
 	});
@@ -195,9 +195,9 @@ describe("output", () => {
 	test("comes as base64 with the offset after it as its id, and resumes where it stopped", async () => {
 		const [first] = await frames(await get("/v1/sessions/py/output"), 1);
 		const id = /^id: (\d+)/.exec(first!)![1]!;
-		expect(Number(id)).toBe(exchange.output_.length);
-		exchange.print("6*7\r\n42\r\n");
-		exchange.exit = { code: 0, signal: null };
+		expect(Number(id)).toBe(client.output_.length);
+		client.print("6*7\r\n42\r\n");
+		client.exit = { code: 0, signal: null };
 		const rest = await frames(await get("/v1/sessions/py/output", { "last-event-id": id }), 2);
 		expect(Buffer.from(/data: (.*)/.exec(rest[0]!)![1]!, "base64").toString()).toBe("6*7\r\n42\r\n");
 		expect(rest[1]).toContain("event: ended");
@@ -209,7 +209,7 @@ describe("output", () => {
 	});
 
 	test("over a WebSocket frames are an offset and bytes, and the end is told before it closes", async () => {
-		exchange.exit = { code: 0, signal: null };
+		client.exit = { code: 0, signal: null };
 		const socket = new WebSocket(`${http.url}/v1/sessions/py/output?from=7`, [token]);
 		const got: [Buffer, boolean][] = [];
 		socket.on("message", (data, binary) => got.push([data as Buffer, binary]));
@@ -221,10 +221,10 @@ describe("output", () => {
 	});
 
 	test("a reader that never reads costs at most about a megabyte, and the program's output is not held up", async () => {
-		exchange.output_ = Buffer.alloc(32 << 20, "x");
+		client.output_ = Buffer.alloc(32 << 20, "x");
 		let pulled = 0;
-		const whole = exchange.output_;
-		exchange.output = async function* (_session, { signal }) {
+		const whole = client.output_;
+		client.output = async function* (_session, { signal }) {
 			for (let at = 0; at < whole.length && !signal.aborted; at += 64 << 10) {
 				pulled = at;
 				yield { offset: at, bytes: whole.subarray(at, at + (64 << 10)) };

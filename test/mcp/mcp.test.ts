@@ -1,21 +1,21 @@
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type McpOverHttp, mcpOverHttp } from "../../src/mcp/http.ts";
-import { FAKE_CARDS, FakeExchange } from "../fake-exchange.ts";
+import { FAKE_CARDS, FakeClient } from "../fake-client.ts";
 
-let exchange: FakeExchange;
+let dialtone: FakeClient;
 let mcp: McpOverHttp;
 let readOnly: boolean;
 const opened: Client[] = [];
 
 beforeEach(() => {
-	exchange = new FakeExchange();
+	dialtone = new FakeClient();
 	readOnly = false;
 	mcp = mcpOverHttp({
 		version: "0.1.0",
 		tools: async () => FAKE_CARDS,
-		connect: async () => exchange,
-		peek: async () => exchange,
+		connect: async () => dialtone,
+		peek: async () => dialtone,
 		humanPage: async (session) => `http://127.0.0.1/human/${session}`,
 	});
 });
@@ -63,7 +63,7 @@ describe.each(["2025", "2026"] as const)("MCP of the era %s", (era) => {
 		expect(by("start")._meta).toMatchObject({ "anthropic/alwaysLoad": true });
 		expect(by("list")._meta).not.toHaveProperty("anthropic/alwaysLoad");
 		expect(by("send").inputSchema).toMatchObject({ required: ["session"], additionalProperties: false });
-		expect(exchange.calls).toEqual([]);
+		expect(dialtone.calls).toEqual([]);
 	});
 
 	test("instructions teach the conversation", async () => {
@@ -74,7 +74,7 @@ describe.each(["2025", "2026"] as const)("MCP of the era %s", (era) => {
 		const result = await (await connect(era)).callTool({ name: "start", arguments: { command: "python3" } });
 		expect(text(result)).toContain("[py] waiting");
 		expect(result).not.toHaveProperty("structuredContent");
-		expect(exchange.calls[0]!.options?.caller?.owner).toBe("http:agent:tester");
+		expect(dialtone.calls[0]!.options?.caller?.owner).toBe("http:agent:tester");
 	});
 
 	test("a refusal is an error the model can read, with the next step", async () => {
@@ -94,9 +94,9 @@ describe.each(["2025", "2026"] as const)("MCP of the era %s", (era) => {
 		const away = new AbortController();
 		const waiting = client.callTool({ name: "wait", arguments: { session: "py" } }, { signal: away.signal });
 		waiting.catch(() => {});
-		await expect.poll(() => exchange.calls.length).toBe(1);
+		await expect.poll(() => dialtone.calls.length).toBe(1);
 		away.abort();
-		await expect.poll(() => exchange.calls[0]!.options?.signal?.aborted).toBe(true);
+		await expect.poll(() => dialtone.calls[0]!.options?.signal?.aborted).toBe(true);
 	});
 
 	test("sessions are resources: listed, and read as their screen without using up what is new", async () => {
@@ -105,8 +105,8 @@ describe.each(["2025", "2026"] as const)("MCP of the era %s", (era) => {
 		expect(resources).toMatchObject([{ uri: "dialtone://sessions/py", name: "py" }]);
 		const { contents } = await client.readResource({ uri: "dialtone://sessions/py" });
 		expect(contents).toMatchObject([{ mimeType: "text/plain", text: ">>> " }]);
-		expect(exchange.calls.at(-1)).toMatchObject({ tool: "read", input: { view: "screen" } });
-		expect(exchange.calls.at(-1)!.options?.caller?.owner).toBe("http:agent:tester:resources");
+		expect(dialtone.calls.at(-1)).toMatchObject({ tool: "read", input: { view: "screen" } });
+		expect(dialtone.calls.at(-1)!.options?.caller?.owner).toBe("http:agent:tester:resources");
 		await expect(client.readResource({ uri: "dialtone://sessions/nope" })).rejects.toThrow();
 		await expect(client.readResource({ uri: "file:///etc/passwd" })).rejects.toThrow();
 	});
@@ -147,7 +147,7 @@ describe("notices", () => {
 		const updated: string[] = [];
 		client.setNotificationHandler("notifications/resources/updated", ({ params }) => void updated.push(params.uri));
 		await client.listen({ resourceSubscriptions: ["dialtone://sessions/py"] });
-		exchange.happen({ event: "attention" });
+		dialtone.happen({ event: "attention" });
 		await expect.poll(() => updated).toEqual(["dialtone://sessions/py"]);
 	});
 
@@ -156,8 +156,8 @@ describe("notices", () => {
 		const updated: string[] = [];
 		client.setNotificationHandler("notifications/resources/updated", ({ params }) => void updated.push(params.uri));
 		await client.subscribeResource({ uri: "dialtone://sessions/py" });
-		exchange.happen({ event: "attention", name: "other" });
-		exchange.happen({ event: "attention" });
+		dialtone.happen({ event: "attention", name: "other" });
+		dialtone.happen({ event: "attention" });
 		await expect.poll(() => updated).toEqual(["dialtone://sessions/py"]);
 	});
 });

@@ -95,7 +95,7 @@ describe("R1.1 names", () => {
 
 	test("two first commands at the same moment share one shell", async () => {
 		const dialtone = await open();
-		await Promise.allSettled([1, 2, 3].map((n) => dialtone.exchange.call("run", { command: `echo ${n}; sleep 0.2` })));
+		await Promise.allSettled([1, 2, 3].map((n) => dialtone.client.call("run", { command: `echo ${n}; sleep 0.2` })));
 		expect((await dialtone.list()).sessions).toHaveLength(1);
 	});
 
@@ -326,7 +326,7 @@ describe("R2.6 R2.8 what an agent reads is bounded, and nothing is out of reach"
 	test("an agent that can look gets the screen as a picture", async () => {
 		const dialtone = await open();
 		const session = await dialtone.start({ command: "printf '\\033[7mchosen\\033[0m\\n'; read x", ...patient });
-		const { picture } = (await dialtone.exchange.call("read", { session: session.id, view: "picture" })).facts as {
+		const { picture } = (await dialtone.client.call("read", { session: session.id, view: "picture" })).facts as {
 			picture: { mimeType: string; base64: string };
 		};
 		expect(picture.mimeType).toBe("image/png");

@@ -33,7 +33,7 @@ export class Shells implements AsyncDisposable {
 	}
 
 	async run(command: string, input: RunInput = {}): Promise<RunFacts> {
-		const { facts } = await this.dialtone.exchange.call("run", {
+		const { facts } = await this.dialtone.client.call("run", {
 			program: "bash",
 			timeoutMs: 60_000,
 			...input,
@@ -44,22 +44,22 @@ export class Shells implements AsyncDisposable {
 
 	/** The same, as a model reads it. */
 	async text(command: string, input: RunInput = {}): Promise<string> {
-		return (await this.dialtone.exchange.call("run", { program: "bash", timeoutMs: 60_000, ...input, command })).text;
+		return (await this.dialtone.client.call("run", { program: "bash", timeoutMs: 60_000, ...input, command })).text;
 	}
 
 	async send(input: object): Promise<SessionFacts> {
-		return (await this.dialtone.exchange.call("send", { timeoutMs: 60_000, ...input })).facts as SessionFacts;
+		return (await this.dialtone.client.call("send", { timeoutMs: 60_000, ...input })).facts as SessionFacts;
 	}
 
 	async wait(input: object): Promise<SessionFacts> {
-		return (await this.dialtone.exchange.call("wait", { timeoutMs: 60_000, ...input })).facts as SessionFacts;
+		return (await this.dialtone.client.call("wait", { timeoutMs: 60_000, ...input })).facts as SessionFacts;
 	}
 
 	/** Every byte that the command wrote. */
 	async bytes({ session, from, to }: RunFacts): Promise<Buffer> {
 		const pieces: Buffer[] = [];
 		for (let at = from; at < to; ) {
-			const { facts } = await this.dialtone.exchange.call("read", { session, view: "raw", from: at, to });
+			const { facts } = await this.dialtone.client.call("read", { session, view: "raw", from: at, to });
 			const piece = facts as { base64: string; to: number };
 			pieces.push(Buffer.from(piece.base64, "base64"));
 			at = piece.to;

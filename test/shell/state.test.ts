@@ -134,7 +134,7 @@ describe("R5.1 a shell between calls", () => {
 test("R4.7 a shell outlives its daemon with its state, and what ran meanwhile is known", async () => {
 	const home = await mkdtemp(join(tmpdir(), "dialtone-lasting-"));
 	const run = async (dialtone: Dialtone, command: string, more: object = {}) =>
-		(await dialtone.exchange.call("run", { command, program: "bash", clean: true, ...more })).facts as RunFacts;
+		(await dialtone.client.call("run", { command, program: "bash", clean: true, ...more })).facts as RunFacts;
 	{
 		await using first = await Dialtone.open({ home, owner: "lasting" });
 		await run(first, "kept=1; cd /usr");
@@ -144,10 +144,10 @@ test("R4.7 a shell outlives its daemon with its state, and what ran meanwhile is
 	}
 	await using second = await Dialtone.open({ home, owner: "lasting" });
 	await expect(run(second, "echo too early")).rejects.toMatchObject({ code: "shell_busy" });
-	const { facts } = await second.exchange.call("wait", { session: "main" });
+	const { facts } = await second.client.call("wait", { session: "main" });
 	expect(facts).toMatchObject({ waitingFor: "command", lastCommand: { exitCode: 9 } });
 	expect(await run(second, "echo $kept $PWD $?")).toMatchObject({ text: "1 /usr 9\n", shellNote: null });
-	await second.exchange.call("close", { session: "main" });
+	await second.client.call("close", { session: "main" });
 	await rm(home, { recursive: true, force: true });
 });
 
@@ -167,7 +167,7 @@ describe("R5.1 the user's own shell", () => {
 		await theirs.run("exit 0");
 		expect(await readFile(join(theirs.home, ".hist"), "utf8")).toBe("echo typed\nfalse\n");
 		// What the person saw: no mark, no word of ours but the line that hands over.
-		const all = await theirs.dialtone.exchange.call("read", { session: "main", view: "lines", lines: 100 });
+		const all = await theirs.dialtone.client.call("read", { session: "main", view: "lines", lines: 100 });
 		expect((all.facts as { text: string }).text.split("\n")[0]).toMatch(/^> /);
 	});
 
@@ -250,7 +250,7 @@ sys.exit(4)
 	expect(facts).toMatchObject({ exitCode: 4, pipeStatus: [4] });
 	const small = await shells.run("echo shown 1; echo shown 2 >&2", { shell: "apart", separate: true });
 	expect(small).toMatchObject({ stdout: "shown 1\n", stderr: "shown 2\n" });
-	const screen = await shells.dialtone.exchange.call("read", { session: "apart", view: "lines", lines: 10 });
+	const screen = await shells.dialtone.client.call("read", { session: "apart", view: "lines", lines: 10 });
 	expect((screen.facts as { text: string }).text).toContain("shown 1");
 	expect((screen.facts as { text: string }).text).toContain("shown 2");
 });

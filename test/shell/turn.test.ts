@@ -176,7 +176,7 @@ describe("R5.1 a command past its timeout", () => {
 		const gone = new AbortController();
 		const shell = "gone";
 		await shells.run("true", { shell });
-		const call = shells.dialtone.exchange.call(
+		const call = shells.dialtone.client.call(
 			"run",
 			{ command: "sleep 1; echo finished", shell, program: "bash" },
 			{ signal: gone.signal },

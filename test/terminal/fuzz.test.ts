@@ -4,9 +4,9 @@
 
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import type { Position } from "../../src/terminal/look.ts";
 import { pictureSvg } from "../../src/terminal/picture-svg.ts";
 import { Screen } from "../../src/terminal/screen.ts";
+import type { Position } from "../../src/terminal/screen-diff.ts";
 import { happenings, hostileBytes, size } from "./hostile-bytes.ts";
 
 const numRuns = Number(process.env.FUZZ_RUNS ?? 3000);
@@ -33,13 +33,13 @@ describe("R2.9 whatever a program prints", { timeout }, () => {
 					if ("bytes" in event) screen.feed(event.bytes);
 					else if ("resize" in event) screen.resize(event.resize.cols, event.resize.rows);
 					else {
-						const look = screen.look(position);
+						const look = screen.diffSince(position);
 						expect(look.text).not.toMatch(/[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e]/);
 						expect(look.position.end).toBeGreaterThanOrEqual(0);
 						if (look.missed) expect(look.missed.from).toBeLessThanOrEqual(look.missed.to);
 						position = look.position;
 						// Nothing happened since, so nothing is new.
-						expect(screen.look(position)).toMatchObject({ text: "", missed: null });
+						expect(screen.diffSince(position)).toMatchObject({ text: "", missed: null });
 					}
 				}
 				const { cursor, lines } = screen.snapshot();
@@ -68,7 +68,7 @@ describe("R2.9 whatever a program prints", { timeout }, () => {
 						at = end;
 					}
 					expect(pieces.snapshot()).toEqual(whole.snapshot());
-					expect(pieces.look(null).text).toBe(whole.look(null).text);
+					expect(pieces.diffSince(null).text).toBe(whole.diffSince(null).text);
 				},
 			),
 			options,
@@ -84,7 +84,7 @@ describe("R2.9 whatever a program prints", { timeout }, () => {
 				if (!state) return;
 				const again = Screen.restore(state, { scrollback: 30 });
 				expect(again.modes).toEqual(screen.modes);
-				expect(again.look(screen.look(null).position).missed).toBeNull();
+				expect(again.diffSince(screen.diffSince(null).position).missed).toBeNull();
 			}),
 			{ ...options, numRuns: Math.ceil(numRuns / 10) },
 		);

@@ -5,41 +5,41 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { Screen } from "../../src/terminal/screen.ts";
-import { recordings, story } from "./replay.ts";
+import { meta, recordings } from "./replay.ts";
 
 const whole = () => Number.POSITIVE_INFINITY;
 
 describe("R1.3 what an agent reads of a real program", () => {
 	test.each(recordings)("$name", async (recording) => {
-		await expect(story(recording, whole)).toMatchFileSnapshot(`golden/${recording.name}.txt`);
+		await expect(meta(recording, whole)).toMatchFileSnapshot(`golden/${recording.name}.txt`);
 	});
 
 	test.each(recordings)("$name, its output arriving byte by byte, reads the same", (recording) => {
-		expect(story(recording, () => 1)).toBe(story(recording, whole));
+		expect(meta(recording, () => 1)).toBe(meta(recording, whole));
 	});
 
 	test.each(recordings)("$name, its screen put away and made again at every look, reads the same", (recording) => {
 		const asleep = (screen: Screen) => Screen.restore(JSON.parse(JSON.stringify(screen.serialize())));
-		expect(story(recording, whole, asleep)).toBe(story(recording, whole));
+		expect(meta(recording, whole, asleep)).toBe(meta(recording, whole));
 	});
 
 	test("no honest program asks for more than it may, even a hundred times in a row", () => {
 		for (const { bytes, cols, rows } of recordings) {
 			const screen = new Screen({ cols, rows });
 			for (let i = 0; i < 100; i++) screen.feed(bytes);
-			expect(screen.troubles).toEqual({ mended: 0, refused: 0 });
+			expect(screen.troubles).toEqual({ recovered: 0, refused: 0 });
 		}
 	});
 
 	test("every recording, its output split anywhere, reads the same", () => {
-		const expected = new Map(recordings.map((recording) => [recording.name, story(recording, whole)]));
+		const expected = new Map(recordings.map((recording) => [recording.name, meta(recording, whole)]));
 		fc.assert(
 			fc.property(
 				fc.constantFrom(...recordings),
 				fc.array(fc.nat(300), { minLength: 1, maxLength: 30 }),
 				(recording, sizes) => {
 					let i = 0;
-					expect(story(recording, () => sizes[i++ % sizes.length]!)).toBe(expected.get(recording.name));
+					expect(meta(recording, () => sizes[i++ % sizes.length]!)).toBe(expected.get(recording.name));
 				},
 			),
 			{ numRuns: 60 },

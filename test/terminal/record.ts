@@ -37,7 +37,7 @@ async function record(name: string, scene: Scene): Promise<void> {
 	void closed.then(() => {
 		ended = true;
 	});
-	const looks: { offset: number; after: string }[] = [];
+	const hashes: { offset: number; after: string }[] = [];
 	for (const { keys = [], type = "", until } of steps) {
 		const before = screen.offset;
 		if (type) child.stdin.write(encodeText(type, screen.modes));
@@ -52,7 +52,7 @@ async function record(name: string, scene: Scene): Promise<void> {
 			}
 			await new Promise((resolve) => setTimeout(resolve, 20));
 		}
-		looks.push({
+		hashes.push({
 			offset: screen.offset,
 			after: [type && JSON.stringify(type), ...keys].filter(Boolean).join(" ") || "start",
 		});
@@ -61,10 +61,10 @@ async function record(name: string, scene: Scene): Promise<void> {
 	child.kill();
 	await closed;
 	mkdirSync(golden, { recursive: true });
-	writeFileSync(join(golden, `${name}.bytes`), Buffer.concat(chunks).subarray(0, looks.at(-1)!.offset));
-	writeFileSync(join(golden, `${name}.json`), `${JSON.stringify({ argv, cols, rows, looks }, null, "\t")}\n`);
+	writeFileSync(join(golden, `${name}.bytes`), Buffer.concat(chunks).subarray(0, hashes.at(-1)!.offset));
+	writeFileSync(join(golden, `${name}.json`), `${JSON.stringify({ argv, cols, rows, hashes }, null, "\t")}\n`);
 	rmSync(dir, { recursive: true });
-	console.log(`${name}: ${looks.at(-1)!.offset} bytes, ${looks.length} looks`);
+	console.log(`${name}: ${hashes.at(-1)!.offset} bytes, ${hashes.length} hashes`);
 }
 
 const wanted = process.argv.slice(2);

@@ -2,9 +2,9 @@
 
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Position } from "../../src/terminal/look.ts";
 import { notesOn } from "../../src/terminal/notes.ts";
 import { Screen } from "../../src/terminal/screen.ts";
+import type { Position } from "../../src/terminal/screen-diff.ts";
 
 const golden = join(import.meta.dirname, "golden");
 
@@ -13,7 +13,7 @@ export interface Recording {
 	readonly bytes: Uint8Array;
 	readonly cols: number;
 	readonly rows: number;
-	readonly looks: readonly { readonly offset: number; readonly after: string }[];
+	readonly hashes: readonly { readonly offset: number; readonly after: string }[];
 }
 
 export const recordings: readonly Recording[] = readdirSync(golden)
@@ -28,8 +28,8 @@ export const recordings: readonly Recording[] = readdirSync(golden)
 	});
 
 /** Feeds the bytes up to each look in pieces of the given sizes, and tells what was read. `between` may exchange the screen after a look. */
-export function story(
-	{ bytes, cols, rows, looks }: Recording,
+export function meta(
+	{ bytes, cols, rows, hashes }: Recording,
 	nextSize: () => number,
 	between: (screen: Screen) => Screen = (screen) => screen,
 ): string {
@@ -37,13 +37,13 @@ export function story(
 	let position: Position | null = null;
 	let at = 0;
 	const told: string[] = [];
-	for (const { offset, after } of looks) {
+	for (const { offset, after } of hashes) {
 		while (at < offset) {
 			const end = Math.min(offset, at + Math.max(1, nextSize()));
 			screen.feed(bytes.subarray(at, end));
 			at = end;
 		}
-		const look = screen.look(position);
+		const look = screen.diffSince(position);
 		position = JSON.parse(JSON.stringify(look.position)) as Position;
 		const missed = look.missed ? ` · missed ${look.missed.lines} lines` : "";
 		told.push(`──── ${after} → ${look.kind}${missed}`, look.text, ...notesOn(look).map((note) => `(${note})`));

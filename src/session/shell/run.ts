@@ -83,17 +83,17 @@ export async function runCommand(session: Session, request: RunRequest): Promise
 	const startedAt = performance.now();
 	const run = `${process.pid.toString(36)}x${(++runs).toString(36)}`;
 	const { kind, dir, aid } = commands.identity;
-	const handing = { ...request, run, aid, paint: "" };
-	const typed = shells[kind].hand({ ...handing, command: "" }).keys.length - 2; // but for Ctrl+U and Enter
+	const script = { ...request, run, aid, paint: "" };
+	const typed = shells[kind].deliver({ ...script, command: "" }).keys.length - 2; // but for Ctrl+U and Enter
 	const { cols, cursor } = session.screen;
 	// Without a prompt on the screen there is nothing to write behind.
 	const paint = commands.ready ? paintOver(request.command, { cols, column: cursor.column, typed }) : "";
-	const handed = shells[kind].hand({ ...handing, paint });
+	const delivery = shells[kind].deliver({ ...script, paint });
 	const program = commandLine(session.pid);
 	commands.expect(run, request.command);
 	try {
-		await writeFiles(dir, handed.files);
-		await session.type(new TextEncoder().encode(handed.keys));
+		await writeFiles(dir, delivery.files);
+		await session.type(new TextEncoder().encode(delivery.keys));
 	} catch (error) {
 		commands.forget(run);
 		throw error;
@@ -123,7 +123,7 @@ export async function runCommand(session: Session, request: RunRequest): Promise
 		}
 	}
 	const durationMs = Math.round(performance.now() - startedAt);
-	if (over) void sweep(dir, handed.files, run);
+	if (over) void sweep(dir, delivery.files, run);
 	commands.replaced = !over && (await commandLine(session.pid)) !== (await program);
 	const finished = commands.last?.run === run ? commands.last : null;
 	return {
@@ -306,7 +306,7 @@ async function jobOf(pid: number, shellPid: number): Promise<Job[]> {
 // The shell may still be looking whether its streams have been copied.
 const SWEEP_MS = 1000;
 
-/** What was handed over is nobody's business any more. */
+/** What was delivery over is nobody's business any more. */
 async function sweep(dir: string, files: Readonly<Record<string, string>>, run: string): Promise<void> {
 	const remove = (names: readonly string[]) =>
 		Promise.all(names.map((name) => rm(join(dir, name), { force: true }).catch(() => {}))); // it may have gone with its session

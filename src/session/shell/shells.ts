@@ -31,20 +31,20 @@ export interface ShellStart {
 	readonly files: Readonly<Record<string, string>>;
 }
 
-export interface Handing {
+export interface CommandScript {
 	/** Names the run in its marks and files. */
 	readonly run: string;
 	readonly aid: string;
 	readonly command: string;
 	/** Change to this directory first; it exists. */
 	readonly cwd: string | null;
-	/** Written to the terminal first, so that whoever watches sees the command and not how it is handed over. */
+	/** Written to the terminal first, so that whoever watches sees the command and not how it is delivery over. */
 	readonly paint: string;
 	/** Keep 1 and 2 apart, in the files RUN.out1 and RUN.out2. */
 	readonly separate: boolean;
 }
 
-export interface Handed {
+export interface Delivery {
 	/** To be written into `dir` before the keys are typed, 0600. */
 	readonly files: Readonly<Record<string, string>>;
 	readonly keys: string;
@@ -52,7 +52,7 @@ export interface Handed {
 
 interface Shell {
 	start(launch: ShellLaunch): ShellStart;
-	hand(handing: Handing): Handed;
+	deliver(script: CommandScript): Delivery;
 }
 
 /** Which row serves a program; any other program is taken for a plain shell. */
@@ -102,7 +102,7 @@ interface Frame {
 	readonly end: string;
 }
 
-function framed({ command, cwd, paint }: Handing, { begin, end }: Frame, quote = quoted): string {
+function framed({ command, cwd, paint }: CommandScript, { begin, end }: Frame, quote = quoted): string {
 	const before = [
 		paint === "" ? "" : `printf %s ${quote(paint)} >/dev/tty\n`,
 		cwd === null ? "" : `cd -- ${quote(cwd)} >/dev/null\n`,
@@ -111,7 +111,7 @@ function framed({ command, cwd, paint }: Handing, { begin, end }: Frame, quote =
 }
 
 /** What runs the file `RUN.text` with 1 and 2 through the pipes of streams.sh. */
-function parted(dir: string, source: string, { run, aid }: Handing): string {
+function parted(dir: string, source: string, { run, aid }: CommandScript): string {
 	return `sh ${dir}/streams.sh ${dir} ${aid} ${run}\n${source} ${dir}/${run}.text >${dir}/${run}.1 2>${dir}/${run}.2\n_dt_w ${run}\n`;
 }
 
@@ -133,18 +133,18 @@ const bash: Shell = {
 			}),
 		},
 	}),
-	hand(handing) {
-		const begin = `_dt_c ${handing.run}${STATUS_KEPT}`;
+	deliver(script) {
+		const begin = `_dt_c ${script.run}${STATUS_KEPT}`;
 		// biome-ignore lint/suspicious/noTemplateCurlyInString: it is bash that fills it in
 		const codes = '"$?" "${PIPESTATUS[@]}"';
 		return {
-			keys: typed(`_dt ${handing.run};eval "$_DT"`),
-			files: handing.separate
+			keys: typed(`_dt ${script.run};eval "$_DT"`),
+			files: script.separate
 				? {
-						[handing.run]: `${begin}\n${parted('"$_dt_dir"', ".", handing)}`,
-						[`${handing.run}.text`]: framed(handing, { begin, end: `{ _dt_e ${codes}; } ${APART}` }),
+						[script.run]: `${begin}\n${parted('"$_dt_dir"', ".", script)}`,
+						[`${script.run}.text`]: framed(script, { begin, end: `{ _dt_e ${codes}; } ${APART}` }),
 					}
-				: { [handing.run]: framed(handing, { begin, end: `{ _dt_d ${codes}; } ${HIDDEN}` }) },
+				: { [script.run]: framed(script, { begin, end: `{ _dt_d ${codes}; } ${HIDDEN}` }) },
 		};
 	},
 };
@@ -172,17 +172,17 @@ const zsh: Shell = {
 			},
 		};
 	},
-	hand(handing) {
+	deliver(script) {
 		const begin = `_dt_c${STATUS_KEPT}`;
 		const codes = "$? $pipestatus";
 		return {
-			keys: typed(`_dt ${handing.run};{ eval "$_DT"; } always { _dt_d $?; }`),
-			files: handing.separate
+			keys: typed(`_dt ${script.run};{ eval "$_DT"; } always { _dt_d $?; }`),
+			files: script.separate
 				? {
-						[handing.run]: parted("$_dt_dir", "source", handing),
-						[`${handing.run}.text`]: framed(handing, { begin, end: `{ _dt_e ${codes}; } ${APART}` }),
+						[script.run]: parted("$_dt_dir", "source", script),
+						[`${script.run}.text`]: framed(script, { begin, end: `{ _dt_e ${codes}; } ${APART}` }),
 					}
-				: { [handing.run]: framed(handing, { begin, end: `{ _dt_d ${codes}; } ${HIDDEN}` }) },
+				: { [script.run]: framed(script, { begin, end: `{ _dt_d ${codes}; } ${HIDDEN}` }) },
 		};
 	},
 };
@@ -200,18 +200,18 @@ const fish: Shell = {
 		env: {},
 		files: { "init.fish": script("init.fish", { DIR: fishQuoted(dir), AID: aid, PAGERS: NO_PAGERS_FISH }) },
 	}),
-	hand(handing) {
+	deliver(script) {
 		const begin = "_dt_c";
 		const codes = "$status $pipestatus";
-		const { run } = handing;
+		const { run } = script;
 		return {
 			keys: typed(`_dt ${run};eval (string collect <$_DT/${run})`),
-			files: handing.separate
+			files: script.separate
 				? {
-						[run]: parted("$_DT", "source", handing),
-						[`${run}.text`]: framed(handing, { begin, end: `_dt_e ${codes}` }, fishQuoted),
+						[run]: parted("$_DT", "source", script),
+						[`${run}.text`]: framed(script, { begin, end: `_dt_e ${codes}` }, fishQuoted),
 					}
-				: { [run]: framed(handing, { begin, end: `_dt_d ${codes}` }, fishQuoted) },
+				: { [run]: framed(script, { begin, end: `_dt_d ${codes}` }, fishQuoted) },
 		};
 	},
 };
@@ -229,17 +229,17 @@ const sh: Shell = {
 			}),
 		},
 	}),
-	hand(handing) {
-		const { run } = handing;
+	deliver(script) {
+		const { run } = script;
 		const begin = `_dt_c ${run}${STATUS_KEPT}`;
 		return {
 			keys: typed(`. "$_DT/${run}"`),
-			files: handing.separate
+			files: script.separate
 				? {
-						[run]: `${begin}\n${parted('"$_DT"', ".", handing)}`,
-						[`${run}.text`]: framed(handing, { begin, end: `{ _dt_e "$?"; } ${APART}` }),
+						[run]: `${begin}\n${parted('"$_DT"', ".", script)}`,
+						[`${run}.text`]: framed(script, { begin, end: `{ _dt_e "$?"; } ${APART}` }),
 					}
-				: { [run]: framed(handing, { begin, end: `{ _dt_d "$?"; } ${HIDDEN}` }) },
+				: { [run]: framed(script, { begin, end: `{ _dt_d "$?"; } ${HIDDEN}` }) },
 		};
 	},
 };

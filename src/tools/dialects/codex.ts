@@ -4,7 +4,7 @@
 import { z } from "zod";
 import type { Session } from "../../session/session.ts";
 import { type ToolContext, tool } from "../tool.ts";
-import { seenNews } from "./news.ts";
+import { seenOutput } from "./new-output.ts";
 
 interface CodexResult {
 	readonly output: string;
@@ -23,7 +23,7 @@ const forPoll = clamped(5000, 280_000);
 // Its sessions have numbers; ours have names, and these are theirs.
 const FIRST_NUMBER = 1000;
 
-const maxOutput = z.number().min(1).max(1_000_000).default(10_000).describe("The most output to return, in tokens");
+const maxOutput = z.number().min(1).max(1_000_000).default(10_000).describe("Maximum output, in tokens");
 const ms = (text: string) => z.number().min(0).max(1e9).optional().describe(text);
 
 export const execCommand = tool({
@@ -43,13 +43,13 @@ export const execCommand = tool({
 		max_output_tokens: maxOutput,
 	}),
 	async run(input, context): Promise<CodexResult> {
-		const { engine, caller } = context;
+		const { sessions, caller } = context;
 		const startedAt = performance.now();
 		const shell = input.shell ?? (caller.env.SHELL || "/bin/bash");
-		const taken = new Set(engine.list().map(({ record }) => record.name));
+		const taken = new Set(sessions.list().map(({ record }) => record.name));
 		let number = FIRST_NUMBER;
 		while (taken.has(String(number))) number++;
-		const session = await engine.start({
+		const session = await sessions.start({
 			argv: [shell, input.login ? "-lc" : "-c", input.cmd],
 			name: String(number),
 			cwd: input.workdir,
@@ -75,7 +75,7 @@ export const codexWriteStdin = tool({
 	}),
 	async run(input, context): Promise<CodexResult> {
 		const startedAt = performance.now();
-		const session = await context.engine.find(String(input.session_id));
+		const session = await context.sessions.find(String(input.session_id));
 		const { chars } = input;
 		if (chars !== "") await session.type(new TextEncoder().encode(chars));
 		const yieldMs = chars === "" ? forPoll(input.yield_time_ms ?? 5000) : forCommand(input.yield_time_ms ?? 250);
@@ -92,7 +92,7 @@ interface Asked {
 
 async function answer(session: Session, asked: Asked, { caller, signal }: ToolContext): Promise<CodexResult> {
 	await session.wait({ until: {}, timeoutMs: asked.yieldMs, signal });
-	const news = seenNews(session, caller.owner, asked.maxTokens);
+	const news = seenOutput(session, caller.owner, asked.maxTokens);
 	const { exit } = session;
 	return {
 		output: news.text,

@@ -7,7 +7,7 @@ import { hasEnded } from "../../session/lifecycle.ts";
 import type { Session } from "../../session/session.ts";
 import { type Tool, type ToolContext, tool } from "../tool.ts";
 import { codexWriteStdin } from "./codex.ts";
-import { rawNews, seenNews } from "./news.ts";
+import { rawOutput, seenOutput } from "./new-output.ts";
 
 interface ExecResult {
 	readonly success: boolean;
@@ -21,7 +21,7 @@ interface ExecResult {
 }
 
 const yieldTime = z.int().min(0).max(280_000).default(100).describe("How long to wait for output, in ms");
-const maxOutput = z.int().min(1).max(1_000_000).default(10_000).describe("The most output to return, in tokens");
+const maxOutput = z.int().min(1).max(1_000_000).default(10_000).describe("Maximum output, in tokens");
 const raw = z.boolean().default(false).describe("Output as it came, with its escape sequences");
 const json = (facts: object) => JSON.stringify(facts);
 
@@ -49,13 +49,13 @@ export const unifiedExec = tool({
 	}),
 	run: (input, context) =>
 		orRefusal(null, async () => {
-			const { engine, caller } = context;
+			const { sessions, caller } = context;
 			const shell = input.shell ?? (caller.env.SHELL || "/bin/bash");
-			const session = await engine.start({
+			const session = await sessions.start({
 				argv: [shell, input.login ? "-lc" : "-c", input.cmd],
 				cwd: input.workdir,
-				maxForOwner: engine.options.execMaxSessions,
-				idleMs: engine.options.execIdleMs,
+				maxForOwner: sessions.options.execMaxSessions,
+				idleMs: sessions.options.execIdleMs,
 				caller,
 			});
 			return answer(session, input, context);
@@ -87,7 +87,7 @@ export const writeStdin: Tool = tool({
 		const { session_id } = input;
 		if (typeof session_id === "number") return codexWriteStdin.run({ ...input, session_id }, context);
 		return orRefusal(session_id, async () => {
-			const session = await context.engine.find(session_id);
+			const session = await context.sessions.find(session_id);
 			if (input.chars !== "") await session.type(new TextEncoder().encode(input.chars));
 			return answer(session, { ...input, yield_time_ms: input.yield_time_ms ?? 100 }, context);
 		});
@@ -108,10 +108,10 @@ export const closePtySession = tool({
 	}),
 	run: (input, context) =>
 		orRefusal(input.session_id, async () => {
-			const session = await context.engine.find(input.session_id);
+			const session = await context.sessions.find(input.session_id);
 			if (!input.force && !session.ended) await askToEnd(session, context);
 			// What it left behind, and what did not listen.
-			await context.engine.close(session, { force: input.force, keep: false });
+			await context.sessions.close(session, { force: input.force, keep: false });
 			return answer(session, { ...input, yield_time_ms: 0 }, context);
 		}),
 	render: json,
@@ -123,8 +123,8 @@ export const listPtySessions = tool({
 	description: "Your sessions: those that run, and those that have ended and can still be read.",
 	effect: "reads",
 	input: z.object({}),
-	async run(_, { engine, caller }) {
-		const sessions = engine
+	async run(_, { sessions, caller }) {
+		const mine = sessions
 			.list()
 			.filter(({ record }) => record.owner === caller.owner)
 			.map(({ record, session }) => ({
@@ -137,20 +137,20 @@ export const listPtySessions = tool({
 				created_at: record.createdAt,
 				last_output_at: session?.lastOutputAt ?? record.updatedAt,
 			}));
-		return { success: true, sessions };
+		return { success: true, sessions: mine };
 	},
 	render: json,
 });
 
 /** TERM to the program itself, which may have something to say before it goes. */
-async function askToEnd(session: Session, { engine, signal }: ToolContext): Promise<void> {
-	session.closeMain(engine.options.endGraceMs).catch(() => {}); // it ended meanwhile; the wait says so
-	await session.wait({ until: { only: true }, timeoutMs: engine.options.endGraceMs, signal });
+async function askToEnd(session: Session, { sessions, signal }: ToolContext): Promise<void> {
+	session.closeMain(sessions.options.endGraceMs).catch(() => {}); // it ended meanwhile; the wait says so
+	await session.wait({ until: { only: true }, timeoutMs: sessions.options.endGraceMs, signal });
 }
 
 async function answer(session: Session, input: Answering, { caller, signal }: ToolContext): Promise<ExecResult> {
 	await session.wait({ until: {}, timeoutMs: input.yield_time_ms, signal });
-	const news = await (input.raw ? rawNews : seenNews)(session, caller.owner, input.max_output_tokens);
+	const news = await (input.raw ? rawOutput : seenOutput)(session, caller.owner, input.max_output_tokens);
 	return {
 		success: true,
 		session_id: session.id,

@@ -4,9 +4,9 @@ import { z } from "zod";
 import type { SessionRecord } from "../../journal/records.ts";
 import { STATUSES } from "../../protocol/answer.ts";
 import { Fault } from "../../protocol/fault.ts";
-import type { Engine } from "../../session/engine.ts";
 import { hasEnded } from "../../session/lifecycle.ts";
 import type { Session } from "../../session/session.ts";
+import type { Sessions } from "../../session/sessions.ts";
 import { compose } from "../../session/typing.ts";
 import { clean } from "../../terminal/clean.ts";
 import { height, width } from "../fields.ts";
@@ -32,9 +32,9 @@ export const ptyCreate = tool({
 		cols: width.default(120),
 		rows: height.default(40),
 	}),
-	async run({ cmd, ...input }, { engine, caller }) {
-		const session = await engine.start({ ...input, command: cmd, keep: true, caller });
-		return cardFor(engine, session);
+	async run({ cmd, ...input }, { sessions, caller }) {
+		const session = await sessions.start({ ...input, command: cmd, keep: true, caller });
+		return cardFor(sessions, session);
 	},
 	render: json,
 });
@@ -51,8 +51,8 @@ export const ptySendKeys = tool({
 		keys: z.union([z.string().max(1_000_000), z.array(z.string().min(1).max(40)).max(1000)]),
 		enter: z.boolean().default(true),
 	}),
-	async run({ terminal_id, keys, enter }, { engine }) {
-		const session = await engine.find(terminal_id);
+	async run({ terminal_id, keys, enter }, { sessions }) {
+		const session = await sessions.find(terminal_id);
 		const typing =
 			typeof keys === "string" ? { text: keys, submit: enter } : { keys: enter ? [...keys, "enter"] : keys };
 		await session.type(compose(typing, session.screen.modes));
@@ -73,12 +73,12 @@ export const ptyCapture = tool({
 		lines: z.int().min(1).max(100_000).default(50),
 		tail: z.boolean().default(true),
 	}),
-	async run({ terminal_id, lines, tail }, { engine }) {
-		const session = await engine.find(terminal_id);
+	async run({ terminal_id, lines, tail }, { sessions }) {
+		const session = await sessions.find(terminal_id);
 		const all = session.screen.lines(tail ? lines : Number.MAX_SAFE_INTEGER);
 		const full = session.screen.modes.alternateScreen && !session.ended;
 		const shown = full ? session.screen.snapshot().text.split("\n") : tail ? all : all.slice(0, lines);
-		return { ...cardFor(engine, session), output: clean(shown.join("\n")).text };
+		return { ...cardFor(sessions, session), output: clean(shown.join("\n")).text };
 	},
 	render: (facts) => (facts as { output: string }).output,
 });
@@ -90,11 +90,11 @@ export const ptyKill = tool({
 		"TERM ends the terminal and everything in it, after a grace of 2 s by force; KILL at once. INT is Ctrl+C for the program in front, and the terminal stays. Safe to repeat.",
 	effect: "ends",
 	input: z.object({ terminal_id: terminalId, signal: z.enum(["TERM", "KILL", "INT"]).default("TERM") }),
-	async run({ terminal_id, signal }, { engine }) {
-		const session = await engine.find(terminal_id);
-		if (signal !== "INT") await engine.close(session, { force: signal === "KILL", keep: false });
+	async run({ terminal_id, signal }, { sessions }) {
+		const session = await sessions.find(terminal_id);
+		if (signal !== "INT") await sessions.close(session, { force: signal === "KILL", keep: false });
 		else if (!session.ended) await session.signal("SIGINT");
-		return cardFor(engine, session);
+		return cardFor(sessions, session);
 	},
 	render: json,
 });
@@ -105,8 +105,8 @@ export const ptyList = tool({
 	description: "All terminals, the newest first, or only those in one state.",
 	effect: "reads",
 	input: z.object({ state: z.enum(STATUSES).optional() }),
-	async run({ state }, { engine }) {
-		const terminals = engine
+	async run({ state }, { sessions }) {
+		const terminals = sessions
 			.list()
 			.filter(({ record }) => state === undefined || record.state === state)
 			.map(({ record, session }) => cardOf(record, session));
@@ -115,8 +115,8 @@ export const ptyList = tool({
 	render: json,
 });
 
-function cardFor(engine: Engine, session: Session) {
-	const known = engine.list().find(({ record }) => record.id === session.id);
+function cardFor(sessions: Sessions, session: Session) {
+	const known = sessions.list().find(({ record }) => record.id === session.id);
 	if (known === undefined) throw new Fault("session_not_found", { id: session.id, open: [] });
 	return cardOf(known.record, session);
 }

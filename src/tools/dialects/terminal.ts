@@ -3,12 +3,12 @@
 
 import { z } from "zod";
 import { Fault } from "../../protocol/fault.ts";
-import type { Engine } from "../../session/engine.ts";
 import type { Session } from "../../session/session.ts";
+import type { Sessions } from "../../session/sessions.ts";
 import { clean } from "../../terminal/clean.ts";
 import { runIn } from "../shell-named.ts";
 import { type Caller, tool } from "../tool.ts";
-import { cut } from "./news.ts";
+import { cut } from "./new-output.ts";
 
 const SHELL = "bash";
 // What a model can use; the rest is in the session's log.
@@ -31,10 +31,10 @@ export const runBash = tool({
 			.refine((it) => !it.includes("\0"), "no shell can take a NUL byte"),
 		timeout_seconds: z.number().min(0.1).max(280).default(30),
 	}),
-	async run({ command, timeout_seconds }, { engine, caller, signal }) {
+	async run({ command, timeout_seconds }, { sessions, caller, signal }) {
 		const { outcome, note } = await runIn(
 			SHELL,
-			{ engine, caller, program: "bash" },
+			{ sessions, caller, program: "bash" },
 			{
 				command,
 				cwd: null,
@@ -65,8 +65,8 @@ export const startBackgroundProcess = tool({
 	effect: "starts",
 	always: true,
 	input: z.object({ command: z.string().min(1).max(1_000_000) }),
-	async run({ command }, { engine, caller }) {
-		const session = await startNumbered(engine, caller, command);
+	async run({ command }, { sessions, caller }) {
+		const session = await startNumbered(sessions, caller, command);
 		return { process_id: session.name, status: "started" };
 	},
 	render: json,
@@ -79,8 +79,8 @@ export const getProcessOutput = tool({
 	effect: "reads",
 	always: true,
 	input: z.object({ process_id: processId, lines: z.int().min(1).max(100_000).default(100) }),
-	async run({ process_id, lines }, { engine }) {
-		const session = await engine.find(process_id);
+	async run({ process_id, lines }, { sessions }) {
+		const session = await sessions.find(process_id);
 		return {
 			output: clean(session.screen.lines(lines).join("\n")).text,
 			is_running: !session.ended,
@@ -97,22 +97,22 @@ export const stopBackgroundProcess = tool({
 	description: "End a background process and everything it started. Safe to repeat.",
 	effect: "ends",
 	input: z.object({ process_id: processId }),
-	async run({ process_id }, { engine }) {
-		await engine.close(await engine.find(process_id), { force: false, keep: false });
+	async run({ process_id }, { sessions }) {
+		await sessions.close(await sessions.find(process_id), { force: false, keep: false });
 		return { status: "stopped", process_id };
 	},
 	render: json,
 });
 
 /** Where the agent's shell is now, and under the next free number. */
-async function startNumbered(engine: Engine, caller: Caller, command: string): Promise<Session> {
-	const shell = engine.shells(caller.owner, SHELL)[0]?.session;
+async function startNumbered(sessions: Sessions, caller: Caller, command: string): Promise<Session> {
+	const shell = sessions.shells(caller.owner, SHELL)[0]?.session;
 	const cwd = shell && !shell.ended ? await shell.cwd() : undefined;
 	for (let number = 1; ; number++) {
 		const name = `bg_${String(number).padStart(3, "0")}`;
-		if (engine.list().some(({ record }) => record.name === name)) continue;
+		if (sessions.list().some(({ record }) => record.name === name)) continue;
 		try {
-			return await engine.start({ argv: ["bash", "-c", command], name, cwd, keep: true, caller });
+			return await sessions.start({ argv: ["bash", "-c", command], name, cwd, keep: true, caller });
 		} catch (error) {
 			// Somebody took the number at the same moment.
 			if (!(error instanceof Fault && error.code === "name_taken")) throw error;

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import xterm from "@xterm/headless";
 import { describe, expect, test } from "vitest";
-import { Engine, LIMITS } from "./engine.ts";
+import { Emulator, LIMITS } from "./emulator.ts";
 
 const encode = (text: string) => new TextEncoder().encode(text);
 
@@ -41,16 +41,16 @@ describe("hostile bytes cost little", () => {
 		"resize by the program": `\x1b[8;${HUGE};${HUGE}t`,
 	};
 	test.each(Object.entries(cases))("%s", (_, sequence) => {
-		const engine = new Engine({ cols: 120, rows: 40, scrollback: 1000 });
-		engine.write(encode("x\r\n".repeat(2000)));
+		const emulator = new Emulator({ cols: 120, rows: 40, scrollback: 1000 });
+		emulator.write(encode("x\r\n".repeat(2000)));
 		const memory = process.memoryUsage().heapUsed + process.memoryUsage().arrayBuffers;
 		const start = process.cpuUsage();
-		engine.write(encode(sequence));
+		emulator.write(encode(sequence));
 		const { user, system } = process.cpuUsage(start);
 		expect((user + system) / 1000).toBeLessThan(50);
 		expect(process.memoryUsage().heapUsed + process.memoryUsage().arrayBuffers - memory).toBeLessThan(50e6);
-		expect(engine.stumbles).toBe(0);
-		expect([engine.cols, engine.rows]).toEqual([120, 40]);
+		expect(emulator.recoveries).toBe(0);
+		expect([emulator.cols, emulator.rows]).toEqual([120, 40]);
 	});
 
 	// Bare, 64 KB of the dearest take half a minute: one session would hold up all others.
@@ -67,54 +67,54 @@ describe("hostile bytes cost little", () => {
 		"\x1b[H\x1b[J",
 	];
 	test.each(DEAR)("64 KB of %j hold up nobody", (sequence) => {
-		const engine = new Engine({ cols: 120, rows: 40, scrollback: 1000 });
+		const emulator = new Emulator({ cols: 120, rows: 40, scrollback: 1000 });
 		const flood = encode(sequence.repeat(65536 / sequence.length));
 		const start = process.cpuUsage();
-		engine.open();
-		for (let at = 0; at < flood.length; at += 8192) engine.write(flood.subarray(at, at + 8192));
+		emulator.open();
+		for (let at = 0; at < flood.length; at += 8192) emulator.write(flood.subarray(at, at + 8192));
 		const { user, system } = process.cpuUsage(start);
 		expect((user + system) / 1000).toBeLessThan(1500);
-		engine.open();
-		engine.write(encode("\x1bc\x1b[2Jstill here"));
-		expect(engine.active.lines.get(0)!.translateToString(true)).toBe("still here");
-		expect(engine.alternate).toBe(false);
+		emulator.open();
+		emulator.write(encode("\x1bc\x1b[2Jstill here"));
+		expect(emulator.active.lines.get(0)!.translateToString(true)).toBe("still here");
+		expect(emulator.alternate).toBe(false);
 	});
 
 	test("a title without end is not kept", () => {
-		const engine = new Engine({ cols: 80, rows: 24, scrollback: 100 });
+		const emulator = new Emulator({ cols: 80, rows: 24, scrollback: 100 });
 		const heard: string[] = [];
-		engine.onOsc(2, (payload) => heard.push(payload));
-		engine.write(encode("\x1b]2;"));
-		for (let i = 0; i < 200; i++) engine.write(encode("x".repeat(65536)));
-		engine.write(encode("\x07\x1b]2;short\x07"));
+		emulator.onOsc(2, (payload) => heard.push(payload));
+		emulator.write(encode("\x1b]2;"));
+		for (let i = 0; i < 200; i++) emulator.write(encode("x".repeat(65536)));
+		emulator.write(encode("\x07\x1b]2;short\x07"));
 		expect(heard).toEqual(["short"]);
 	});
 
 	test("a heap of combining marks stays a small cell", () => {
-		const engine = new Engine({ cols: 80, rows: 24, scrollback: 100 });
-		engine.write(encode(`a${"\u0301".repeat(100_000)}b`));
-		expect(engine.normal.lines.get(0)!.translateToString(true).length).toBeLessThanOrEqual(LIMITS.clusterChars + 2);
+		const emulator = new Emulator({ cols: 80, rows: 24, scrollback: 100 });
+		emulator.write(encode(`a${"\u0301".repeat(100_000)}b`));
+		expect(emulator.normal.lines.get(0)!.translateToString(true).length).toBeLessThanOrEqual(LIMITS.clusterChars + 2);
 	});
 
 	test("erasing above from the last cell, which upstream cannot do, erases", () => {
-		const engine = new Engine({ cols: 10, rows: 3, scrollback: 0 });
-		engine.write(encode("abc\x1b[3;10Hx\x1b[1J"));
-		expect(engine.stumbles).toBe(0);
-		expect(engine.normal.lines.get(0)!.translateToString(true).trim()).toBe("");
+		const emulator = new Emulator({ cols: 10, rows: 3, scrollback: 0 });
+		emulator.write(encode("abc\x1b[3;10Hx\x1b[1J"));
+		expect(emulator.recoveries).toBe(0);
+		expect(emulator.normal.lines.get(0)!.translateToString(true).trim()).toBe("");
 	});
 
 	test("sizes outside the bounds become the bounds", () => {
-		const engine = new Engine({ cols: 80, rows: 24, scrollback: 10 });
+		const emulator = new Emulator({ cols: 80, rows: 24, scrollback: 10 });
 		for (const [cols, rows] of [
 			[0, 0],
 			[Number.NaN, -5],
 			[1e9, 1e9],
 			[80.7, 24.2],
 		] as const) {
-			engine.resize(cols, rows);
-			expect(engine.cols).toBeGreaterThanOrEqual(LIMITS.cols.min);
-			expect(engine.cols).toBeLessThanOrEqual(LIMITS.cols.max);
-			expect(engine.rows).toBeLessThanOrEqual(LIMITS.rows.max);
+			emulator.resize(cols, rows);
+			expect(emulator.cols).toBeGreaterThanOrEqual(LIMITS.cols.min);
+			expect(emulator.cols).toBeLessThanOrEqual(LIMITS.cols.max);
+			expect(emulator.rows).toBeLessThanOrEqual(LIMITS.rows.max);
 		}
 	});
 });

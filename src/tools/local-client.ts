@@ -1,32 +1,32 @@
-// An Exchange in this process: checks the input, runs the tool, makes the text.
+// An Client in this process: checks the input, runs the tool, makes the text.
 
 import type { SessionEvent } from "../protocol/events.ts";
 import { Fault } from "../protocol/fault.ts";
-import type { Engine } from "../session/engine.ts";
+import type { Sessions } from "../session/sessions.ts";
 import { repaint, repaintText } from "../terminal/repaint.ts";
 import { findTool, toolCards, toolNames } from "./catalogue.ts";
-import type { Answer, CallOptions, DaemonStatus, Exchange, OutputChunk, ScreenSnapshot, ToolSet } from "./exchange.ts";
+import type { Answer, CallOptions, Client, DaemonStatus, OutputChunk, ScreenSnapshot, ToolSet } from "./client.ts";
 import type { Caller } from "./tool.ts";
 
 const OUTPUT_PIECE_BYTES = 64 * 1024;
 const NEVER = new AbortController().signal;
 
-export interface LocalExchangeParts {
-	readonly engine: Engine;
+export interface LocalClientParts {
+	readonly sessions: Sessions;
 	/** Who asks when a call does not say. */
 	readonly caller: Caller;
 	readonly status: () => DaemonStatus;
 }
 
-export class LocalExchange implements Exchange {
-	readonly #parts: LocalExchangeParts;
+export class LocalClient implements Client {
+	readonly #parts: LocalClientParts;
 
-	constructor(parts: LocalExchangeParts) {
+	constructor(parts: LocalClientParts) {
 		this.#parts = parts;
 	}
 
 	readonly call = async (name: string, input: unknown, options: CallOptions = {}): Promise<Answer> => {
-		const { engine, caller } = this.#parts;
+		const { sessions, caller } = this.#parts;
 		const tool = findTool(name);
 		if (tool === undefined) throw new Fault("unknown_tool", { tool: name, tools: toolNames() });
 		const parsed = tool.input.safeParse(input === undefined ? {} : input);
@@ -39,7 +39,7 @@ export class LocalExchange implements Exchange {
 			});
 		}
 		const facts = await tool.run(parsed.data, {
-			engine,
+			sessions,
 			caller: options.caller ?? caller,
 			signal: options.signal ?? NEVER,
 		});
@@ -51,18 +51,18 @@ export class LocalExchange implements Exchange {
 	}
 
 	async *events({ afterSeq, signal }: { afterSeq?: number; signal: AbortSignal }): AsyncGenerator<SessionEvent> {
-		const { events } = this.#parts.engine;
+		const { events } = this.#parts.sessions;
 		const queue: SessionEvent[] = [];
-		const bell = new Bell(signal);
+		const wakeup = new Wakeup(signal);
 		const undo = events.subscribe(afterSeq ?? events.seq, (event) => {
 			queue.push(event);
-			bell.ring();
+			wakeup.notify();
 		});
 		try {
 			while (!signal.aborted) {
 				const next = queue.shift();
 				if (next !== undefined) yield next;
-				else await bell.rung();
+				else await wakeup.wait();
 			}
 		} finally {
 			undo();
@@ -74,15 +74,15 @@ export class LocalExchange implements Exchange {
 		reference: string,
 		{ from, signal }: { from: number; signal: AbortSignal },
 	): AsyncGenerator<OutputChunk> {
-		const session = await this.#parts.engine.find(reference);
-		const bell = new Bell(signal);
-		const undo = [session.onOutput(() => bell.ring()), session.onEnded(() => bell.ring())];
+		const session = await this.#parts.sessions.find(reference);
+		const wakeup = new Wakeup(signal);
+		const undo = [session.onOutput(() => wakeup.notify()), session.onEnded(() => wakeup.notify())];
 		try {
 			for (let at = from; !signal.aborted; ) {
 				const { end } = session.journal;
 				if (at >= end) {
 					if (session.ended) return;
-					await bell.rung();
+					await wakeup.wait();
 					continue;
 				}
 				const excerpt = await session.journal.read(at, Math.min(end, at + OUTPUT_PIECE_BYTES));
@@ -97,14 +97,14 @@ export class LocalExchange implements Exchange {
 	}
 
 	async snapshot(reference: string): Promise<ScreenSnapshot> {
-		const { screen } = await this.#parts.engine.find(reference);
+		const { screen } = await this.#parts.sessions.find(reference);
 		const { cols, rows, offset } = screen;
 		const state = screen.serialize();
 		return { content: state === null ? repaintText(screen.snapshot().text) : repaint(state), cols, rows, offset };
 	}
 
 	async type(reference: string, bytes: Uint8Array): Promise<void> {
-		const session = await this.#parts.engine.find(reference);
+		const session = await this.#parts.sessions.find(reference);
 		await session.type(bytes);
 	}
 
@@ -113,25 +113,25 @@ export class LocalExchange implements Exchange {
 	}
 
 	async [Symbol.asyncDispose](): Promise<void> {
-		await this.#parts.engine[Symbol.asyncDispose]();
+		await this.#parts.sessions[Symbol.asyncDispose]();
 	}
 }
 
-/** One waiter, woken by a ring or by the signal; a ring while nobody waits is not lost. */
-class Bell {
+/** One waiter, woken by a notify or by the signal; a notify while nobody waits is not lost. */
+class Wakeup {
 	#rang = false;
 	#wake = () => {};
 
 	constructor(signal: AbortSignal) {
-		signal.addEventListener("abort", () => this.ring(), { once: true });
+		signal.addEventListener("abort", () => this.notify(), { once: true });
 	}
 
-	ring(): void {
+	notify(): void {
 		this.#rang = true;
 		this.#wake();
 	}
 
-	async rung(): Promise<void> {
+	async wait(): Promise<void> {
 		if (!this.#rang) {
 			await new Promise<void>((resolve) => {
 				this.#wake = resolve;

@@ -7,7 +7,7 @@
 import type { Attention } from "../protocol/answer.ts";
 import type { KernelFacts } from "../protocol/kernel-facts.ts";
 import type { Pty } from "../pty/pty.ts";
-import { decide, type ScreenFacts, type ShellFacts, settle, type Told } from "./attention.ts";
+import { type Debounced, debounce, decide, type ScreenFacts, type ShellFacts } from "./attention.ts";
 
 const UNKNOWN: Attention = {
 	activity: "working",
@@ -22,7 +22,7 @@ const TYPED: Attention = {
 	because: "it has not taken what was typed yet",
 };
 
-export interface TurnSource {
+export interface AttentionSource {
 	readonly pty: Pick<Pty, "facts" | "onFacts" | "watch">;
 	/** The offset up to which output has reached the screen. */
 	readonly seen: () => number;
@@ -30,20 +30,20 @@ export interface TurnSource {
 	readonly shell: () => ShellFacts;
 }
 
-export class Turn implements Disposable {
-	readonly #source: TurnSource;
+export class AttentionTracker implements Disposable {
+	readonly #source: AttentionSource;
 	readonly #listeners = new Set<(attention: Attention) => void>();
 	readonly #undo: () => void;
 	#attention = UNKNOWN;
 	#facts: KernelFacts | null = null;
-	#told: Told | null = null;
+	#debounced: Debounced | null = null;
 	#typing = 0;
 	#escapeTyped = false;
 	#watchers = 0;
 	#unwatch: (() => void) | null = null;
 	#recheck: NodeJS.Timeout | null = null;
 
-	constructor(source: TurnSource) {
+	constructor(source: AttentionSource) {
 		this.#source = source;
 		this.#undo = source.pty.onFacts((facts) => this.#take(facts));
 	}
@@ -52,7 +52,7 @@ export class Turn implements Disposable {
 		return this.#attention;
 	}
 
-	/** Told each time it is decided anew, also when the verdict stays the same. */
+	/** Debounced each time it is decided anew, also when the verdict stays the same. */
 	onDecided(listener: (attention: Attention) => void): () => void {
 		this.#listeners.add(listener);
 		return () => this.#listeners.delete(listener);
@@ -75,7 +75,7 @@ export class Turn implements Disposable {
 	}
 
 	/** One look, for a caller that does not wait. */
-	async look(): Promise<Attention> {
+	async check(): Promise<Attention> {
 		await this.#refresh();
 		return this.#attention;
 	}
@@ -85,7 +85,7 @@ export class Turn implements Disposable {
 		this.#escapeTyped = endsInEscape;
 		this.#typing++;
 		this.#facts = null;
-		this.#told = null;
+		this.#debounced = null;
 		this.#attention = TYPED;
 		try {
 			await write();
@@ -134,8 +134,8 @@ export class Turn implements Disposable {
 			shell: this.#source.shell(),
 			escapeTyped: this.#escapeTyped,
 		});
-		this.#told = settle(this.#told, decision, facts);
-		const { activity, waitingFor, certainty, because, recheckMs } = this.#told.decision;
+		this.#debounced = debounce(this.#debounced, decision, facts);
+		const { activity, waitingFor, certainty, because, recheckMs } = this.#debounced.decision;
 		const attention: Attention = { activity, waitingFor, certainty, because };
 		this.#attention = attention;
 		if (recheckMs !== null && this.#watchers > 0) {

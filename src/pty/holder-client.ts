@@ -4,7 +4,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { HolderFrame, Welcome } from "../protocol/frames.ts";
 import { PtyDiedError } from "./errors.ts";
-import { DISCONNECTED, HolderConnection } from "./holder-connection.ts";
+import { DISCONNECTED, HolderSocket } from "./holder-socket.ts";
 
 /** At first at once: a quick program's holder may go just as we knock (ECONNRESET), and then its log is all we need. */
 const RETRY_MS = { first: 1, most: 1000 };
@@ -13,7 +13,7 @@ const FIRST_TRIES = 10;
 /** Nobody is behind the socket any more. */
 const GONE: ReadonlySet<string | undefined> = new Set(["ENOENT", "ECONNREFUSED", "ENOTDIR"]);
 
-export interface LinkOptions {
+export interface HolderClientOptions {
 	readonly socketPath: string;
 	readonly epoch: bigint;
 	/** On the first connection and on every later one, before anything else is said on it. */
@@ -25,14 +25,14 @@ export interface LinkOptions {
 	readonly onGone: () => void;
 }
 
-export class HolderLink {
-	readonly #options: LinkOptions;
-	#now: HolderConnection | null = null;
-	#opening: Promise<HolderConnection | null> | null = null;
+export class HolderClient {
+	readonly #options: HolderClientOptions;
+	#now: HolderSocket | null = null;
+	#opening: Promise<HolderSocket | null> | null = null;
 	#fenced = false;
 	#over = false;
 
-	constructor(options: LinkOptions) {
+	constructor(options: HolderClientOptions) {
 		this.#options = options;
 	}
 
@@ -48,14 +48,14 @@ export class HolderLink {
 	}
 
 	/** Asks on the connection there is or will be; an answer lost with it is an error. */
-	async ask<T>(question: (connection: HolderConnection) => Promise<T>): Promise<T> {
+	async ask<T>(question: (connection: HolderSocket) => Promise<T>): Promise<T> {
 		const connection = this.#now ?? (await this.#opening);
 		if (connection === null) throw new PtyDiedError();
 		return await question(connection);
 	}
 
 	/** Asks until it is answered: for what may be said twice. */
-	async persist<T>(question: (connection: HolderConnection) => Promise<T>): Promise<T> {
+	async persist<T>(question: (connection: HolderSocket) => Promise<T>): Promise<T> {
 		for (;;) {
 			try {
 				return await this.ask(question);
@@ -72,7 +72,7 @@ export class HolderLink {
 		this.#opening = Promise.resolve(null);
 	}
 
-	async #connect(tries: number): Promise<HolderConnection | null> {
+	async #connect(tries: number): Promise<HolderSocket | null> {
 		for (let wait = RETRY_MS.first, left = tries; !this.#over; wait = Math.min(wait * 2, RETRY_MS.most)) {
 			try {
 				return await this.#tryOnce();
@@ -87,9 +87,9 @@ export class HolderLink {
 		return null;
 	}
 
-	#tryOnce(): Promise<HolderConnection> {
+	#tryOnce(): Promise<HolderSocket> {
 		const { socketPath, epoch, onWelcome, onFrame } = this.#options;
-		return HolderConnection.open({
+		return HolderSocket.open({
 			socketPath,
 			epoch,
 			owner: !this.#fenced,

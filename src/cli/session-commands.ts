@@ -1,15 +1,15 @@
-// The verbs that are one tool call each: flags become the tool's input, the
+// The commands that are one tool call each: flags become the tool's input, the
 // answer is printed, and the exit code is read from its facts.
 
 import type { SessionFacts } from "../protocol/answer.ts";
 import { Fault } from "../protocol/fault.ts";
-import type { Answer } from "../tools/exchange.ts";
-import { TOOL_SETS, type ToolSet } from "../tools/exchange.ts";
+import type { Answer } from "../tools/client.ts";
+import { TOOL_SETS, type ToolSet } from "../tools/client.ts";
+import type { Invocation } from "./command.ts";
 import { EXIT } from "./exit-codes.ts";
 import type { Flags } from "./flags.ts";
 import { sessionNamed } from "./session-named.ts";
 import { table } from "./table.ts";
-import type { Invocation } from "./verb.ts";
 
 const missing = (what: string) => new Fault("bad_input", { problems: [`${what} is missing`] });
 
@@ -65,8 +65,8 @@ function print({ json, io }: Invocation, answer: Answer): void {
 
 export async function start(it: Invocation): Promise<number> {
 	const { words, flags, io } = it;
-	await using exchange = await it.wires.connect();
-	const answer = await exchange.call(
+	await using client = await it.dependencies.connect();
+	const answer = await client.call(
 		"start",
 		said({
 			...command(words),
@@ -89,12 +89,12 @@ export async function send(it: Invocation): Promise<number> {
 	const { words, flags, io } = it;
 	const [, ...rest] = words;
 	const session = sessionNamed(it);
-	await using exchange = await it.wires.connect();
+	await using client = await it.dependencies.connect();
 	const fromStdin = rest.length === 1 && rest[0] === "-";
 	const text = fromStdin ? await everythingFrom(io.stdin) : rest.length > 0 ? rest.join(" ") : undefined;
 	const keys = flags.list("key").flatMap((key) => key.split(" ").filter(Boolean));
 	const paste = flags.on("paste");
-	const answer = await exchange.call(
+	const answer = await client.call(
 		"send",
 		said({
 			session,
@@ -124,8 +124,8 @@ export async function read(it: Invocation): Promise<number> {
 		to: flags.integer("to"),
 		search: flags.string("search"),
 	});
-	await using exchange = await it.wires.connect();
-	const answer = await exchange.call("read", input);
+	await using client = await it.dependencies.connect();
+	const answer = await client.call("read", input);
 	const { base64 } = answer.facts as { base64?: string };
 	if (!json && base64 !== undefined) io.out(Buffer.from(base64, "base64"));
 	else print(it, answer);
@@ -133,8 +133,8 @@ export async function read(it: Invocation): Promise<number> {
 }
 
 export async function screen(it: Invocation): Promise<number> {
-	await using exchange = await it.wires.connect();
-	const answer = await exchange.call("read", { session: sessionNamed(it), view: "screen" });
+	await using client = await it.dependencies.connect();
+	const answer = await client.call("read", { session: sessionNamed(it), view: "screen" });
 	const facts = answer.facts as SessionFacts;
 	it.io.out(`${it.json ? JSON.stringify(facts) : facts.text}\n`);
 	return EXIT.ok;
@@ -143,8 +143,8 @@ export async function screen(it: Invocation): Promise<number> {
 export async function wait(it: Invocation): Promise<number> {
 	const { flags } = it;
 	const input = said({ session: sessionNamed(it), until: until(flags), timeoutMs: flags.duration("timeout") });
-	await using exchange = await it.wires.connect();
-	const answer = await exchange.call("wait", input);
+	await using client = await it.dependencies.connect();
+	const answer = await client.call("wait", input);
 	print(it, answer);
 	return (answer.facts as SessionFacts).returned === "timeout" ? EXIT.timeout : EXIT.ok;
 }
@@ -159,8 +159,8 @@ interface RunFacts extends SessionFacts {
 export async function run(it: Invocation): Promise<number> {
 	const { words, flags, json, io } = it;
 	if (words.length === 0) throw missing("a command");
-	await using exchange = await it.wires.connect();
-	const answer = await exchange.call(
+	await using client = await it.dependencies.connect();
+	const answer = await client.call(
 		"run",
 		said({
 			command: shellLine(words),
@@ -183,8 +183,8 @@ export async function run(it: Invocation): Promise<number> {
 
 export async function list(it: Invocation): Promise<number> {
 	const { flags, json, io } = it;
-	await using exchange = await it.wires.connect();
-	const { facts } = await exchange.call("list", said({ status: flags.string("status") }));
+	await using client = await it.dependencies.connect();
+	const { facts } = await client.call("list", said({ status: flags.string("status") }));
 	if (json) {
 		io.out(`${JSON.stringify(facts)}\n`);
 		return EXIT.ok;
@@ -229,22 +229,22 @@ export async function kill(it: Invocation): Promise<number> {
 	const { flags } = it;
 	const signal = flags.string("signal");
 	const session = sessionNamed(it);
-	await using exchange = await it.wires.connect();
+	await using client = await it.dependencies.connect();
 	const answer =
 		signal === undefined
-			? await exchange.call("close", said({ session, force: flags.on("force") }))
-			: await exchange.call("signal", { session, signal: signal.toUpperCase().replace(/^SIG/, "") });
+			? await client.call("close", said({ session, force: flags.on("force") }))
+			: await client.call("signal", { session, signal: signal.toUpperCase().replace(/^SIG/, "") });
 	print(it, answer);
 	return EXIT.ok;
 }
 
 export async function remove(it: Invocation): Promise<number> {
 	const session = sessionNamed(it);
-	await using exchange = await it.wires.connect();
-	const { facts } = await exchange.call("read", { session, view: "screen" });
+	await using client = await it.dependencies.connect();
+	const { facts } = await client.call("read", { session, view: "screen" });
 	if ((facts as SessionFacts).exit === null && !it.flags.on("force"))
 		throw new Fault("not_allowed", { what: `Removing the running session "${session}" without --force` });
-	const answer = await exchange.call("close", { session, force: true, forget: true });
+	const answer = await client.call("close", { session, force: true, forget: true });
 	it.io.out(it.json ? `${JSON.stringify(answer.facts)}\n` : `Removed ${(answer.facts as SessionFacts).name}.\n`);
 	return EXIT.ok;
 }
@@ -253,9 +253,9 @@ export async function resize(it: Invocation): Promise<number> {
 	const [, size] = it.words;
 	const match = /^(\d+)x(\d+)$/.exec(size ?? "");
 	if (match === null) throw new Fault("bad_input", { problems: ["the size is COLSxROWS, such as 120x40"] });
-	await using exchange = await it.wires.connect();
+	await using client = await it.dependencies.connect();
 	const input = { session: sessionNamed(it), cols: Number(match[1]), rows: Number(match[2]) };
-	const answer = await exchange.call("resize", input);
+	const answer = await client.call("resize", input);
 	print(it, answer);
 	return EXIT.ok;
 }
@@ -270,8 +270,8 @@ export async function call(it: Invocation): Promise<number> {
 	} catch (error) {
 		throw new Fault("bad_input", { problems: [`the input is not JSON (${(error as Error).message})`] });
 	}
-	await using exchange = await it.wires.connect();
-	const answer = await exchange.call(tool, input);
+	await using client = await it.dependencies.connect();
+	const answer = await client.call(tool, input);
 	it.io.out(`${it.flags.on("text") ? answer.text : JSON.stringify(answer.facts)}\n`);
 	return EXIT.ok;
 }
@@ -285,7 +285,7 @@ export function toolSets(flags: Flags): readonly ToolSet[] {
 }
 
 export async function tools(it: Invocation): Promise<number> {
-	const cards = await it.wires.toolCards(toolSets(it.flags));
+	const cards = await it.dependencies.toolCards(toolSets(it.flags));
 	if (it.json) it.io.out(`${JSON.stringify({ tools: cards })}\n`);
 	else
 		it.io.out(

@@ -15,26 +15,26 @@ const DEFAULT_ROOM_MS = 5000;
 /** `input_room` is told once and could be missed by a reconnection: look again this often while stuck. */
 const LOOK_AGAIN_MS = 250;
 
-export interface TypistOptions {
+export interface InputWriterOptions {
 	/** Says a frame and waits for DONE, on whatever connection there is. */
 	readonly ask: (frame: (request: number) => Uint8Array) => Promise<number>;
 	/** The input offset after an accepted write. */
 	readonly accepted: (inputOffset: number) => void;
 }
 
-export class Typist {
-	readonly #options: TypistOptions;
+export class InputWriter {
+	readonly #options: InputWriterOptions;
 	#turn: Promise<void> = Promise.resolve();
 	/** Ids of our own making count on from a random place, so that no other owner's can be the same. */
 	readonly #nextId = randomBytes(16);
 	#room = new AbortController();
 
-	constructor(options: TypistOptions) {
+	constructor(options: InputWriterOptions) {
 		this.#options = options;
 	}
 
-	/** There is room again. */
-	roomed(): void {
+	/** The queue has room again. */
+	roomFreed(): void {
 		this.#room.abort();
 		this.#room = new AbortController();
 	}

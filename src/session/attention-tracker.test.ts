@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test, vi } from "vitest";
 import type { KernelFacts, ThreadFacts } from "../protocol/kernel-facts.ts";
 import { FakePty } from "../pty/fake-pty.ts";
-import { Turn } from "./turn.ts";
+import { AttentionTracker } from "./attention-tracker.ts";
 
 const READER: ThreadFacts = {
 	pid: 7,
@@ -38,7 +38,7 @@ function facts(more: Partial<KernelFacts> = {}): KernelFacts {
 }
 
 function turnOver(pty: FakePty, seen = () => 0) {
-	return new Turn({
+	return new AttentionTracker({
 		pty,
 		seen,
 		screen: () => ({ alternate: false, cursorVisible: true, cursorColumn: 4, lastLine: ">>> " }),
@@ -65,7 +65,7 @@ describe("R1.4 whose turn it is", () => {
 		let seen = 0;
 		using turn = turnOver(pty, () => seen);
 		turn.watch();
-		pty.look(facts({ offset: 10 }));
+		pty.pushFacts(facts({ offset: 10 }));
 		expect(turn.attention.activity).toBe("working");
 		seen = 10;
 		turn.outputSeen();
@@ -76,7 +76,7 @@ describe("R1.4 whose turn it is", () => {
 		const pty = new FakePty();
 		using turn = turnOver(pty);
 		turn.watch();
-		pty.look(facts());
+		pty.pushFacts(facts());
 		expect(turn.attention.activity).toBe("waiting");
 		let acknowledge = () => {};
 		const typing = turn.typing(
@@ -86,7 +86,7 @@ describe("R1.4 whose turn it is", () => {
 				}),
 		);
 		expect(turn.attention.activity).toBe("working");
-		pty.look(facts());
+		pty.pushFacts(facts());
 		expect(turn.attention.activity).toBe("working");
 		acknowledge();
 		await typing;
@@ -100,7 +100,7 @@ describe("R1.4 whose turn it is", () => {
 		using turn = turnOver(pty);
 		turn.watch();
 		const loop: ThreadFacts = { ...READER, doing: "tty-poll", call: "epoll_wait", others: 2 };
-		pty.look(facts({ threads: [loop], quietMs: 10 }));
+		pty.pushFacts(facts({ threads: [loop], quietMs: 10 }));
 		expect(turn.attention.activity).toBe("working");
 		await vi.advanceTimersByTimeAsync(1000);
 		expect(turn.attention).toMatchObject({ activity: "waiting", certainty: "likely" });

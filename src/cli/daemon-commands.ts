@@ -1,10 +1,10 @@
-// The verbs that look after the installation: daemon, server, tokens, MCP.
+// The commands that look after the installation: daemon, server, tokens, MCP.
 
 import { Fault } from "../protocol/fault.ts";
+import type { Invocation } from "./command.ts";
 import { EXIT } from "./exit-codes.ts";
-import { toolSets } from "./session-verbs.ts";
+import { toolSets } from "./session-commands.ts";
 import { table } from "./table.ts";
-import type { Invocation } from "./verb.ts";
 
 const oneOf = (what: string, words: readonly string[], said: string | undefined) =>
 	new Fault("bad_input", {
@@ -14,10 +14,10 @@ const oneOf = (what: string, words: readonly string[], said: string | undefined)
 export const DAEMON_WORDS = ["status", "stop", "restart", "run"] as const;
 
 export async function daemon(it: Invocation): Promise<number> {
-	const { words, flags, json, io, wires } = it;
+	const { words, flags, json, io, dependencies } = it;
 	switch (words[0]) {
 		case "status": {
-			const status = await wires.daemon.status();
+			const status = await dependencies.daemon.status();
 			if (status === null) {
 				io.out(json ? `${JSON.stringify({ running: false })}\n` : "No daemon runs; the first call starts one.\n");
 				return EXIT.noDaemon;
@@ -31,14 +31,14 @@ export async function daemon(it: Invocation): Promise<number> {
 			return EXIT.ok;
 		}
 		case "stop": {
-			const stopped = await wires.daemon.stop({ sessions: flags.on("sessions") });
+			const stopped = await dependencies.daemon.stop({ sessions: flags.on("sessions") });
 			if (json) io.out(`${JSON.stringify({ stopped: stopped !== null, ...stopped })}\n`);
 			else if (stopped === null) io.out("No daemon was running.\n");
 			else io.out(`Stopped (process ${stopped.pid}). ${goOn(stopped.left)}\n`);
 			return EXIT.ok;
 		}
 		case "restart": {
-			const status = await wires.daemon.restart();
+			const status = await dependencies.daemon.restart();
 			io.out(
 				json
 					? `${JSON.stringify({ running: true, ...status })}\n`
@@ -47,7 +47,7 @@ export async function daemon(it: Invocation): Promise<number> {
 			return EXIT.ok;
 		}
 		case "run":
-			return wires.daemon.run();
+			return dependencies.daemon.run();
 		default:
 			throw oneOf("daemon", DAEMON_WORDS, words[0]);
 	}
@@ -62,22 +62,22 @@ function goOn(left: readonly string[]): string {
 // 0x4454 is "DT"; 17492 is below the ephemeral range and not assigned.
 export const DEFAULT_PORT = 0x4454;
 
-export async function serve({ flags, io, wires }: Invocation): Promise<number> {
+export async function serve({ flags, io, dependencies }: Invocation): Promise<number> {
 	const port = flags.integer("port") ?? Number(io.env.DIALTONE_PORT ?? DEFAULT_PORT);
 	if (!Number.isInteger(port) || port < 0 || port > 65535)
 		throw new Fault("bad_input", { problems: ["the port is a number from 0 to 65535"] });
-	return wires.serve({ foreground: flags.on("foreground"), port, say: (text) => io.out(text) });
+	return dependencies.serve({ foreground: flags.on("foreground"), port, say: (text) => io.out(text) });
 }
 
-export async function mcp({ flags, wires }: Invocation): Promise<number> {
-	return wires.mcp({ sets: toolSets(flags) });
+export async function mcp({ flags, dependencies }: Invocation): Promise<number> {
+	return dependencies.mcp({ sets: toolSets(flags) });
 }
 
 export const TOKEN_WORDS = ["create", "list", "revoke"] as const;
 
 export async function token(it: Invocation): Promise<number> {
 	const { words, flags, json, io } = it;
-	const tokens = await it.wires.tokens();
+	const tokens = await it.dependencies.tokens();
 	const [word, name] = words;
 	switch (word) {
 		case "create": {

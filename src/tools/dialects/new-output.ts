@@ -5,7 +5,7 @@ import { bytesOf } from "../../journal/journal.ts";
 import type { Session } from "../../session/session.ts";
 import { fit } from "../../terminal/budget.ts";
 
-export interface News {
+export interface NewOutput {
 	readonly text: string;
 	readonly truncated: boolean;
 	/** Before it was cut. */
@@ -15,15 +15,15 @@ export interface News {
 const tokensOf = (text: string) => Math.ceil(text.length / 4);
 
 /** As a person would have seen it; moves the caller's place in it. */
-export function seenNews(session: Session, owner: string, maxTokens: number): News {
-	const { look } = session.look(owner);
-	return cut(look.text, maxTokens, look.missed !== null);
+export function seenOutput(session: Session, owner: string, maxTokens: number): NewOutput {
+	const { diff } = session.takeNew(owner);
+	return cut(diff.text, maxTokens, diff.missed !== null);
 }
 
 const rawPlaces = new WeakMap<Session, Map<string, number>>();
 
 /** As it came, escapes and all (R2.8); keeps a place of its own. */
-export async function rawNews(session: Session, owner: string, maxTokens: number): Promise<News> {
+export async function rawOutput(session: Session, owner: string, maxTokens: number): Promise<NewOutput> {
 	const places = rawPlaces.get(session) ?? new Map<string, number>();
 	rawPlaces.set(session, places);
 	const { to, ...excerpt } = await session.journal.read(places.get(owner) ?? 0);
@@ -31,7 +31,7 @@ export async function rawNews(session: Session, owner: string, maxTokens: number
 	return cut(new TextDecoder().decode(bytesOf(excerpt)), maxTokens, excerpt.gaps.length > 0);
 }
 
-export function cut(text: string, maxTokens: number, incomplete = false): News {
+export function cut(text: string, maxTokens: number, incomplete = false): NewOutput {
 	const fitted = fit(text, maxTokens, { count: tokensOf });
 	return { text: fitted.text, truncated: fitted.truncated || incomplete, tokens: tokensOf(text) };
 }

@@ -1,7 +1,7 @@
-// What a verb of the command line is: one declared record. Parsing, help and
-// completion are each derived from the list of these records in verbs.ts.
+// What a command of the command line is: one declared record. Parsing, help and
+// completion are each derived from the list of these records in commands.ts.
 
-import type { DaemonStatus, Exchange, ToolCard, ToolSet } from "../tools/exchange.ts";
+import type { Client, DaemonStatus, ToolCard, ToolSet } from "../tools/client.ts";
 import type { Flags } from "./flags.ts";
 
 export interface Flag {
@@ -16,7 +16,7 @@ export interface Flag {
 	readonly summary: string;
 }
 
-export interface Verb {
+export interface Command {
 	readonly name: string;
 	/** What follows the name: `SESSION [TEXT…]`. */
 	readonly usage: string;
@@ -26,14 +26,14 @@ export interface Verb {
 	readonly takesCommand?: true;
 	/** What the first word is, for completion. */
 	readonly first?: "session" | readonly string[];
-	/** More lines for `dialtone help VERB`. */
+	/** More lines for `dialtone help COMMAND`. */
 	readonly more?: string;
 	/** Left out of the short help. */
 	readonly hidden?: true;
 	readonly run: (it: Invocation) => Promise<number>;
 }
 
-/** Where a verb speaks and listens: the process, or a test. */
+/** Where a command speaks and listens: the process, or a test. */
 export interface Io {
 	out(text: string | Uint8Array): void;
 	err(text: string): void;
@@ -43,13 +43,13 @@ export interface Io {
 	readonly cwd: string;
 }
 
-/** What main.ts hands to the verbs: the other ways in, none of which this room knows. */
-export interface Wires {
+/** What main.ts hands to the commands: the other ways in, none of which this layer knows. */
+export interface Dependencies {
 	readonly version: string;
-	/** The exchange, starting the daemon where none runs. */
-	connect(): Promise<Exchange>;
-	/** The exchange of a daemon that already runs, or null. */
-	peek(): Promise<Exchange | null>;
+	/** The client, starting the daemon where none runs. */
+	connect(): Promise<Client>;
+	/** The client of a daemon that already runs, or null. */
+	peek(): Promise<Client | null>;
 	readonly daemon: {
 		/** Null where none runs. */
 		status(): Promise<DaemonStatus | null>;
@@ -88,10 +88,10 @@ export interface TokenStore {
 }
 
 export interface Invocation {
-	readonly verb: Verb;
+	readonly command: Command;
 	readonly words: readonly string[];
 	readonly flags: Flags;
 	readonly json: boolean;
-	readonly wires: Wires;
+	readonly dependencies: Dependencies;
 	readonly io: Io;
 }

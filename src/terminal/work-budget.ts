@@ -5,7 +5,7 @@
 // look different, and every such order has a price that output has to earn. Honest programs
 // never notice: a frame of a full-screen program earns twenty times what it spends.
 
-import type { SequenceId } from "./engine.ts";
+import type { SequenceId } from "./emulator.ts";
 
 interface Order {
 	readonly id: SequenceId;
@@ -49,7 +49,7 @@ const EARNS = 2.5;
 const SAVED = 50_000;
 const EVERY_FEED = 8_000;
 
-export class Toll {
+export class WorkBudget {
 	#credit = SAVED;
 	/** Orders that were not carried out. */
 	refused = 0;
@@ -64,7 +64,7 @@ export class Toll {
 	}
 
 	/** False: the order is not carried out. */
-	pays(price: number): boolean {
+	spend(price: number): boolean {
 		if (price > this.#credit) {
 			this.refused++;
 			return false;

@@ -1,6 +1,6 @@
-// The hinge between the ways in and everything else: an Exchange takes calls.
-// It may be in this process (local-exchange.ts) or behind the daemon's socket
-// (daemon/client.ts); a way in cannot tell which.
+// The hinge between the ways in and everything else: an Client takes calls.
+// It may be in this process (local-client.ts) or behind the daemon's socket
+// (daemon/socket-client.ts); a way in cannot tell which.
 
 import type { SessionEvent } from "../protocol/events.ts";
 import type { Caller, Effect } from "./tool.ts";
@@ -14,7 +14,7 @@ export interface Answer {
 
 export interface CallOptions {
 	readonly signal?: AbortSignal;
-	/** Who asks, where it is not the exchange's own caller. */
+	/** Who asks, where it is not the client's own caller. */
 	readonly caller?: Caller;
 }
 
@@ -41,7 +41,7 @@ export type OutputChunk =
 	| { readonly offset: number; readonly bytes: Uint8Array }
 	| { readonly gap: { readonly from: number; readonly to: number } };
 
-export interface Exchange extends AsyncDisposable {
+export interface Client extends AsyncDisposable {
 	readonly call: Call;
 	/** The tools of these sets, in a fixed order. */
 	tools(sets?: readonly ToolSet[]): Promise<readonly ToolCard[]>;

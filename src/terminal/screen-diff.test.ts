@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import type { Position } from "./look.ts";
 import { Screen } from "./screen.ts";
+import type { Position } from "./screen-diff.ts";
 
 /** A reader in front of a screen: says what each look showed. */
 function reader(options: { cols?: number; rows?: number; scrollback?: number } = {}) {
@@ -10,7 +10,7 @@ function reader(options: { cols?: number; rows?: number; scrollback?: number } =
 		screen,
 		sees(output: string) {
 			screen.feed(new TextEncoder().encode(output));
-			const look = screen.look(position);
+			const look = screen.diffSince(position);
 			// A position is kept by its holder, perhaps on disk: it must survive JSON.
 			position = JSON.parse(JSON.stringify(look.position)) as Position;
 			return look;
@@ -38,7 +38,7 @@ describe("R1.3 what is new in line output", () => {
 		expect(reader().sees(frames).text).toBe("100 %");
 	});
 
-	test("a line drawn again further up is told as it looks now", () => {
+	test("a line drawn again further up is told as it hashes now", () => {
 		const { sees } = reader();
 		sees("layer 1: waiting\r\nlayer 2: waiting\r\nlayer 3: waiting\r\n");
 		expect(sees("\x1b[2A\x1b[2Klayer 2: done\x1b[2B\r").text).toBe("layer 2: done");
@@ -72,12 +72,12 @@ describe("R1.3 what is new in line output", () => {
 		const screen = new Screen({ cols: 40, rows: 6 });
 		const feed = (text: string) => screen.feed(new TextEncoder().encode(text));
 		feed("one\r\n");
-		const first = screen.look(null);
+		const first = screen.diffSince(null);
 		feed("two\r\n");
-		const second = screen.look(null);
+		const second = screen.diffSince(null);
 		feed("three\r\n");
-		expect(screen.look(first.position).text).toBe("two\nthree");
-		expect(screen.look(second.position).text).toBe("three");
+		expect(screen.diffSince(first.position).text).toBe("two\nthree");
+		expect(screen.diffSince(second.position).text).toBe("three");
 	});
 });
 

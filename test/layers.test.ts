@@ -1,4 +1,4 @@
-// Who may know whom (DESIGN §2): every import of one room by another must be an
+// Who may know whom (DESIGN §2): every import of one layer by another must be an
 // arrow of this table.
 import { readdirSync, readFileSync } from "node:fs";
 import { join, relative, resolve, sep } from "node:path";
@@ -6,7 +6,7 @@ import { describe, expect, test } from "vitest";
 
 const src = join(import.meta.dirname, "../src");
 
-/** What each room may import beside itself. */
+/** What each layer may import beside itself. */
 const ARROWS: Readonly<Record<string, readonly string[]>> = {
 	protocol: [],
 	terminal: ["protocol"],
@@ -30,40 +30,40 @@ interface Import {
 	readonly to: string;
 }
 
-/** Imports that cross from one room to another; files directly in src/ make the parts and may know all. */
+/** Imports that cross from one layer to another; files directly in src/ make the parts and may know all. */
 function crossings(file: string, text: string): Import[] {
-	const from = roomOf(file);
+	const from = layerOf(file);
 	if (from === null) return [];
 	return [...text.matchAll(IMPORT)].flatMap(([, target = ""]) => {
 		if (!target.startsWith(".")) return [];
 		const path = resolve(file, "..", target);
 		// A unit test may use what the other tests use.
 		if (file.endsWith(".test.ts") && !path.startsWith(src)) return [];
-		const to = roomOf(path) ?? "main";
+		const to = layerOf(path) ?? "main";
 		return to === from ? [] : [{ file: relative(src, file), from, to }];
 	});
 }
 
-function roomOf(path: string): string | null {
+function layerOf(path: string): string | null {
 	const parts = relative(src, path).split(sep);
 	return parts.length > 1 ? parts[0]! : null;
 }
 
 const isForbidden = ({ from, to }: Import) => !(ARROWS[from] ?? []).includes(to);
 
-describe("the arrows between rooms", () => {
+describe("the arrows between layers", () => {
 	const files = readdirSync(src, { recursive: true, encoding: "utf8" })
 		.filter((name) => name.endsWith(".ts"))
 		.map((name) => join(src, name));
 
-	test("no room imports another that it may not know", () => {
+	test("no layer imports another that it may not know", () => {
 		const forbidden = files.flatMap((file) => crossings(file, readFileSync(file, "utf8"))).filter(isForbidden);
 		expect(forbidden.map(({ file, to }) => `${file} → ${to}`)).toEqual([]);
 	});
 
-	test("every room is in the table", () => {
-		const rooms = new Set(files.map(roomOf).filter((room) => room !== null));
-		expect([...rooms].filter((room) => !(room in ARROWS))).toEqual([]);
+	test("every layer is in the table", () => {
+		const layers = new Set(files.map(layerOf).filter((layer) => layer !== null));
+		expect([...layers].filter((layer) => !(layer in ARROWS))).toEqual([]);
 	});
 
 	test("this test can fail", () => {

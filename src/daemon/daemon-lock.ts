@@ -1,15 +1,15 @@
-// Who is the daemon: one seat per user and directory, numbered.
+// Who is the daemon: one lock per user and directory, numbered.
 //
-// A seat is the file `daemon.<epoch>` that says who sits there. It is made by
+// A lock is the file `daemon.<epoch>` that says who sits there. It is made by
 // link(2), so each number is taken once and with its content whole; a start that
-// finds the newest seat empty takes the next number. Nothing is ever stolen, so
+// finds the newest lock empty takes the next number. Nothing is ever stolen, so
 // two racing starts give one daemon. The number is also the epoch that fences an
 // older daemon at the holders.
 
 import { linkSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-export interface Seat {
+export interface DaemonLock {
 	readonly epoch: number;
 	readonly pid: number;
 	/** The kernel's start time of that process, so that a reused pid is not taken for it; null where unknown. */
@@ -20,12 +20,12 @@ export interface Seat {
 
 const NAME = /^daemon\.(\d+)$/;
 
-/** The newest seat, whoever sits there or sat there; null when there never was one. */
-export function newestSeat(run: string): Seat | null {
-	const epochs = seatNumbers(run).sort((a, b) => b - a);
+/** The newest lock, whoever sits there or sat there; null when there never was one. */
+export function newestLock(run: string): DaemonLock | null {
+	const epochs = lockEpochs(run).sort((a, b) => b - a);
 	for (const epoch of epochs) {
 		try {
-			return JSON.parse(readFileSync(join(run, `daemon.${epoch}`), "utf8")) as Seat;
+			return JSON.parse(readFileSync(join(run, `daemon.${epoch}`), "utf8")) as DaemonLock;
 		} catch {
 			// Removed between the two calls: its daemon has just left.
 		}
@@ -33,11 +33,11 @@ export function newestSeat(run: string): Seat | null {
 	return null;
 }
 
-/** Takes the seat after `previous`; null when somebody else was quicker. */
-export function takeSeat(run: string, previous: Seat | null, version: string): Seat | null {
+/** Takes the lock after `previous`; null when somebody else was quicker. */
+export function acquireLock(run: string, previous: DaemonLock | null, version: string): DaemonLock | null {
 	mkdirSync(run, { recursive: true, mode: 0o700 });
 	const epoch = Math.max(lastEpoch(run), previous?.epoch ?? 0) + 1;
-	const seat: Seat = {
+	const lock: DaemonLock = {
 		epoch,
 		pid: process.pid,
 		born: bornOf(process.pid),
@@ -45,7 +45,7 @@ export function takeSeat(run: string, previous: Seat | null, version: string): S
 		version,
 	};
 	const draft = join(run, `.daemon.${process.pid}.${epoch}`);
-	writeFileSync(draft, JSON.stringify(seat), { mode: 0o600 });
+	writeFileSync(draft, JSON.stringify(lock), { mode: 0o600 });
 	try {
 		linkSync(draft, join(run, `daemon.${epoch}`));
 	} catch (error) {
@@ -56,35 +56,35 @@ export function takeSeat(run: string, previous: Seat | null, version: string): S
 	}
 	// The number outlives its daemon, or the holders' fence would refuse the next one.
 	writeFileSync(join(run, "epoch"), String(epoch), { mode: 0o600 });
-	return seat;
+	return lock;
 }
 
-/** Whether the process that took this seat still lives. */
-export function isTaken(seat: Seat): boolean {
+/** Whether the process that took this lock still lives. */
+export function isHeld(lock: DaemonLock): boolean {
 	try {
-		process.kill(seat.pid, 0);
+		process.kill(lock.pid, 0);
 	} catch (error) {
 		return (error as NodeJS.ErrnoException).code === "EPERM";
 	}
-	return seat.born === null || seat.born === bornOf(seat.pid);
+	return lock.born === null || lock.born === bornOf(lock.pid);
 }
 
-/** Leaves the seat and clears away those before it. */
-export function leaveSeat(run: string, seat: Seat): void {
-	rmSync(seat.socket, { force: true });
-	rmSync(join(run, `daemon.${seat.epoch}`), { force: true });
+/** Leaves the lock and clears away those before it. */
+export function releaseLock(run: string, lock: DaemonLock): void {
+	rmSync(lock.socket, { force: true });
+	rmSync(join(run, `daemon.${lock.epoch}`), { force: true });
 }
 
 /** Clears away the seats of daemons that died without leaving. */
-export function clearSeatsBefore(run: string, epoch: number): void {
-	for (const number of seatNumbers(run)) {
+export function removeLocksBefore(run: string, epoch: number): void {
+	for (const number of lockEpochs(run)) {
 		if (number >= epoch) continue;
 		rmSync(join(run, `daemon.${number}`), { force: true });
 		rmSync(join(run, `d${number}.sock`), { force: true });
 	}
 }
 
-function seatNumbers(run: string): number[] {
+function lockEpochs(run: string): number[] {
 	try {
 		return readdirSync(run).flatMap((name) => (NAME.test(name) ? [Number(name.slice("daemon.".length))] : []));
 	} catch (error) {

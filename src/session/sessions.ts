@@ -15,13 +15,13 @@ import { EventLog } from "./event-log.ts";
 import { nameFor } from "./identity.ts";
 import { hasEnded } from "./lifecycle.ts";
 import type { Options } from "./options.ts";
-import { type Known, Registry } from "./registry.ts";
+import { Registry, type SessionSlot } from "./registry.ts";
 import { adoptSession, reviveSession, sessionOf } from "./revive.ts";
 import { describeEnd, type Session } from "./session.ts";
 import { prepareShell, rememberedShell } from "./shell/prepare.ts";
-import { newlyKnown, type StartSpec } from "./start-spec.ts";
+import { newSlot, type StartSpec } from "./start-spec.ts";
 
-export interface EngineParts {
+export interface SessionsParts {
 	readonly places: Places;
 	readonly options: Options;
 	/** Fences an older daemon at the holders. */
@@ -32,38 +32,38 @@ export interface EngineParts {
 	readonly onFenced: () => void;
 }
 
-export class Engine implements AsyncDisposable {
+export class Sessions implements AsyncDisposable {
 	readonly options: Options;
 	readonly events = new EventLog();
-	readonly #parts: EngineParts;
+	readonly #parts: SessionsParts;
 	readonly #registry: Registry;
 	readonly #countListeners = new Set<() => void>();
 	#disposed = false;
-	/** Ends since the quota was last known to be kept; 0 while nobody looks. */
+	/** Ends since the quota was last slot to be kept; 0 while nobody looks. */
 	#endsToCount = 0;
 
-	private constructor(parts: EngineParts) {
+	private constructor(parts: SessionsParts) {
 		this.#parts = parts;
 		this.options = parts.options;
 		this.#registry = new Registry(parts.options.rememberEnded);
 	}
 
-	/** An engine with every session that is on disk: the running ones adopted, the others known. */
-	static async open(parts: EngineParts): Promise<Engine> {
-		const engine = new Engine(parts);
+	/** An sessions with every session that is on disk: the running ones adopted, the others slot. */
+	static async open(parts: SessionsParts): Promise<Sessions> {
+		const sessions = new Sessions(parts);
 		const found = await scanSessions(parts.places.sessions);
 		await Promise.all(
 			found.map(async ({ record, directory }) => {
 				if (record === null) return; // half made by a daemon that died; the quota sweep clears it away
 				try {
-					await engine.#adopt(record, directory);
+					await sessions.#adopt(record, directory);
 				} catch (error) {
 					parts.onProblem(error, `adopting ${record.name} (${record.id})`);
 				}
 			}),
 		);
-		engine.#forgetSurplus();
-		return engine;
+		sessions.#forgetSurplus();
+		return sessions;
 	}
 
 	/** Starts a program on a terminal of its own. */
@@ -80,22 +80,22 @@ export class Engine implements AsyncDisposable {
 		});
 		const { caller } = spec;
 		const { options, places, epoch } = this.#parts;
-		const known = newlyKnown(spec, {
+		const slot = newSlot(spec, {
 			places,
 			options,
 			nameIsTaken: (name) => this.#registry.nameIsTaken(name),
 		});
-		const { id, argv, cwd, cols, rows, command } = known.record;
+		const { id, argv, cwd, cols, rows, command } = slot.record;
 		// From here on the name is taken and the place is counted, also for a start at the same moment.
-		this.#registry.add(known);
+		this.#registry.add(slot);
 		try {
 			await makeSessionDirectory(places.sessions, id);
-			await known.file.write(known.record);
+			await slot.file.write(slot.record);
 			const env = environment({ caller: caller.env, explicit: spec.env ?? {} });
-			const shell = spec.shell === undefined ? null : await prepareShell(known.directory, spec.shell, env);
-			known.commands = shell?.commands ?? null;
+			const shell = spec.shell === undefined ? null : await prepareShell(slot.directory, spec.shell, env);
+			slot.commands = shell?.commands ?? null;
 			const pty = await launch({
-				directory: known.directory,
+				directory: slot.directory,
 				socketPath: places.socketFor(id),
 				argv: shell?.argv ?? argv,
 				env: { ...env, ...shell?.env },
@@ -106,14 +106,14 @@ export class Engine implements AsyncDisposable {
 				quotaBytes: options.quotaBytes,
 				...(spec.limits === undefined ? {} : { limits: spec.limits }),
 			});
-			known.session = sessionOf({ known, pty, options });
-			this.#update(known, { state: "running", pid: pty.pid });
-			this.#attend(known, known.session);
-			this.#tell(known, "started");
-			return known.session;
+			slot.session = sessionOf({ slot, pty, options });
+			this.#update(slot, { state: "running", pid: pty.pid });
+			this.#attend(slot, slot.session);
+			this.#emit(slot, "started");
+			return slot.session;
 		} catch (error) {
 			const reason = error instanceof Error ? error.message : String(error);
-			this.#update(known, { state: "failed", reason, resolvedAt: Date.now() });
+			this.#update(slot, { state: "failed", reason, resolvedAt: Date.now() });
 			this.#countChanged();
 			if (!(error instanceof PtyCreationError)) throw error;
 			throw new Fault(
@@ -126,18 +126,18 @@ export class Engine implements AsyncDisposable {
 
 	/** The session that is meant, in memory and touched. */
 	async find(reference: string): Promise<Session> {
-		const known = this.#registry.find(reference);
-		known.touchedAt = Date.now();
-		return this.#inMemory(known);
+		const slot = this.#registry.find(reference);
+		slot.touchedAt = Date.now();
+		return this.#inMemory(slot);
 	}
 
 	/** The records of all sessions, the newest first, with the sessions that are in memory. */
-	list(): readonly Pick<Known, "record" | "session">[] {
+	list(): readonly Pick<SessionSlot, "record" | "session">[] {
 		return this.#registry.all();
 	}
 
 	/** This owner's shells of that name, the newest first. */
-	shells(owner: string, name: string): readonly Pick<Known, "record" | "session">[] {
+	shells(owner: string, name: string): readonly Pick<SessionSlot, "record" | "session">[] {
 		return this.#registry
 			.all()
 			.filter(({ record, commands }) => record.owner === owner && commands?.identity.name === name);
@@ -168,28 +168,28 @@ export class Engine implements AsyncDisposable {
 
 	async resize(session: Session, cols: number, rows: number): Promise<void> {
 		await session.resize(cols, rows);
-		const known = this.#registry.find(session.id);
-		this.#update(known, { cols, rows });
-		this.#tell(known, "resized");
+		const slot = this.#registry.find(session.id);
+		this.#update(slot, { cols, rows });
+		this.#emit(slot, "resized");
 	}
 
 	/** Forgets an ended session and its output. */
 	async remove(reference: string): Promise<void> {
-		const known = this.#registry.find(reference);
-		if (!hasEnded(known.record.state)) {
-			throw new Fault("not_allowed", { what: `Removing the running session "${known.record.name}"` });
+		const slot = this.#registry.find(reference);
+		if (!hasEnded(slot.record.state)) {
+			throw new Fault("not_allowed", { what: `Removing the running session "${slot.record.name}"` });
 		}
-		await this.#leaveMemory(known);
-		this.#registry.forget(known);
-		await rm(known.directory, { recursive: true, force: true });
-		this.#tell(known, "closed");
+		await this.#leaveMemory(slot);
+		this.#registry.forget(slot);
+		await rm(slot.directory, { recursive: true, force: true });
+		this.#emit(slot, "closed");
 	}
 
 	/** Ends every running session (R2.7). */
 	async endAll(): Promise<void> {
 		await Promise.all(
-			this.#registry.running().map(async (known) => {
-				await (await this.#inMemory(known)).close(this.options.endGraceMs);
+			this.#registry.running().map(async (slot) => {
+				await (await this.#inMemory(slot)).close(this.options.endGraceMs);
 			}),
 		);
 	}
@@ -207,16 +207,16 @@ export class Engine implements AsyncDisposable {
 	async [Symbol.asyncDispose](): Promise<void> {
 		this.#disposed = true;
 		await Promise.all(
-			this.#registry.all().map(async (known) => {
-				if (known.timer !== null) clearTimeout(known.timer);
-				await known.session?.[Symbol.asyncDispose]();
-				await known.file.write(known.record).catch(() => {}); // its directory was removed meanwhile
+			this.#registry.all().map(async (slot) => {
+				if (slot.timer !== null) clearTimeout(slot.timer);
+				await slot.session?.[Symbol.asyncDispose]();
+				await slot.file.write(slot.record).catch(() => {}); // its directory was removed meanwhile
 			}),
 		);
 	}
 
 	async #adopt(record: SessionRecord, directory: string): Promise<void> {
-		const known: Known = {
+		const slot: SessionSlot = {
 			record,
 			directory,
 			file: new RecordFile(directory),
@@ -227,63 +227,63 @@ export class Engine implements AsyncDisposable {
 			idleMs: this.options.idleMs,
 			touchedAt: record.updatedAt,
 		};
-		this.#registry.add(known);
+		this.#registry.add(slot);
 		if (hasEnded(record.state)) return;
-		known.commands = await rememberedShell(directory);
+		slot.commands = await rememberedShell(directory);
 		const { places, epoch } = this.#parts;
 		const session = await adoptSession({
-			known,
+			slot,
 			options: this.options,
 			socketPath: places.socketFor(record.id),
 			epoch: BigInt(epoch),
 		});
-		known.session = session;
-		known.touchedAt = Date.now();
-		this.#attend(known, session);
+		slot.session = session;
+		slot.touchedAt = Date.now();
+		this.#attend(slot, session);
 	}
 
 	/** What follows from a session's being in memory: its end is recorded and told, its idleness seen. */
-	#attend(known: Known, session: Session): void {
+	#attend(slot: SessionSlot, session: Session): void {
 		if (session.ended) {
-			this.#ended(known, session);
+			this.#ended(slot, session);
 			return;
 		}
-		session.onEnded(() => this.#ended(known, session));
+		session.onEnded(() => this.#ended(slot, session));
 		session.onDecided((attention) => {
 			const { activity, waitingFor } = attention;
-			this.#tellAttention(known, activity, waitingFor, attention.because);
+			this.#tellAttention(slot, activity, waitingFor, attention.because);
 		});
 		session.onFenced(() => this.#parts.onFenced());
-		this.#seeIdleness(known);
+		this.#seeIdleness(slot);
 		this.#countChanged();
 	}
 
-	readonly #lastTold = new WeakMap<Known, string>();
+	readonly #lastTold = new WeakMap<SessionSlot, string>();
 	#tellAttention(
-		known: Known,
+		slot: SessionSlot,
 		activity: NonNullable<Session["attention"]["activity"]>,
 		waitingFor: Session["attention"]["waitingFor"],
 		because: string,
 	): void {
 		const told = `${activity} ${waitingFor}`;
-		if (this.#lastTold.get(known) === told) return;
-		this.#lastTold.set(known, told);
-		this.#tell(known, "attention", { activity, waitingFor, because });
+		if (this.#lastTold.get(slot) === told) return;
+		this.#lastTold.set(slot, told);
+		this.#emit(slot, "attention", { activity, waitingFor, because });
 	}
 
-	#ended(known: Known, session: Session): void {
+	#ended(slot: SessionSlot, session: Session): void {
 		const { status, exit, journal } = session;
-		this.#update(known, {
+		this.#update(slot, {
 			state: status,
 			exit,
-			reason: status === "stream_lost" ? describeEnd(status, exit) : known.record.reason,
+			reason: status === "stream_lost" ? describeEnd(status, exit) : slot.record.reason,
 			resolvedAt: session.ptyExit?.endedAt ?? Date.now(),
 			...journal.stats,
 		});
-		this.#tell(known, "ended", { exit, lastLines: clean(session.screen.lines(5).join("\n")).text });
-		if (known.timer !== null) clearTimeout(known.timer);
-		known.timer = setTimeout(() => void this.#leaveMemory(known), this.options.evictMs);
-		known.timer.unref();
+		this.#emit(slot, "ended", { exit, lastLines: clean(session.screen.lines(5).join("\n")).text });
+		if (slot.timer !== null) clearTimeout(slot.timer);
+		slot.timer = setTimeout(() => void this.#leaveMemory(slot), this.options.evictMs);
+		slot.timer.unref();
 		this.#countChanged();
 		this.#forgetSurplus();
 		void this.#keepWithinQuota();
@@ -305,56 +305,56 @@ export class Engine implements AsyncDisposable {
 	}
 
 	/** One timer a session: it looks when the session could first be idle, and again from there. */
-	#seeIdleness(known: Known): void {
-		if (known.idleMs === 0 || known.record.keep) return;
-		const leftMs = known.touchedAt + known.idleMs - Date.now();
+	#seeIdleness(slot: SessionSlot): void {
+		if (slot.idleMs === 0 || slot.record.keep) return;
+		const leftMs = slot.touchedAt + slot.idleMs - Date.now();
 		if (leftMs > 0) {
 			// setTimeout takes at most 2^31-1 ms.
-			known.timer = setTimeout(() => this.#seeIdleness(known), Math.min(leftMs, 2 ** 31 - 1));
-			known.timer.unref();
+			slot.timer = setTimeout(() => this.#seeIdleness(slot), Math.min(leftMs, 2 ** 31 - 1));
+			slot.timer.unref();
 			return;
 		}
-		this.#update(known, { reason: `nobody touched it for ${Math.round(known.idleMs / 1000)} s` });
-		known.session
+		this.#update(slot, { reason: `nobody touched it for ${Math.round(slot.idleMs / 1000)} s` });
+		slot.session
 			?.close(this.options.endGraceMs)
 			.catch((error) => this.#parts.onProblem(error, "ending an idle session"));
 	}
 
-	async #inMemory(known: Known): Promise<Session> {
-		if (known.session !== null) return known.session;
-		known.reviving ??= reviveSession({ known, options: this.options }).finally(() => {
-			known.reviving = null;
+	async #inMemory(slot: SessionSlot): Promise<Session> {
+		if (slot.session !== null) return slot.session;
+		slot.reviving ??= reviveSession({ slot, options: this.options }).finally(() => {
+			slot.reviving = null;
 		});
-		known.session = await known.reviving;
-		if (known.timer !== null) clearTimeout(known.timer);
-		known.timer = setTimeout(() => void this.#leaveMemory(known), this.options.evictMs);
-		known.timer.unref();
-		return known.session;
+		slot.session = await slot.reviving;
+		if (slot.timer !== null) clearTimeout(slot.timer);
+		slot.timer = setTimeout(() => void this.#leaveMemory(slot), this.options.evictMs);
+		slot.timer.unref();
+		return slot.session;
 	}
 
-	async #leaveMemory(known: Known): Promise<void> {
-		const { session } = known;
+	async #leaveMemory(slot: SessionSlot): Promise<void> {
+		const { session } = slot;
 		// What a background process may still write to the terminal must find its way to the screen.
 		if (session === null || session.ptyExit?.closed === false) return;
-		known.session = null;
+		slot.session = null;
 		await session[Symbol.asyncDispose]();
 	}
 
 	#forgetSurplus(): void {
-		for (const known of this.#registry.surplus()) {
-			void this.#leaveMemory(known);
-			this.#registry.forget(known);
+		for (const slot of this.#registry.surplus()) {
+			void this.#leaveMemory(slot);
+			this.#registry.forget(slot);
 		}
 	}
 
 	#forgetRemoved(ids: readonly string[]): void {
-		for (const known of this.#registry.all()) if (ids.includes(known.record.id)) this.#registry.forget(known);
+		for (const slot of this.#registry.all()) if (ids.includes(slot.record.id)) this.#registry.forget(slot);
 	}
 
-	#update(known: Known, change: Partial<SessionRecord>): void {
-		known.record = { ...known.record, ...change, updatedAt: Date.now() };
-		known.file.write(known.record).catch((error) => {
-			if (!this.#disposed) this.#parts.onProblem(error, `recording ${known.record.name}`);
+	#update(slot: SessionSlot, change: Partial<SessionRecord>): void {
+		slot.record = { ...slot.record, ...change, updatedAt: Date.now() };
+		slot.file.write(slot.record).catch((error) => {
+			if (!this.#disposed) this.#parts.onProblem(error, `recording ${slot.record.name}`);
 		});
 	}
 
@@ -362,14 +362,14 @@ export class Engine implements AsyncDisposable {
 		for (const listener of [...this.#countListeners]) listener();
 	}
 
-	#tell(known: Known, event: Parameters<EventLog["tell"]>[0]["event"], more: object = {}): void {
-		const { id, name, state } = known.record;
-		this.events.tell({
+	#emit(slot: SessionSlot, event: Parameters<EventLog["emit"]>[0]["event"], more: object = {}): void {
+		const { id, name, state } = slot.record;
+		this.events.emit({
 			event,
 			session: id,
 			name,
 			status: state,
-			offset: known.session?.journal.end ?? known.record.bytesOut,
+			offset: slot.session?.journal.end ?? slot.record.bytesOut,
 			...more,
 		});
 	}

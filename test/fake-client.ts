@@ -1,10 +1,10 @@
-// An exchange without terminals, for tests of the ways in alone: it answers in the
+// An client without terminals, for tests of the ways in alone: it answers in the
 // real shapes, remembers what it was asked, and waits only as long as its caller does.
 
 import type { SessionFacts } from "../src/protocol/answer.ts";
 import type { SessionEvent } from "../src/protocol/events.ts";
 import { Fault } from "../src/protocol/fault.ts";
-import type { Answer, CallOptions, Exchange, OutputChunk, ToolCard } from "../src/tools/exchange.ts";
+import type { Answer, CallOptions, Client, OutputChunk, ToolCard } from "../src/tools/client.ts";
 
 const schema = (properties: Record<string, object>, ...required: string[]) => ({
 	type: "object",
@@ -43,7 +43,7 @@ interface FakeCall {
 	readonly options: CallOptions | undefined;
 }
 
-export class FakeExchange implements Exchange {
+export class FakeClient implements Client {
 	readonly calls: FakeCall[] = [];
 	readonly typed: string[] = [];
 	/** Bytes that `output` has to give; more may be pushed. */

@@ -2,13 +2,13 @@
 //
 // It reaches below the public API on purpose (a synchronous parse, the count of
 // trimmed rows, handlers whose payload is bounded), so the version is pinned and
-// engine.test.ts fails when an upgrade moves what is used here. Everything above
+// emulator.test.ts fails when an upgrade moves what is used here. Everything above
 // this file sees rows, a cursor and numbers that never run backwards.
 
 import xterm from "@xterm/headless";
-import { ORDERS, PRICE, Toll } from "./toll.ts";
 import { Unicode11Addon } from "./unicode.ts";
 import { Utf8Decoder } from "./utf8.ts";
+import { ORDERS, PRICE, WorkBudget } from "./work-budget.ts";
 
 export const LIMITS = {
 	/** Below two columns a wide character has no place. */
@@ -133,7 +133,7 @@ interface Core {
 	};
 }
 
-export interface EngineOptions {
+export interface EmulatorOptions {
 	readonly cols: number;
 	readonly rows: number;
 	readonly scrollback: number;
@@ -145,25 +145,25 @@ const clamp = (value: number, { min, max }: { min: number; max: number }) =>
 /** What the emulator would do by itself and we do instead: bounded, or not at all. */
 const OWN_OSC = [0, 1, 2, 4, 8, 10, 11, 12, 104, 110, 111, 112];
 
-export class Engine {
+export class Emulator {
 	readonly #term: InstanceType<typeof xterm.Terminal>;
 	readonly #core: Core;
 	readonly #utf8 = new Utf8Decoder();
-	readonly #toll = new Toll();
+	readonly #budget = new WorkBudget();
 	#relayout = false;
 	#trimming: { dispose(): void } | null = null;
 
 	/** Rows, and whole logical lines, that have left the scrollback for good. */
 	droppedRows = 0;
 	droppedLines = 0;
-	/** Times the emulator threw and was put on its feet again. */
-	stumbles = 0;
+	/** Times the emulator threw and was recovered. */
+	recoveries = 0;
 	/** Called before the display is erased, with the way (0 below, 1 above, 2 all, 3 the scrollback). */
 	beforeErase: (how: number) => void = () => {};
 	/** Called after a full reset (ESC c) has thrown everything away. */
 	afterReset: () => void = () => {};
 
-	constructor({ cols, rows, scrollback }: EngineOptions) {
+	constructor({ cols, rows, scrollback }: EmulatorOptions) {
 		this.#term = new xterm.Terminal({
 			cols: clamp(cols, LIMITS.cols),
 			rows: clamp(rows, LIMITS.rows),
@@ -185,13 +185,13 @@ export class Engine {
 				const { cols, rows } = this;
 				const times = Math.min(Math.max(1, params[0]!), most(cols, rows));
 				if (params[0]! > times) params[0] = times;
-				return !this.#toll.pays(price(times, cols, rows));
+				return !this.#budget.spend(price(times, cols, rows));
 			});
 		for (const prefix of ["", "?"])
 			parser.registerCsiHandler({ ...(prefix && { prefix }), final: "J" }, ({ params }) => {
-				if (!this.#toll.pays(PRICE.erase(this.cols, this.rows))) return true;
+				if (!this.#budget.spend(PRICE.erase(this.cols, this.rows))) return true;
 				this.beforeErase(params[0]!);
-				// ED 1 with the cursor in the last cell looks up the row below the buffer and throws.
+				// ED 1 with the cursor in the last cell hashes up the row below the buffer and throws.
 				const { x, y, lines } = this.active;
 				if (params[0] === 1 && x + 1 >= this.cols && !lines.get(y + 1)) params[0] = 2;
 				return false;
@@ -199,14 +199,14 @@ export class Engine {
 		// Leaving the alternate screen is always granted, so that nobody is left on it.
 		parser.registerCsiHandler({ prefix: "?", final: "h" }, ({ params, length }) => {
 			const enters = params.subarray(0, length).some((mode) => mode === 47 || mode === 1047 || mode === 1049);
-			return enters && !this.#toll.pays(PRICE.alternateScreen(this.cols, this.rows));
+			return enters && !this.#budget.spend(PRICE.alternateScreen(this.cols, this.rows));
 		});
 		parser.registerEscHandler(
 			{ intermediates: "#", final: "8" },
-			() => !this.#toll.pays(PRICE.alignment(this.cols, this.rows)),
+			() => !this.#budget.spend(PRICE.alignment(this.cols, this.rows)),
 		);
 		parser.registerEscHandler({ final: "c" }, () => {
-			if (this.#toll.pays(PRICE.reset(this.cols, this.rows))) this.#reset();
+			if (this.#budget.spend(PRICE.reset(this.cols, this.rows))) this.#reset();
 			return true;
 		});
 		this.#adopt();
@@ -234,7 +234,7 @@ export class Engine {
 	}
 	/** Orders too dear to be carried out. */
 	get refused(): number {
-		return this.#toll.refused;
+		return this.#budget.refused;
 	}
 	/** Neither an escape sequence nor a character is half read. */
 	get settled(): boolean {
@@ -289,20 +289,20 @@ export class Engine {
 
 	/** A new feed begins, and with it what it may cost at least. */
 	open(): void {
-		this.#toll.open();
+		this.#budget.open();
 	}
 
 	/** Never throws: what the emulator cannot digest is skipped and counted. */
 	write(bytes: Uint8Array): void {
-		this.#toll.earn(bytes.length);
+		this.#budget.earn(bytes.length);
 		try {
 			for (let at = 0; at < bytes.length; at += SLICE) this.#core._inputHandler.parse(bytes.subarray(at, at + SLICE));
 		} catch {
 			// An upstream bug, provoked by hostile bytes or an odd resize. The rest of the
 			// slice is lost to the screen (never to the log); the next one starts clean.
-			this.stumbles++;
+			this.recoveries++;
 			this.#parser.reset();
-			this.#mend();
+			this.#recover();
 		}
 	}
 
@@ -317,10 +317,10 @@ export class Engine {
 			this.#term.resize(newCols, newRows);
 			this.#tidy();
 		} catch {
-			this.stumbles++;
+			this.recoveries++;
 		}
 		this.#relayout = false;
-		this.#mend();
+		this.#recover();
 		const { ybase, y } = this.normal;
 		this.droppedLines = Math.max(this.droppedLines, cursorLine - (this.lineOfRow(ybase + y) - this.droppedLines));
 	}
@@ -379,10 +379,10 @@ export class Engine {
 	}
 
 	/** A fault or a resize may leave holes or a cursor outside; nothing drawn after it could be trusted. */
-	#mend(): void {
+	#recover(): void {
 		const { normal, alt } = this.#core.buffers;
 		if (sound(normal, this) && (!this.alternate || sound(alt, this))) return;
-		this.stumbles++;
+		this.recoveries++;
 		this.#reset();
 	}
 }

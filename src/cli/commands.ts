@@ -1,7 +1,7 @@
-// Every verb of the command line. A record names its words; what it does is
-// imported only when the word is said, so that each verb starts as fast as node does.
+// Every command of the command line. A record names its words; what it does is
+// imported only when the word is said, so that each command starts as fast as node does.
 
-import type { Flag, Verb } from "./verb.ts";
+import type { Command, Flag } from "./command.ts";
 
 const timeout: Flag = { type: "string", short: "t", value: "30s", summary: "come back after this time at the latest" };
 const cwd: Flag = { type: "string", value: "DIR", summary: "where it runs (default: here)" };
@@ -22,7 +22,7 @@ const until: Record<string, Flag> = {
 	timeout,
 };
 
-export const VERBS: readonly Verb[] = [
+export const COMMANDS: readonly Command[] = [
 	{
 		name: "start",
 		usage: "[--] COMMAND [ARG…]",
@@ -44,7 +44,7 @@ export const VERBS: readonly Verb[] = [
 			},
 			...until,
 		},
-		run: async (it) => (await import("./session-verbs.ts")).start(it),
+		run: async (it) => (await import("./session-commands.ts")).start(it),
 	},
 	{
 		name: "send",
@@ -61,7 +61,7 @@ export const VERBS: readonly Verb[] = [
 			id: { type: "string", value: "ID", summary: "a repeated call with this id is not typed twice" },
 			...until,
 		},
-		run: async (it) => (await import("./session-verbs.ts")).send(it),
+		run: async (it) => (await import("./session-commands.ts")).send(it),
 	},
 	{
 		name: "read",
@@ -81,14 +81,14 @@ export const VERBS: readonly Verb[] = [
 			to: { type: "string", value: "OFFSET", summary: "to this offset" },
 			search: { type: "string", value: "TEXT", summary: "only lines with this text" },
 		},
-		run: async (it) => (await import("./session-verbs.ts")).read(it),
+		run: async (it) => (await import("./session-commands.ts")).read(it),
 	},
 	{
 		name: "screen",
 		usage: "SESSION",
 		summary: "what a person would see now",
 		first: "session",
-		run: async (it) => (await import("./session-verbs.ts")).screen(it),
+		run: async (it) => (await import("./session-commands.ts")).screen(it),
 	},
 	{
 		name: "wait",
@@ -96,7 +96,7 @@ export const VERBS: readonly Verb[] = [
 		summary: "wait until it is your turn, it ended, or a condition holds",
 		first: "session",
 		flags: until,
-		run: async (it) => (await import("./session-verbs.ts")).wait(it),
+		run: async (it) => (await import("./session-commands.ts")).wait(it),
 	},
 	{
 		name: "run",
@@ -109,14 +109,14 @@ export const VERBS: readonly Verb[] = [
 			separate: { type: "boolean", summary: "keep stdout and stderr apart" },
 			timeout,
 		},
-		run: async (it) => (await import("./session-verbs.ts")).run(it),
+		run: async (it) => (await import("./session-commands.ts")).run(it),
 	},
 	{
 		name: "ls",
 		usage: "",
 		summary: "list the sessions",
 		flags: { status: { type: "string", value: "STATUS", summary: "only those: running, succeeded, failed, …" } },
-		run: async (it) => (await import("./session-verbs.ts")).list(it),
+		run: async (it) => (await import("./session-commands.ts")).list(it),
 	},
 	{
 		name: "attach",
@@ -136,21 +136,21 @@ export const VERBS: readonly Verb[] = [
 			follow: { type: "boolean", short: "f", summary: "go on until it ends" },
 			from: { type: "string", value: "OFFSET", summary: "from this offset" },
 		},
-		run: async (it) => (await import("./stream-verbs.ts")).logs(it),
+		run: async (it) => (await import("./stream-commands.ts")).logs(it),
 	},
 	{
 		name: "events",
 		usage: "",
 		summary: "what happens to all sessions, as it happens",
 		flags: { after: { type: "string", value: "SEQ", summary: "begin after this event" } },
-		run: async (it) => (await import("./stream-verbs.ts")).events(it),
+		run: async (it) => (await import("./stream-commands.ts")).events(it),
 	},
 	{
 		name: "resize",
 		usage: "SESSION COLSxROWS",
 		summary: "change the size of its terminal",
 		first: "session",
-		run: async (it) => (await import("./session-verbs.ts")).resize(it),
+		run: async (it) => (await import("./session-commands.ts")).resize(it),
 	},
 	{
 		name: "kill",
@@ -167,7 +167,7 @@ export const VERBS: readonly Verb[] = [
 			},
 			force: { type: "boolean", short: "f", summary: "KILL at once" },
 		},
-		run: async (it) => (await import("./session-verbs.ts")).kill(it),
+		run: async (it) => (await import("./session-commands.ts")).kill(it),
 	},
 	{
 		name: "rm",
@@ -175,7 +175,7 @@ export const VERBS: readonly Verb[] = [
 		summary: "forget an ended session with its output",
 		first: "session",
 		flags: { force: { type: "boolean", short: "f", summary: "end it first" } },
-		run: async (it) => (await import("./session-verbs.ts")).remove(it),
+		run: async (it) => (await import("./session-commands.ts")).remove(it),
 	},
 	{
 		name: "export",
@@ -210,21 +210,21 @@ export const VERBS: readonly Verb[] = [
 		usage: "TOOL [JSON | -]",
 		summary: "call any tool; prints its facts as one JSON object",
 		flags: { text: { type: "boolean", summary: "print what a model would read instead" } },
-		run: async (it) => (await import("./session-verbs.ts")).call(it),
+		run: async (it) => (await import("./session-commands.ts")).call(it),
 	},
 	{
 		name: "tools",
 		usage: "",
 		summary: "list the tools an agent has",
 		flags: { tools },
-		run: async (it) => (await import("./session-verbs.ts")).tools(it),
+		run: async (it) => (await import("./session-commands.ts")).tools(it),
 	},
 	{
 		name: "mcp",
 		usage: "",
 		summary: "be an MCP server on stdin and stdout; --help shows how to configure hosts",
 		flags: { tools },
-		run: async (it) => (await import("./house-verbs.ts")).mcp(it),
+		run: async (it) => (await import("./daemon-commands.ts")).mcp(it),
 	},
 	{
 		name: "serve",
@@ -234,7 +234,7 @@ export const VERBS: readonly Verb[] = [
 			foreground: { type: "boolean", short: "f", summary: "run the daemon in this process until Ctrl+C" },
 			port: { type: "string", short: "p", value: "N", summary: "which port (default 17492; 0 takes a free one)" },
 		},
-		run: async (it) => (await import("./house-verbs.ts")).serve(it),
+		run: async (it) => (await import("./daemon-commands.ts")).serve(it),
 	},
 	{
 		name: "token",
@@ -242,7 +242,7 @@ export const VERBS: readonly Verb[] = [
 		summary: "tokens for HTTP",
 		first: ["create", "list", "revoke"],
 		flags: { "read-only": { type: "boolean", summary: "may look, may not type" } },
-		run: async (it) => (await import("./house-verbs.ts")).token(it),
+		run: async (it) => (await import("./daemon-commands.ts")).token(it),
 	},
 	{
 		name: "daemon",
@@ -250,7 +250,7 @@ export const VERBS: readonly Verb[] = [
 		summary: "the process that keeps the sessions in view; they go on without it",
 		first: ["status", "stop", "restart", "run"],
 		flags: { sessions: { type: "boolean", summary: "stop: end the sessions too" } },
-		run: async (it) => (await import("./house-verbs.ts")).daemon(it),
+		run: async (it) => (await import("./daemon-commands.ts")).daemon(it),
 	},
 	{
 		name: "doctor",
@@ -263,7 +263,7 @@ export const VERBS: readonly Verb[] = [
 		usage: "bash | zsh | fish",
 		summary: "print a completion script",
 		first: ["bash", "zsh", "fish"],
-		run: async (it) => (await import("./completion.ts")).completion(it, VERBS),
+		run: async (it) => (await import("./completion.ts")).completion(it, COMMANDS),
 	},
 	{
 		name: "agent-help",
@@ -280,13 +280,13 @@ export const VERBS: readonly Verb[] = [
 	},
 	{
 		name: "help",
-		usage: "[VERB | exit-codes]",
+		usage: "[COMMAND | exit-codes]",
 		summary: "this help",
 		run: async (it) => {
-			const { exitCodesHelp, generalHelp, verbHelp } = await import("./help.ts");
-			const verb = VERBS.find(({ name }) => name === it.words[0]);
+			const { exitCodesHelp, generalHelp, commandHelp } = await import("./help.ts");
+			const command = COMMANDS.find(({ name }) => name === it.words[0]);
 			if (it.words[0] === "exit-codes") it.io.out(exitCodesHelp());
-			else it.io.out(verb ? verbHelp(verb) : generalHelp(VERBS, it.wires.version));
+			else it.io.out(command ? commandHelp(command) : generalHelp(COMMANDS, it.dependencies.version));
 			return 0;
 		},
 	},
@@ -294,8 +294,8 @@ export const VERBS: readonly Verb[] = [
 		name: "version",
 		usage: "",
 		summary: "which Dialtone this is",
-		run: async ({ io, json, wires }) => {
-			io.out(json ? `${JSON.stringify({ version: wires.version })}\n` : `${wires.version}\n`);
+		run: async ({ io, json, dependencies }) => {
+			io.out(json ? `${JSON.stringify({ version: dependencies.version })}\n` : `${dependencies.version}\n`);
 			return 0;
 		},
 	},
@@ -305,9 +305,9 @@ export const VERBS: readonly Verb[] = [
 		usage: "",
 		summary: "",
 		hidden: true,
-		run: async ({ io, wires }) => {
-			await using exchange = await wires.peek();
-			const { facts } = (await exchange?.call("list", {})) ?? { facts: { sessions: [] } };
+		run: async ({ io, dependencies }) => {
+			await using client = await dependencies.peek();
+			const { facts } = (await client?.call("list", {})) ?? { facts: { sessions: [] } };
 			for (const { name } of (facts as { sessions: readonly { name: string }[] }).sessions) io.out(`${name}\n`);
 			return 0;
 		},

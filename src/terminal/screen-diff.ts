@@ -1,7 +1,7 @@
 // What is new since: the heart of what an agent reads.
 //
 // Line output: every logical line that is new, and every line seen before that
-// looks different now, once, as it looks now. So a prompt that was answered is shown
+// hashes different now, once, as it hashes now. So a prompt that was answered is shown
 // again with its answer, and a progress bar of 2000 frames is one line. After the
 // screen was cleared: what is on it now. Full-screen programs (the alternate screen):
 // the rows that changed, or the whole screen when that is shorter.
@@ -10,9 +10,9 @@
 // logical lines by number, and numbers never move: not by scrolling, trimming or resize.
 
 import { clean } from "./clean.ts";
-import type { Engine } from "./engine.ts";
+import type { Emulator } from "./emulator.ts";
 import { type Highlight, highlightsOf } from "./highlights.ts";
-import { joinRows, lineStarts, lookOfRows, startOfLine, textOfRow } from "./rows.ts";
+import { joinRows, lineStarts, rowHash, startOfLine, textOfRow } from "./rows.ts";
 
 /** How far a reader has seen. Plain JSON, opaque to its holder. */
 export interface Position {
@@ -21,16 +21,16 @@ export interface Position {
 	readonly offset: number;
 	/** The first logical line not seen yet. */
 	readonly end: number;
-	/** The looks of the lines before `end` that could still change, the first of them being line `first`. */
+	/** The hashes of the lines before `end` that could still change, the first of them being line `first`. */
 	readonly first: number;
-	readonly looks: readonly number[];
+	readonly hashes: readonly number[];
 	/** How often the screen had been cleared. */
 	readonly clears: number;
 	/** The full-screen program's screen as it was seen. */
-	readonly screen: { readonly id: number; readonly cols: number; readonly looks: readonly number[] } | null;
+	readonly screen: { readonly id: number; readonly cols: number; readonly hashes: readonly number[] } | null;
 }
 
-export interface Look {
+export interface ScreenDiff {
 	/** `lines`: line output · `screen`: all rows of the screen · `rows`: those that changed, numbered from 1. */
 	readonly kind: "lines" | "screen" | "rows";
 	/** For a model: clean, ready to show. Empty when nothing is new. */
@@ -48,7 +48,7 @@ export interface Look {
 	readonly highlights: readonly Highlight[];
 	/** Lines that went by without being kept here: read these bytes from the journal. */
 	readonly missed: { readonly lines: number; readonly from: number; readonly to: number } | null;
-	/** Bytes up to which this look tells the story. */
+	/** Bytes up to which this look tells the meta. */
 	readonly offset: number;
 	readonly position: Position;
 }
@@ -61,7 +61,7 @@ export interface Cursor {
 }
 
 /** What the look needs to know and the grid does not. */
-export interface Story {
+export interface ScreenMeta {
 	readonly offset: number;
 	readonly clears: number;
 	/** Which activation of the alternate screen this is. */
@@ -73,16 +73,18 @@ export interface Story {
 	readonly keptFrom: () => number;
 }
 
-const UNSEEN: Position = { version: 1, offset: 0, end: 0, first: 0, looks: [], clears: 0, screen: null };
+const UNSEEN: Position = { version: 1, offset: 0, end: 0, first: 0, hashes: [], clears: 0, screen: null };
 
-export function lookAt(engine: Engine, story: Story, since: Position | null): Look {
-	return engine.alternate ? lookAtScreen(engine, story, since ?? UNSEEN) : lookAtLines(engine, story, since ?? UNSEEN);
+export function diffScreen(emulator: Emulator, meta: ScreenMeta, since: Position | null): ScreenDiff {
+	return emulator.alternate
+		? diffFullScreen(emulator, meta, since ?? UNSEEN)
+		: diffLines(emulator, meta, since ?? UNSEEN);
 }
 
-function lookAtLines(engine: Engine, story: Story, since: Position): Look {
-	const grid = engine.normal;
+function diffLines(emulator: Emulator, meta: ScreenMeta, since: Position): ScreenDiff {
+	const grid = emulator.normal;
 	const starts = lineStarts(grid);
-	const kept = engine.droppedLines;
+	const kept = emulator.droppedLines;
 	const cursorRow = grid.ybase + grid.y;
 	const rowsOf = (index: number) => [starts[index]!, starts[index + 1] ?? grid.lines.length] as const;
 	const textOf = (index: number) => {
@@ -102,23 +104,23 @@ function lookAtLines(engine: Engine, story: Story, since: Position): Look {
 	}
 
 	const screenTop = starts.indexOf(startOfLine(grid, grid.ybase));
-	const cleared = since.clears !== story.clears;
+	const cleared = since.clears !== meta.clears;
 	const shown: string[] = [];
-	const looks: number[] = [];
+	const hashes: number[] = [];
 	const redrawn = new Set<number>();
 	const firstToCheck = Math.max(0, Math.min(since.first - kept, screenTop));
 	for (let index = firstToCheck; index < count; index++) {
 		const line = kept + index;
 		const onScreen = index >= screenTop;
-		const seenLook = line < since.end && !(cleared && onScreen) ? since.looks[line - since.first] : undefined;
+		const seenHash = line < since.end && !(cleared && onScreen) ? since.hashes[line - since.first] : undefined;
 		const isNew = line >= since.end || (cleared && onScreen);
-		if (!isNew && seenLook === undefined && !onScreen) continue;
+		if (!isNew && seenHash === undefined && !onScreen) continue;
 		const text = texts.get(index) ?? textOf(index);
 		const [from, to] = rowsOf(index);
-		const look = onScreen || seenLook !== undefined ? lookOfRows(engine, grid, from, to, text) : 0;
-		if (onScreen) looks.push(look);
+		const look = onScreen || seenHash !== undefined ? rowHash(emulator, grid, from, to, text) : 0;
+		if (onScreen) hashes.push(look);
 		if (isNew) shown.push(text);
-		else if (seenLook !== undefined && seenLook !== look && text !== "") {
+		else if (seenHash !== undefined && seenHash !== look && text !== "") {
 			shown.push(text);
 			for (let row = from; row < to; row++) redrawn.add(row - grid.ybase);
 		}
@@ -126,42 +128,42 @@ function lookAtLines(engine: Engine, story: Story, since: Position): Look {
 	// Cleared and drawn afresh with nothing above it: a screen (dialog and watch do without the alternate one).
 	const drawn = cleared && (since !== UNSEEN || screenTop === 0);
 	const { text, removed } = clean(shown.join("\n"));
-	const lost = kept - Math.max(since.end, story.erasedBefore);
+	const lost = kept - Math.max(since.end, meta.erasedBefore);
 	return {
 		kind: drawn ? "screen" : "lines",
 		text,
 		removed,
 		changedRows: [],
 		buffer: "normal",
-		cursor: story.cursor,
-		highlights: highlightsOf(engine, grid).filter(({ row }) => drawn || !story.cursor.visible || redrawn.has(row)),
-		missed: lost > 0 ? { lines: lost, from: since.offset, to: story.keptFrom() } : null,
-		offset: story.offset,
+		cursor: meta.cursor,
+		highlights: highlightsOf(emulator, grid).filter(({ row }) => drawn || !meta.cursor.visible || redrawn.has(row)),
+		missed: lost > 0 ? { lines: lost, from: since.offset, to: meta.keptFrom() } : null,
+		offset: meta.offset,
 		position: {
 			version: 1,
-			offset: story.offset,
+			offset: meta.offset,
 			end: kept + count,
 			first: kept + Math.min(screenTop, count),
-			looks,
-			clears: story.clears,
+			hashes,
+			clears: meta.clears,
 			screen: null,
 		},
 	};
 }
 
-function lookAtScreen(engine: Engine, story: Story, since: Position): Look {
-	const grid = engine.active;
+function diffFullScreen(emulator: Emulator, meta: ScreenMeta, since: Position): ScreenDiff {
+	const grid = emulator.active;
 	const texts: string[] = [];
-	const looks: number[] = [];
-	for (let y = 0; y < engine.rows; y++) {
+	const hashes: number[] = [];
+	for (let y = 0; y < emulator.rows; y++) {
 		const row = grid.lines.get(grid.ybase + y);
 		const text = row ? textOfRow(row) : "";
 		texts.push(text);
-		looks.push(lookOfRows(engine, grid, grid.ybase + y, grid.ybase + y + 1, text));
+		hashes.push(rowHash(emulator, grid, grid.ybase + y, grid.ybase + y + 1, text));
 	}
 	const seen = since.screen;
-	const comparable = seen?.id === story.screenId && seen.cols === engine.cols && seen.looks.length === looks.length;
-	const changedRows = comparable ? looks.flatMap((look, y) => (look === seen.looks[y] ? [] : [y])) : [];
+	const comparable = seen?.id === meta.screenId && seen.cols === emulator.cols && seen.hashes.length === hashes.length;
+	const changedRows = comparable ? hashes.flatMap((look, y) => (look === seen.hashes[y] ? [] : [y])) : [];
 	const whole = texts.join("\n").replace(/\n+$/, "");
 	const parts = numbered(changedRows, texts);
 	const asRows = comparable && (changedRows.length === 0 || parts.length < whole.length);
@@ -172,12 +174,12 @@ function lookAtScreen(engine: Engine, story: Story, since: Position): Look {
 		removed,
 		changedRows,
 		buffer: "alternate",
-		cursor: story.cursor,
-		highlights: highlightsOf(engine, grid).filter(({ row }) => !asRows || changedRows.includes(row)),
+		cursor: meta.cursor,
+		highlights: highlightsOf(emulator, grid).filter(({ row }) => !asRows || changedRows.includes(row)),
 		missed: null,
-		offset: story.offset,
+		offset: meta.offset,
 		// The lines behind the full-screen program stay as unseen as they were.
-		position: { ...since, screen: { id: story.screenId, cols: engine.cols, looks } },
+		position: { ...since, screen: { id: meta.screenId, cols: emulator.cols, hashes } },
 	};
 }
 

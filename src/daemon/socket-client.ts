@@ -1,4 +1,4 @@
-// An Exchange behind the daemon's socket. Light enough for a command line that
+// An Client behind the daemon's socket. Light enough for a command line that
 // must start as fast as node itself: no schema, no server, no emulator.
 
 import { once } from "node:events";
@@ -7,15 +7,15 @@ import type { SessionEvent } from "../protocol/events.ts";
 import { Fault } from "../protocol/fault.ts";
 import type {
 	CallOptions,
+	Client,
 	DaemonStatus,
-	Exchange,
 	OutputChunk,
 	ScreenSnapshot,
 	ToolCard,
 	ToolSet,
-} from "../tools/exchange.ts";
+} from "../tools/client.ts";
 import type { Caller } from "../tools/tool.ts";
-import { type Done, type Heard, type More, type Question, readLines, type Said, writeLine } from "./wire.ts";
+import { type Done, type More, type Question, type Request, type Response, readLines, writeLine } from "./wire.ts";
 
 interface Pending {
 	more(value: More): void;
@@ -23,7 +23,7 @@ interface Pending {
 	fail(error: unknown): void;
 }
 
-export class SocketExchange implements Exchange {
+export class SocketClient implements Client {
 	readonly #socket: Socket;
 	readonly #caller: Caller;
 	readonly #pending = new Map<number, Pending>();
@@ -33,7 +33,7 @@ export class SocketExchange implements Exchange {
 	private constructor(socket: Socket, caller: Caller) {
 		this.#socket = socket;
 		this.#caller = caller;
-		readLines<Heard>(socket, (heard) => this.#hear(heard));
+		readLines<Response>(socket, (response) => this.#hear(response));
 		socket.on("error", () => {}); // `close` follows and tells everybody
 		socket.on("close", () => {
 			this.#lost = new Fault("no_daemon", { problem: "it went away before it answered" });
@@ -43,10 +43,10 @@ export class SocketExchange implements Exchange {
 	}
 
 	/** Connects; rejects with the system's error when nobody listens. */
-	static async connect(path: string, caller: Caller): Promise<SocketExchange> {
+	static async connect(path: string, caller: Caller): Promise<SocketClient> {
 		const socket = createConnection(path);
 		await once(socket, "connect");
-		return new SocketExchange(socket, caller);
+		return new SocketClient(socket, caller);
 	}
 
 	/** The daemon has gone; a new connection finds the next one. */
@@ -169,19 +169,19 @@ export class SocketExchange implements Exchange {
 		}
 		const id = ++this.#lastId;
 		this.#pending.set(id, pending);
-		writeLine(this.#socket, { ...question, id } as Said);
+		writeLine(this.#socket, { ...question, id } as Request);
 		return id;
 	}
 
-	#hear(heard: Heard): void {
-		const pending = this.#pending.get(heard.id);
+	#hear(response: Response): void {
+		const pending = this.#pending.get(response.id);
 		if (pending === undefined) return; // cancelled meanwhile
-		if ("more" in heard) {
-			pending.more(heard.more);
+		if ("more" in response) {
+			pending.more(response.more);
 			return;
 		}
-		this.#pending.delete(heard.id);
-		if ("fault" in heard) pending.fail(Fault.from(heard.fault));
-		else pending.done(heard.done);
+		this.#pending.delete(response.id);
+		if ("fault" in response) pending.fail(Fault.from(response.fault));
+		else pending.done(response.done);
 	}
 }

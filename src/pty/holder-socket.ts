@@ -20,12 +20,12 @@ const HELLO_TIMEOUT_MS = 10_000;
 /** HELLO has no request number: what is refused before the welcome is refused under this one. */
 const HELLO = 0;
 
-export interface ConnectionOptions {
+export interface HolderSocketOptions {
 	readonly socketPath: string;
 	readonly owner: boolean;
 	readonly epoch: bigint;
 	/** In the same breath as it is heard, so that no frame can come before it. */
-	readonly onWelcome: (connection: HolderConnection, welcome: Welcome) => void;
+	readonly onWelcome: (connection: HolderSocket, welcome: Welcome) => void;
 	/** Everything but the answers to requests. */
 	readonly onFrame: (frame: HolderFrame) => void;
 	/** Once, after the last frame; not when we hung up ourselves. */
@@ -33,7 +33,7 @@ export interface ConnectionOptions {
 }
 
 type Answer = Extract<HolderFrame, { type: "welcome" | "done" | "facts" }>;
-interface Asker {
+interface PendingRequest {
 	readonly resolve: (answer: Answer) => void;
 	readonly reject: (error: Error) => void;
 }
@@ -41,18 +41,18 @@ interface Asker {
 /** The code of requests whose answer was lost with the connection: they may have been done. */
 export const DISCONNECTED = "disconnected";
 
-export class HolderConnection {
-	readonly #options: ConnectionOptions;
+export class HolderSocket {
+	readonly #options: HolderSocketOptions;
 	readonly #socket: Socket;
-	readonly #askers = new Map<number, Asker>();
+	readonly #pending = new Map<number, PendingRequest>();
 	readonly #decoder = new FrameDecoder((frame) => this.#hear(frame));
 	#lastRequest = HELLO;
 	#sinceYield = 0;
 	#over = false;
 
 	/** Rejects with the holder's refusal, or with what the socket says (ENOENT, ECONNREFUSED). */
-	static async open(options: ConnectionOptions): Promise<HolderConnection> {
-		const connection = new HolderConnection(options);
+	static async open(options: HolderSocketOptions): Promise<HolderSocket> {
+		const connection = new HolderSocket(options);
 		const slow = setTimeout(
 			() => connection.#end(new PtyIoError("silent", "the holder does not answer")),
 			HELLO_TIMEOUT_MS,
@@ -65,7 +65,7 @@ export class HolderConnection {
 		}
 	}
 
-	private constructor(options: ConnectionOptions) {
+	private constructor(options: HolderSocketOptions) {
 		this.#options = options;
 		this.#socket = connect({ path: options.socketPath })
 			.on("data", (chunk) => this.#read(chunk))
@@ -105,7 +105,7 @@ export class HolderConnection {
 	#ask(request: number, frame: Uint8Array): Promise<Answer> {
 		if (this.#over) return Promise.reject(new PtyIoError(DISCONNECTED, "the connection is closed"));
 		return new Promise((resolve, reject) => {
-			this.#askers.set(request, { resolve, reject });
+			this.#pending.set(request, { resolve, reject });
 			this.#socket.write(frame);
 		});
 	}
@@ -138,23 +138,23 @@ export class HolderConnection {
 		}
 	}
 
-	#take(request: number): Asker | undefined {
-		const asker = this.#askers.get(request);
-		this.#askers.delete(request);
-		return asker;
+	#take(request: number): PendingRequest | undefined {
+		const found = this.#pending.get(request);
+		this.#pending.delete(request);
+		return found;
 	}
 
 	#end(error: Error): void {
 		if (this.#over) return;
 		this.#over = true;
 		this.#socket.destroy();
-		const welcomed = !this.#askers.has(HELLO);
+		const welcomed = !this.#pending.has(HELLO);
 		this.#rejectAll(error);
 		if (welcomed) this.#options.onClose();
 	}
 
 	#rejectAll(error: Error): void {
-		for (const asker of this.#askers.values()) asker.reject(error);
-		this.#askers.clear();
+		for (const request of this.#pending.values()) request.reject(error);
+		this.#pending.clear();
 	}
 }

@@ -1,11 +1,11 @@
-// The verbs that go on until something ends: a session's output, everybody's events.
+// The commands that go on until something ends: a session's output, everybody's events.
 
 import { once } from "node:events";
 import type { SessionFacts } from "../protocol/answer.ts";
 import type { SessionEvent } from "../protocol/events.ts";
+import type { Invocation, Io } from "./command.ts";
 import { EXIT } from "./exit-codes.ts";
 import { sessionNamed } from "./session-named.ts";
-import type { Invocation, Io } from "./verb.ts";
 
 /** Aborts when the reader goes away (`| head`) or presses Ctrl+C. */
 function untilTheReaderLeaves(io: Io): AbortController {
@@ -25,12 +25,12 @@ export async function logs(it: Invocation): Promise<number> {
 	const { flags, json, io } = it;
 	const session = sessionNamed(it);
 	let at = flags.integer("from") ?? 0;
-	await using exchange = await it.wires.connect();
+	await using client = await it.dependencies.connect();
 	const reader = untilTheReaderLeaves(io);
-	const look = (await exchange.call("read", { session, view: "screen" })).facts as SessionFacts;
+	const look = (await client.call("read", { session, view: "screen" })).facts as SessionFacts;
 	const end = flags.on("follow") ? Number.POSITIVE_INFINITY : look.offset;
 	if (at >= end) return EXIT.ok;
-	for await (const chunk of exchange.output(session, { from: at, signal: reader.signal })) {
+	for await (const chunk of client.output(session, { from: at, signal: reader.signal })) {
 		if ("gap" in chunk) {
 			io.err(`dialtone: ${chunk.gap.to - chunk.gap.from} bytes are no longer kept\n`);
 			at = chunk.gap.to;
@@ -48,10 +48,10 @@ export async function logs(it: Invocation): Promise<number> {
 
 export async function events(it: Invocation): Promise<number> {
 	const { flags, json, io } = it;
-	await using exchange = await it.wires.connect();
+	await using client = await it.dependencies.connect();
 	const reader = untilTheReaderLeaves(io);
 	const afterSeq = flags.integer("after");
-	const stream = exchange.events({ ...(afterSeq !== undefined && { afterSeq }), signal: reader.signal });
+	const stream = client.events({ ...(afterSeq !== undefined && { afterSeq }), signal: reader.signal });
 	for await (const event of stream) io.out(json ? `${JSON.stringify(event)}\n` : `${eventLine(event)}\n`);
 	return EXIT.ok;
 }
