@@ -57,8 +57,8 @@ async function throughput(start: Start, quick: boolean): Promise<void> {
 		const before = performance.now();
 		const pty = await start(argv);
 		let heard = 0;
-		pty.onOutput(({ bytes }) => {
-			heard += bytes.length;
+		pty.onOutput((chunk) => {
+			if ("bytes" in chunk) heard += chunk.bytes.length;
 		});
 		await pty.exited;
 		speeds.dialtone.push(count / 1000 / (performance.now() - before));

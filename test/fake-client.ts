@@ -4,7 +4,8 @@
 import type { SessionFacts } from "../src/protocol/answer.ts";
 import type { SessionEvent } from "../src/protocol/events.ts";
 import { Fault } from "../src/protocol/fault.ts";
-import type { Answer, CallOptions, Client, OutputChunk, ToolCard } from "../src/tools/client.ts";
+import type { OutputChunk } from "../src/protocol/output.ts";
+import type { Answer, CallOptions, Client, ToolCard } from "../src/tools/client.ts";
 
 const schema = (properties: Record<string, object>, ...required: string[]) => ({
 	type: "object",

@@ -5,15 +5,8 @@ import { once } from "node:events";
 import { createConnection, type Socket } from "node:net";
 import type { SessionEvent } from "../protocol/events.ts";
 import { Fault } from "../protocol/fault.ts";
-import type {
-	CallOptions,
-	Client,
-	DaemonStatus,
-	OutputChunk,
-	ScreenSnapshot,
-	ToolCard,
-	ToolSet,
-} from "../tools/client.ts";
+import type { OutputChunk } from "../protocol/output.ts";
+import type { CallOptions, Client, DaemonStatus, ScreenSnapshot, ToolCard, ToolSet } from "../tools/client.ts";
 import type { Caller } from "../tools/tool.ts";
 import { type Done, type More, type Question, type Request, type Response, readLines, writeLine } from "./wire.ts";
 

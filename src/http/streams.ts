@@ -4,7 +4,7 @@
 import type { WebSocket } from "ws";
 import type { SessionEvent } from "../protocol/events.ts";
 import { Fault } from "../protocol/fault.ts";
-import type { OutputChunk } from "../tools/client.ts";
+import type { OutputChunk } from "../protocol/output.ts";
 
 /** One frame of a stream, in the words of both carriers. */
 export interface Frame {

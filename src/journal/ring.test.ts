@@ -50,15 +50,6 @@ describe("R4.1 the ring says how much went by without holding it", () => {
 		expect(ring).toMatchObject({ from: 100, to: 106, linesOut: 2, truncated: true });
 		expect(text(ring.read(0, 200))).toBe("after\n");
 	});
-
-	test("let go, it keeps the numbers", () => {
-		const ring = new Ring();
-		ring.append(Buffer.from("gone\n"));
-		ring.evict();
-		expect(ring).toMatchObject({ bytesOut: 5, linesOut: 1, from: 5 });
-		ring.append(Buffer.from("more"));
-		expect(text(ring.read(0, 9))).toBe("more");
-	});
 });
 
 describe("the last line is what a person would call the last line, and harmless", () => {

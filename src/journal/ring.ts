@@ -88,12 +88,6 @@ export class Ring {
 		return out;
 	}
 
-	/** Forgets the bytes and keeps the numbers. */
-	evict(): void {
-		this.#from = this.#to;
-		this.#buffer = new Uint8Array(0);
-	}
-
 	#makeRoom(extra: number): void {
 		const wanted = this.#to - this.#from + extra;
 		if (wanted <= this.#buffer.length || this.#buffer.length === this.#maxBytes) return;

@@ -2,21 +2,21 @@
 
 import type { HolderEvent, SignalTarget } from "../protocol/frames.ts";
 import type { KernelFacts } from "../protocol/kernel-facts.ts";
+import { Listeners } from "../protocol/listeners.ts";
+import type { OutputChunk } from "../protocol/output.ts";
 import { deferred } from "./deferred.ts";
 import { PtyIoError } from "./errors.ts";
-import { Listeners } from "./listeners.ts";
-import type { Output, Pty, PtyExit, WriteOptions } from "./pty.ts";
+import type { Pty, PtyExit, WriteOptions } from "./pty.ts";
 
 export class FakePty implements Pty {
 	readonly pid = 1000;
 	readonly holderPid = 999;
 	/** Everything that was typed, resized, signalled or ended, in order. */
 	readonly asked: string[] = [];
-	readonly #outputs = new Listeners<Output>();
-	readonly #gaps = new Listeners<{ from: number; to: number }>();
-	readonly #events = new Listeners<HolderEvent>();
-	readonly #facts = new Listeners<KernelFacts>();
-	readonly #fencings = new Listeners<void>();
+	readonly #outputs = new Listeners<OutputChunk>("output");
+	readonly #events = new Listeners<HolderEvent>("holder event");
+	readonly #facts = new Listeners<KernelFacts>("kernel facts");
+	readonly #fencings = new Listeners<void>("fenced");
 	readonly #exited = deferred<PtyExit>();
 	readonly #closed = deferred<PtyExit>();
 	readonly #ids = new Set<string>();
@@ -68,7 +68,7 @@ export class FakePty implements Pty {
 	lose(bytes: number): void {
 		const from = this.#at;
 		this.#at += bytes;
-		this.#gaps.emit({ from, to: this.#at });
+		this.#outputs.emit({ gap: { from, to: this.#at } });
 	}
 
 	/** The holder looks. */
@@ -106,12 +106,8 @@ export class FakePty implements Pty {
 		if (ended.closed) this.#closed.resolve(ended);
 	}
 
-	onOutput(listener: (output: Output) => void): () => void {
+	onOutput(listener: (chunk: OutputChunk) => void): () => void {
 		return this.#outputs.add(listener);
-	}
-
-	onGap(listener: (gap: { from: number; to: number }) => void): () => void {
-		return this.#gaps.add(listener);
 	}
 
 	onEvent(listener: (event: HolderEvent) => void): () => void {

@@ -16,14 +16,15 @@ import {
 	watchFrame,
 } from "../protocol/frames.ts";
 import type { KernelFacts } from "../protocol/kernel-facts.ts";
+import { Listeners } from "../protocol/listeners.ts";
+import type { OutputChunk } from "../protocol/output.ts";
 import { PtyDiedError, type PtyError, PtyIoError } from "./errors.ts";
 import { ptyExit, readExit } from "./exit-file.ts";
 import { HolderClient } from "./holder-client.ts";
 import { DISCONNECTED, type HolderSocket } from "./holder-socket.ts";
 import { InputWriter } from "./input-writer.ts";
-import { Listeners } from "./listeners.ts";
 import { OutputStream } from "./output-stream.ts";
-import type { Output, Pty, PtyExit, WriteOptions } from "./pty.ts";
+import type { Pty, PtyExit, WriteOptions } from "./pty.ts";
 import { signalNumber } from "./signals.ts";
 
 /** While watched and busy, the holder looks this often. */
@@ -47,9 +48,9 @@ export class HolderPty implements Pty {
 	readonly #holder: HolderClient;
 	readonly #stream: OutputStream;
 	readonly #input: InputWriter;
-	readonly #events = new Listeners<HolderEvent>();
-	readonly #facts = new Listeners<KernelFacts>();
-	readonly #fencings = new Listeners<void>();
+	readonly #events = new Listeners<HolderEvent>("holder event");
+	readonly #facts = new Listeners<KernelFacts>("kernel facts");
+	readonly #fencings = new Listeners<void>("fenced");
 	#pid: number;
 	#holderPid: number;
 	#startedAt: number;
@@ -122,13 +123,9 @@ export class HolderPty implements Pty {
 		return this.#stream.closed;
 	}
 
-	onOutput(listener: (output: Output) => void): () => void {
+	onOutput(listener: (chunk: OutputChunk) => void): () => void {
 		this.#stream.flow();
 		return this.#stream.outputs.add(listener);
-	}
-
-	onGap(listener: (gap: { from: number; to: number }) => void): () => void {
-		return this.#stream.gaps.add(listener);
 	}
 
 	onEvent(listener: (event: HolderEvent) => void): () => void {

@@ -7,10 +7,11 @@
 
 import { readLog } from "../journal/segments.ts";
 import { attachFrame, creditFrame } from "../protocol/frames.ts";
+import { Listeners } from "../protocol/listeners.ts";
+import type { Bytes, Gap, OutputChunk } from "../protocol/output.ts";
 import { deferred } from "./deferred.ts";
 import { lostExit, readExit } from "./exit-file.ts";
-import { Listeners } from "./listeners.ts";
-import type { Output, PtyExit } from "./pty.ts";
+import type { PtyExit } from "./pty.ts";
 
 /** What the holder may send ahead of what was taken; given anew when half is used. */
 const CREDIT_BYTES = 1 << 20;
@@ -26,8 +27,7 @@ export interface OutputStreamOptions {
 }
 
 export class OutputStream {
-	readonly outputs = new Listeners<Output>();
-	readonly gaps = new Listeners<{ from: number; to: number }>();
+	readonly outputs = new Listeners<OutputChunk>("output");
 	readonly #options: OutputStreamOptions;
 	readonly #exited = deferred<PtyExit>();
 	readonly #closed = deferred<PtyExit>();
@@ -85,7 +85,7 @@ export class OutputStream {
 	}
 
 	/** Bytes from the holder or the disk; those told before are cut off. */
-	deliver({ offset, bytes }: Output): void {
+	deliver({ offset, bytes }: Bytes): void {
 		if (this.#letGo) return;
 		const at = this.#at ?? offset;
 		if (offset > at) this.skip({ from: at, to: offset });
@@ -98,12 +98,12 @@ export class OutputStream {
 	}
 
 	/** Bytes that are not to be had. */
-	skip({ from, to }: { from: number; to: number }): void {
+	skip({ from, to }: Gap): void {
 		const at = this.#at ?? from;
 		if (this.#letGo || to <= at) return;
 		this.#at = to;
 		this.#replenish(to);
-		this.gaps.emit({ from: Math.max(at, from), to });
+		this.outputs.emit({ gap: { from: Math.max(at, from), to } });
 		this.#settle();
 	}
 

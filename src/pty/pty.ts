@@ -3,6 +3,7 @@
 
 import type { HolderEvent, SignalTarget } from "../protocol/frames.ts";
 import type { KernelFacts } from "../protocol/kernel-facts.ts";
+import type { OutputChunk } from "../protocol/output.ts";
 
 /** How the main program ended: the holder's `exit` file. */
 export interface PtyExit {
@@ -22,11 +23,6 @@ export interface PtyExit {
 	readonly survivors: readonly { readonly pid: number; readonly command: string }[];
 	/** Bytes of output that could not be logged. */
 	readonly lost: number;
-}
-
-export interface Output {
-	readonly offset: number;
-	readonly bytes: Uint8Array;
 }
 
 export interface WriteOptions {
@@ -52,12 +48,10 @@ export interface Pty extends AsyncDisposable {
 	/** Settled when nobody holds the terminal any more: later than `exited` where a descendant keeps it open. */
 	readonly closed: Promise<PtyExit>;
 	/**
-	 * Bytes in order, each once, from the offset that was asked for at launch or adoption. They begin to
+	 * Output in order, each byte once and gaps where bytes are not kept, from the offset that was asked for at launch or adoption. They begin to
 	 * flow in the turn after somebody first listens or asks for `exited`.
 	 */
-	onOutput(listener: (output: Output) => void): () => void;
-	/** Bytes that are not kept (full disk, quota). */
-	onGap(listener: (gap: { from: number; to: number }) => void): () => void;
+	onOutput(listener: (chunk: OutputChunk) => void): () => void;
 	/** What else the holder tells: resized, log_lost, input_dropped, … */
 	onEvent(listener: (event: HolderEvent) => void): () => void;
 	/** A newer owner has taken over: from now on nothing but reading is possible. */

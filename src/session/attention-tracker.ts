@@ -6,6 +6,7 @@
 
 import type { Attention } from "../protocol/answer.ts";
 import type { KernelFacts } from "../protocol/kernel-facts.ts";
+import { Listeners } from "../protocol/listeners.ts";
 import type { Pty } from "../pty/pty.ts";
 import { type Debounced, debounce, decide, type ScreenFacts, type ShellFacts } from "./attention.ts";
 
@@ -32,7 +33,7 @@ export interface AttentionSource {
 
 export class AttentionTracker implements Disposable {
 	readonly #source: AttentionSource;
-	readonly #listeners = new Set<(attention: Attention) => void>();
+	readonly #decisions = new Listeners<Attention>("attention");
 	readonly #undo: () => void;
 	#attention = UNKNOWN;
 	#facts: KernelFacts | null = null;
@@ -54,8 +55,7 @@ export class AttentionTracker implements Disposable {
 
 	/** Debounced each time it is decided anew, also when the verdict stays the same. */
 	onDecided(listener: (attention: Attention) => void): () => void {
-		this.#listeners.add(listener);
-		return () => this.#listeners.delete(listener);
+		return this.#decisions.add(listener);
 	}
 
 	/** Somebody waits: the holder watches until the last one has gone. */
@@ -105,7 +105,7 @@ export class AttentionTracker implements Disposable {
 		this.#unwatch?.();
 		this.#unwatch = null;
 		this.#forgetRecheck();
-		this.#listeners.clear();
+		this.#decisions.clear();
 	}
 
 	/** The answer comes through `onFacts`, in its place among those that are pushed. */
@@ -141,7 +141,7 @@ export class AttentionTracker implements Disposable {
 		if (recheckMs !== null && this.#watchers > 0) {
 			this.#recheck = setTimeout(() => void this.#refresh(), recheckMs);
 		}
-		for (const listener of [...this.#listeners]) listener(attention);
+		this.#decisions.emit(attention);
 	}
 
 	#forgetRecheck(): void {

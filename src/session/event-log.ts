@@ -2,6 +2,7 @@
 // memory of events, counted up.
 
 import type { SessionEvent } from "../protocol/events.ts";
+import { Listeners } from "../protocol/listeners.ts";
 
 // A listener that was away for a while finds the last thousand; older ones are in `list`.
 const REMEMBERED = 1000;
@@ -9,7 +10,7 @@ const REMEMBERED = 1000;
 type Happened = Omit<SessionEvent, "seq" | "at">;
 
 export class EventLog {
-	readonly #listeners = new Set<(event: SessionEvent) => void>();
+	readonly #listeners = new Listeners<SessionEvent>("session event");
 	#events: SessionEvent[] = [];
 	#seq = 0;
 
@@ -17,14 +18,13 @@ export class EventLog {
 		const event: SessionEvent = { seq: ++this.#seq, at: Date.now(), ...happened };
 		this.#events.push(event);
 		if (this.#events.length > 2 * REMEMBERED) this.#events = this.#events.slice(-REMEMBERED);
-		for (const listener of [...this.#listeners]) listener(event);
+		this.#listeners.emit(event);
 	}
 
 	/** Those after `afterSeq` that are remembered, then all that follow, none twice and none left out between. */
 	subscribe(afterSeq: number, listener: (event: SessionEvent) => void): () => void {
 		for (const event of this.#events) if (event.seq > afterSeq) listener(event);
-		this.#listeners.add(listener);
-		return () => this.#listeners.delete(listener);
+		return this.#listeners.add(listener);
 	}
 
 	get seq(): number {

@@ -2,9 +2,11 @@
 // lets an ended session be read by the same code as a living one.
 
 import { readLog } from "../journal/segments.ts";
+import { Listeners } from "../protocol/listeners.ts";
+import type { OutputChunk } from "../protocol/output.ts";
 import { PtyIoError } from "../pty/errors.ts";
 import { lostExit, readExit } from "../pty/exit-file.ts";
-import type { Output, Pty, PtyExit } from "../pty/pty.ts";
+import type { Pty, PtyExit } from "../pty/pty.ts";
 
 export class RecordedPty implements Pty {
 	readonly pid = 0;
@@ -15,8 +17,7 @@ export class RecordedPty implements Pty {
 	readonly inputOffset = 0;
 	readonly #directory: string;
 	readonly #from: number;
-	readonly #outputListeners = new Set<(output: Output) => void>();
-	readonly #gapListeners = new Set<(gap: { from: number; to: number }) => void>();
+	readonly #outputs = new Listeners<OutputChunk>("output");
 	#played = () => {};
 
 	private constructor(directory: string, from: number, exit: PtyExit) {
@@ -38,20 +39,14 @@ export class RecordedPty implements Pty {
 	/** Says everything again, then ends. */
 	async play(): Promise<void> {
 		for await (const { from, to, bytes } of readLog(this.#directory, this.#from)) {
-			if (bytes === null) for (const listener of this.#gapListeners) listener({ from, to });
-			else for (const listener of this.#outputListeners) listener({ offset: from, bytes });
+			this.#outputs.emit(bytes === null ? { gap: { from, to } } : { offset: from, bytes });
 		}
 		this.#played();
 		await this.exited;
 	}
 
-	onOutput(listener: (output: Output) => void): () => void {
-		this.#outputListeners.add(listener);
-		return () => this.#outputListeners.delete(listener);
-	}
-	onGap(listener: (gap: { from: number; to: number }) => void): () => void {
-		this.#gapListeners.add(listener);
-		return () => this.#gapListeners.delete(listener);
+	onOutput(listener: (chunk: OutputChunk) => void): () => void {
+		return this.#outputs.add(listener);
 	}
 	// Nothing more will happen to it.
 	onEvent = (): (() => void) => () => {};
@@ -67,8 +62,7 @@ export class RecordedPty implements Pty {
 		return [];
 	}
 	async [Symbol.asyncDispose](): Promise<void> {
-		this.#outputListeners.clear();
-		this.#gapListeners.clear();
+		this.#outputs.clear();
 	}
 }
 

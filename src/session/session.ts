@@ -8,6 +8,8 @@
 import type { Journal } from "../journal/journal.ts";
 import type { Attention, ExitFacts, Status } from "../protocol/answer.ts";
 import { Fault } from "../protocol/fault.ts";
+import { Listeners } from "../protocol/listeners.ts";
+import type { OutputChunk } from "../protocol/output.ts";
 import { PtyIoError } from "../pty/errors.ts";
 import { descendants, listeningPorts, workingDirectory } from "../pty/process-tree.ts";
 import type { Pty, PtyExit, WriteOptions } from "../pty/pty.ts";
@@ -67,8 +69,8 @@ export class Session implements AsyncDisposable {
 	readonly #tracker: AttentionTracker;
 	readonly #seen: Map<string, Position>;
 	readonly #keyframes: Keyframes | null;
-	readonly #outputListeners = new Set<(bytes: Uint8Array) => void>();
-	readonly #endedListeners = new Set<() => void>();
+	readonly #outputs = new Listeners<OutputChunk>("session output");
+	readonly #endings = new Listeners<void>("session ended");
 	#status: Status = "running";
 	#cancelled = false;
 	#writing: Promise<unknown> = Promise.resolve();
@@ -93,16 +95,15 @@ export class Session implements AsyncDisposable {
 			shell: () => ({ atPrompt: commands?.atPrompt ?? null }),
 		});
 
-		pty.onOutput((output) => {
-			journal.advance(output);
-			screen.feed(output.bytes);
-			commands?.feed(output);
+		pty.onOutput((chunk) => {
+			journal.take(chunk);
+			screen.take(chunk);
+			commands?.take(chunk);
 			this.#lastOutputAt = Date.now();
-			for (const listener of [...this.#outputListeners]) listener(output.bytes);
+			this.#outputs.emit(chunk);
 			this.#tracker.outputSeen();
 			this.#keyframes?.advance(journal.end, () => this.#keyframe());
 		});
-		pty.onGap((gap) => journal.skip(gap));
 		// The one arrow that points back: the emulator answers what the program asked it.
 		screen.onReply((bytes) => {
 			if (journal.end > parts.replayedUntil) void this.#write(bytes).catch(() => {}); // it ended before it heard the answer
@@ -134,12 +135,10 @@ export class Session implements AsyncDisposable {
 	}
 
 	onEnded(listener: () => void): () => void {
-		this.#endedListeners.add(listener);
-		return () => this.#endedListeners.delete(listener);
+		return this.#endings.add(listener);
 	}
-	onOutput(listener: (bytes: Uint8Array) => void): () => void {
-		this.#outputListeners.add(listener);
-		return () => this.#outputListeners.delete(listener);
+	onOutput(listener: (chunk: OutputChunk) => void): () => void {
+		return this.#outputs.add(listener);
 	}
 	/** A newer daemon has taken this session over. */
 	onFenced(listener: () => void): () => void {
@@ -176,7 +175,7 @@ export class Session implements AsyncDisposable {
 			{
 				ended: this.ended,
 				lastOutputAt: () => this.#lastOutputAt,
-				onOutput: (listener) => this.onOutput(listener),
+				onOutput: (listener) => this.onOutput((chunk) => "bytes" in chunk && listener(chunk.bytes)),
 				onEnded: (listener) => this.onEnded(listener),
 				onDecided: (listener) => this.#tracker.onDecided(listener),
 				watch: () => this.#tracker.watch(),
@@ -263,8 +262,8 @@ export class Session implements AsyncDisposable {
 	/** Lets go; the program goes on. */
 	async [Symbol.asyncDispose](): Promise<void> {
 		this.#tracker[Symbol.dispose]();
-		this.#outputListeners.clear();
-		this.#endedListeners.clear();
+		this.#outputs.clear();
+		this.#endings.clear();
 		await this.#pty[Symbol.asyncDispose]();
 		await this.#keyframes?.save(() => this.#keyframe());
 		this.screen.dispose();
@@ -310,7 +309,7 @@ export class Session implements AsyncDisposable {
 						? "exited_well"
 						: "exited_badly";
 		this.#status = resolved ?? statusAfter(this.#status, happening);
-		for (const listener of [...this.#endedListeners]) listener();
+		this.#endings.emit();
 	}
 }
 

@@ -6,6 +6,7 @@ import { rm } from "node:fs/promises";
 import { keepWithin } from "../journal/quota.ts";
 import { makeSessionDirectory, RecordFile, type SessionRecord, scanSessions } from "../journal/records.ts";
 import { Fault } from "../protocol/fault.ts";
+import { Listeners } from "../protocol/listeners.ts";
 import { environment } from "../pty/environment.ts";
 import { PtyCreationError } from "../pty/errors.ts";
 import { launch } from "../pty/launch.ts";
@@ -37,7 +38,7 @@ export class Sessions implements AsyncDisposable {
 	readonly events = new EventLog();
 	readonly #parts: SessionsParts;
 	readonly #registry: Registry;
-	readonly #countListeners = new Set<() => void>();
+	readonly #counts = new Listeners<void>("session count");
 	#disposed = false;
 	/** Ends since the quota was last slot to be kept; 0 while nobody looks. */
 	#endsToCount = 0;
@@ -199,8 +200,7 @@ export class Sessions implements AsyncDisposable {
 	}
 
 	onCount(listener: () => void): () => void {
-		this.#countListeners.add(listener);
-		return () => this.#countListeners.delete(listener);
+		return this.#counts.add(listener);
 	}
 
 	/** Lets go of everything; the programs go on. */
@@ -359,7 +359,7 @@ export class Sessions implements AsyncDisposable {
 	}
 
 	#countChanged(): void {
-		for (const listener of [...this.#countListeners]) listener();
+		this.#counts.emit();
 	}
 
 	#emit(slot: SessionSlot, event: Parameters<EventLog["emit"]>[0]["event"], more: object = {}): void {

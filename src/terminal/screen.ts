@@ -4,6 +4,8 @@
 // in emulator.ts, what is new since a look in screen-diff.ts, the answers to the program in
 // replies.ts. No process, clock or file: whoever feeds it says what happened.
 
+import { Listeners } from "../protocol/listeners.ts";
+import type { OutputChunk } from "../protocol/output.ts";
 import { Emulator, SLICE } from "./emulator.ts";
 import { applyKeyframe, type Keyframe, takeKeyframe } from "./keyframe.ts";
 import { KittyKeyboard } from "./kitty-keyboard.ts";
@@ -43,6 +45,8 @@ export interface ScreenState extends Keyframe {
 	readonly checkpoints: readonly { readonly row: number; readonly offset: number }[];
 }
 
+/** CAN: ends a half-read sequence without a trace. */
+const CANCEL = Uint8Array.of(0x18);
 /** Notifications and marks in one feed; beyond that nobody could read them. */
 const MAX_SIGNALS = 64;
 
@@ -51,8 +55,8 @@ export class Screen {
 	readonly #kitty: KittyKeyboard;
 	readonly #links: Links;
 	readonly #gate: ReplyGate;
-	readonly #onReply = new Set<(bytes: Uint8Array) => void>();
-	readonly #onSignal = new Set<(signal: Signal) => void>();
+	readonly #replyListeners = new Listeners<Uint8Array>("terminal reply");
+	readonly #signalListeners = new Listeners<Signal>("terminal signal");
 	/** Where in the bytes a row was current: absolute rows and offsets, both rising. */
 	#checkpoints: { row: number; offset: number }[] = [];
 	#replies = "";
@@ -87,6 +91,14 @@ export class Screen {
 		};
 	}
 
+	/** The next output; bytes that are missing are passed over, and the offsets go on after them. */
+	take(chunk: OutputChunk): void {
+		if ("bytes" in chunk) return this.feed(chunk.bytes);
+		this.#emulator.write(CANCEL); // what was begun before the gap has no end
+		this.#offset = chunk.gap.to;
+		this.#checkpoint();
+	}
+
 	/** Synchronous; never throws, whatever the bytes. */
 	feed(bytes: Uint8Array): void {
 		this.#gate.open();
@@ -103,14 +115,12 @@ export class Screen {
 
 	/** Answers to the program's questions, to be typed to it: at most one call for each feed. */
 	onReply(listener: (bytes: Uint8Array) => void): () => void {
-		this.#onReply.add(listener);
-		return () => this.#onReply.delete(listener);
+		return this.#replyListeners.add(listener);
 	}
 
 	/** Title, directory, notification, progress, bell, shell marks, as they pass. */
 	onSignal(listener: (signal: Signal) => void): () => void {
-		this.#onSignal.add(listener);
-		return () => this.#onSignal.delete(listener);
+		return this.#signalListeners.add(listener);
 	}
 
 	resize(cols: number, rows: number): void {
@@ -233,8 +243,8 @@ export class Screen {
 	}
 
 	dispose(): void {
-		this.#onReply.clear();
-		this.#onSignal.clear();
+		this.#replyListeners.clear();
+		this.#signalListeners.clear();
 		this.#emulator.dispose();
 	}
 
@@ -254,12 +264,12 @@ export class Screen {
 		if (this.#signals.size > 0) {
 			const signals = [...this.#signals.values()];
 			this.#signals.clear();
-			for (const signal of signals) for (const listener of this.#onSignal) listener(signal);
+			for (const signal of signals) this.#signalListeners.emit(signal);
 		}
 		if (this.#replies !== "") {
 			const reply = new TextEncoder().encode(this.#replies);
 			this.#replies = "";
-			for (const listener of this.#onReply) listener(reply);
+			this.#replyListeners.emit(reply);
 		}
 	}
 

@@ -3,6 +3,7 @@
 // (daemon/socket-client.ts); a way in cannot tell which.
 
 import type { SessionEvent } from "../protocol/events.ts";
+import type { OutputChunk } from "../protocol/output.ts";
 import type { Caller, Effect } from "./tool.ts";
 
 export interface Answer {
@@ -35,11 +36,6 @@ export interface ToolCard {
 /** A tool set: `native`, or a dialect of another system. */
 export const TOOL_SETS = ["native", "exec", "codex", "pty", "terminal"] as const;
 export type ToolSet = (typeof TOOL_SETS)[number];
-
-/** A piece of a session's raw output; `gap` where bytes are no longer kept. */
-export type OutputChunk =
-	| { readonly offset: number; readonly bytes: Uint8Array }
-	| { readonly gap: { readonly from: number; readonly to: number } };
 
 export interface Client extends AsyncDisposable {
 	readonly call: Call;

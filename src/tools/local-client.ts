@@ -2,10 +2,11 @@
 
 import type { SessionEvent } from "../protocol/events.ts";
 import { Fault } from "../protocol/fault.ts";
+import type { OutputChunk } from "../protocol/output.ts";
 import type { Sessions } from "../session/sessions.ts";
 import { repaint, repaintText } from "../terminal/repaint.ts";
 import { findTool, toolCards, toolNames } from "./catalogue.ts";
-import type { Answer, CallOptions, Client, DaemonStatus, OutputChunk, ScreenSnapshot, ToolSet } from "./client.ts";
+import type { Answer, CallOptions, Client, DaemonStatus, ScreenSnapshot, ToolSet } from "./client.ts";
 import type { Caller } from "./tool.ts";
 
 const OUTPUT_PIECE_BYTES = 64 * 1024;

@@ -100,15 +100,18 @@ export class Heard {
 	constructor(pty: HolderPty, from = 0) {
 		this.#from = from;
 		this.#at = from;
-		pty.onOutput(({ offset, bytes }) => {
+		pty.onOutput((chunk) => {
+			if ("gap" in chunk) {
+				const { gap } = chunk;
+				if (gap.from !== this.#at) throw new Error(`heard a gap from ${gap.from} at ${this.#at}`);
+				this.#at = gap.to;
+				this.gaps.push(gap);
+				return;
+			}
+			const { offset, bytes } = chunk;
 			if (offset !== this.#at) throw new Error(`heard offset ${offset} instead of ${this.#at}`);
 			this.#at += bytes.length;
 			this.#chunks.push(bytes);
-		});
-		pty.onGap((gap) => {
-			if (gap.from !== this.#at) throw new Error(`heard a gap from ${gap.from} at ${this.#at}`);
-			this.#at = gap.to;
-			this.gaps.push(gap);
 		});
 		this.exited = pty.exited;
 	}

@@ -3,6 +3,8 @@
 //
 // It only listens. Who types, waits and interrupts is run.ts.
 
+import { Listeners } from "../../protocol/listeners.ts";
+import type { OutputChunk } from "../../protocol/output.ts";
 import { type Mark, MarkScanner } from "../../terminal/marks.ts";
 import type { ShellKind } from "./shells.ts";
 
@@ -44,7 +46,7 @@ export class ShellCommands {
 	/** The shell has become another program: there will be no more marks. */
 	replaced = false;
 	readonly #scanner: MarkScanner;
-	readonly #listeners = new Set<() => void>();
+	readonly #marks = new Listeners<void>("shell mark");
 	#prompt: number | null = null;
 	#promptFrom: number | null = null;
 	#running: Running | null = null;
@@ -83,8 +85,7 @@ export class ShellCommands {
 
 	/** Told after every mark. */
 	onMark(listener: () => void): () => void {
-		this.#listeners.add(listener);
-		return () => this.#listeners.delete(listener);
+		return this.#marks.add(listener);
 	}
 
 	/** A command is about to be typed: from now on the shell is busy. */
@@ -99,14 +100,16 @@ export class ShellCommands {
 		if (this.#running?.run === run && this.#running.from === null) this.#running = null;
 	}
 
-	feed({ offset, bytes }: { offset: number; bytes: Uint8Array }): void {
-		for (const mark of this.#scanner.feed(bytes, offset)) {
-			this.#take(mark);
-			for (const listener of [...this.#listeners]) listener();
+	take(chunk: OutputChunk): void {
+		// The scanner sees a gap by the offset after it.
+		if ("gap" in chunk) return;
+		for (const mark of this.#scanner.feed(chunk.bytes, chunk.offset)) {
+			this.#apply(mark);
+			this.#marks.emit();
 		}
 	}
 
-	#take(mark: Mark): void {
+	#apply(mark: Mark): void {
 		switch (mark.kind) {
 			case "A":
 				this.#promptFrom = mark.offset;

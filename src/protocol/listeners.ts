@@ -1,0 +1,62 @@
+// The listeners of one event. A listener that throws is reported under the
+// event's name and harms neither the sender nor the other listeners.
+
+type Report = (error: unknown, event: string) => void;
+
+// Without a handler an error must not vanish: it becomes an unhandled rejection, outside of the sender's stack.
+let report: Report = (error, event) => {
+	void Promise.reject(new Error(`a listener of "${event}" threw`, { cause: error }));
+};
+
+/** Where errors of listeners go: the daemon's log. Returns the handler before. */
+export function reportListenerErrors(handler: Report): Report {
+	const before = report;
+	report = handler;
+	return before;
+}
+
+let subscriptions = 0;
+
+/** Subscriptions in this process that have not been undone: tests check that none is left. */
+export const openSubscriptions = (): number => subscriptions;
+
+export class Listeners<T> {
+	readonly #event: string;
+	readonly #entries = new Set<{ readonly listener: (value: T) => void }>();
+
+	constructor(event: string) {
+		this.#event = event;
+	}
+
+	get size(): number {
+		return this.#entries.size;
+	}
+
+	/** Returns the function that removes the listener; calling it twice is harmless. */
+	add(listener: (value: T) => void): () => void {
+		// An entry of its own: the same function may be added twice, and is then removed twice.
+		const entry = { listener };
+		this.#entries.add(entry);
+		subscriptions++;
+		return () => {
+			if (this.#entries.delete(entry)) subscriptions--;
+		};
+	}
+
+	emit(value: T): void {
+		for (const entry of [...this.#entries]) {
+			// Removed by a listener before it: it must not hear of this any more.
+			if (!this.#entries.has(entry)) continue;
+			try {
+				entry.listener(value);
+			} catch (error) {
+				report(error, this.#event);
+			}
+		}
+	}
+
+	clear(): void {
+		subscriptions -= this.#entries.size;
+		this.#entries.clear();
+	}
+}
