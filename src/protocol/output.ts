@@ -15,8 +15,3 @@ export interface Gap {
 
 /** A piece of output, or the place where one is missing. */
 export type OutputChunk = Bytes | { readonly gap: Gap };
-
-/** The absolute offset after a chunk. */
-export function endOf(chunk: OutputChunk): number {
-	return "gap" in chunk ? chunk.gap.to : chunk.offset + chunk.bytes.length;
-}

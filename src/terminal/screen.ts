@@ -93,10 +93,12 @@ export class Screen {
 
 	/** The next output; bytes that are missing are passed over, and the offsets go on after them. */
 	take(chunk: OutputChunk): void {
-		if ("bytes" in chunk) return this.feed(chunk.bytes);
-		this.#emulator.write(CANCEL); // what was begun before the gap has no end
-		this.#offset = chunk.gap.to;
-		this.#checkpoint();
+		if ("bytes" in chunk) this.feed(chunk.bytes);
+		else {
+			this.#emulator.write(CANCEL); // what was begun before the gap has no end
+			this.#offset = chunk.gap.to;
+			this.#checkpoint();
+		}
 	}
 
 	/** Synchronous; never throws, whatever the bytes. */
