@@ -111,7 +111,7 @@ interface Core {
 	readonly buffers: Record<"active" | "normal" | "alt", Grid & { _memoryCleanupQueue: object }>;
 	readonly coreService: {
 		isCursorHidden: boolean;
-		readonly modes: object;
+		readonly modes: { insertMode: boolean };
 		readonly decPrivateModes: {
 			applicationCursorKeys: boolean;
 			applicationKeypad: boolean;
@@ -331,6 +331,32 @@ export class Emulator {
 		let line = this.droppedLines;
 		for (let i = Math.min(row, lines.length - 1); i > 0; i--) if (!lines.get(i)?.isWrapped) line++;
 		return line;
+	}
+
+	/** Rows after which nothing that was drawn before them is left, whatever it was. */
+	get keptRows(): number {
+		return this.normal.lines.maxLength + this.rows;
+	}
+
+	/** The cursor is where a line begins, and plain lines would scroll everything above them away. */
+	get atPlainLineStart(): boolean {
+		const { x, scrollTop, scrollBottom } = this.normal;
+		const { decPrivateModes, modes } = this.#core.coreService;
+		return (
+			x === 0 &&
+			!this.alternate &&
+			this.settled &&
+			scrollTop === 0 &&
+			scrollBottom === this.rows - 1 &&
+			decPrivateModes.wraparound &&
+			!modes.insertMode
+		);
+	}
+
+	/** Lines that would have scrolled away anyway were not drawn. */
+	countAsDropped(lines: number, rows: number): void {
+		this.droppedLines += lines;
+		this.droppedRows += rows;
 	}
 
 	/** For a screen that is made again: the cursor's line gets the number that it had. */

@@ -11,6 +11,7 @@ import { applyKeyframe, type Keyframe, takeKeyframe } from "./keyframe.ts";
 import { KittyKeyboard } from "./kitty-keyboard.ts";
 import { Links } from "./links.ts";
 import { type Modes, modesOf } from "./modes.ts";
+import { plainLines, startOfLast, stylesBefore } from "./plain-lines.ts";
 import { answerQuestions, ReplyGate } from "./replies.ts";
 import { joinRows, lineStarts, lineToCursor } from "./rows.ts";
 import { type Cursor, diffScreen, type Position, type ScreenDiff } from "./screen-diff.ts";
@@ -43,6 +44,16 @@ export interface ScreenState extends Keyframe {
 	readonly cwd: string | null;
 	readonly kitty: KittyKeyboard["state"];
 	readonly checkpoints: readonly { readonly row: number; readonly offset: number }[];
+}
+
+const LF = 0x0a;
+
+/** A part of a feed that is drawn, after lines and rows that are only counted. */
+interface Stretch {
+	readonly from: number;
+	readonly to: number;
+	readonly lines: number;
+	readonly rows: number;
 }
 
 /** CAN: ends a half-read sequence without a trace. */
@@ -105,12 +116,11 @@ export class Screen {
 	feed(bytes: Uint8Array): void {
 		this.#gate.open();
 		this.#emulator.open();
-		// The slice is also the grain in which `missed` can name offsets.
-		for (let at = 0; at < bytes.length; at += SLICE) {
-			const slice = bytes.subarray(at, at + SLICE);
-			this.#emulator.write(slice);
-			this.#offset += slice.length;
-			this.#checkpoint();
+		for (let at = 0; at < bytes.length; ) {
+			const next = this.#skipScrolledAway(bytes, at);
+			if (next.from > at) this.#skip(bytes, at, next);
+			this.#draw(bytes.subarray(next.from, next.to));
+			at = next.to;
 		}
 		this.#emit();
 	}
@@ -273,6 +283,47 @@ export class Screen {
 			this.#replies = "";
 			this.#replyListeners.emit(reply);
 		}
+	}
+
+	#draw(bytes: Uint8Array): void {
+		// The slice is also the grain in which `missed` can name offsets.
+		for (let at = 0; at < bytes.length; at += SLICE) {
+			const slice = bytes.subarray(at, at + SLICE);
+			this.#emulator.write(slice);
+			this.#offset += slice.length;
+			this.#checkpoint();
+		}
+	}
+
+	/** What to draw next: from `at` on, or after lines that would be drawn only to scroll away. */
+	#skipScrolledAway(bytes: Uint8Array, at: number): Stretch {
+		const { keptRows } = this.#emulator;
+		const rest = bytes.length - at;
+		// A line has two bytes at least, and a skip has to pay for the search.
+		if (rest < keptRows * 4) return { from: at, to: bytes.length, lines: 0, rows: 0 };
+		if (!this.#emulator.atPlainLineStart) {
+			const line = bytes.indexOf(LF, at);
+			return {
+				from: at,
+				to: line < 0 || line - at > SLICE ? Math.min(bytes.length, at + SLICE) : line + 1,
+				lines: 0,
+				rows: 0,
+			};
+		}
+		const { end, lines, wraps } = plainLines(bytes, at, this.cols);
+		// Whatever is not plain is drawn a slice at a time before the next search, so that a search costs little.
+		if (lines < keptRows * 2) return { from: at, to: Math.min(bytes.length, end + SLICE), lines: 0, rows: 0 };
+		const from = startOfLast(bytes, end, keptRows);
+		let rows = lines - keptRows;
+		for (let i = 0; i < wraps.length && wraps[i]! <= from; i += 2) rows += wraps[i + 1]!;
+		return { from, to: end, lines: lines - keptRows, rows };
+	}
+
+	#skip(bytes: Uint8Array, at: number, { from, lines, rows }: Stretch): void {
+		this.#emulator.countAsDropped(lines, rows);
+		this.#offset += from - at;
+		const styles = stylesBefore(bytes, at, from);
+		if (styles.length > 0) this.#emulator.write(styles);
 	}
 
 	#erasing(how: number): void {
