@@ -49,6 +49,14 @@ export class Journal {
 		return this.#ring.to;
 	}
 
+	/** Memory holds everything from here to the end, and at most so much. */
+	get memoryFrom(): number {
+		return this.#ring.from;
+	}
+	get memoryBytes(): number {
+		return this.#ring.maxBytes;
+	}
+
 	get stats(): JournalStats {
 		const { bytesOut, linesOut, truncated } = this.#ring;
 		return { bytesOut, linesOut, lastLine: this.#lastLine ?? this.#ring.lastLine, truncated };
@@ -66,6 +74,12 @@ export class Journal {
 		if (fresh.length === 0) return;
 		this.#lastLine = null;
 		this.#ring.append(fresh);
+	}
+
+	/** The next output, counted and left on disk. */
+	pass(bytes: Uint8Array): void {
+		this.#lastLine = null;
+		this.#ring.pass(bytes);
 	}
 
 	/** What memory holds from an offset on: at once, so that nothing can come between it and whatever listens from now on. */

@@ -31,6 +31,10 @@ export class Ring {
 		this.#linesOut = linesOut;
 	}
 
+	get maxBytes(): number {
+		return this.#maxBytes;
+	}
+
 	/** The absolute offset of the oldest byte held. */
 	get from(): number {
 		return this.#from;
@@ -67,6 +71,12 @@ export class Ring {
 		this.#to += bytes.length;
 		this.#from = Math.max(this.#from, this.#to - this.#buffer.length);
 		this.#put(this.#to - kept.length, kept);
+	}
+
+	/** Bytes that are only counted: they are on disk. What is held must stay without a hole, so it starts anew. */
+	pass(bytes: Uint8Array): void {
+		this.#linesOut += newlinesIn(bytes);
+		this.skipTo(this.#to + bytes.length);
 	}
 
 	/** Bytes that are not to be had went by: what is held must stay without a hole, so it starts anew. */
@@ -109,6 +119,6 @@ export class Ring {
 
 function newlinesIn(bytes: Uint8Array): number {
 	let count = 0;
-	for (let i = 0; i < bytes.length; i++) if (bytes[i] === 0x0a) count++;
+	for (let at = bytes.indexOf(0x0a); at >= 0; at = bytes.indexOf(0x0a, at + 1)) count++;
 	return count;
 }

@@ -132,6 +132,15 @@ export class FakePty implements Pty {
 		this.asked.push(`write ${JSON.stringify(text)}`);
 	}
 
+	paused = false;
+	pause(): void {
+		this.paused = true;
+	}
+	resume(): void {
+		this.paused = false;
+	}
+	skipTo(): void {}
+
 	async resize(cols: number, rows: number): Promise<void> {
 		this.#refuseWhenEnded();
 		this.asked.push(`resize ${cols}x${rows}`);

@@ -144,6 +144,18 @@ export class HolderPty implements Pty {
 		await this.#whileAlive(() => this.#input.write(bytes, options));
 	}
 
+	pause(): void {
+		this.#stream.pause();
+	}
+
+	resume(): void {
+		this.#stream.resume();
+	}
+
+	skipTo(offset: number): void {
+		this.#stream.skipTo(offset);
+	}
+
 	async resize(cols: number, rows: number): Promise<void> {
 		await this.#persist((connection) => connection.done((request) => resizeFrame(request, cols, rows)));
 	}

@@ -39,6 +39,7 @@ export class OutputStream {
 	/** Set when the holder is gone: when the session started, for an end that nobody recorded. */
 	#goneSince: { readonly startedAt: number } | null = null;
 	#letGo = false;
+	#paused = false;
 	/** How it ended, as soon as known; it becomes `exit` when the last byte has been told. */
 	#ending: PtyExit | null = null;
 	#exit: PtyExit | null = null;
@@ -115,12 +116,28 @@ export class OutputStream {
 
 	#attach(): void {
 		if (this.#at === null) return; // not connected yet
-		this.#credit = this.#at + CREDIT_BYTES;
+		this.#credit = this.#at + (this.#paused ? 0 : CREDIT_BYTES);
 		this.#options.send(attachFrame(BigInt(this.#at), BigInt(this.#credit)));
 	}
 
+	pause(): void {
+		this.#paused = true;
+	}
+
+	resume(): void {
+		if (!this.#paused) return;
+		this.#paused = false;
+		this.#replenish(this.#at ?? 0);
+	}
+
+	skipTo(offset: number): void {
+		if ((this.#at ?? 0) >= offset) return;
+		this.#at = offset;
+		if (this.#flowing && this.#goneSince === null) this.#attach();
+	}
+
 	#replenish(at: number): void {
-		if (this.#credit - at > CREDIT_BYTES / 2) return;
+		if (this.#paused || this.#credit - at > CREDIT_BYTES / 2) return;
 		this.#credit = at + CREDIT_BYTES;
 		this.#options.send(creditFrame(BigInt(this.#credit)));
 	}

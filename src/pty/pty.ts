@@ -62,6 +62,11 @@ export interface Pty extends AsyncDisposable {
 	readonly inputOffset: number;
 	/** Typed whole or refused; settles when the holder has accepted it. More than 256 KiB go in pieces. */
 	write(bytes: Uint8Array, options?: WriteOptions): Promise<void>;
+	/** While paused, output stays in the holder's log; what is on its way still comes. */
+	pause(): void;
+	resume(): void;
+	/** Output below this offset is not wanted any more: it goes on from there. */
+	skipTo(offset: number): void;
 	resize(cols: number, rows: number): Promise<void>;
 	signal(signal: string, target: SignalTarget): Promise<void>;
 	/** TERM to the tree, KILL after the grace; settles when all are gone, with those that are not. */

@@ -53,9 +53,14 @@ export class AttentionTracker implements Disposable {
 		return this.#attention;
 	}
 
-	/** Debounced each time it is decided anew, also when the verdict stays the same. */
+	/** Called each time it is decided anew, also when the verdict stays the same. */
 	onDecided(listener: (attention: Attention) => void): () => void {
 		return this.#decisions.add(listener);
+	}
+
+	/** Somebody waits. */
+	get watched(): boolean {
+		return this.#watchers > 0;
 	}
 
 	/** Somebody waits: the holder watches until the last one has gone. */
@@ -126,11 +131,14 @@ export class AttentionTracker implements Disposable {
 	#decide(): void {
 		const facts = this.#facts;
 		if (facts === null || this.#source.seen() < facts.offset) return;
+		// Drawing may answer what the program asked; then newer facts follow.
+		const screen = this.#source.screen();
+		if (this.#facts !== facts) return;
 		this.#facts = null;
 		this.#forgetRecheck();
 		const decision = decide({
 			facts,
-			screen: this.#source.screen(),
+			screen,
 			shell: this.#source.shell(),
 			escapeTyped: this.#escapeTyped,
 		});

@@ -48,6 +48,13 @@ export const options = {
 		unit: "ms",
 		meaning: "an ended session leaves memory after this; it is read from disk from then on",
 	}),
+	hibernateMs: row({
+		default: 30_000,
+		min: 0,
+		max: HOUR_MS,
+		unit: "ms",
+		meaning: "a screen that nobody looked at and nothing was drawn on for so long is kept compressed",
+	}),
 	ringBytes: row({ default: MIB, min: 4096, max: 64 * MIB, unit: "bytes", meaning: "newest output kept in memory" }),
 	// A terminal of 1,000 full lines costs 2.3 MB; 64 sessions stay below 150 MB.
 	scrollback: row({ default: 1000, min: 0, max: 100_000, unit: "lines", meaning: "lines kept above the screen" }),

@@ -53,6 +53,9 @@ export class RecordedPty implements Pty {
 	onFenced = (): (() => void) => () => {};
 	onFacts = (): (() => void) => () => {};
 	watch = (): (() => void) => () => {};
+	pause(): void {}
+	resume(): void {}
+	skipTo(): void {}
 	write = (): Promise<never> => refuse();
 	resize = (): Promise<never> => refuse();
 	signal = (): Promise<never> => refuse();

@@ -6,7 +6,7 @@ import { logBounds } from "../journal/segments.ts";
 import { adopt } from "../pty/adopt.ts";
 import { HolderPty } from "../pty/holder-pty.ts";
 import type { Pty } from "../pty/pty.ts";
-import { Screen } from "../terminal/screen.ts";
+import type { DrawScheduler } from "./draw-scheduler.ts";
 import { type Keyframe, Keyframes } from "./keyframes.ts";
 import { hasEnded } from "./lifecycle.ts";
 import type { Options } from "./options.ts";
@@ -18,14 +18,14 @@ interface SessionOf {
 	readonly slot: SessionSlot;
 	readonly pty: Pty;
 	readonly options: Options;
+	readonly scheduler: DrawScheduler;
 	/** Where the pty's output begins, and what was seen before. */
 	readonly beginning?: Beginning;
 }
 
-export function sessionOf({ slot, pty, options, beginning = NEW }: SessionOf): Session {
+export function sessionOf({ slot, pty, options, scheduler, beginning = NEW }: SessionOf): Session {
 	const { record, directory, commands } = slot;
 	const { from, to, keyframe } = beginning;
-	const size = { scrollback: options.scrollback, now: () => performance.now() };
 	return new Session({
 		id: record.id,
 		name: record.name,
@@ -33,10 +33,17 @@ export function sessionOf({ slot, pty, options, beginning = NEW }: SessionOf): S
 		resolved: hasEnded(record.state) ? record.state : null,
 		pty,
 		journal: new Journal({ directory, maxBytes: options.ringBytes, at: from, linesOut: keyframe?.lines ?? 0 }),
-		screen:
-			keyframe === null
-				? new Screen({ cols: record.cols, rows: record.rows, offset: from, ...size })
-				: Screen.restore(keyframe.screen, size),
+		screen: {
+			options: {
+				cols: record.cols,
+				rows: record.rows,
+				scrollback: options.scrollback,
+				now: () => performance.now(),
+			},
+			from: keyframe?.screen ?? from,
+		},
+		scheduler,
+		hibernateMs: options.hibernateMs,
 		replayedUntil: to,
 		seen: keyframe?.seen ?? [],
 		keyframes: new Keyframes(directory, { everyBytes: options.replayBytes / 4, savedAt: from }),
@@ -48,21 +55,30 @@ export function sessionOf({ slot, pty, options, beginning = NEW }: SessionOf): S
 export async function adoptSession(parts: {
 	readonly slot: SessionSlot;
 	readonly options: Options;
+	readonly scheduler: DrawScheduler;
 	readonly socketPath: string;
 	readonly epoch: bigint;
 }): Promise<Session> {
-	const { slot, options, socketPath, epoch } = parts;
+	const { slot, options, scheduler, socketPath, epoch } = parts;
 	const beginning = await beginningOf(slot, options);
 	const adopted = await adopt({ directory: slot.directory, socketPath, epoch, from: beginning.from });
-	if (!(adopted instanceof HolderPty)) return reviveSession({ slot, options });
-	return sessionOf({ slot, options, pty: adopted, beginning });
+	if (!(adopted instanceof HolderPty)) return reviveSession({ slot, options, scheduler });
+	return sessionOf({ slot, options, scheduler, pty: adopted, beginning });
 }
 
 /** An ended session, from disk; settles when its screen is complete. */
-export async function reviveSession({ slot, options }: { slot: SessionSlot; options: Options }): Promise<Session> {
+export async function reviveSession({
+	slot,
+	options,
+	scheduler,
+}: {
+	slot: SessionSlot;
+	options: Options;
+	scheduler: DrawScheduler;
+}): Promise<Session> {
 	const beginning = await beginningOf(slot, options);
 	const pty = await RecordedPty.open(slot.directory, { from: beginning.from, startedAt: slot.record.createdAt });
-	const session = sessionOf({ slot, options, pty, beginning });
+	const session = sessionOf({ slot, options, scheduler, pty, beginning });
 	await pty.play();
 	return session;
 }

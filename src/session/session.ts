@@ -6,6 +6,7 @@
 // whole data path.
 
 import type { Journal } from "../journal/journal.ts";
+import { logBounds, readLog } from "../journal/segments.ts";
 import type { Attention, ExitFacts, Status } from "../protocol/answer.ts";
 import { Fault } from "../protocol/fault.ts";
 import { Listeners } from "../protocol/listeners.ts";
@@ -13,10 +14,12 @@ import type { OutputChunk } from "../protocol/output.ts";
 import { PtyIoError } from "../pty/errors.ts";
 import { descendants, listeningPorts, workingDirectory } from "../pty/process-tree.ts";
 import type { Pty, PtyExit, WriteOptions } from "../pty/pty.ts";
-import type { Screen } from "../terminal/screen.ts";
+import type { Screen, ScreenOptions, ScreenState } from "../terminal/screen.ts";
 import type { Position, ScreenDiff } from "../terminal/screen-diff.ts";
 import { AttentionTracker } from "./attention-tracker.ts";
+import type { Drawable, DrawScheduler } from "./draw-scheduler.ts";
 import type { Keyframe, Keyframes } from "./keyframes.ts";
+import { LazyScreen } from "./lazy-screen.ts";
 import { hasEnded, statusAfter } from "./lifecycle.ts";
 import type { ShellCommands } from "./shell/commands.ts";
 import { type Outcome, type Until, waitFor } from "./wait.ts";
@@ -31,7 +34,11 @@ export interface SessionParts {
 	readonly cwd: string;
 	readonly pty: Pty;
 	readonly journal: Journal;
-	readonly screen: Screen;
+	/** Its size, scrollback and clock; a saved screen, or the offset at which an empty one begins. */
+	readonly screen: { readonly options: ScreenOptions; readonly from: ScreenState | number };
+	readonly scheduler: DrawScheduler;
+	/** The screen is put away when it was not looked at for this long. */
+	readonly hibernateMs: number;
 	/** The status on record, where the session had ended before. */
 	readonly resolved: Status | null;
 	/** Output below this was seen by an earlier daemon, which answered what the program asked in it. */
@@ -57,11 +64,15 @@ export interface SessionWait {
 // Patterns look at 64 KiB of text; escape sequences and wide characters make that a few times as many bytes.
 export const MOST_ALREADY_BYTES = 256 * 1024;
 
+// Typing makes an answer likely: the session counts as attended for so long.
+const TYPED_MS = 1000;
+// What memory holds is enough to draw a screen and its scrollback from.
+const CATCH_UP_MS = 2000;
+
 export class Session implements AsyncDisposable {
 	readonly id: string;
 	readonly name: string;
 	readonly journal: Journal;
-	readonly screen: Screen;
 	/** Null unless it is a shell that `run` uses. */
 	readonly commands: ShellCommands | null;
 	readonly #pty: Pty;
@@ -69,21 +80,28 @@ export class Session implements AsyncDisposable {
 	readonly #tracker: AttentionTracker;
 	readonly #seen: Map<string, Position>;
 	readonly #keyframes: Keyframes | null;
+	readonly #screen: LazyScreen;
+	readonly #drawable: Drawable;
+	readonly #scheduler: DrawScheduler;
+	readonly #hibernation: NodeJS.Timeout;
 	readonly #outputs = new Listeners<OutputChunk>("session output");
 	readonly #endings = new Listeners<void>("session ended");
 	#status: Status = "running";
 	#cancelled = false;
 	#writing: Promise<unknown> = Promise.resolve();
 	#lastOutputAt = Date.now();
+	#lastTypedAt = 0;
+	/** Output is left in the holder's log until somebody looks. */
+	#held = false;
+	#catchingUp: Promise<void> | null = null;
 
 	constructor(parts: SessionParts) {
-		const { pty, journal, screen } = parts;
+		const { pty, journal } = parts;
 		this.id = parts.id;
 		this.name = parts.name;
 		this.#cwd = parts.cwd;
 		this.#pty = pty;
 		this.journal = journal;
-		this.screen = screen;
 		const commands = parts.commands ?? null;
 		this.commands = commands;
 		this.#seen = new Map(parts.seen);
@@ -95,22 +113,41 @@ export class Session implements AsyncDisposable {
 			shell: () => ({ atPrompt: commands?.atPrompt ?? null }),
 		});
 
+		const screen = new LazyScreen({
+			...parts.screen,
+			journal,
+			answeredUntil: parts.replayedUntil,
+			// The one arrow that points back: the emulator answers what the program asked it.
+			onReply: (reply, offset) => {
+				if (offset > parts.replayedUntil) void this.#write(reply).catch(() => {}); // it ended before it heard the answer
+			},
+		});
+		this.#screen = screen;
+		this.#scheduler = parts.scheduler;
+		this.#drawable = this.#makeDrawable();
+		this.#hibernation = setTimeout(() => this.#hibernate(), parts.hibernateMs);
+		this.#hibernation.unref();
+
 		pty.onOutput((chunk) => {
+			screen.before(chunk);
 			journal.take(chunk);
-			screen.take(chunk);
 			commands?.take(chunk);
+			screen.after(chunk);
 			this.#lastOutputAt = Date.now();
 			this.#outputs.emit(chunk);
 			this.#tracker.outputSeen();
-			this.#keyframes?.advance(journal.end, () => this.#keyframe());
+			parts.scheduler.changed(this.#drawable);
 		});
-		// The one arrow that points back: the emulator answers what the program asked it.
-		screen.onReply((bytes) => {
-			if (journal.end > parts.replayedUntil) void this.#write(bytes).catch(() => {}); // it ended before it heard the answer
-		});
+		// The holder tells how it ended when the last byte was taken: do not leave any in the log.
+		pty.onEvent(({ event }) => event === "main_exited" && void this.catchUp());
 		void pty.exited.then((exit) => this.#end(exit, parts.resolved));
 	}
 
+	/** What a person would see now. */
+	get screen(): Screen {
+		this.#hibernation.refresh();
+		return this.#screen.current;
+	}
 	get status(): Status {
 		return this.#status;
 	}
@@ -187,6 +224,15 @@ export class Session implements AsyncDisposable {
 		);
 	}
 
+	/** Receives what was left in the log while nobody looked; what is too much to draw is passed over. */
+	async catchUp(): Promise<void> {
+		if (!this.#held) return;
+		this.#catchingUp ??= this.#receiveRest().finally(() => {
+			this.#catchingUp = null;
+		});
+		await this.#catchingUp;
+	}
+
 	/** The offset up to which this caller has been told everything. */
 	seenBy(owner: string): number {
 		return this.#seen.get(owner)?.offset ?? 0;
@@ -210,7 +256,7 @@ export class Session implements AsyncDisposable {
 	async resize(cols: number, rows: number): Promise<void> {
 		this.#mustRun();
 		await this.#pty.resize(cols, rows);
-		this.screen.resize(cols, rows);
+		this.#screen.resize(cols, rows);
 	}
 
 	async signal(name: string): Promise<void> {
@@ -261,15 +307,18 @@ export class Session implements AsyncDisposable {
 
 	/** Lets go; the program goes on. */
 	async [Symbol.asyncDispose](): Promise<void> {
+		clearTimeout(this.#hibernation);
+		this.#scheduler.forget(this.#drawable);
 		this.#tracker[Symbol.dispose]();
 		this.#outputs.clear();
 		this.#endings.clear();
 		await this.#pty[Symbol.asyncDispose]();
 		await this.#keyframes?.save(() => this.#keyframe());
-		this.screen.dispose();
+		this.#screen[Symbol.dispose]();
 	}
 
 	#write(bytes: Uint8Array, options: WriteOptions = {}): Promise<void> {
+		this.#lastTypedAt = Date.now();
 		const write = async () => {
 			try {
 				await this.#pty.write(bytes, options);
@@ -281,8 +330,98 @@ export class Session implements AsyncDisposable {
 	}
 
 	#keyframe(): Keyframe | null {
-		const screen = this.screen.serialize();
+		const screen = this.#screen.serialize();
 		return screen && { screen, lines: this.journal.stats.linesOut, seen: [...this.#seen] };
+	}
+
+	/** Everything that keeps the screen from being left alone. */
+	get #attended(): boolean {
+		return (
+			this.#tracker.watched ||
+			this.#outputs.size > 0 ||
+			this.commands?.awaited === true ||
+			this.#catchingUp !== null ||
+			this.#cancelled ||
+			Date.now() - this.#lastTypedAt < TYPED_MS
+		);
+	}
+
+	#makeDrawable(): Drawable {
+		const screen = this.#screen;
+		const attended = () => this.#attended;
+		return {
+			get attended() {
+				return attended();
+			},
+			get pendingBytes() {
+				return screen.pendingBytes;
+			},
+			get mayAsk() {
+				return screen.mayAsk;
+			},
+			draw: () => {
+				screen.draw();
+				this.#hibernation.refresh();
+				this.#keyframes?.advance(this.journal.end, () => this.#keyframe());
+			},
+			hold: (held) => this.#hold(held),
+		};
+	}
+
+	#hold(held: boolean): void {
+		if (held === this.#held) return;
+		this.#held = held;
+		if (held) this.#pty.pause();
+		else this.#pty.resume();
+	}
+
+	async #receiveRest(): Promise<void> {
+		const { journal } = this;
+		// The log has every byte before we do.
+		const { to: offset } = await logBounds(journal.directory);
+		const skipTo = offset - journal.memoryBytes;
+		if (skipTo > journal.end) await this.#passOver(skipTo);
+		this.#hold(false);
+		await this.#received(offset);
+	}
+
+	/** Counts lines and follows marks and modes up to an offset, without drawing. */
+	async #passOver(to: number): Promise<void> {
+		const { journal } = this;
+		this.#screen.draw();
+		const before = journal.stats.linesOut;
+		this.#pty.skipTo(to);
+		for await (const { from, to: end, bytes } of readLog(journal.directory, journal.end, to)) {
+			const chunk = bytes === null ? { gap: { from, to: end } } : { offset: from, bytes };
+			if (bytes === null) journal.take({ gap: { from, to: end } });
+			else {
+				journal.pass(bytes);
+				this.#screen.skim(bytes);
+			}
+			this.commands?.take(chunk);
+		}
+		this.#screen.jump(to, journal.stats.linesOut - before);
+	}
+
+	/** Settles when output up to this offset has come, or will not come soon. */
+	#received(offset: number): Promise<void> {
+		return new Promise((resolve) => {
+			const finish = () => {
+				clearTimeout(timer);
+				remove();
+				resolve();
+			};
+			const check = () => this.journal.end >= offset && finish();
+			const timer = setTimeout(finish, CATCH_UP_MS);
+			const remove = this.#outputs.add(check);
+			check();
+		});
+	}
+
+	#hibernate(): void {
+		if (this.#attended || this.#screen.asleep) return;
+		const state = this.#screen.sleep();
+		if (state !== null) void this.#keyframes?.save(() => this.#keyframe());
 	}
 
 	#mustRun(): void {

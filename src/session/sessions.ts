@@ -12,6 +12,7 @@ import { PtyCreationError } from "../pty/errors.ts";
 import { launch } from "../pty/launch.ts";
 import type { Places } from "../pty/places.ts";
 import { clean } from "../terminal/clean.ts";
+import { DrawScheduler } from "./draw-scheduler.ts";
 import { EventLog } from "./event-log.ts";
 import { nameFor } from "./identity.ts";
 import { hasEnded } from "./lifecycle.ts";
@@ -39,6 +40,7 @@ export class Sessions implements AsyncDisposable {
 	readonly #parts: SessionsParts;
 	readonly #registry: Registry;
 	readonly #counts = new Listeners<void>("session count");
+	readonly #scheduler = new DrawScheduler();
 	#disposed = false;
 	/** Ends since the quota was last slot to be kept; 0 while nobody looks. */
 	#endsToCount = 0;
@@ -107,7 +109,7 @@ export class Sessions implements AsyncDisposable {
 				quotaBytes: options.quotaBytes,
 				...(spec.limits === undefined ? {} : { limits: spec.limits }),
 			});
-			slot.session = sessionOf({ slot, pty, options });
+			slot.session = sessionOf({ slot, pty, options, scheduler: this.#scheduler });
 			this.#update(slot, { state: "running", pid: pty.pid });
 			this.#attend(slot, slot.session);
 			this.#emit(slot, "started");
@@ -206,6 +208,7 @@ export class Sessions implements AsyncDisposable {
 	/** Lets go of everything; the programs go on. */
 	async [Symbol.asyncDispose](): Promise<void> {
 		this.#disposed = true;
+		this.#scheduler[Symbol.dispose]();
 		await Promise.all(
 			this.#registry.all().map(async (slot) => {
 				if (slot.timer !== null) clearTimeout(slot.timer);
@@ -234,6 +237,7 @@ export class Sessions implements AsyncDisposable {
 		const session = await adoptSession({
 			slot,
 			options: this.options,
+			scheduler: this.#scheduler,
 			socketPath: places.socketFor(record.id),
 			epoch: BigInt(epoch),
 		});
@@ -322,7 +326,7 @@ export class Sessions implements AsyncDisposable {
 
 	async #inMemory(slot: SessionSlot): Promise<Session> {
 		if (slot.session !== null) return slot.session;
-		slot.reviving ??= reviveSession({ slot, options: this.options }).finally(() => {
+		slot.reviving ??= reviveSession({ slot, options: this.options, scheduler: this.#scheduler }).finally(() => {
 			slot.reviving = null;
 		});
 		slot.session = await slot.reviving;

@@ -287,9 +287,10 @@ export class Emulator {
 		});
 	}
 
-	/** A new feed begins, and with it what it may cost at least. */
-	open(): void {
+	/** A new feed begins, and with it what it may cost at least; bytes that are not written earn as well. */
+	open(unwritten = 0): void {
 		this.#budget.open();
+		this.#budget.earn(unwritten);
 	}
 
 	/** Never throws: what the emulator cannot digest is skipped and counted. */

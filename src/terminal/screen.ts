@@ -6,6 +6,7 @@
 
 import { Listeners } from "../protocol/listeners.ts";
 import type { OutputChunk } from "../protocol/output.ts";
+import { ControlFilter } from "./control-filter.ts";
 import { Emulator, SLICE } from "./emulator.ts";
 import { applyKeyframe, type Keyframe, takeKeyframe } from "./keyframe.ts";
 import { KittyKeyboard } from "./kitty-keyboard.ts";
@@ -71,6 +72,7 @@ export class Screen {
 	/** Where in the bytes a row was current: absolute rows and offsets, both rising. */
 	#checkpoints: { row: number; offset: number }[] = [];
 	#replies = "";
+	readonly #controls = new ControlFilter();
 	readonly #signals = new Map<string | number, Signal>();
 	#offset: number;
 	#clears = 0;
@@ -235,6 +237,29 @@ export class Screen {
 				checkpoints: this.#checkpoints,
 			}
 		);
+	}
+
+	/** Switches modes as these bytes do, and draws nothing. */
+	skim(bytes: Uint8Array): void {
+		this.#emulator.open(bytes.length);
+		this.#emulator.write(this.#controls.feed(bytes));
+		this.#replies = "";
+		this.#signals.clear();
+	}
+
+	/** An empty screen with the same modes that goes on at `to`, after so many lines that were not drawn. */
+	jumped(to: number, lines: number): ScreenState {
+		const emulator = this.#emulator;
+		emulator.write(CANCEL);
+		const droppedRows = emulator.droppedRows + emulator.normal.lines.length + lines;
+		return {
+			...this.serialize()!, // settled by the cancel
+			content: emulator.alternate ? "\x1b[?1049h" : "",
+			cursorLine: emulator.lineOfRow(emulator.normal.lines.length - 1) + 1 + lines,
+			droppedRows,
+			offset: to,
+			checkpoints: [{ row: droppedRows, offset: to }],
+		};
 	}
 
 	/** The screen that `serialize` described; feed it from `offset` on. */

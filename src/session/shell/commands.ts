@@ -83,6 +83,11 @@ export class ShellCommands {
 		return this.#streamsEnded.size === 2;
 	}
 
+	/** Somebody waits for a mark. */
+	get awaited(): boolean {
+		return this.#marks.size > 0;
+	}
+
 	/** Told after every mark. */
 	onMark(listener: () => void): () => void {
 		return this.#marks.add(listener);

@@ -1,0 +1,163 @@
+// How a quiet session fares while others flood: its keystroke echo and its `send`,
+// through the daemon, next to tmux with as many flooding windows.
+//
+// DIALTONE_BENCH_MAIN names another build's main.js, to compare versions.
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { mkdirSync } from "node:fs";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { setTimeout as delay } from "node:timers/promises";
+import { reachDaemon } from "../src/daemon/reach.ts";
+import type { SocketClient } from "../src/daemon/socket-client.ts";
+import { places } from "../src/pty/places.ts";
+import { VERSION } from "../src/version.ts";
+import { find } from "../test/programs.ts";
+
+const MAIN = process.env.DIALTONE_BENCH_MAIN ?? join(import.meta.dirname, "../dist/main.js");
+/** Until the floods are under way. */
+const SETTLE_MS = 3000;
+/** Plain and coloured lines of the length of a log's, as fast as a shell can print them, while the file $0 is there. */
+const FLOOD =
+	"until [ -e $0 ]; do sleep 0.2; done; t=$(for i in $(seq 1 200); do printf '\\033[32m12:00:00\\033[0m INFO request %s took 12 ms path=/a/b/c status=200\\n' $i; done); while [ -e $0 ]; do printf '%s\\n' \"$t\"; done";
+
+export async function run({ quick }: { quick: boolean }): Promise<void> {
+	const echo = rawEcho();
+	const keys = quick ? 100 : 400;
+	const sends = quick ? 30 : 100;
+	console.log("flooding   echo p50    p99 ms   send p50    p99 ms   tmux p50    p99 ms");
+	const counts = process.env.DIALTONE_BENCH_FLOODS?.split(",").map(Number) ?? (quick ? [0, 100] : [0, 1, 10, 100]);
+	for (const floods of counts) {
+		const ours = await dialtone({ floods, keys, sends, echo });
+		const peer = find("tmux") === null ? [] : await tmux({ floods, keys, echo });
+		const cells = [...quantiles(ours.echo), ...quantiles(ours.send), ...quantiles(peer)];
+		console.log(`${String(floods).padStart(8)}   ${cells.map((cell) => cell.padStart(8)).join("  ")}`);
+	}
+}
+
+function rawEcho(): string {
+	const root = join(import.meta.dirname, "..");
+	const binary = join(root, "build/bench/raw-echo");
+	mkdirSync(join(root, "build/bench"), { recursive: true });
+	execFileSync("cc", ["-O2", "-o", binary, join(root, "bench/raw-echo.c")]);
+	return binary;
+}
+
+function quantiles(times: readonly number[]): [string, string] {
+	const sorted = [...times].sort((a, b) => a - b);
+	const at = (q: number) => (sorted[Math.ceil(q * sorted.length) - 1] ?? Number.NaN).toFixed(1);
+	return [at(0.5), at(0.99)];
+}
+
+interface Load {
+	readonly floods: number;
+	readonly keys: number;
+	readonly echo: string;
+}
+
+async function dialtone({
+	floods,
+	keys,
+	sends,
+	echo,
+}: Load & { sends: number }): Promise<{ echo: number[]; send: number[] }> {
+	const home = await mkdtemp(join(tmpdir(), "dt-load-"));
+	const env = {
+		...(process.env as Record<string, string>),
+		DIALTONE_HOME: home,
+		DIALTONE_MAX_SESSIONS: "1000",
+		DIALTONE_QUOTA_BYTES: String(16 << 20),
+	};
+	const go = join(home, "go");
+	const reach = (owner: string) =>
+		reachDaemon({
+			run: places(env).run,
+			version: VERSION,
+			caller: { owner, cwd: "/", env },
+			command: [process.execPath, MAIN, "daemon", "run"],
+			env,
+		});
+	// An agent has a connection of its own.
+	const [client, agent] = [await reach("bench"), await reach("agent")];
+	try {
+		await client.call("start", { name: "quiet", argv: [echo] });
+		await agent.call("start", { name: "python", argv: ["python3", "-q"] });
+		for (let i = 0; i < floods; i++) {
+			await client.call("start", { name: `flood-${i}`, argv: ["bash", "-c", FLOOD, go], timeoutMs: 0 });
+		}
+		await writeFile(go, "");
+		await delay(SETTLE_MS);
+		return { echo: await echoes(client, keys), send: await turns(agent, sends) };
+	} finally {
+		await rm(go, { force: true });
+		await client.stop({ sessions: true }).catch(() => {}); // it may be too busy to answer; the files go all the same
+		await client[Symbol.asyncDispose]();
+		await agent[Symbol.asyncDispose]();
+		await rm(home, { recursive: true, force: true, maxRetries: 20, retryDelay: 200 });
+	}
+}
+
+async function echoes(client: SocketClient, count: number): Promise<number[]> {
+	const stop = new AbortController();
+	const chunks = client.output("quiet", { from: 0, signal: stop.signal })[Symbol.asyncIterator]();
+	await chunks.next();
+	const times: number[] = [];
+	for (let i = 0; i < count; i++) {
+		const before = performance.now();
+		void client.type("quiet", Buffer.from("k"));
+		await chunks.next();
+		times.push(performance.now() - before);
+		await delay(10);
+	}
+	stop.abort();
+	return times;
+}
+
+async function turns(client: SocketClient, count: number): Promise<number[]> {
+	const times: number[] = [];
+	for (let i = 0; i < count; i++) {
+		const before = performance.now();
+		await client.call("send", { session: "python", text: `${i}`, submit: true });
+		times.push(performance.now() - before);
+	}
+	return times;
+}
+
+async function tmux({ floods, keys, echo }: Load): Promise<number[]> {
+	const home = await mkdtemp(join(tmpdir(), "dt-load-tmux-"));
+	const socket = join(home, "s");
+	const go = join(home, "go");
+	const command = (...args: string[]) => execFileSync("tmux", ["-S", socket, "-f", "/dev/null", ...args]);
+	let control: ChildProcess | null = null;
+	try {
+		command("new-session", "-d", "-x", "120", "-y", "40", echo);
+		for (let i = 0; i < floods; i++) command("new-window", "-d", "bash", "-c", FLOOD, go);
+		control = spawn("tmux", ["-S", socket, "-C", "attach", "-f", "pause-after=1"], {
+			stdio: ["pipe", "pipe", "ignore"],
+		});
+		let echoed = () => {};
+		createInterface({ input: control.stdout! }).on("line", (line) => {
+			if (/^%(extended-)?output %0 .*k$/.test(line)) echoed();
+		});
+		await writeFile(go, "");
+		await delay(SETTLE_MS);
+		const times: number[] = [];
+		for (let i = 0; i < keys; i++) {
+			const before = performance.now();
+			const answered = new Promise<void>((resolve) => {
+				echoed = resolve;
+			});
+			control.stdin!.write("send-keys -t %0 k\n");
+			await answered;
+			times.push(performance.now() - before);
+			await delay(10);
+		}
+		return times;
+	} finally {
+		await rm(go, { force: true });
+		control?.kill();
+		command("kill-server");
+		await rm(home, { recursive: true, force: true });
+	}
+}

@@ -1,0 +1,173 @@
+// The screen of one session, drawn when it is needed and put away when it is not.
+//
+// Output waits in the journal's memory until somebody looks, the program may have
+// asked the terminal something, or enough has come to be drawn in one go. An idle
+// screen is kept as a compressed keyframe. The log is the truth: nothing here is
+// ever lost, it is at most drawn later. When to draw is up to the draw scheduler.
+
+import { deflateRawSync, inflateRawSync } from "node:zlib";
+import type { Journal } from "../journal/journal.ts";
+import type { OutputChunk } from "../protocol/output.ts";
+import { Screen, type ScreenOptions, type ScreenState } from "../terminal/screen.ts";
+
+const ESC = 0x1b;
+const ENQ = 0x05;
+
+export interface LazyScreenParts {
+	readonly journal: Journal;
+	readonly options: Omit<ScreenOptions, "offset">;
+	/** A saved screen, or the offset at which an empty one begins. */
+	readonly from: ScreenState | number;
+	/** The emulator answers what the program asked; `offset` is where the question was. */
+	readonly onReply: (reply: Uint8Array, offset: number) => void;
+	/** Output below this was answered by an earlier owner: it is never drawn together with newer output. */
+	readonly answeredUntil: number;
+}
+
+type Content =
+	| { readonly kind: "drawn"; readonly screen: Screen }
+	/** Not drawn on yet. */
+	| { readonly kind: "blank"; readonly offset: number }
+	| { readonly kind: "asleep"; readonly offset: number; readonly state: Buffer };
+
+export class LazyScreen implements Disposable {
+	readonly #parts: LazyScreenParts;
+	#content: Content;
+	#cols: number;
+	#rows: number;
+	#mayAsk = false;
+
+	constructor(parts: LazyScreenParts) {
+		this.#parts = parts;
+		const { from, options } = parts;
+		this.#cols = options.cols;
+		this.#rows = options.rows;
+		this.#content =
+			typeof from === "number" ? { kind: "blank", offset: from } : { kind: "drawn", screen: this.#restore(from) };
+	}
+
+	get cols(): number {
+		return this.#cols;
+	}
+	get rows(): number {
+		return this.#rows;
+	}
+	/** Output that has come and is not drawn yet. */
+	get pendingBytes(): number {
+		return this.#parts.journal.end - this.#offset;
+	}
+	/** The program may have asked the terminal something, and waits for the answer. */
+	get mayAsk(): boolean {
+		return this.#mayAsk;
+	}
+	get asleep(): boolean {
+		return this.#content.kind !== "drawn";
+	}
+
+	/** Everything that has come out, drawn. */
+	get current(): Screen {
+		const screen = this.#awake();
+		this.draw();
+		return screen;
+	}
+
+	/** Makes room in memory for a chunk that the journal is about to take. */
+	before(chunk: OutputChunk): void {
+		if ("gap" in chunk) this.draw();
+		else if (this.pendingBytes + chunk.bytes.length > this.#parts.journal.memoryBytes) this.draw();
+	}
+
+	/** The journal has taken a chunk. */
+	after(chunk: OutputChunk): void {
+		if ("bytes" in chunk) {
+			this.#mayAsk ||= chunk.bytes.includes(ESC) || chunk.bytes.includes(ENQ);
+			// More than memory holds came at once: it is drawn while it is here.
+			if (this.#parts.journal.memoryFrom > this.#offset) this.#feed(this.#awake(), chunk.bytes);
+		} else if (this.#content.kind === "blank") this.#content = { kind: "blank", offset: chunk.gap.to };
+		else this.#awake().take(chunk);
+	}
+
+	/** Draws what has come. */
+	draw(): void {
+		this.#mayAsk = false;
+		if (this.pendingBytes === 0) return;
+		const screen = this.#awake();
+		this.#feed(screen, this.#parts.journal.recent(screen.offset));
+	}
+
+	resize(cols: number, rows: number): void {
+		this.current.resize(cols, rows);
+		this.#cols = cols;
+		this.#rows = rows;
+	}
+
+	/** Null in the middle of an escape sequence or character. */
+	serialize(): ScreenState | null {
+		if (this.#content.kind === "asleep" && this.pendingBytes === 0) return unpacked(this.#content.state);
+		return this.current.serialize();
+	}
+
+	/** Keeps the screen as a keyframe until somebody looks. */
+	sleep(): ScreenState | null {
+		if (this.#content.kind !== "drawn") return null;
+		const state = this.current.serialize();
+		if (state === null) return null;
+		this.#content.screen.dispose();
+		this.#content = { kind: "asleep", offset: state.offset, state: packed(state) };
+		return state;
+	}
+
+	/** Output that is not drawn but for the modes it switches; `jump` goes on after it. */
+	skim(bytes: Uint8Array): void {
+		this.current.skim(bytes);
+	}
+
+	/** Goes on at `to` on an empty screen, after so many lines that went by undrawn. */
+	jump(to: number, lines: number): void {
+		const screen = this.current;
+		const state = screen.jumped(to, lines);
+		screen.dispose();
+		this.#content = { kind: "drawn", screen: this.#restore(state) };
+	}
+
+	[Symbol.dispose](): void {
+		if (this.#content.kind === "drawn") this.#content.screen.dispose();
+		this.#content = { kind: "blank", offset: this.#offset };
+	}
+
+	get #offset(): number {
+		return this.#content.kind === "drawn" ? this.#content.screen.offset : this.#content.offset;
+	}
+
+	#feed(screen: Screen, bytes: Uint8Array): void {
+		const answered = Math.max(0, this.#parts.answeredUntil - screen.offset);
+		if (answered > 0) screen.feed(bytes.subarray(0, answered));
+		if (bytes.length > answered) screen.feed(bytes.subarray(answered));
+	}
+
+	#awake(): Screen {
+		const content = this.#content;
+		if (content.kind === "drawn") return content.screen;
+		const screen = content.kind === "asleep" ? this.#restore(unpacked(content.state)) : this.#blank(content.offset);
+		this.#content = { kind: "drawn", screen };
+		return screen;
+	}
+
+	#blank(offset: number): Screen {
+		return this.#attached(new Screen({ ...this.#parts.options, cols: this.#cols, rows: this.#rows, offset }));
+	}
+
+	#restore(state: ScreenState): Screen {
+		this.#cols = state.cols;
+		this.#rows = state.rows;
+		return this.#attached(Screen.restore(state, this.#parts.options));
+	}
+
+	#attached(screen: Screen): Screen {
+		screen.onReply((reply) => this.#parts.onReply(reply, screen.offset));
+		return screen;
+	}
+}
+
+const packed = (state: ScreenState) => deflateRawSync(JSON.stringify(state), { level: 1 });
+const unpacked = (state: Buffer) => JSON.parse(inflateRawSync(state).toString()) as ScreenState;
