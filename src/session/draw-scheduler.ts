@@ -20,8 +20,9 @@ export interface Drawable {
 
 /** Less is drawn only when somebody looks, or when the program may have asked something. */
 const BATCH_BYTES = 256 * 1024;
-/** A program that asks and waits has not printed more than this behind its question. */
-const QUESTION_BYTES = 32 * 1024;
+/** A program that asks and waits prints no more. After this much output it may still be printing: wait a moment. */
+const PRINTING_BYTES = 32 * 1024;
+const PRINTING_MS = 5;
 /** Unattended drawing takes at most one part in this many of the loop. */
 const UNATTENDED_SHARE = 20;
 
@@ -31,18 +32,19 @@ export class DrawScheduler implements Disposable {
 	readonly #asking = new Set<Drawable>();
 	readonly #flooding = new Set<Drawable>();
 	#immediate: NodeJS.Immediate | null = null;
+	#soon: NodeJS.Timeout | null = null;
 	#timer: NodeJS.Timeout | null = null;
 
 	/** More output has come. */
 	changed(drawable: Drawable): void {
-		const { pendingBytes, attended } = drawable;
-		const due = pendingBytes >= BATCH_BYTES || (drawable.mayAsk && pendingBytes <= QUESTION_BYTES);
-		if (!due) return;
+		const { pendingBytes, attended, mayAsk } = drawable;
+		const floods = pendingBytes >= BATCH_BYTES;
+		if (!floods && !mayAsk) return;
 		if (attended) {
 			this.#attended.add(drawable);
-			this.#immediate ??= setImmediate(() => this.#drawAttended());
+			if (floods || pendingBytes < PRINTING_BYTES) this.#immediate ??= setImmediate(() => this.#drawAttended());
+			else this.#soon ??= setTimeout(() => this.#drawAttended(), PRINTING_MS);
 		} else {
-			const floods = pendingBytes >= BATCH_BYTES;
 			if (floods) drawable.hold(true);
 			(floods ? this.#flooding : this.#asking).add(drawable);
 			this.#timer ??= setTimeout(() => this.#drawUnattended(), 0);
@@ -56,11 +58,13 @@ export class DrawScheduler implements Disposable {
 
 	[Symbol.dispose](): void {
 		if (this.#immediate !== null) clearImmediate(this.#immediate);
-		if (this.#timer !== null) clearTimeout(this.#timer);
+		for (const timer of [this.#soon, this.#timer]) if (timer !== null) clearTimeout(timer);
 		for (const queue of [this.#attended, this.#asking, this.#flooding]) queue.clear();
 	}
 
 	#drawAttended(): void {
+		if (this.#soon !== null) clearTimeout(this.#soon);
+		this.#soon = null;
 		this.#immediate = null;
 		const next = take(this.#attended);
 		if (next === null) return;

@@ -11,6 +11,8 @@ import type { Position } from "../terminal/screen-diff.ts";
 
 const FILE = "keyframe.json";
 const VERSION = 1;
+/** Saving takes some 5 ms: a flood that is drawn at 100 MB/s would spend half of its time on keyframes. */
+const MIN_INTERVAL_MS = 5000;
 
 export interface Keyframe {
 	readonly screen: ScreenState;
@@ -24,6 +26,7 @@ export class Keyframes {
 	readonly #path: string;
 	readonly #everyBytes: number;
 	#savedAt: number;
+	#savedMs = 0;
 	#saving: Promise<void> | null = null;
 
 	constructor(directory: string, { everyBytes, savedAt }: { everyBytes: number; savedAt: number }) {
@@ -43,7 +46,8 @@ export class Keyframes {
 
 	/** Saves when enough has come out since the last one. */
 	advance(offset: number, take: () => Keyframe | null): void {
-		if (offset - this.#savedAt >= this.#everyBytes && this.#saving === null) void this.save(take);
+		if (offset - this.#savedAt < this.#everyBytes || this.#saving !== null) return;
+		if (performance.now() - this.#savedMs >= MIN_INTERVAL_MS) void this.save(take);
 	}
 
 	async save(take: () => Keyframe | null): Promise<void> {
@@ -51,6 +55,7 @@ export class Keyframes {
 		const keyframe = take();
 		if (keyframe === null) return; // in the middle of a character: after the next output
 		this.#savedAt = keyframe.screen.offset;
+		this.#savedMs = performance.now();
 		this.#saving = this.#write(keyframe);
 		await this.#saving;
 		this.#saving = null;

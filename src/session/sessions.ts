@@ -131,7 +131,9 @@ export class Sessions implements AsyncDisposable {
 	async find(reference: string): Promise<Session> {
 		const slot = this.#registry.find(reference);
 		slot.touchedAt = Date.now();
-		return this.#inMemory(slot);
+		const session = await this.#inMemory(slot);
+		await session.catchUp();
+		return session;
 	}
 
 	/** The records of all sessions, the newest first, with the sessions that are in memory. */
