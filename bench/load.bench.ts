@@ -1,21 +1,15 @@
 // How a quiet session fares while others flood: its keystroke echo and its `send`,
 // through the daemon, next to tmux with as many flooding windows.
-//
-// DIALTONE_BENCH_MAIN names another build's main.js, to compare versions.
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
-import { mkdirSync } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as delay } from "node:timers/promises";
-import { reachDaemon } from "../src/daemon/reach.ts";
 import type { SocketClient } from "../src/daemon/socket-client.ts";
-import { places } from "../src/pty/places.ts";
-import { VERSION } from "../src/version.ts";
 import { find } from "../test/programs.ts";
+import { compiledBench, DaemonHome, quantile } from "./daemon-home.ts";
 
-const MAIN = process.env.DIALTONE_BENCH_MAIN ?? join(import.meta.dirname, "../dist/main.js");
 /** Until the floods are under way. */
 const SETTLE_MS = 3000;
 /** Plain and coloured lines of the length of a log's, as fast as a shell can print them, while the file $0 is there. */
@@ -23,7 +17,7 @@ const FLOOD =
 	"until [ -e $0 ]; do sleep 0.2; done; t=$(for i in $(seq 1 200); do printf '\\033[32m12:00:00\\033[0m INFO request %s took 12 ms path=/a/b/c status=200\\n' $i; done); while [ -e $0 ]; do printf '%s\\n' \"$t\"; done";
 
 export async function run({ quick }: { quick: boolean }): Promise<void> {
-	const echo = rawEcho();
+	const echo = compiledBench("raw-echo");
 	const keys = quick ? 100 : 400;
 	const sends = quick ? 30 : 100;
 	console.log("flooding   echo p50    p99 ms   send p50    p99 ms   tmux p50    p99 ms");
@@ -36,18 +30,8 @@ export async function run({ quick }: { quick: boolean }): Promise<void> {
 	}
 }
 
-function rawEcho(): string {
-	const root = join(import.meta.dirname, "..");
-	const binary = join(root, "build/bench/raw-echo");
-	mkdirSync(join(root, "build/bench"), { recursive: true });
-	execFileSync("cc", ["-O2", "-o", binary, join(root, "bench/raw-echo.c")]);
-	return binary;
-}
-
 function quantiles(times: readonly number[]): [string, string] {
-	const sorted = [...times].sort((a, b) => a - b);
-	const at = (q: number) => (sorted[Math.ceil(q * sorted.length) - 1] ?? Number.NaN).toFixed(1);
-	return [at(0.5), at(0.99)];
+	return [quantile(times, 0.5).toFixed(1), quantile(times, 0.99).toFixed(1)];
 }
 
 interface Load {
@@ -62,24 +46,10 @@ async function dialtone({
 	sends,
 	echo,
 }: Load & { sends: number }): Promise<{ echo: number[]; send: number[] }> {
-	const home = await mkdtemp(join(tmpdir(), "dt-load-"));
-	const env = {
-		...(process.env as Record<string, string>),
-		DIALTONE_HOME: home,
-		DIALTONE_MAX_SESSIONS: "1000",
-		DIALTONE_QUOTA_BYTES: String(16 << 20),
-	};
-	const go = join(home, "go");
-	const reach = (owner: string) =>
-		reachDaemon({
-			run: places(env).run,
-			version: VERSION,
-			caller: { owner, cwd: "/", env },
-			command: [process.execPath, MAIN, "daemon", "run"],
-			env,
-		});
-	// An agent has a connection of its own.
-	const [client, agent] = [await reach("bench"), await reach("agent")];
+	// A disk that 100 logs fill at once is not what is measured.
+	await using home = await DaemonHome.make({ DIALTONE_QUOTA_BYTES: String(16 << 20) });
+	const go = join(home.path, "go");
+	const [client, agent] = [await home.connect("bench"), await home.connect("agent")];
 	try {
 		await client.call("start", { name: "quiet", argv: [echo] });
 		await agent.call("start", { name: "python", argv: ["python3", "-q"] });
@@ -91,10 +61,6 @@ async function dialtone({
 		return { echo: await echoes(client, keys), send: await turns(agent, sends) };
 	} finally {
 		await rm(go, { force: true });
-		await client.stop({ sessions: true }).catch(() => {}); // it may be too busy to answer; the files go all the same
-		await client[Symbol.asyncDispose]();
-		await agent[Symbol.asyncDispose]();
-		await rm(home, { recursive: true, force: true, maxRetries: 20, retryDelay: 200 });
 	}
 }
 

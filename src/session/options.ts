@@ -48,6 +48,14 @@ export const options = {
 		unit: "ms",
 		meaning: "an ended session leaves memory after this; it is read from disk from then on",
 	}),
+	// A drawn screen weighs a quarter of a megabyte when empty and 2 MB when its scrollback is full.
+	awakeScreens: row({
+		default: 64,
+		min: 1,
+		max: 10_000,
+		unit: "sessions",
+		meaning: "screens that are kept drawn; the others are kept compressed until somebody looks",
+	}),
 	hibernateMs: row({
 		default: 30_000,
 		min: 0,

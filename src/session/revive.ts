@@ -6,24 +6,23 @@ import { logBounds } from "../journal/segments.ts";
 import { adopt } from "../pty/adopt.ts";
 import { HolderPty } from "../pty/holder-pty.ts";
 import type { Pty } from "../pty/pty.ts";
-import type { DrawScheduler } from "./draw-scheduler.ts";
 import { type Keyframe, Keyframes } from "./keyframes.ts";
 import { hasEnded } from "./lifecycle.ts";
 import type { Options } from "./options.ts";
 import { RecordedPty } from "./recorded-pty.ts";
 import type { SessionSlot } from "./registry.ts";
-import { Session } from "./session.ts";
+import { type Drawing, Session } from "./session.ts";
 
 interface SessionOf {
 	readonly slot: SessionSlot;
 	readonly pty: Pty;
 	readonly options: Options;
-	readonly scheduler: DrawScheduler;
+	readonly drawing: Drawing;
 	/** Where the pty's output begins, and what was seen before. */
 	readonly beginning?: Beginning;
 }
 
-export function sessionOf({ slot, pty, options, scheduler, beginning = NEW }: SessionOf): Session {
+export function sessionOf({ slot, pty, options, drawing, beginning = NEW }: SessionOf): Session {
 	const { record, directory, commands } = slot;
 	const { from, to, keyframe } = beginning;
 	return new Session({
@@ -42,8 +41,7 @@ export function sessionOf({ slot, pty, options, scheduler, beginning = NEW }: Se
 			},
 			from: keyframe?.screen ?? from,
 		},
-		scheduler,
-		hibernateMs: options.hibernateMs,
+		drawing,
 		replayedUntil: to,
 		seen: keyframe?.seen ?? [],
 		keyframes: new Keyframes(directory, { everyBytes: options.replayBytes / 4, savedAt: from }),
@@ -55,30 +53,30 @@ export function sessionOf({ slot, pty, options, scheduler, beginning = NEW }: Se
 export async function adoptSession(parts: {
 	readonly slot: SessionSlot;
 	readonly options: Options;
-	readonly scheduler: DrawScheduler;
+	readonly drawing: Drawing;
 	readonly socketPath: string;
 	readonly epoch: bigint;
 }): Promise<Session> {
-	const { slot, options, scheduler, socketPath, epoch } = parts;
+	const { slot, options, drawing, socketPath, epoch } = parts;
 	const beginning = await beginningOf(slot, options);
 	const adopted = await adopt({ directory: slot.directory, socketPath, epoch, from: beginning.from });
-	if (!(adopted instanceof HolderPty)) return reviveSession({ slot, options, scheduler });
-	return sessionOf({ slot, options, scheduler, pty: adopted, beginning });
+	if (!(adopted instanceof HolderPty)) return reviveSession({ slot, options, drawing });
+	return sessionOf({ slot, options, drawing, pty: adopted, beginning });
 }
 
 /** An ended session, from disk; settles when its screen is complete. */
 export async function reviveSession({
 	slot,
 	options,
-	scheduler,
+	drawing,
 }: {
 	slot: SessionSlot;
 	options: Options;
-	scheduler: DrawScheduler;
+	drawing: Drawing;
 }): Promise<Session> {
 	const beginning = await beginningOf(slot, options);
 	const pty = await RecordedPty.open(slot.directory, { from: beginning.from, startedAt: slot.record.createdAt });
-	const session = sessionOf({ slot, options, scheduler, pty, beginning });
+	const session = sessionOf({ slot, options, drawing, pty, beginning });
 	await pty.play();
 	return session;
 }

@@ -21,12 +21,19 @@ import type { Drawable, DrawScheduler } from "./draw-scheduler.ts";
 import type { Keyframe, Keyframes } from "./keyframes.ts";
 import { LazyScreen } from "./lazy-screen.ts";
 import { hasEnded, statusAfter } from "./lifecycle.ts";
+import type { Cached, ScreenCache } from "./screen-cache.ts";
 import type { ShellCommands } from "./shell/commands.ts";
 import { type Outcome, type Until, waitFor } from "./wait.ts";
 
 const ESCAPE = 0x1b;
 // Agents come and go under new names; one that is forgotten sees everything as new, which is safe.
 const REMEMBERED_OWNERS = 64;
+
+/** What all sessions share: when screens are drawn, and which stay drawn. */
+export interface Drawing {
+	readonly scheduler: DrawScheduler;
+	readonly cache: ScreenCache;
+}
 
 export interface SessionParts {
 	readonly id: string;
@@ -36,9 +43,7 @@ export interface SessionParts {
 	readonly journal: Journal;
 	/** Its size, scrollback and clock; a saved screen, or the offset at which an empty one begins. */
 	readonly screen: { readonly options: ScreenOptions; readonly from: ScreenState | number };
-	readonly scheduler: DrawScheduler;
-	/** The screen is put away when it was not looked at for this long. */
-	readonly hibernateMs: number;
+	readonly drawing: Drawing;
 	/** The status on record, where the session had ended before. */
 	readonly resolved: Status | null;
 	/** Output below this was seen by an earlier daemon, which answered what the program asked in it. */
@@ -81,9 +86,8 @@ export class Session implements AsyncDisposable {
 	readonly #seen: Map<string, Position>;
 	readonly #keyframes: Keyframes | null;
 	readonly #screen: LazyScreen;
-	readonly #drawable: Drawable;
-	readonly #scheduler: DrawScheduler;
-	readonly #hibernation: NodeJS.Timeout;
+	readonly #drawable: Drawable & Cached;
+	readonly #drawing: Drawing;
 	readonly #outputs = new Listeners<OutputChunk>("session output");
 	readonly #endings = new Listeners<void>("session ended");
 	#status: Status = "running";
@@ -123,10 +127,8 @@ export class Session implements AsyncDisposable {
 			},
 		});
 		this.#screen = screen;
-		this.#scheduler = parts.scheduler;
+		this.#drawing = parts.drawing;
 		this.#drawable = this.#makeDrawable();
-		this.#hibernation = setTimeout(() => this.#hibernate(), parts.hibernateMs);
-		this.#hibernation.unref();
 
 		pty.onOutput((chunk) => {
 			screen.before(chunk);
@@ -136,7 +138,7 @@ export class Session implements AsyncDisposable {
 			this.#lastOutputAt = Date.now();
 			this.#outputs.emit(chunk);
 			this.#tracker.outputSeen();
-			parts.scheduler.changed(this.#drawable);
+			parts.drawing.scheduler.changed(this.#drawable);
 		});
 		// The holder tells how it ended when the last byte was taken: do not leave any in the log.
 		pty.onEvent(({ event }) => event === "main_exited" && void this.catchUp());
@@ -145,7 +147,7 @@ export class Session implements AsyncDisposable {
 
 	/** What a person would see now. */
 	get screen(): Screen {
-		this.#hibernation.refresh();
+		this.#drawing.cache.use(this.#drawable);
 		return this.#screen.current;
 	}
 	get status(): Status {
@@ -307,8 +309,8 @@ export class Session implements AsyncDisposable {
 
 	/** Lets go; the program goes on. */
 	async [Symbol.asyncDispose](): Promise<void> {
-		clearTimeout(this.#hibernation);
-		this.#scheduler.forget(this.#drawable);
+		this.#drawing.scheduler.forget(this.#drawable);
+		this.#drawing.cache.forget(this.#drawable);
 		this.#tracker[Symbol.dispose]();
 		this.#outputs.clear();
 		this.#endings.clear();
@@ -346,7 +348,7 @@ export class Session implements AsyncDisposable {
 		);
 	}
 
-	#makeDrawable(): Drawable {
+	#makeDrawable(): Drawable & Cached {
 		const screen = this.#screen;
 		const attended = () => this.#attended;
 		return {
@@ -361,10 +363,11 @@ export class Session implements AsyncDisposable {
 			},
 			draw: () => {
 				screen.draw();
-				this.#hibernation.refresh();
+				this.#drawing.cache.use(this.#drawable);
 				this.#keyframes?.advance(this.journal.end, () => this.#keyframe());
 			},
 			hold: (held) => this.#hold(held),
+			putAway: () => screen.sleep() !== null,
 		};
 	}
 
@@ -416,12 +419,6 @@ export class Session implements AsyncDisposable {
 			const remove = this.#outputs.add(check);
 			check();
 		});
-	}
-
-	#hibernate(): void {
-		if (this.#attended || this.#screen.asleep) return;
-		const state = this.#screen.sleep();
-		if (state !== null) void this.#keyframes?.save(() => this.#keyframe());
 	}
 
 	#mustRun(): void {

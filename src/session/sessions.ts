@@ -19,7 +19,8 @@ import { hasEnded } from "./lifecycle.ts";
 import type { Options } from "./options.ts";
 import { Registry, type SessionSlot } from "./registry.ts";
 import { adoptSession, reviveSession, sessionOf } from "./revive.ts";
-import { describeEnd, type Session } from "./session.ts";
+import { ScreenCache } from "./screen-cache.ts";
+import { type Drawing, describeEnd, type Session } from "./session.ts";
 import { prepareShell, rememberedShell } from "./shell/prepare.ts";
 import { newSlot, type StartSpec } from "./start-spec.ts";
 
@@ -40,7 +41,7 @@ export class Sessions implements AsyncDisposable {
 	readonly #parts: SessionsParts;
 	readonly #registry: Registry;
 	readonly #counts = new Listeners<void>("session count");
-	readonly #scheduler = new DrawScheduler();
+	readonly #drawing: Drawing;
 	#disposed = false;
 	/** Ends since the quota was last slot to be kept; 0 while nobody looks. */
 	#endsToCount = 0;
@@ -48,6 +49,11 @@ export class Sessions implements AsyncDisposable {
 	private constructor(parts: SessionsParts) {
 		this.#parts = parts;
 		this.options = parts.options;
+		const { awakeScreens, hibernateMs } = parts.options;
+		this.#drawing = {
+			scheduler: new DrawScheduler(),
+			cache: new ScreenCache({ maxScreens: awakeScreens, maxIdleMs: hibernateMs }),
+		};
 		this.#registry = new Registry(parts.options.rememberEnded);
 	}
 
@@ -109,7 +115,7 @@ export class Sessions implements AsyncDisposable {
 				quotaBytes: options.quotaBytes,
 				...(spec.limits === undefined ? {} : { limits: spec.limits }),
 			});
-			slot.session = sessionOf({ slot, pty, options, scheduler: this.#scheduler });
+			slot.session = sessionOf({ slot, pty, options, drawing: this.#drawing });
 			this.#update(slot, { state: "running", pid: pty.pid });
 			this.#attend(slot, slot.session);
 			this.#emit(slot, "started");
@@ -210,7 +216,8 @@ export class Sessions implements AsyncDisposable {
 	/** Lets go of everything; the programs go on. */
 	async [Symbol.asyncDispose](): Promise<void> {
 		this.#disposed = true;
-		this.#scheduler[Symbol.dispose]();
+		this.#drawing.scheduler[Symbol.dispose]();
+		this.#drawing.cache[Symbol.dispose]();
 		await Promise.all(
 			this.#registry.all().map(async (slot) => {
 				if (slot.timer !== null) clearTimeout(slot.timer);
@@ -239,7 +246,7 @@ export class Sessions implements AsyncDisposable {
 		const session = await adoptSession({
 			slot,
 			options: this.options,
-			scheduler: this.#scheduler,
+			drawing: this.#drawing,
 			socketPath: places.socketFor(record.id),
 			epoch: BigInt(epoch),
 		});
@@ -328,7 +335,7 @@ export class Sessions implements AsyncDisposable {
 
 	async #inMemory(slot: SessionSlot): Promise<Session> {
 		if (slot.session !== null) return slot.session;
-		slot.reviving ??= reviveSession({ slot, options: this.options, scheduler: this.#scheduler }).finally(() => {
+		slot.reviving ??= reviveSession({ slot, options: this.options, drawing: this.#drawing }).finally(() => {
 			slot.reviving = null;
 		});
 		slot.session = await slot.reviving;

@@ -133,6 +133,9 @@ interface Core {
 	};
 }
 
+/** Parsing is synchronous, so that one buffer serves all. */
+const parseBuffer = new Uint32Array(SLICE + 3);
+
 export interface EmulatorOptions {
 	readonly cols: number;
 	readonly rows: number;
@@ -175,7 +178,7 @@ export class Emulator {
 		this.#term.unicode.activeVersion = "11";
 		this.#core = (this.#term as unknown as { _core: Core })._core;
 		this.#core._inputHandler._utf8Decoder = this.#utf8;
-		this.#core._inputHandler._parseBuffer = new Uint32Array(SLICE + 3);
+		this.#core._inputHandler._parseBuffer = parseBuffer;
 		boundClusters(this.#core.buffers.normal.lines.get(0)!);
 		const parser = this.#parser;
 		for (const id of OWN_OSC) parser.clearOscHandler(id);

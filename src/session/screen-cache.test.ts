@@ -1,0 +1,66 @@
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { type Cached, ScreenCache } from "./screen-cache.ts";
+
+class Fake implements Cached {
+	attended = false;
+	refuses = false;
+	away = 0;
+	putAway(): boolean {
+		if (this.refuses) return false;
+		this.away++;
+		return true;
+	}
+}
+
+let cache: ScreenCache;
+beforeEach(() => {
+	vi.useFakeTimers();
+	cache = new ScreenCache({ maxScreens: 3, maxIdleMs: 1000 });
+});
+afterEach(() => {
+	cache[Symbol.dispose]();
+	expect(vi.getTimerCount()).toBe(0);
+	vi.useRealTimers();
+});
+
+test("beyond the limit the one that was used longest ago is put away", () => {
+	const all = [new Fake(), new Fake(), new Fake(), new Fake()] as const;
+	for (const one of all.slice(0, 3)) cache.use(one);
+	cache.use(all[0]);
+	cache.use(all[3]);
+	expect(all.map(({ away }) => away)).toEqual([0, 1, 0, 0]);
+});
+
+test("one that somebody waits on stays, and so does one that cannot be put away now", () => {
+	const all = Array.from({ length: 5 }, () => new Fake());
+	all[0]!.attended = true;
+	all[1]!.refuses = true;
+	for (const one of all) cache.use(one);
+	expect(all.map(({ away }) => away)).toEqual([0, 0, 1, 1, 0]);
+});
+
+test("one that was not used for a while is put away; the others are looked at in their time", () => {
+	const [early, late, attended] = [new Fake(), new Fake(), new Fake()];
+	attended.attended = true;
+	cache.use(early);
+	cache.use(attended);
+	vi.advanceTimersByTime(600);
+	cache.use(late);
+	vi.advanceTimersByTime(400);
+	expect([early.away, late.away]).toEqual([1, 0]);
+	vi.advanceTimersByTime(600);
+	expect(late.away).toBe(1);
+	attended.attended = false;
+	vi.advanceTimersByTime(1000);
+	expect(attended.away).toBe(1);
+	vi.advanceTimersByTime(5000);
+	expect([early.away, late.away, attended.away]).toEqual([1, 1, 1]);
+});
+
+test("one that was forgotten is left alone", () => {
+	const one = new Fake();
+	cache.use(one);
+	cache.forget(one);
+	vi.advanceTimersByTime(5000);
+	expect(one.away).toBe(0);
+});
