@@ -28,7 +28,7 @@ type Content =
 	| { readonly kind: "drawn"; readonly screen: Screen }
 	/** Not drawn on yet. */
 	| { readonly kind: "blank"; readonly offset: number }
-	| { readonly kind: "asleep"; readonly offset: number; readonly state: Buffer };
+	| { readonly kind: "asleep"; readonly offset: number; readonly state: Uint8Array };
 
 export class LazyScreen implements Disposable {
 	readonly #parts: LazyScreenParts;
@@ -169,5 +169,6 @@ export class LazyScreen implements Disposable {
 	}
 }
 
-const packed = (state: ScreenState) => deflateRawSync(JSON.stringify(state), { level: 1 });
-const unpacked = (state: Buffer) => JSON.parse(inflateRawSync(state).toString()) as ScreenState;
+// Copied: zlib answers with a part of a buffer of 16 KB, which would stay with it.
+const packed = (state: ScreenState) => new Uint8Array(deflateRawSync(JSON.stringify(state), { level: 1 }));
+const unpacked = (state: Uint8Array) => JSON.parse(inflateRawSync(state).toString()) as ScreenState;
