@@ -1,43 +1,29 @@
-// What a holder says, decoded from a stream that may be cut anywhere.
+// What a holder sends, decoded from a stream that may be cut anywhere.
 //
-// OUTPUT goes through without being copied or waited for: its bytes are told in
-// the pieces in which they arrive, as views of the chunk. Every other frame is
-// gathered whole. Nonsense throws BadFrame; after that nothing in the stream can
-// be believed, so the decoder refuses the rest too.
+// OUTPUT is neither copied nor buffered: its bytes are emitted in the pieces in
+// which they arrive, as views of the chunk. Every other frame is buffered until
+// it is complete. A malformed frame throws BadFrame; after that nothing in the
+// stream can be trusted, so the decoder refuses the rest too.
 
-import {
-	FrameType,
-	HEADER_BYTES,
-	type HolderEvent,
-	type HolderExit,
-	type HolderFrame,
-	REFUSALS,
-	type Refusal,
-	type Welcome,
-} from "./frames.ts";
-import type { KernelFacts } from "./kernel-facts.ts";
+import { FrameType, HEADER_BYTES, type HolderFrame } from "./frames.ts";
+import { BadFrame, parseEvent, parseExit, parseFacts, parseRefusal, parseWelcome } from "./holder-json.ts";
 
 // A larger length is a broken stream, not a frame to wait for.
 const MAX_PAYLOAD_BYTES = 256 * 1024;
 const OUTPUT_OFFSET_BYTES = 8;
 
-/** The stream does not speak the protocol. */
-export class BadFrame extends Error {
-	override readonly name = "BadFrame";
-}
-
 interface Shape {
 	readonly least: number;
 	readonly most: number;
-	/** `payload` is the whole payload; never called for OUTPUT. */
-	readonly read: (payload: DataView) => HolderFrame;
+	/** `payload` is the whole payload; never called for OUTPUT. Null: nothing that we know. */
+	readonly read: (payload: DataView) => HolderFrame | null;
 }
 
 const SHAPES: Readonly<Record<number, Shape>> = {
 	[FrameType.welcome]: {
 		least: 2,
 		most: MAX_PAYLOAD_BYTES,
-		read: (payload) => ({ type: "welcome", welcome: welcomeOf(objectFrom(payload, 0)) }),
+		read: (payload) => ({ type: "welcome", welcome: parseWelcome(jsonFrom(payload, 0)) }),
 	},
 	[FrameType.output]: {
 		least: OUTPUT_OFFSET_BYTES + 1,
@@ -63,7 +49,7 @@ const SHAPES: Readonly<Record<number, Shape>> = {
 		read: (payload) => ({
 			type: "refused",
 			request: payload.getUint32(0, true),
-			refusal: refusalOf(objectFrom(payload, 8)),
+			refusal: parseRefusal(jsonFrom(payload, 8)),
 		}),
 	},
 	[FrameType.facts]: {
@@ -72,18 +58,21 @@ const SHAPES: Readonly<Record<number, Shape>> = {
 		read: (payload) => ({
 			type: "facts",
 			request: payload.getUint32(0, true),
-			facts: factsOf(objectFrom(payload, 8)),
+			facts: parseFacts(jsonFrom(payload, 8)),
 		}),
 	},
 	[FrameType.event]: {
 		least: 2,
 		most: MAX_PAYLOAD_BYTES,
-		read: (payload) => ({ type: "event", event: eventOf(objectFrom(payload, 0)) }),
+		read: (payload) => {
+			const event = parseEvent(jsonFrom(payload, 0));
+			return event && { type: "event", event };
+		},
 	},
 	[FrameType.exit]: {
 		least: 2,
 		most: MAX_PAYLOAD_BYTES,
-		read: (payload) => ({ type: "exit", exit: holderExitOf(objectFrom(payload, 0)) }),
+		read: (payload) => ({ type: "exit", exit: parseExit(jsonFrom(payload, 0)) }),
 	},
 	[FrameType.fenced]: {
 		least: 8,
@@ -99,11 +88,11 @@ type Phase =
 	| { readonly is: "payload"; bytes: number; readonly read: Shape["read"] }
 	| { readonly is: "output"; bytes: number; offset: number };
 
-/** Feed it chunks as they come; it tells frames in order. */
+/** Takes chunks as they arrive; emits frames in order. */
 export class FrameDecoder {
 	readonly #emit: (frame: HolderFrame) => void;
 	#phase: Phase = { is: "header", bytes: HEADER_BYTES };
-	/** What must be whole before it can be read; its last `#phase.bytes` bytes are still missing. */
+	/** What must be complete before it can be read; its last `#phase.bytes` bytes are still missing. */
 	#gathered = new Uint8Array(HEADER_BYTES);
 	#broken = false;
 
@@ -116,10 +105,10 @@ export class FrameDecoder {
 		return this.#phase.is === "header" && this.#phase.bytes === HEADER_BYTES;
 	}
 
-	/** Throws BadFrame at the first nonsense; the frames before it have been told. */
+	/** Throws BadFrame at the first malformed frame; the frames before it have been emitted. */
 	push(chunk: Uint8Array): void {
 		if (this.#broken) fail("the stream was already broken");
-		// Also set while a listener runs, so that one that throws leaves a decoder that is not believed.
+		// Also set while a listener runs: one that throws leaves a decoder in an unknown place.
 		this.#broken = true;
 		let at = 0;
 		while (at < chunk.length) {
@@ -149,7 +138,8 @@ export class FrameDecoder {
 			this.#expect({ is: "output", bytes: phase.outputBytes, offset: offsetAt(whole, 0) });
 		else {
 			this.#expect({ is: "header", bytes: HEADER_BYTES });
-			this.#emit(phase.read(whole));
+			const frame = phase.read(whole);
+			if (frame !== null) this.#emit(frame);
 		}
 	}
 
@@ -182,81 +172,8 @@ function offsetAt(payload: DataView, at: number): number {
 	return value <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(value) : fail(`offset ${value} is out of range`);
 }
 
-type Json = Readonly<Record<string, unknown>>;
 const utf8 = new TextDecoder();
 
-function objectFrom(payload: DataView, at: number): Json {
-	const text = utf8.decode(new Uint8Array(payload.buffer, payload.byteOffset + at, payload.byteLength - at));
-	return parseObject(text);
-}
-
-function parseObject(text: string): Json {
-	let value: unknown;
-	try {
-		value = JSON.parse(text);
-	} catch (cause) {
-		throw new BadFrame("not JSON", { cause });
-	}
-	return typeof value === "object" && value !== null && !Array.isArray(value)
-		? (value as Json)
-		: fail("no JSON object");
-}
-
-const isNumber = (value: unknown) => typeof value === "number";
-const isText = (value: unknown) => typeof value === "string";
-const isNumberOrNull = (value: unknown) => value === null || isNumber(value);
-const isList = (value: unknown) => Array.isArray(value);
-const isFlag = (value: unknown) => typeof value === "boolean";
-
-function check(json: Json, fields: Readonly<Record<string, (value: unknown) => boolean>>): void {
-	for (const [name, right] of Object.entries(fields))
-		if (!right(json[name])) fail(`"${name}" is ${JSON.stringify(json[name])}`);
-}
-
-function welcomeOf(json: Json): Welcome {
-	check(json, {
-		version: isNumber,
-		holder: isNumber,
-		pid: isNumber,
-		from: isNumber,
-		size: isNumber,
-		inputOffset: isNumber,
-	});
-	check(json, { cols: isNumber, rows: isNumber, pts: isText });
-	const exit = json.exit;
-	return { ...json, exit: exit === null || exit === undefined ? null : holderExitOf(exit as Json) } as Welcome;
-}
-
-function holderExitOf(json: Json): HolderExit {
-	check(json, { code: isNumberOrNull, signal: isNumberOrNull, size: isNumber, closed: isFlag, reason: isText });
-	return {
-		core: false,
-		startedAt: 0,
-		endedAt: 0,
-		rusage: null,
-		survivors: [],
-		lost: 0,
-		...json,
-	} as unknown as HolderExit;
-}
-
-/** The text of an `exit` file; throws BadFrame when it is none. */
-export function parseExitFile(text: string): HolderExit {
-	return holderExitOf(parseObject(text));
-}
-
-function refusalOf(json: Json): Refusal {
-	const code = REFUSALS.find((known) => known === json.code);
-	// A newer holder may refuse for a reason that has no name here yet: its message still says why.
-	return { message: "refused", ...json, code: code ?? "system" } as Refusal;
-}
-
-function factsOf(json: Json): KernelFacts {
-	check(json, { offset: isNumber, threads: isList });
-	return json as unknown as KernelFacts;
-}
-
-function eventOf(json: Json): HolderEvent {
-	check(json, { event: isText });
-	return json as unknown as HolderEvent;
+function jsonFrom(payload: DataView, at: number): string {
+	return utf8.decode(new Uint8Array(payload.buffer, payload.byteOffset + at, payload.byteLength - at));
 }

@@ -1,7 +1,7 @@
-// The words between the daemon and a holder: docs/holder.md in TypeScript.
+// The protocol between the daemon and a holder: docs/holder.md in TypeScript.
 //
-// What a client says, encoded. What a holder says is frame-decoder.ts. Who says
-// what when is pty/holder-pty.ts.
+// Types of both directions, and the encoding of what a client sends. What a
+// holder sends is decoded by frame-decoder.ts and holder-json.ts.
 
 import type { KernelFacts } from "./kernel-facts.ts";
 
@@ -82,7 +82,7 @@ export const REFUSALS = [
 ] as const;
 type RefusalCode = (typeof REFUSALS)[number];
 
-/** Why the holder would not do it; beside `code` and `message` whatever facts the code has. */
+/** Why the holder refused; beside `code` and `message` the facts that belong to the code. */
 export interface Refusal {
 	readonly code: RefusalCode;
 	readonly message: string;
@@ -94,6 +94,33 @@ export interface Refusal {
 	readonly highest?: number;
 }
 
+/** Where making a terminal stopped; `launch` is before the holder could answer. */
+export const CREATION_STAGES = [
+	"launch",
+	"block",
+	"log",
+	"socket",
+	"pty",
+	"fork",
+	"terminal",
+	"limits",
+	"identity",
+	"chdir",
+	"exec",
+] as const;
+export type CreationStage = (typeof CREATION_STAGES)[number];
+
+/** What the launcher prints before it exits. */
+export type LaunchAnswer =
+	| { readonly ok: true; readonly holder: number; readonly pid: number; readonly pts: string }
+	| {
+			readonly ok: false;
+			readonly stage: CreationStage;
+			readonly errno: number;
+			readonly code: string;
+			readonly message: string;
+	  };
+
 export type HolderEvent =
 	| { readonly event: "resized"; readonly cols: number; readonly rows: number }
 	| { readonly event: "log_lost"; readonly from: number; readonly to: number; readonly errno: number }
@@ -103,10 +130,10 @@ export type HolderEvent =
 	| { readonly event: "input_room"; readonly free: number }
 	| {
 			readonly event: "survivors";
-			readonly survivors?: readonly { readonly pid: number; readonly command: string }[];
+			readonly survivors: readonly { readonly pid: number; readonly command: string }[];
 	  };
 
-/** What a holder says. An OUTPUT frame is told in the pieces in which it arrives. */
+/** What a holder sends. An OUTPUT frame is emitted in the pieces in which it arrives. */
 export type HolderFrame =
 	| { readonly type: "welcome"; readonly welcome: Welcome }
 	| { readonly type: "output"; readonly offset: number; readonly bytes: Uint8Array }

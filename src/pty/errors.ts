@@ -2,7 +2,7 @@
 // made, it would not take what we said, or it died under us. `code` is an errno
 // name (ENOENT) or one of the holder's refusals (queue_full).
 
-import type { Refusal } from "../protocol/frames.ts";
+import type { CreationStage, Refusal } from "../protocol/frames.ts";
 
 export class PtyError extends Error {
 	override readonly name: string = "PtyError";
@@ -13,20 +13,6 @@ export class PtyError extends Error {
 		this.code = code;
 	}
 }
-
-/** Where making a terminal stopped; `launch` is before the holder could speak. */
-export type CreationStage =
-	| "launch"
-	| "block"
-	| "log"
-	| "socket"
-	| "pty"
-	| "fork"
-	| "terminal"
-	| "limits"
-	| "identity"
-	| "chdir"
-	| "exec";
 
 /** There is no terminal, and nothing of the attempt is left. */
 export class PtyCreationError extends PtyError {

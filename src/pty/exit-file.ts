@@ -4,8 +4,8 @@
 import { readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { listSegments } from "../journal/segments.ts";
-import { parseExitFile } from "../protocol/frame-decoder.ts";
 import type { HolderExit } from "../protocol/frames.ts";
+import { parseExit } from "../protocol/holder-json.ts";
 import type { PtyExit } from "./pty.ts";
 import { signalName } from "./signals.ts";
 
@@ -22,7 +22,7 @@ export async function readExit(directory: string): Promise<PtyExit | null> {
 		if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
 		throw error;
 	}
-	return ptyExit(parseExitFile(text));
+	return ptyExit(parseExit(text));
 }
 
 /** The end of a session whose holder died: nobody knows how, only how far its output goes. */

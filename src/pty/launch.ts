@@ -3,7 +3,9 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { type CreationStage, PtyCreationError } from "./errors.ts";
+import type { LaunchAnswer } from "../protocol/frames.ts";
+import { parseLaunchAnswer } from "../protocol/holder-json.ts";
+import { PtyCreationError } from "./errors.ts";
 import { HolderPty } from "./holder-pty.ts";
 import { type LaunchSpec, launchBlock } from "./launch-block.ts";
 
@@ -12,16 +14,6 @@ export type { LaunchSpec } from "./launch-block.ts";
 /** A launch takes milliseconds; beyond this something hangs (a dead network mount as cwd). */
 const LAUNCH_TIMEOUT_MS = 30_000;
 const MAX_ANSWER_BYTES = 64 * 1024;
-
-type LaunchAnswer =
-	| { readonly ok: true; readonly holder: number; readonly pid: number; readonly pts: string }
-	| {
-			readonly ok: false;
-			readonly stage: CreationStage;
-			readonly errno: number;
-			readonly code: string;
-			readonly message: string;
-	  };
 
 /** Settles when the program runs; rejects with PtyCreationError, and then nothing is left of it. */
 export async function launch(spec: LaunchSpec): Promise<HolderPty> {
@@ -82,7 +74,7 @@ function ask(block: Buffer): Promise<LaunchAnswer> {
 		const answer = (problem = "the holder's answer makes no sense") => {
 			clearTimeout(slow);
 			try {
-				resolve(JSON.parse(said) as LaunchAnswer);
+				resolve(parseLaunchAnswer(said));
 			} catch (cause) {
 				fail("EPROTO", problem, cause);
 			}
