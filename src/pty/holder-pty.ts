@@ -28,7 +28,7 @@ import { signalNumber } from "./signals.ts";
 
 /** While watched and busy, the holder looks this often. */
 const BUSY_MS = 20;
-/** Nothing tells that a holder was stopped: while somebody waits, one that has been quiet for this long is asked. */
+/** No event tells that a holder was stopped: while there are watchers, one that is quiet is asked this often. */
 const PULSE_MS = 5000;
 /** After the grace the holder kills, hangs up and counts survivors: 3 s, and the time of a request. */
 const END_MS = 3000 + SILENCE_MS;
@@ -311,7 +311,7 @@ export class HolderPty implements Pty {
 		if (wanted === (this.#pulse !== null)) return;
 		if (this.#pulse !== null) clearInterval(this.#pulse);
 		const ask = () => {
-			if (this.#client.quietMs > PULSE_MS) this.facts().catch(() => {}); // its silence is an event of its own
+			if (this.#client.quietMs > PULSE_MS / 2) this.facts().catch(() => {}); // its silence is an event of its own
 		};
 		this.#pulse = wanted ? setInterval(ask, PULSE_MS).unref() : null;
 	}
