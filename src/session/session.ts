@@ -239,8 +239,13 @@ export class Session implements AsyncDisposable {
 
 	/** Ends the whole tree; says what could not be ended. */
 	async close(graceMs: number): Promise<readonly { pid: number; command: string }[]> {
+		const before = this.#cancelled;
 		this.#cancelled ||= !this.ended;
-		const survivors = await this.#ask(this.#pty.end(graceMs));
+		const survivors = await this.#ask(this.#pty.end(graceMs)).catch((error) => {
+			// A request that was never sent will not end it.
+			if (!isSent(error)) this.#cancelled = before;
+			throw error;
+		});
 		// Whoever cannot be killed may be the main program itself: then there is no exit to wait for.
 		if (survivors.length === 0) await this.#pty.exited;
 		return survivors;
@@ -324,6 +329,8 @@ export function describeEnd(status: Status, exit: ExitFacts | null): string {
 	const how = exit.signal !== null ? `killed by ${exit.signal}` : `exit code ${exit.code}`;
 	return status === "cancelled" ? `closed, ${how}` : how;
 }
+
+const isSent = ({ cause }: { readonly cause?: unknown }) => cause instanceof PtyError && cause.sent;
 
 /** What went wrong with the terminal, in the words of the product. */
 function asFault(error: unknown, { name, status, exit }: Session): unknown {
