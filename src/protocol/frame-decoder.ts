@@ -11,6 +11,8 @@ import { BadFrame, parseEvent, parseExit, parseFacts, parseRefusal, parseWelcome
 // A larger length is a broken stream, not a frame to wait for.
 const MAX_PAYLOAD_BYTES = 256 * 1024;
 const OUTPUT_OFFSET_BYTES = 8;
+/** The longest payload of a fixed size. */
+const FIXED_BYTES = 16;
 
 interface Shape {
 	readonly least: number;
@@ -85,15 +87,18 @@ const SHAPES: Readonly<Record<number, Shape>> = {
 type Phase =
 	| { readonly is: "header"; bytes: number }
 	| { readonly is: "outputOffset"; bytes: number; readonly outputBytes: number }
-	| { readonly is: "payload"; bytes: number; readonly read: Shape["read"] }
+	| { readonly is: "payload"; bytes: number; readonly shape: Shape }
 	| { readonly is: "output"; bytes: number; offset: number };
 
 /** Takes chunks as they arrive; emits frames in order. */
 export class FrameDecoder {
 	readonly #emit: (frame: HolderFrame) => void;
+	/** For everything of a fixed size. Reused, because a keystroke alone is two frames. */
+	readonly #small = new DataView(new ArrayBuffer(FIXED_BYTES));
 	#phase: Phase = { is: "header", bytes: HEADER_BYTES };
-	/** What must be complete before it can be read; its last `#phase.bytes` bytes are still missing. */
-	#gathered = new Uint8Array(HEADER_BYTES);
+	/** What must be complete before it can be read; of its `#size` bytes the last `#phase.bytes` are still missing. */
+	#gathered = this.#small;
+	#size = HEADER_BYTES;
 	#broken = false;
 
 	constructor(emit: (frame: HolderFrame) => void) {
@@ -129,23 +134,24 @@ export class FrameDecoder {
 			this.#emit({ type: "output", offset, bytes: piece });
 			return;
 		}
-		this.#gathered.set(piece, this.#gathered.length - phase.bytes);
+		new Uint8Array(this.#gathered.buffer).set(piece, this.#size - phase.bytes);
 		phase.bytes -= piece.length;
 		if (phase.bytes > 0) return;
-		const whole = new DataView(this.#gathered.buffer);
-		if (phase.is === "header") this.#expect(phaseAfter(whole));
+		if (phase.is === "header") this.#expect(phaseAfter(this.#gathered));
 		else if (phase.is === "outputOffset")
-			this.#expect({ is: "output", bytes: phase.outputBytes, offset: offsetAt(whole, 0) });
+			this.#expect({ is: "output", bytes: phase.outputBytes, offset: offsetAt(this.#gathered, 0) });
 		else {
+			const frame = phase.shape.read(this.#gathered);
 			this.#expect({ is: "header", bytes: HEADER_BYTES });
-			const frame = phase.read(whole);
 			if (frame !== null) this.#emit(frame);
 		}
 	}
 
 	#expect(phase: Phase): void {
 		this.#phase = phase;
-		if (phase.is !== "output") this.#gathered = new Uint8Array(phase.bytes);
+		this.#size = phase.bytes;
+		const fixed = phase.is !== "payload" || phase.shape.least === phase.shape.most;
+		this.#gathered = fixed ? this.#small : new DataView(new ArrayBuffer(phase.bytes));
 	}
 }
 
@@ -159,7 +165,7 @@ function phaseAfter(header: DataView): Phase {
 		fail(`${payloadBytes} bytes are no payload of type 0x${type.toString(16)}`);
 	return type === FrameType.output
 		? { is: "outputOffset", bytes: OUTPUT_OFFSET_BYTES, outputBytes: payloadBytes - OUTPUT_OFFSET_BYTES }
-		: { is: "payload", bytes: payloadBytes, read: shape.read };
+		: { is: "payload", bytes: payloadBytes, shape };
 }
 
 function fail(problem: string): never {
@@ -168,8 +174,9 @@ function fail(problem: string): never {
 
 /** Offsets are numbers here: 2^53 bytes of output are more than any session writes. */
 function offsetAt(payload: DataView, at: number): number {
-	const value = payload.getBigUint64(at, true);
-	return value <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(value) : fail(`offset ${value} is out of range`);
+	const high = payload.getUint32(at + 4, true);
+	if (high > 0x1f_ffff) fail(`offset ${payload.getBigUint64(at, true)} is out of range`);
+	return high * 2 ** 32 + payload.getUint32(at, true);
 }
 
 const utf8 = new TextDecoder();

@@ -10,8 +10,6 @@ const MAGIC = 0x314e5444;
 export const NO_OFFSET = 0xffff_ffff_ffff_ffffn;
 export const MAX_INPUT_BYTES = 1 << 20;
 export const HEADER_BYTES = 8;
-/** 16 zero bytes: a write without an id. */
-const NO_WRITE_ID = new Uint8Array(16);
 
 export const FrameType = {
 	hello: 0x01,
@@ -145,13 +143,29 @@ export type HolderFrame =
 	| { readonly type: "exit"; readonly exit: HolderExit }
 	| { readonly type: "fenced"; readonly epoch: bigint };
 
+// Small frames are cut from one buffer, as Node's own pool does it: a buffer for each keystroke took 4 µs of 70.
+const POOL_BYTES = 16 * 1024;
+let pool = new ArrayBuffer(POOL_BYTES);
+let used = 0;
+
 /** A frame with an empty payload of the given length, and a view of that payload. */
 function frame(type: number, payloadBytes: number): { bytes: Uint8Array<ArrayBuffer>; payload: DataView<ArrayBuffer> } {
-	const bytes = new Uint8Array(HEADER_BYTES + payloadBytes);
-	const header = new DataView(bytes.buffer);
-	header.setUint32(0, payloadBytes, true);
-	header.setUint8(4, type);
-	return { bytes, payload: new DataView(bytes.buffer, HEADER_BYTES) };
+	const size = HEADER_BYTES + payloadBytes;
+	const pooled = size <= POOL_BYTES / 16;
+	if (pooled && size > POOL_BYTES - used) {
+		pool = new ArrayBuffer(POOL_BYTES);
+		used = 0;
+	}
+	const [buffer, at] = pooled ? [pool, used] : [new ArrayBuffer(size), 0];
+	if (pooled) used += size;
+	const bytes = new Uint8Array(buffer, at, size);
+	const payload = new DataView(buffer, at + HEADER_BYTES, payloadBytes);
+	bytes[0] = payloadBytes;
+	bytes[1] = payloadBytes >>> 8;
+	bytes[2] = payloadBytes >>> 16;
+	bytes[3] = payloadBytes >>> 24;
+	bytes[4] = type;
+	return { bytes, payload };
 }
 
 export function helloFrame({ owner, epoch }: { owner: boolean; epoch: bigint }): Uint8Array<ArrayBuffer> {
@@ -181,9 +195,9 @@ export function creditFrame(until: bigint): Uint8Array<ArrayBuffer> {
 export interface InputFrame {
 	readonly request: number;
 	readonly bytes: Uint8Array;
-	readonly priority?: boolean;
+	readonly priority?: boolean | undefined;
 	/** How many bytes were accepted before this one; left out: append. */
-	readonly inputOffset?: bigint;
+	readonly inputOffset?: bigint | undefined;
 	/** 16 bytes; left out: none. */
 	readonly writeId?: Uint8Array;
 }
@@ -201,7 +215,7 @@ export function inputFrame({
 	payload.setUint32(0, request, true);
 	payload.setUint32(4, priority ? 1 : 0, true);
 	payload.setBigUint64(8, inputOffset ?? NO_OFFSET, true);
-	bytes.set(writeId ?? NO_WRITE_ID, HEADER_BYTES + 16);
+	if (writeId !== undefined) bytes.set(writeId, HEADER_BYTES + 16);
 	bytes.set(typed, HEADER_BYTES + 32);
 	return bytes;
 }

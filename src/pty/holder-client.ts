@@ -122,7 +122,10 @@ export class HolderClient {
 		const frame = encode(number);
 		return new Promise((resolve, reject) => {
 			if (this.#options.isOver()) return reject(new PtyIoError(DISCONNECTED, "the connection is closed"));
-			this.#wait(number, { frame, resolve, reject, patienceMs, repeat });
+			const since = performance.now();
+			const sent = this.#welcomed;
+			this.#wait(number, { frame, resolve, reject, since, patienceMs, repeat, sent });
+			if (sent) this.#socket?.write(frame);
 		});
 	}
 
@@ -137,9 +140,8 @@ export class HolderClient {
 		this.#rejectAll((sent) => new PtyIoError(DISCONNECTED, "the connection was closed", { sent }));
 	}
 
-	#wait(number: number, request: Omit<Request, "since" | "sent">): void {
-		this.#pending.set(number, { ...request, since: performance.now(), sent: this.#welcomed });
-		if (this.#welcomed) this.#socket?.write(request.frame);
+	#wait(number: number, request: Request): void {
+		this.#pending.set(number, request);
 		if (this.#deadline === null) this.#checkAfter(SILENCE_MS);
 	}
 
@@ -155,8 +157,11 @@ export class HolderClient {
 		const frame = helloFrame({ owner: this.#owner, epoch });
 		socket.write(frame);
 		// While attempts fail one after the other, the deadline counts from the first.
-		if (!this.#pending.has(HELLO))
-			this.#wait(HELLO, { frame, patienceMs: SILENCE_MS, repeat: true, resolve: () => {}, reject: () => {} });
+		if (!this.#pending.has(HELLO)) {
+			const since = performance.now();
+			const [resolve, reject] = [() => {}, () => {}]; // what becomes of it is an event
+			this.#wait(HELLO, { frame, resolve, reject, since, patienceMs: SILENCE_MS, repeat: true, sent: true });
+		}
 		socket
 			.on("data", (chunk) => this.#read(socket, decoder, chunk))
 			.on("error", (error) => this.#broken(socket, error))
@@ -165,7 +170,7 @@ export class HolderClient {
 
 	#read(socket: Socket, decoder: FrameDecoder, chunk: Uint8Array): void {
 		this.#heardAt = performance.now();
-		if (this.#welcomed) this.#heard();
+		if (this.#welcomed && this.#unansweredSince !== null) this.#heard();
 		this.#sinceYield += chunk.length;
 		if (this.#sinceYield >= TURN_BYTES) {
 			this.#sinceYield = 0;

@@ -33,6 +33,9 @@ const PULSE_MS = 5000;
 /** After the grace the holder kills, hangs up and counts survivors: 3 s, and the time of a request. */
 const END_MS = 3000 + SILENCE_MS;
 
+/** For requests that have the same effect twice. */
+const REPEAT = { repeat: true };
+
 export interface HolderPtyOptions {
 	/** The session's directory. */
 	readonly directory: string;
@@ -94,10 +97,7 @@ export class HolderPty implements Pty {
 			onExit: ({ closed }) => this.#move(closed ? "closed" : "exited"),
 		});
 		this.#input = new InputQueue({
-			send: async (encode) => {
-				const answer = await this.#send(encode, { repeat: true });
-				return answer.type === "done" ? answer.value : 0;
-			},
+			send: (encode) => this.#send(encode, REPEAT),
 		});
 	}
 
@@ -164,16 +164,15 @@ export class HolderPty implements Pty {
 	}
 
 	write(input: Input, options: WriteOptions = {}): Promise<void> {
-		return this.#explained(
-			this.#input.write(() => {
-				this.#refuse();
-				return typeof input === "function" ? input() : input;
-			}, options),
-		);
+		const bytes = () => {
+			this.#refuse();
+			return typeof input === "function" ? input() : input;
+		};
+		return this.#explained(() => this.#input.write(bytes, options));
 	}
 
 	async resize(cols: number, rows: number): Promise<void> {
-		await this.#request((request) => resizeFrame(request, cols, rows), { repeat: true });
+		await this.#request((request) => resizeFrame(request, cols, rows), REPEAT);
 	}
 
 	async signal(signal: string, target: SignalTarget): Promise<void> {
@@ -204,7 +203,7 @@ export class HolderPty implements Pty {
 	}
 
 	async facts(): Promise<KernelFacts> {
-		const answer = await this.#request(askFactsFrame, { repeat: true });
+		const answer = await this.#request(askFactsFrame, REPEAT);
 		if (answer.type !== "facts") throw new PtyIoError("bad_frame", "the holder sent another answer");
 		return answer.facts;
 	}
@@ -240,18 +239,18 @@ export class HolderPty implements Pty {
 	}
 
 	#request(encode: (request: number) => Uint8Array, options?: { readonly repeat: boolean }): Promise<Answer> {
-		return this.#explained(this.#send(encode, options));
+		return this.#explained(() => this.#send(encode, options));
 	}
 
-	async #send(encode: (request: number) => Uint8Array, options?: { readonly repeat: boolean }): Promise<Answer> {
+	#send(encode: (request: number) => Uint8Array, options?: { readonly repeat: boolean }): Promise<Answer> {
 		this.#refuse();
-		return await this.#client.request(encode, options);
+		return this.#client.request(encode, options);
 	}
 
 	/** What failed because the program ended says so. */
-	async #explained<T>(request: Promise<T>): Promise<T> {
+	async #explained<T>(request: () => Promise<T>): Promise<T> {
 		try {
-			return await request;
+			return await request();
 		} catch (error) {
 			const lost = error instanceof PtyError && (error.code === "lost" || error.code === DISCONNECTED);
 			if (!lost || this.#state === "disposed") throw error;

@@ -8,6 +8,7 @@
 import { createHash, randomBytes } from "node:crypto";
 import { inputFrame, MAX_INPUT_BYTES } from "../protocol/frames.ts";
 import { PtyError, PtyIoError } from "./errors.ts";
+import type { Answer } from "./holder-client.ts";
 import type { WriteOptions } from "./pty.ts";
 
 const DEFAULT_ROOM_MS = 5000;
@@ -15,8 +16,8 @@ const DEFAULT_ROOM_MS = 5000;
 export type Input = Uint8Array | (() => Uint8Array);
 
 export interface InputQueueOptions {
-	/** Sends a frame, again after a lost connection, and settles with the input offset when the holder has accepted it. */
-	readonly send: (encode: (request: number) => Uint8Array) => Promise<number>;
+	/** Sends a frame, again after a lost connection; settles with the holder's answer. */
+	readonly send: (encode: (request: number) => Uint8Array) => Promise<Answer>;
 }
 
 export class InputQueue {
@@ -49,58 +50,45 @@ export class InputQueue {
 		for (const wake of [...this.#roomWaiters]) wake();
 	}
 
+	// One function, though it has two jobs: each more would be a promise more on the way of every keystroke.
 	async write(input: Input, options: WriteOptions): Promise<void> {
-		const deadline = Date.now() + (options.roomMs ?? DEFAULT_ROOM_MS);
-		if (options.priority) return await this.#type(input, options, deadline);
-		if (this.#busy) await new Promise<void>((turn) => this.#waiting.push(turn));
-		this.#busy = true;
+		const { id, at, priority = false, signal, roomMs = DEFAULT_ROOM_MS } = options;
+		const deadline = Date.now() + roomMs;
+		if (!priority && this.#busy) await new Promise<void>((turn) => this.#waiting.push(turn));
+		if (!priority) this.#busy = true;
+		let from = 0;
 		try {
-			await this.#type(input, options, deadline);
+			signal?.throwIfAborted();
+			const whole = typeof input === "function" ? input() : input;
+			const writeId = id === undefined ? this.#newId() : idBytes(id);
+			while (from < whole.length) {
+				const bytes = whole.subarray(from, from + MAX_INPUT_BYTES);
+				const pieceId = from === 0 ? writeId : idOfPiece(writeId, from);
+				const inputOffset = at === undefined ? undefined : BigInt(at + from);
+				const answer = await this.#options
+					.send((request) => inputFrame({ request, bytes, priority, inputOffset, writeId: pieceId }))
+					.catch((error: unknown) => this.#roomAfter(error, deadline, signal));
+				if (answer?.type === "done") this.#accepted = Math.max(this.#accepted, answer.value);
+				if (answer !== null) from += bytes.length;
+			}
+		} catch (error) {
+			if (error instanceof PtyError) error.typedBytes = from;
+			throw error;
 		} finally {
 			// One refused write does not hold up the next.
-			const next = this.#waiting.shift();
-			if (next === undefined) this.#busy = false;
-			else next();
+			const next = priority ? undefined : this.#waiting.shift();
+			if (next !== undefined) next();
+			else if (!priority) this.#busy = false;
 		}
 	}
 
-	async #type(input: Input, options: WriteOptions, deadline: number): Promise<void> {
-		const { id, at, priority = false, signal } = options;
+	/** Null when it may be tried again: the buffer was full, and now there is room or the time is over. */
+	async #roomAfter(error: unknown, deadline: number, signal: AbortSignal | undefined): Promise<null> {
+		const leftMs = deadline - Date.now();
+		if (!(error instanceof PtyIoError) || error.code !== "queue_full" || leftMs <= 0) throw error;
+		await this.#room(leftMs, signal);
 		signal?.throwIfAborted();
-		const bytes = typeof input === "function" ? input() : input;
-		const writeId = id === undefined ? this.#newId() : idBytes(id);
-		for (let from = 0; from < bytes.length; from += MAX_INPUT_BYTES) {
-			const piece = {
-				bytes: bytes.subarray(from, from + MAX_INPUT_BYTES),
-				writeId: from === 0 ? writeId : pieceId(writeId, from),
-				priority,
-				...(at !== undefined && { inputOffset: BigInt(at + from) }),
-			};
-			try {
-				await this.#typePiece((request) => inputFrame({ request, ...piece }), deadline, signal);
-			} catch (error) {
-				if (error instanceof PtyError) error.typedBytes = from;
-				throw error;
-			}
-		}
-	}
-
-	async #typePiece(
-		encode: (request: number) => Uint8Array,
-		deadline: number,
-		signal: AbortSignal | undefined,
-	): Promise<void> {
-		for (;;) {
-			try {
-				this.#accepted = Math.max(this.#accepted, await this.#options.send(encode));
-				return;
-			} catch (error) {
-				const leftMs = deadline - Date.now();
-				if (!(error instanceof PtyIoError) || error.code !== "queue_full" || leftMs <= 0) throw error;
-				await this.#room(leftMs, signal);
-				signal?.throwIfAborted();
-			}
-		}
+		return null;
 	}
 
 	/** Settles when there is room, when the time is over or when the caller aborts. */
@@ -132,5 +120,5 @@ function idBytes(id: string): Uint8Array {
 }
 
 /** Each piece of one write is recognized on its own when all of it is sent again. */
-const pieceId = (writeId: Uint8Array, from: number) =>
+const idOfPiece = (writeId: Uint8Array, from: number) =>
 	createHash("sha256").update(writeId).update(String(from)).digest().subarray(0, 16);
