@@ -134,7 +134,7 @@ export class FrameDecoder {
 			this.#emit({ type: "output", offset, bytes: piece });
 			return;
 		}
-		new Uint8Array(this.#gathered.buffer).set(piece, this.#size - phase.bytes);
+		this.#gather(piece, this.#size - phase.bytes);
 		phase.bytes -= piece.length;
 		if (phase.bytes > 0) return;
 		if (phase.is === "header") this.#expect(phaseAfter(this.#gathered));
@@ -145,6 +145,12 @@ export class FrameDecoder {
 			this.#expect({ is: "header", bytes: HEADER_BYTES });
 			if (frame !== null) this.#emit(frame);
 		}
+	}
+
+	#gather(piece: Uint8Array, at: number): void {
+		// For a few bytes the loop takes a tenth of what a view and its set() take.
+		if (piece.length > FIXED_BYTES) new Uint8Array(this.#gathered.buffer).set(piece, at);
+		else for (let i = 0; i < piece.length; i++) this.#gathered.setUint8(at + i, piece[i] ?? 0);
 	}
 
 	#expect(phase: Phase): void {

@@ -164,11 +164,12 @@ export class HolderPty implements Pty {
 	}
 
 	write(input: Input, options: WriteOptions = {}): Promise<void> {
-		const bytes = () => {
-			this.#refuse();
-			return typeof input === "function" ? input() : input;
-		};
-		return this.#explained(() => this.#input.write(bytes, options));
+		return this.#explained(() =>
+			this.#input.write(() => {
+				this.#refuse();
+				return typeof input === "function" ? input() : input;
+			}, options),
+		);
 	}
 
 	async resize(cols: number, rows: number): Promise<void> {
