@@ -6,7 +6,8 @@
 export const STATUSES = ["starting", "running", "succeeded", "failed", "cancelled", "stream_lost"] as const;
 export type Status = (typeof STATUSES)[number];
 
-export type Activity = "working" | "waiting" | "listening" | "serving" | "stopped";
+/** `unresponsive`: the session's holder does not answer, so nothing is known of the program. */
+export type Activity = "working" | "waiting" | "listening" | "serving" | "stopped" | "unresponsive";
 export type WaitingFor = "command" | "line" | "key" | "secret";
 export type Certainty = "certain" | "likely" | "guess";
 

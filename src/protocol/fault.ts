@@ -16,6 +16,10 @@ const row = <F>(it: FaultRow<F>): FaultRow<F> => it;
 const names = (open: readonly string[]) =>
 	open.length > 0 ? `Open sessions: ${open.slice(0, 20).join(", ")}.` : "No session is open: call `start`.";
 
+const processName = (pid: number) => (pid > 0 ? `process ${pid}` : "its process is not known");
+/** Input of more than 1 MiB is typed in pieces. */
+const typed = (bytes = 0) => (bytes > 0 ? `only the first ${bytes} bytes were typed` : "nothing was typed");
+
 export const faults = {
 	bad_input: row<{ problems: readonly string[] }>({
 		status: 400,
@@ -32,10 +36,24 @@ export const faults = {
 		message: ({ id }) => `There is no session called "${id}".`,
 		next: ({ open }) => names(open),
 	}),
-	session_ended: row<{ id: string; how: string }>({
+	session_ended: row<{ id: string; how: string; maybeTyped?: boolean }>({
 		status: 409,
-		message: ({ id, how }) => `Session "${id}" has ended (${how}); nothing was typed.`,
+		message: ({ id, how, maybeTyped }) =>
+			`Session "${id}" has ended (${how}); ${maybeTyped ? "the input may have been typed before" : "nothing was typed"}.`,
 		next: () => "Its output is still there: `read` it. `start` a new one to go on.",
+	}),
+	unresponsive: row<{ name: string; holderPid: number; maybeTyped?: boolean }>({
+		status: 503,
+		message: ({ name, holderPid, maybeTyped }) =>
+			`Session "${name}" does not answer: its holder (${processName(holderPid)}) is stopped or stuck.${maybeTyped ? " What you sent may be carried out when it continues." : ""}`,
+		next: ({ holderPid, maybeTyped }) =>
+			`Other sessions are not affected. If it was stopped, continue it${holderPid > 0 ? ` (kill -CONT ${holderPid})` : ""} and ${maybeTyped ? "`read` before you type again" : "call again"}; \`close\` with \`force\` to give it up.`,
+	}),
+	handed_over: row<{ name: string; maybeTyped?: boolean }>({
+		status: 503,
+		message: ({ name, maybeTyped }) =>
+			`Another Dialtone daemon is taking over session "${name}"${maybeTyped ? "; what you sent may have been carried out" : ""}.`,
+		next: ({ maybeTyped }) => `The session goes on: ${maybeTyped ? "`read` it before you type again" : "call again"}.`,
 	}),
 	name_taken: row<{ name: string }>({
 		status: 409,
@@ -67,10 +85,10 @@ export const faults = {
 			`The program wrote more since you looked (offset ${offset}, not ${expected}); nothing was typed.`,
 		next: () => "`read` what is new and decide again.",
 	}),
-	line_too_long: row<{ limit: number }>({
+	line_too_long: row<{ limit: number; typedBytes?: number }>({
 		status: 413,
-		message: ({ limit }) =>
-			`The program reads whole lines and the kernel keeps only ${limit} bytes of one; nothing was typed.`,
+		message: ({ limit, typedBytes }) =>
+			`The program reads whole lines and the kernel keeps only ${limit} bytes of one; ${typed(typedBytes)}.`,
 		next: () => "Send shorter lines, or put the text in a file and name it.",
 	}),
 	paste_refused: row<{ lines: number }>({
@@ -79,9 +97,10 @@ export const faults = {
 			`The program did not ask for bracketed paste, so ${lines} lines would each be taken as typed; nothing was typed.`,
 		next: () => "Send it as `text` if each line is meant to be entered, or set `force`.",
 	}),
-	queue_full: row<{ free: number }>({
+	queue_full: row<{ free: number; typedBytes?: number }>({
 		status: 429,
-		message: ({ free }) => `The program is not reading its input (${free} bytes of room); nothing was typed.`,
+		message: ({ free, typedBytes }) =>
+			`The program is not reading its input (${free} bytes of room); ${typed(typedBytes)}.`,
 		next: () => "`wait` until it works again, or `signal` INT.",
 	}),
 	unknown_key: row<{ key: string; nearest: readonly string[] }>({

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { BadFrame, FrameDecoder, parseExitFile } from "./frame-decoder.ts";
+import { FrameDecoder } from "./frame-decoder.ts";
 import {
 	askFactsFrame,
 	attachFrame,
@@ -16,6 +16,7 @@ import {
 	signalFrame,
 	watchFrame,
 } from "./frames.ts";
+import { BadFrame, parseExit, parseLaunchAnswer } from "./holder-json.ts";
 
 const hex = (bytes: Uint8Array) => Buffer.from(bytes).toString("hex");
 
@@ -81,6 +82,36 @@ const welcome = {
 	startedAt: 1,
 	exit: null,
 };
+const thread = {
+	pid: 12,
+	tid: 12,
+	command: "python3",
+	foreground: true,
+	doing: "tty-read",
+	call: "read",
+	fd: 0,
+	main: true,
+	switches: 3,
+	fresh: true,
+	inner: [{ pts: 4, canonical: true, echo: null, signals: true, unread: 0, threads: [] }],
+};
+const facts = {
+	at: 1,
+	readable: true,
+	foregroundGroup: 12,
+	foregroundLives: true,
+	mainForeground: true,
+	canonical: true,
+	echo: false,
+	signals: true,
+	queued: 0,
+	unread: null,
+	offset: 22,
+	quietMs: 5,
+	sinceInputMs: null,
+	threads: [thread],
+	more: 0,
+};
 const conversation = Buffer.concat([
 	said(FrameType.welcome, json(welcome)),
 	said(FrameType.output, Buffer.concat([u64(0), Buffer.from("hello wor")])),
@@ -88,7 +119,7 @@ const conversation = Buffer.concat([
 	said(FrameType.output, Buffer.concat([u64(20), Buffer.from("ld")])),
 	said(FrameType.done, Buffer.concat([u32(4, 0), u64(2)])),
 	said(FrameType.refused, Buffer.concat([u32(5, 0), json({ code: "queue_full", message: "full", free: 12 })])),
-	said(FrameType.facts, Buffer.concat([u32(0, 0), json({ offset: 22, threads: [] })])),
+	said(FrameType.facts, Buffer.concat([u32(0, 0), json(facts)])),
 	said(FrameType.event, json({ event: "input_room", free: 9 })),
 	said(FrameType.exit, json(exit)),
 	said(FrameType.fenced, u64(12n)),
@@ -187,8 +218,60 @@ describe("nonsense is refused, and so is all that follows it", () => {
 		);
 	});
 
-	test("an exit file that is none", () => {
-		expect(parseExitFile(JSON.stringify(exit))).toMatchObject({ code: 7, lost: 0 });
-		expect(() => parseExitFile('{"code":1')).toThrow(BadFrame);
+	test("an exit file that is malformed", () => {
+		expect(parseExit(JSON.stringify(exit))).toMatchObject({ code: 7, lost: 0 });
+		expect(() => parseExit('{"code":1')).toThrow(BadFrame);
+	});
+});
+
+/** The one frame that a holder of another version or in another mood sends. */
+const only = (type: number, payload: Uint8Array) => decode([said(type, payload)])[0];
+const factsFrame = (value: unknown) => only(FrameType.facts, Buffer.concat([u32(0, 0), json(value)]));
+
+describe("the JSON of other versions of the holder is checked at the door", () => {
+	test("fields that we do not know are dropped, optional ones get their default", () => {
+		expect(factsFrame({ ...facts, more: undefined, inputOffset: 7 })).toEqual({ type: "facts", request: 0, facts });
+		expect(only(FrameType.welcome, json({ ...welcome, exit: undefined, mood: "fine" }))).toEqual({
+			type: "welcome",
+			welcome,
+		});
+	});
+
+	test("words that we do not know fall back; an event that we do not know is none", () => {
+		expect(factsFrame({ ...facts, threads: [{ ...thread, doing: "dreaming" }] })).toMatchObject({
+			facts: { threads: [{ doing: "other" }] },
+		});
+		expect(only(FrameType.refused, Buffer.concat([u32(1, 0), json({ code: "moody" })]))).toMatchObject({
+			refusal: { code: "system", message: "refused" },
+		});
+		expect(only(FrameType.event, json({ event: "sneezed", loudly: true }))).toBeUndefined();
+		expect(only(FrameType.event, json({ event: "constructor" }))).toBeUndefined();
+	});
+
+	test.each([
+		...Object.keys(facts).map((field) => ["facts", field] as const),
+		...Object.keys(thread).map((field) => ["thread", field] as const),
+		...Object.keys(welcome).map((field) => ["welcome", field] as const),
+		...Object.keys(exit).map((field) => ["exit", field] as const),
+	])("a value of the wrong type is named: %s %s", (where, field) => {
+		const wrong = { [field]: { no: "such thing" } };
+		const send = {
+			facts: () => factsFrame({ ...facts, ...wrong }),
+			thread: () => factsFrame({ ...facts, threads: [{ ...thread, ...wrong }] }),
+			welcome: () => only(FrameType.welcome, json({ ...welcome, ...wrong })),
+			exit: () => only(FrameType.exit, json({ ...exit, ...wrong })),
+		};
+		expect(send[where]).toThrow(BadFrame);
+		expect(send[where]).toThrow(field === "exit" ? "code" : field);
+	});
+
+	test("the answer to a launch", () => {
+		const ok = { ok: true, holder: 1, pid: 2, pts: "/dev/pts/1" };
+		expect(parseLaunchAnswer(JSON.stringify(ok))).toEqual(ok);
+		const failed = { ok: false, stage: "exec", errno: 2, code: "ENOENT", message: "No such file" };
+		expect(parseLaunchAnswer(JSON.stringify(failed))).toEqual(failed);
+		expect(parseLaunchAnswer(JSON.stringify({ ...failed, stage: "novel" }))).toMatchObject({ stage: "launch" });
+		for (const bad of ["", "[]", '{"ok":1}', '{"ok":true,"holder":"1","pid":2,"pts":"x"}'])
+			expect(() => parseLaunchAnswer(bad)).toThrow(BadFrame);
 	});
 });

@@ -1,7 +1,7 @@
-// The words between the daemon and a holder: docs/holder.md in TypeScript.
+// The protocol between the daemon and a holder: docs/holder.md in TypeScript.
 //
-// What a client says, encoded. What a holder says is frame-decoder.ts. Who says
-// what when is pty/holder-pty.ts.
+// Types of both directions, and the encoding of what a client sends. What a
+// holder sends is decoded by frame-decoder.ts and holder-json.ts.
 
 import type { KernelFacts } from "./kernel-facts.ts";
 
@@ -10,8 +10,6 @@ const MAGIC = 0x314e5444;
 export const NO_OFFSET = 0xffff_ffff_ffff_ffffn;
 export const MAX_INPUT_BYTES = 1 << 20;
 export const HEADER_BYTES = 8;
-/** 16 zero bytes: a write without an id. */
-const NO_WRITE_ID = new Uint8Array(16);
 
 export const FrameType = {
 	hello: 0x01,
@@ -82,7 +80,7 @@ export const REFUSALS = [
 ] as const;
 type RefusalCode = (typeof REFUSALS)[number];
 
-/** Why the holder would not do it; beside `code` and `message` whatever facts the code has. */
+/** Why the holder refused; beside `code` and `message` the facts that belong to the code. */
 export interface Refusal {
 	readonly code: RefusalCode;
 	readonly message: string;
@@ -94,6 +92,33 @@ export interface Refusal {
 	readonly highest?: number;
 }
 
+/** Where making a terminal stopped; `launch` is before the holder could answer. */
+export const CREATION_STAGES = [
+	"launch",
+	"block",
+	"log",
+	"socket",
+	"pty",
+	"fork",
+	"terminal",
+	"limits",
+	"identity",
+	"chdir",
+	"exec",
+] as const;
+export type CreationStage = (typeof CREATION_STAGES)[number];
+
+/** What the launcher prints before it exits. */
+export type LaunchAnswer =
+	| { readonly ok: true; readonly holder: number; readonly pid: number; readonly pts: string }
+	| {
+			readonly ok: false;
+			readonly stage: CreationStage;
+			readonly errno: number;
+			readonly code: string;
+			readonly message: string;
+	  };
+
 export type HolderEvent =
 	| { readonly event: "resized"; readonly cols: number; readonly rows: number }
 	| { readonly event: "log_lost"; readonly from: number; readonly to: number; readonly errno: number }
@@ -103,10 +128,10 @@ export type HolderEvent =
 	| { readonly event: "input_room"; readonly free: number }
 	| {
 			readonly event: "survivors";
-			readonly survivors?: readonly { readonly pid: number; readonly command: string }[];
+			readonly survivors: readonly { readonly pid: number; readonly command: string }[];
 	  };
 
-/** What a holder says. An OUTPUT frame is told in the pieces in which it arrives. */
+/** What a holder sends. An OUTPUT frame is emitted in the pieces in which it arrives. */
 export type HolderFrame =
 	| { readonly type: "welcome"; readonly welcome: Welcome }
 	| { readonly type: "output"; readonly offset: number; readonly bytes: Uint8Array }
@@ -118,13 +143,29 @@ export type HolderFrame =
 	| { readonly type: "exit"; readonly exit: HolderExit }
 	| { readonly type: "fenced"; readonly epoch: bigint };
 
+// Small frames are cut from one buffer, as Node's own pool does it: a buffer for each keystroke took 4 µs of 70.
+const POOL_BYTES = 16 * 1024;
+let pool = new ArrayBuffer(POOL_BYTES);
+let used = 0;
+
 /** A frame with an empty payload of the given length, and a view of that payload. */
 function frame(type: number, payloadBytes: number): { bytes: Uint8Array<ArrayBuffer>; payload: DataView<ArrayBuffer> } {
-	const bytes = new Uint8Array(HEADER_BYTES + payloadBytes);
-	const header = new DataView(bytes.buffer);
-	header.setUint32(0, payloadBytes, true);
-	header.setUint8(4, type);
-	return { bytes, payload: new DataView(bytes.buffer, HEADER_BYTES) };
+	const size = HEADER_BYTES + payloadBytes;
+	const pooled = size <= POOL_BYTES / 16;
+	if (pooled && size > POOL_BYTES - used) {
+		pool = new ArrayBuffer(POOL_BYTES);
+		used = 0;
+	}
+	const [buffer, at] = pooled ? [pool, used] : [new ArrayBuffer(size), 0];
+	if (pooled) used += size;
+	const bytes = new Uint8Array(buffer, at, size);
+	const payload = new DataView(buffer, at + HEADER_BYTES, payloadBytes);
+	bytes[0] = payloadBytes;
+	bytes[1] = payloadBytes >>> 8;
+	bytes[2] = payloadBytes >>> 16;
+	bytes[3] = payloadBytes >>> 24;
+	bytes[4] = type;
+	return { bytes, payload };
 }
 
 export function helloFrame({ owner, epoch }: { owner: boolean; epoch: bigint }): Uint8Array<ArrayBuffer> {
@@ -154,9 +195,9 @@ export function creditFrame(until: bigint): Uint8Array<ArrayBuffer> {
 export interface InputFrame {
 	readonly request: number;
 	readonly bytes: Uint8Array;
-	readonly priority?: boolean;
+	readonly priority?: boolean | undefined;
 	/** How many bytes were accepted before this one; left out: append. */
-	readonly inputOffset?: bigint;
+	readonly inputOffset?: bigint | undefined;
 	/** 16 bytes; left out: none. */
 	readonly writeId?: Uint8Array;
 }
@@ -174,7 +215,7 @@ export function inputFrame({
 	payload.setUint32(0, request, true);
 	payload.setUint32(4, priority ? 1 : 0, true);
 	payload.setBigUint64(8, inputOffset ?? NO_OFFSET, true);
-	bytes.set(writeId ?? NO_WRITE_ID, HEADER_BYTES + 16);
+	if (writeId !== undefined) bytes.set(writeId, HEADER_BYTES + 16);
 	bytes.set(typed, HEADER_BYTES + 32);
 	return bytes;
 }

@@ -1,11 +1,12 @@
 // The listeners of one event. A listener that throws is reported under the
 // event's name and harms neither the sender nor the other listeners.
 
-type Report = (error: unknown, event: string) => void;
+/** `origin` is the event whose listener threw, or a few words that name the place. */
+type Report = (error: unknown, origin: string) => void;
 
 // Without a handler an error must not vanish: it becomes an unhandled rejection, outside of the sender's stack.
-let report: Report = (error, event) => {
-	void Promise.reject(new Error(`a listener of "${event}" threw`, { cause: error }));
+let report: Report = (error, origin) => {
+	void Promise.reject(new Error(`Error in "${origin}"`, { cause: error }));
 };
 
 /** Where errors of listeners go: the daemon's log. Returns the handler before. */
@@ -14,6 +15,9 @@ export function reportListenerErrors(handler: Report): Report {
 	report = handler;
 	return before;
 }
+
+/** Reports an error that has no caller to go to. */
+export const reportError: Report = (error, origin) => report(error, origin);
 
 let subscriptions = 0;
 

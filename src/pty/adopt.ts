@@ -1,10 +1,11 @@
-// Takes up a session that somebody else started: after a restart of the daemon.
+// Adopts a session that another process started: after a restart of the daemon.
 //
 // Its state is derived, never remembered (DESIGN §3): an `exit` file → ended; a
-// socket that answers → running; neither → lost.
+// holder behind the socket → running, also when it does not answer; neither → lost.
 
 import { readExit } from "./exit-file.ts";
 import { HolderPty } from "./holder-pty.ts";
+import { holderOf } from "./process-tree.ts";
 import type { PtyExit } from "./pty.ts";
 
 export interface AdoptOptions {
@@ -14,20 +15,27 @@ export interface AdoptOptions {
 	readonly epoch: bigint;
 	/** The offset from which output is wanted. */
 	readonly from: number | "end";
+	/** The main program as recorded: by it a holder that does not answer can be named. */
+	readonly pid?: number | null;
 }
 
 /**
- * `lost`: nobody knows how it ended; its output is on disk up to the last byte.
- * (Tell the first from the second by `instanceof HolderPty`: a terminal has an `exit` too.)
+ * Settles within 2 s, also when the holder is stopped: then the terminal is unresponsive until it answers. `lost`: how it
+ * ended is not known; its output is on disk up to the last byte. (An ended one is told by `instanceof HolderPty`: a
+ * terminal has an `exit` too.)
  */
-export async function adopt(options: AdoptOptions): Promise<HolderPty | { readonly exit: PtyExit } | "lost"> {
-	const before = await readExit(options.directory);
+export async function adopt({
+	pid,
+	...options
+}: AdoptOptions): Promise<HolderPty | { readonly exit: PtyExit } | "lost"> {
+	const { directory } = options;
+	const before = await readExit(directory);
 	if (before?.closed) return { exit: before };
-	const pty = new HolderPty(options);
+	const pty = new HolderPty({ ...options, pid: pid ?? 0, holderPid: pid ? holderOf(pid) : 0 });
 	// Also with an exit file: a descendant may keep the terminal open, and the holder with it.
 	if (await pty.connect()) return pty;
 	await pty[Symbol.asyncDispose]();
-	// It may have ended while we knocked.
-	const after = await readExit(options.directory);
+	// It may have ended while we connected.
+	const after = await readExit(directory);
 	return after === null ? "lost" : { exit: after };
 }

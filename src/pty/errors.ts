@@ -1,32 +1,24 @@
 // What can go wrong between us and a terminal, by class (R3.3): it could not be
-// made, it would not take what we said, or it died under us. `code` is an errno
-// name (ENOENT) or one of the holder's refusals (queue_full).
+// made, it refused a request, or its holder died. `code` is an errno name
+// (ENOENT), one of the holder's refusals (queue_full), or `unresponsive`,
+// `disconnected` or `lost`.
 
-import type { Refusal } from "../protocol/frames.ts";
+import type { CreationStage, Refusal } from "../protocol/frames.ts";
 
 export class PtyError extends Error {
 	override readonly name: string = "PtyError";
 	readonly code: string;
+	/** The request had been sent and was not answered: it may have been carried out, or may yet be. */
+	readonly sent: boolean;
+	/** How much of a write in several pieces was typed before it failed. */
+	typedBytes = 0;
 
-	constructor(code: string, message: string, options?: { cause?: unknown }) {
-		super(message, options);
+	constructor(code: string, message: string, { cause, sent = false }: { cause?: unknown; sent?: boolean } = {}) {
+		super(message, { cause });
 		this.code = code;
+		this.sent = sent;
 	}
 }
-
-/** Where making a terminal stopped; `launch` is before the holder could speak. */
-export type CreationStage =
-	| "launch"
-	| "block"
-	| "log"
-	| "socket"
-	| "pty"
-	| "fork"
-	| "terminal"
-	| "limits"
-	| "identity"
-	| "chdir"
-	| "exec";
 
 /** There is no terminal, and nothing of the attempt is left. */
 export class PtyCreationError extends PtyError {
@@ -41,14 +33,20 @@ export class PtyCreationError extends PtyError {
 	}
 }
 
-/** The terminal is there but did not do it; nothing was typed. */
+/** What belongs to a code: `free` to queue_full, `limit` to line_too_long, `holderPid` to unresponsive, … */
+type IoFacts = Partial<Omit<Refusal, "code" | "message">> & {
+	readonly holderPid?: number;
+	/** How long the oldest unanswered request has waited. */
+	readonly sinceMs?: number;
+};
+
+/** The terminal is there but did not do what was asked. */
 export class PtyIoError extends PtyError {
 	override readonly name = "PtyIoError";
-	/** What the holder added: `free` for queue_full, `limit` for line_too_long, … */
-	readonly facts: Partial<Omit<Refusal, "code" | "message">>;
+	readonly facts: IoFacts;
 
-	constructor(code: string, message: string, facts: Partial<Omit<Refusal, "code" | "message">> = {}) {
-		super(code, message);
+	constructor(code: string, message: string, { sent = false, ...facts }: IoFacts & { readonly sent?: boolean } = {}) {
+		super(code, message, { sent });
 		this.facts = facts;
 	}
 
@@ -61,7 +59,7 @@ export class PtyIoError extends PtyError {
 export class PtyDiedError extends PtyError {
 	override readonly name = "PtyDiedError";
 
-	constructor() {
-		super("lost", "the holder of this terminal is gone, and the terminal with it");
+	constructor({ sent = false }: { sent?: boolean } = {}) {
+		super("lost", "the holder of this terminal is gone, and the terminal with it", { sent });
 	}
 }

@@ -4,8 +4,9 @@
 import { readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { listSegments } from "../journal/segments.ts";
-import { parseExitFile } from "../protocol/frame-decoder.ts";
 import type { HolderExit } from "../protocol/frames.ts";
+import { BadFrame, parseExit } from "../protocol/holder-json.ts";
+import { reportError } from "../protocol/listeners.ts";
 import type { PtyExit } from "./pty.ts";
 import { signalName } from "./signals.ts";
 
@@ -15,30 +16,33 @@ export function ptyExit(exit: HolderExit): PtyExit {
 
 /** Null while the program runs, and when the holder died before it could write. */
 export async function readExit(directory: string): Promise<PtyExit | null> {
-	let text: string;
 	try {
-		text = await readFile(join(directory, "exit"), "utf8");
+		return ptyExit(parseExit(await readFile(join(directory, "exit"), "utf8")));
 	} catch (error) {
 		if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
-		throw error;
+		if (!(error instanceof BadFrame)) throw error;
+		// The holder writes it whole or not at all: this is not the holder's, and says nothing.
+		reportError(error, `the exit file in ${directory}`);
+		return null;
 	}
-	return ptyExit(parseExitFile(text));
 }
 
-/** The end of a session whose holder died: nobody knows how, only how far its output goes. */
+/** The end of a session whose holder died: how it ended is not known, only how far its output goes. */
 export async function lostExit(directory: string, startedAt: number): Promise<PtyExit> {
 	const last = (await listSegments(directory)).at(-1);
+	if (last === undefined) return unknownExit(0, startedAt);
+	const endedAt = await stat(last.path).then(({ mtimeMs }) => mtimeMs, Date.now);
+	return { ...unknownExit(last.to, startedAt), endedAt };
+}
+
+export function unknownExit(size: number, startedAt: number): PtyExit {
 	return {
 		code: null,
 		signal: null,
 		core: false,
-		size: last?.to ?? 0,
+		size,
 		startedAt,
-		endedAt: last
-			? await stat(last.path)
-					.then((it) => it.mtimeMs)
-					.catch(Date.now)
-			: Date.now(),
+		endedAt: Date.now(),
 		closed: true,
 		reason: "lost",
 		rusage: null,

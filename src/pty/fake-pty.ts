@@ -1,4 +1,4 @@
-// A terminal without a program: the test says what comes out and sees what goes in.
+// A terminal without a program: the test decides what comes out and sees what goes in.
 
 import type { HolderEvent, SignalTarget } from "../protocol/frames.ts";
 import type { KernelFacts } from "../protocol/kernel-facts.ts";
@@ -6,7 +6,8 @@ import { Listeners } from "../protocol/listeners.ts";
 import type { OutputChunk } from "../protocol/output.ts";
 import { deferred } from "./deferred.ts";
 import { PtyIoError } from "./errors.ts";
-import type { Pty, PtyExit, WriteOptions } from "./pty.ts";
+import type { Input } from "./input-queue.ts";
+import type { Pty, PtyEnding, PtyExit, WriteOptions } from "./pty.ts";
 
 export class FakePty implements Pty {
 	readonly pid = 1000;
@@ -17,6 +18,8 @@ export class FakePty implements Pty {
 	readonly #events = new Listeners<HolderEvent>("holder event");
 	readonly #facts = new Listeners<KernelFacts>("kernel facts");
 	readonly #fencings = new Listeners<void>("fenced");
+	readonly #endings = new Listeners<PtyEnding>("ending");
+	readonly #responsiveness = new Listeners<boolean>("responsive");
 	readonly #exited = deferred<PtyExit>();
 	readonly #closed = deferred<PtyExit>();
 	readonly #ids = new Set<string>();
@@ -26,6 +29,11 @@ export class FakePty implements Pty {
 	#inputOffset = 0;
 	#watchers = 0;
 	#exit: PtyExit | null = null;
+	#responsive = true;
+	#paused = false;
+	/** Printed while paused. */
+	#held: OutputChunk[] = [];
+	#ended: PtyExit | null = null;
 
 	constructor({ from = 0 }: { from?: number } = {}) {
 		this.#at = from;
@@ -41,6 +49,18 @@ export class FakePty implements Pty {
 
 	get exit(): PtyExit | null {
 		return this.#exit;
+	}
+
+	get ending(): PtyEnding | null {
+		return this.#ended;
+	}
+
+	get responsive(): boolean {
+		return this.#responsive;
+	}
+
+	get paused(): boolean {
+		return this.#paused;
 	}
 
 	get inputOffset(): number {
@@ -61,14 +81,14 @@ export class FakePty implements Pty {
 		const bytes = typeof text === "string" ? Buffer.from(text) : text;
 		const offset = this.#at;
 		this.#at += bytes.length;
-		this.#outputs.emit({ offset, bytes });
+		this.#deliver({ offset, bytes });
 	}
 
 	/** Output goes by that is not kept. */
 	lose(bytes: number): void {
 		const from = this.#at;
 		this.#at += bytes;
-		this.#outputs.emit({ gap: { from, to: this.#at } });
+		this.#deliver({ gap: { from, to: this.#at } });
 	}
 
 	/** The holder looks. */
@@ -101,9 +121,33 @@ export class FakePty implements Pty {
 			lost: 0,
 			...how,
 		};
-		this.#exit = ended;
-		this.#exited.resolve(ended);
-		if (ended.closed) this.#closed.resolve(ended);
+		this.#ended = ended;
+		this.#endings.emit(ended);
+		this.#settle();
+	}
+
+	/** The holder stops answering, or answers again. */
+	answer(responsive: boolean): void {
+		this.#responsive = responsive;
+		this.#responsiveness.emit(responsive);
+	}
+
+	pause(): void {
+		this.#paused = true;
+	}
+
+	resume(): void {
+		this.#paused = false;
+		for (const chunk of this.#held.splice(0)) this.#outputs.emit(chunk);
+		this.#settle();
+	}
+
+	skipTo(offset: number): void {
+		this.#held = this.#held.flatMap((chunk): OutputChunk[] => {
+			if ("gap" in chunk) return chunk.gap.to <= offset ? [] : [{ gap: { ...chunk.gap, from: offset } }];
+			const cut = Math.max(0, offset - chunk.offset);
+			return cut >= chunk.bytes.length ? [] : [{ offset: chunk.offset + cut, bytes: chunk.bytes.subarray(cut) }];
+		});
 	}
 
 	onOutput(listener: (chunk: OutputChunk) => void): () => void {
@@ -122,8 +166,17 @@ export class FakePty implements Pty {
 		return this.#fencings.add(listener);
 	}
 
-	async write(bytes: Uint8Array, { id }: WriteOptions = {}): Promise<void> {
-		this.#refuseWhenEnded();
+	onEnding(listener: (ending: PtyEnding) => void): () => void {
+		return this.#endings.add(listener);
+	}
+
+	onResponsive(listener: (responsive: boolean) => void): () => void {
+		return this.#responsiveness.add(listener);
+	}
+
+	async write(input: Input, { id }: WriteOptions = {}): Promise<void> {
+		this.#refuse();
+		const bytes = typeof input === "function" ? input() : input;
 		if (id !== undefined && this.#ids.has(id)) return;
 		if (id !== undefined) this.#ids.add(id);
 		const text = Buffer.from(bytes).toString();
@@ -132,22 +185,13 @@ export class FakePty implements Pty {
 		this.asked.push(`write ${JSON.stringify(text)}`);
 	}
 
-	paused = false;
-	pause(): void {
-		this.paused = true;
-	}
-	resume(): void {
-		this.paused = false;
-	}
-	skipTo(): void {}
-
 	async resize(cols: number, rows: number): Promise<void> {
-		this.#refuseWhenEnded();
+		this.#refuse();
 		this.asked.push(`resize ${cols}x${rows}`);
 	}
 
 	async signal(signal: string, target: SignalTarget): Promise<void> {
-		this.#refuseWhenEnded();
+		this.#refuse();
 		this.asked.push(`signal ${signal} ${target}`);
 	}
 
@@ -158,7 +202,7 @@ export class FakePty implements Pty {
 	}
 
 	async facts(): Promise<KernelFacts> {
-		this.#refuseWhenEnded();
+		this.#refuse();
 		if (this.#latest === null) throw new PtyIoError("system", "this fake was not told what to see");
 		// Nothing has changed since, except that it has been quiet for longer.
 		const { at, quietMs, sinceInputMs } = this.#latest;
@@ -184,7 +228,21 @@ export class FakePty implements Pty {
 
 	async [Symbol.asyncDispose](): Promise<void> {}
 
-	#refuseWhenEnded(): void {
+	#deliver(chunk: OutputChunk): void {
+		if (this.#paused) this.#held.push(chunk);
+		else this.#outputs.emit(chunk);
+	}
+
+	#settle(): void {
+		const exit = this.#ended;
+		if (exit === null || this.#paused) return;
+		this.#exit = exit;
+		this.#exited.resolve(exit);
+		if (exit.closed) this.#closed.resolve(exit);
+	}
+
+	#refuse(): void {
 		if (this.#exit !== null) throw new PtyIoError("ended", "the program has ended");
+		if (!this.#responsive) throw new PtyIoError("unresponsive", "the holder does not answer", { holderPid: 999 });
 	}
 }

@@ -1,124 +1,325 @@
-// A connection to a holder for as long as there is a holder: opened, and opened
-// again when it breaks, until the holder is gone or we let go.
+// A connection to a holder, kept open for as long as there is a holder: requests
+// that each have a deadline, answers matched to them, frames in order.
+//
+// It reports what happens to the connection and decides nothing about the
+// terminal: what an event means is in pty-state.ts, what a frame means is in
+// holder-pty.ts.
 
-import { setTimeout as delay } from "node:timers/promises";
-import type { HolderFrame, Welcome } from "../protocol/frames.ts";
-import { PtyDiedError } from "./errors.ts";
-import { DISCONNECTED, HolderSocket } from "./holder-socket.ts";
+import { connect, type Socket } from "node:net";
+import { FrameDecoder } from "../protocol/frame-decoder.ts";
+import { type HolderFrame, helloFrame, type Welcome } from "../protocol/frames.ts";
+import { reportError } from "../protocol/listeners.ts";
+import { PtyDiedError, type PtyError, PtyIoError } from "./errors.ts";
+import type { PtyEvent } from "./pty-state.ts";
 
-/** At first at once: a quick program's holder may go just as we knock (ECONNRESET), and then its log is all we need. */
+/**
+ * Bytes that one session may deliver before the others have their turn. libuv
+ * would read up to 2 MB from one socket before it looks at the next: 70 ms of
+ * emulator work during which no other session is read.
+ */
+const TURN_BYTES = 128 * 1024;
+/** A holder answers in microseconds. One that sends nothing for this long while a request waits is stopped or stuck. */
+export const SILENCE_MS = 2000;
+/** The limit for a request whose holder keeps sending other frames: a flood may delay the answer. */
+const ANSWER_MS = 30_000;
+/** A timer this late means that our own loop was held up; the answer may be in the socket already. */
+const LATE_MS = 250;
+/** At first at once: a quick program's holder may leave just as we connect (ECONNRESET), and then its log is all we need. */
 const RETRY_MS = { first: 1, most: 1000 };
-/** The first time nobody is served yet, so a holder that cannot be reached is soon an error. */
-const FIRST_TRIES = 10;
-/** Nobody is behind the socket any more. */
-const GONE: ReadonlySet<string | undefined> = new Set(["ENOENT", "ECONNREFUSED", "ENOTDIR"]);
+/** After a malformed frame: the next connection may well get the same one. */
+const BAD_FRAME_RETRY_MS = { first: 100, most: 5000 };
+/** Errors of connect(2) that mean that no process listens on the socket. */
+const GONE: ReadonlySet<string> = new Set(["ENOENT", "ECONNREFUSED", "ENOTDIR"]);
+/** The code of requests that fail because the connection broke or was closed. */
+export const DISCONNECTED = "disconnected";
+/** HELLO has no request number: what is refused before the welcome is refused under this one. */
+const HELLO = 0;
+
+export type Answer = Extract<HolderFrame, { type: "done" | "facts" }>;
+
+interface Request {
+	readonly frame: Uint8Array;
+	readonly resolve: (answer: Answer) => void;
+	readonly reject: (error: PtyError) => void;
+	readonly since: number;
+	readonly patienceMs: number;
+	readonly repeat: boolean;
+	sent: boolean;
+}
 
 export interface HolderClientOptions {
 	readonly socketPath: string;
 	readonly epoch: bigint;
-	/** On the first connection and on every later one, before anything else is said on it. */
+	/** Nothing is connected again once this is true. */
+	readonly isOver: () => boolean;
+	readonly onChange: (event: Extract<PtyEvent, "heard" | "silent" | "disconnected" | "fenced" | "gone">) => void;
+	/** On the first connection and on every later one, before anything is sent on it. */
 	readonly onWelcome: (welcome: Welcome) => void;
+	/** Everything but welcomes, refusals and acknowledgements. */
 	readonly onFrame: (frame: HolderFrame) => void;
-	/** A newer owner is there; reading goes on. */
-	readonly onFenced: () => void;
-	/** The last frame was heard. Once, and only after a first welcome. */
-	readonly onGone: () => void;
+	/** The error for a request that the holder did not answer in time. */
+	readonly unresponsive: (sent: boolean) => PtyError;
 }
 
 export class HolderClient {
 	readonly #options: HolderClientOptions;
-	#now: HolderSocket | null = null;
-	#opening: Promise<HolderSocket | null> | null = null;
-	#fenced = false;
-	#over = false;
+	readonly #pending = new Map<number, Request>();
+	#socket: Socket | null = null;
+	/** The holder has answered HELLO on this connection. */
+	#welcomed = false;
+	/** False once a newer owner is there: then we connect as a reader. */
+	#owner = true;
+	#opening: { resolve: (there: boolean) => void; reject: (error: Error) => void; triesLeft: number } | null = null;
+	#lastRequest = HELLO;
+	#sinceYield = 0;
+	#heardAt = performance.now();
+	#unansweredSince: number | null = null;
+	#deadline: { readonly timer: NodeJS.Timeout; readonly at: number } | null = null;
+	#retry: NodeJS.Timeout | null = null;
+	#retryMs = RETRY_MS.first;
+	#badFrames = 0;
 
 	constructor(options: HolderClientOptions) {
 		this.#options = options;
 	}
 
-	/** False when nobody is there. */
-	async open(): Promise<boolean> {
-		this.#opening = this.#connect(FIRST_TRIES);
-		return (await this.#opening) !== null;
+	/** How long the oldest unanswered request has waited; 0 while the holder answers. */
+	get silentMs(): number {
+		return this.#unansweredSince === null ? 0 : Math.round(performance.now() - this.#unansweredSince);
 	}
 
-	/** Says something that has no answer; not said at all while there is no connection. */
-	send(frame: Uint8Array): void {
-		this.#now?.send(frame);
+	/** Milliseconds since anything arrived. */
+	get quietMs(): number {
+		return performance.now() - this.#heardAt;
 	}
 
-	/** Asks on the connection there is or will be; an answer lost with it is an error. */
-	async ask<T>(question: (connection: HolderSocket) => Promise<T>): Promise<T> {
-		const connection = this.#now ?? (await this.#opening);
-		if (connection === null) throw new PtyDiedError();
-		return await question(connection);
-	}
-
-	/** Asks until it is answered: for what may be said twice. */
-	async persist<T>(question: (connection: HolderSocket) => Promise<T>): Promise<T> {
-		for (;;) {
-			try {
-				return await this.ask(question);
-			} catch (error) {
-				if (this.#over || !isDisconnection(error)) throw error;
-			}
-		}
-	}
-
-	close(): void {
-		this.#over = true;
-		this.#now?.close();
-		this.#now = null;
-		this.#opening = Promise.resolve(null);
-	}
-
-	async #connect(tries: number): Promise<HolderSocket | null> {
-		for (let wait = RETRY_MS.first, left = tries; !this.#over; wait = Math.min(wait * 2, RETRY_MS.most)) {
-			try {
-				return await this.#tryOnce();
-			} catch (error) {
-				const { code } = error as NodeJS.ErrnoException;
-				if (GONE.has(code)) return null;
-				if (code === "fenced") this.#fence();
-				else if (--left <= 0 || code === "version") throw error;
-				else await delay(wait);
-			}
-		}
-		return null;
-	}
-
-	#tryOnce(): Promise<HolderSocket> {
-		const { socketPath, epoch, onWelcome, onFrame } = this.#options;
-		return HolderSocket.open({
-			socketPath,
-			epoch,
-			owner: !this.#fenced,
-			onWelcome: (connection, welcome) => {
-				if (this.#over) return connection.close();
-				this.#now = connection;
-				onWelcome(welcome);
-			},
-			onFrame: (frame) => (frame.type === "fenced" ? this.#fence() : onFrame(frame)),
-			onClose: () => void this.#reopen(),
+	/**
+	 * True when a holder is there, also when it does not answer within SILENCE_MS: the connection then waits for it.
+	 * False when there is none. Rejects after `tries` attempts that failed for another reason.
+	 */
+	open(tries: number): Promise<boolean> {
+		return new Promise((resolve, reject) => {
+			this.#opening = { resolve, reject, triesLeft: tries };
+			this.#connect();
 		});
 	}
 
-	async #reopen(): Promise<void> {
-		this.#now = null;
-		if (this.#over) return;
-		// A version that does not fit cannot appear here: it is the same holder.
-		this.#opening = this.#connect(Number.POSITIVE_INFINITY).catch(() => null);
-		if ((await this.#opening) === null && !this.#over) this.#options.onGone();
+	/** Sends a frame that has no answer; dropped while there is no connection. */
+	send(frame: Uint8Array): void {
+		if (this.#welcomed) this.#socket?.write(frame);
 	}
 
-	#fence(): void {
-		if (this.#fenced) return;
-		this.#fenced = true;
-		this.#options.onFenced();
+	/**
+	 * Sends a request and waits for its answer; a refusal rejects. With `repeat` it is sent again on the next connection
+	 * when its answer was lost: for what has the same effect twice.
+	 */
+	request(
+		encode: (request: number) => Uint8Array,
+		{ patienceMs = SILENCE_MS, repeat = false }: { patienceMs?: number; repeat?: boolean } = {},
+	): Promise<Answer> {
+		this.#lastRequest = (this.#lastRequest % 0xffff_ffff) + 1;
+		const number = this.#lastRequest;
+		const frame = encode(number);
+		return new Promise((resolve, reject) => {
+			if (this.#options.isOver()) return reject(new PtyIoError(DISCONNECTED, "the connection is closed"));
+			const since = performance.now();
+			const sent = this.#welcomed;
+			this.#wait(number, { frame, resolve, reject, since, patienceMs, repeat, sent });
+			if (sent) this.#socket?.write(frame);
+		});
 	}
-}
 
-function isDisconnection(error: unknown): boolean {
-	const { code } = error as NodeJS.ErrnoException;
-	return code === DISCONNECTED || code === "EPIPE" || code === "ECONNRESET";
+	/** Closes the connection; the terminal goes on. */
+	close(): void {
+		this.#socket?.destroy();
+		this.#socket = null;
+		this.#welcomed = false;
+		if (this.#deadline !== null) clearTimeout(this.#deadline.timer);
+		if (this.#retry !== null) clearTimeout(this.#retry);
+		this.#settleOpening(false);
+		this.#rejectAll((sent) => new PtyIoError(DISCONNECTED, "the connection was closed", { sent }));
+	}
+
+	#wait(number: number, request: Request): void {
+		this.#pending.set(number, request);
+		if (this.#deadline === null) this.#checkAfter(SILENCE_MS);
+	}
+
+	#connect(): void {
+		this.#retry = null;
+		const { socketPath, epoch } = this.#options;
+		const socket = connect({ path: socketPath });
+		const decoder = new FrameDecoder((frame) => {
+			// A listener may have closed us in the middle of a chunk.
+			if (socket === this.#socket) this.#take(socket, frame);
+		});
+		this.#socket = socket;
+		const frame = helloFrame({ owner: this.#owner, epoch });
+		socket.write(frame);
+		// While attempts fail one after the other, the deadline counts from the first.
+		if (!this.#pending.has(HELLO)) {
+			const since = performance.now();
+			const [resolve, reject] = [() => {}, () => {}]; // what becomes of it is an event
+			this.#wait(HELLO, { frame, resolve, reject, since, patienceMs: SILENCE_MS, repeat: true, sent: true });
+		}
+		socket
+			.on("data", (chunk) => this.#read(socket, decoder, chunk))
+			.on("error", (error) => this.#broken(socket, error))
+			.on("close", () => this.#broken(socket, new PtyIoError(DISCONNECTED, "the holder closed the connection")));
+	}
+
+	#read(socket: Socket, decoder: FrameDecoder, chunk: Uint8Array): void {
+		this.#heardAt = performance.now();
+		if (this.#welcomed && this.#unansweredSince !== null) this.#heard();
+		this.#sinceYield += chunk.length;
+		if (this.#sinceYield >= TURN_BYTES) {
+			this.#sinceYield = 0;
+			socket.pause();
+			setImmediate(() => socket.resume());
+		}
+		try {
+			decoder.push(chunk);
+		} catch (error) {
+			reportError(error, "holder frame");
+			this.#badFrames++;
+			this.#broken(socket, error as Error);
+		}
+	}
+
+	#heard(): void {
+		this.#unansweredSince = null;
+		this.#options.onChange("heard");
+	}
+
+	#take(socket: Socket, frame: HolderFrame): void {
+		switch (frame.type) {
+			case "welcome":
+				this.#welcomed = true;
+				this.#retryMs = RETRY_MS.first;
+				this.#pending.delete(HELLO);
+				this.#heard();
+				this.#options.onWelcome(frame.welcome);
+				this.#sendWaiting();
+				this.#settleOpening(true);
+				break;
+			case "refused":
+				if (!this.#welcomed) this.#broken(socket, PtyIoError.from(frame.refusal));
+				else this.#answered(frame.request)?.reject(PtyIoError.from(frame.refusal));
+				break;
+			case "done":
+				this.#answered(frame.request)?.resolve(frame);
+				break;
+			case "fenced":
+				this.#fenced();
+				break;
+			case "facts":
+				// Facts that were asked for are emitted like those that are pushed: only here their order is known.
+				this.#options.onFrame(frame);
+				this.#answered(frame.request)?.resolve(frame);
+				break;
+			default:
+				this.#options.onFrame(frame);
+		}
+	}
+
+	#answered(number: number): Request | undefined {
+		const request = this.#pending.get(number);
+		this.#pending.delete(number);
+		return request;
+	}
+
+	#sendWaiting(): void {
+		for (const request of this.#pending.values()) {
+			if (request.sent) continue;
+			request.sent = true;
+			this.#socket?.write(request.frame);
+		}
+	}
+
+	/** The connection ended, or could not be made. Opens the next one, unless there is nothing to connect to. */
+	#broken(socket: Socket, error: NodeJS.ErrnoException): void {
+		if (socket !== this.#socket) return;
+		socket.destroy();
+		const wasWelcomed = this.#welcomed;
+		this.#socket = null;
+		this.#welcomed = false;
+		if (this.#options.isOver()) return;
+		if (wasWelcomed) this.#options.onChange("disconnected");
+		for (const [number, request] of this.#pending) {
+			if (request.repeat || !request.sent) {
+				request.sent = false;
+				continue;
+			}
+			this.#pending.delete(number);
+			request.reject(new PtyIoError(DISCONNECTED, "the connection broke before the answer", { sent: true }));
+		}
+		if (GONE.has(error.code ?? "")) this.#gone();
+		else if (this.#opening !== null && (error.code === "version" || --this.#opening.triesLeft <= 0)) {
+			this.#opening.reject(error);
+			this.#opening = null;
+			this.close();
+		} else if (error.code === "fenced") {
+			this.#fenced();
+			this.#connect();
+		} else if (wasWelcomed && this.#badFrames === 0) this.#connect();
+		else this.#connectLater();
+	}
+
+	#connectLater(): void {
+		const { first, most } = BAD_FRAME_RETRY_MS;
+		const ms = this.#badFrames === 0 ? this.#retryMs : Math.min(first * 2 ** this.#badFrames, most);
+		this.#retryMs = Math.min(this.#retryMs * 2, RETRY_MS.most);
+		this.#retry = setTimeout(() => this.#connect(), ms);
+	}
+
+	#gone(): void {
+		if (this.#deadline !== null) clearTimeout(this.#deadline.timer);
+		this.#options.onChange("gone");
+		this.#settleOpening(false);
+		this.#rejectAll((sent) => new PtyDiedError({ sent }));
+	}
+
+	#fenced(): void {
+		if (!this.#owner) return;
+		this.#owner = false;
+		this.#options.onChange("fenced");
+	}
+
+	// One timer for all requests: re-armed when it fires, so that a keystroke costs none.
+	#checkAfter(ms: number): void {
+		const timer = setTimeout(() => this.#checkDeadlines(), ms);
+		timer.unref();
+		this.#deadline = { timer, at: performance.now() + ms };
+	}
+
+	#checkDeadlines(): void {
+		const now = performance.now();
+		const lateMs = now - (this.#deadline?.at ?? now);
+		this.#deadline = null;
+		let [oldest, next] = [now, Number.POSITIVE_INFINITY];
+		for (const { since, patienceMs } of this.#pending.values()) {
+			oldest = Math.min(oldest, since);
+			next = Math.min(next, Math.max(since, this.#heardAt) + patienceMs, since + patienceMs + ANSWER_MS);
+		}
+		if (this.#pending.size === 0) return;
+		if (next > now || lateMs > LATE_MS) {
+			this.#checkAfter(Math.max(next - now, LATE_MS / 10));
+			return;
+		}
+		this.#unansweredSince ??= oldest;
+		this.#options.onChange("silent");
+		this.#settleOpening(true);
+		this.#rejectAll(this.#options.unresponsive);
+	}
+
+	#settleOpening(there: boolean): void {
+		this.#opening?.resolve(there);
+		this.#opening = null;
+	}
+
+	#rejectAll(error: (sent: boolean) => PtyError): void {
+		const requests = [...this.#pending.values()];
+		this.#pending.clear();
+		for (const { reject, sent } of requests) reject(error(sent));
+	}
 }

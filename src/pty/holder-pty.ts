@@ -1,8 +1,6 @@
-// A terminal held by a holder: what is asked of it, and what it tells.
-//
-// The holder keeps the connection, the stream keeps the output, the input keeps the
-// input; here they are put together, and whatever is asked of a terminal that is
-// over or in other hands is refused.
+// A terminal held by a holder. The client keeps the connection, the stream
+// delivers the output, the queue types the input; here they are put together
+// under the one state that says what may be asked.
 
 import {
 	askFactsFrame,
@@ -18,26 +16,34 @@ import {
 import type { KernelFacts } from "../protocol/kernel-facts.ts";
 import { Listeners } from "../protocol/listeners.ts";
 import type { OutputChunk } from "../protocol/output.ts";
-import { PtyDiedError, type PtyError, PtyIoError } from "./errors.ts";
-import { ptyExit, readExit } from "./exit-file.ts";
-import { HolderClient } from "./holder-client.ts";
-import { DISCONNECTED, type HolderSocket } from "./holder-socket.ts";
-import { InputWriter } from "./input-writer.ts";
+import { PtyDiedError, PtyError, PtyIoError } from "./errors.ts";
+import { readExit } from "./exit-file.ts";
+import { type Answer, DISCONNECTED, HolderClient, SILENCE_MS } from "./holder-client.ts";
+import { type Input, InputQueue } from "./input-queue.ts";
 import { OutputStream } from "./output-stream.ts";
-import type { Pty, PtyExit, WriteOptions } from "./pty.ts";
+import { descendants } from "./process-tree.ts";
+import type { Pty, PtyEnding, PtyExit, WriteOptions } from "./pty.ts";
+import { type PtyEvent, type PtyState, refusals, stateAfter } from "./pty-state.ts";
 import { signalNumber } from "./signals.ts";
 
 /** While watched and busy, the holder looks this often. */
 const BUSY_MS = 20;
+/** No event tells that a holder was stopped: while there are watchers, one that is quiet is asked this often. */
+const PULSE_MS = 5000;
+/** After the grace the holder kills, hangs up and counts survivors: 3 s, and the time of a request. */
+const END_MS = 3000 + SILENCE_MS;
 
-export interface Held {
+/** For requests that have the same effect twice. */
+const REPEAT = { repeat: true };
+
+export interface HolderPtyOptions {
 	/** The session's directory. */
 	readonly directory: string;
 	readonly socketPath: string;
 	readonly epoch: bigint;
 	/** The offset from which output is wanted. */
 	readonly from: number | "end";
-	/** What is known before the holder says it. */
+	/** What is known before the holder has answered. */
 	readonly pid?: number;
 	readonly holderPid?: number;
 	readonly startedAt?: number;
@@ -45,79 +51,83 @@ export interface Held {
 
 export class HolderPty implements Pty {
 	readonly #directory: string;
-	readonly #holder: HolderClient;
+	readonly #client: HolderClient;
 	readonly #stream: OutputStream;
-	readonly #input: InputWriter;
+	readonly #input: InputQueue;
 	readonly #events = new Listeners<HolderEvent>("holder event");
 	readonly #facts = new Listeners<KernelFacts>("kernel facts");
 	readonly #fencings = new Listeners<void>("fenced");
+	readonly #responsiveness = new Listeners<boolean>("responsive");
+	readonly #disposed = new AbortController();
+	#state: PtyState = "connecting";
 	#pid: number;
 	#holderPid: number;
 	#startedAt: number;
-	#inputOffset = 0;
 	#survivors: PtyExit["survivors"] = [];
 	#watchers = 0;
-	#fenced = false;
-	#letGo = false;
+	#pulse: NodeJS.Timeout | null = null;
 
-	constructor({ directory, socketPath, epoch, from, pid = 0, holderPid = 0, startedAt = Date.now() }: Held) {
+	constructor({
+		directory,
+		socketPath,
+		epoch,
+		from,
+		pid = 0,
+		holderPid = 0,
+		startedAt = Date.now(),
+	}: HolderPtyOptions) {
 		this.#directory = directory;
 		this.#pid = pid;
 		this.#holderPid = holderPid;
 		this.#startedAt = startedAt;
-		this.#holder = new HolderClient({
+		this.#client = new HolderClient({
 			socketPath,
 			epoch,
+			isOver: () => this.#state === "gone" || this.#state === "closed" || this.#state === "disposed",
+			onChange: (event) => this.#move(event),
 			onWelcome: (welcome) => this.#welcomed(welcome),
-			onFrame: (frame) => this.#hear(frame),
-			onFenced: () => {
-				this.#fenced = true;
-				this.#fencings.emit();
-			},
-			onGone: () => this.#stream.holderGone(this.#startedAt),
+			onFrame: (frame) => this.#take(frame),
+			unresponsive: (sent) => this.#unresponsive(sent),
 		});
 		this.#stream = new OutputStream({
 			directory,
 			from,
-			send: (frame) => this.#holder.send(frame),
-			onClosed: () => this.#holder.close(),
+			disposed: this.#disposed.signal,
+			send: (frame) => this.#client.send(frame),
+			onExit: ({ closed }) => this.#move(closed ? "closed" : "exited"),
 		});
-		this.#input = new InputWriter({
-			ask: (frame) => this.#holder.persist((connection) => connection.done(frame)),
-			accepted: (inputOffset) => {
-				this.#inputOffset = Math.max(this.#inputOffset, inputOffset);
-			},
+		this.#input = new InputQueue({
+			send: (encode) => this.#send(encode, REPEAT),
 		});
 	}
 
-	/** False when no holder is there: then all there will ever be is on disk. */
-	async connect(): Promise<boolean> {
-		const there = await this.#holder.open();
-		if (!there) this.#stream.holderGone(this.#startedAt);
-		return there;
+	/** True when there is a holder, also one that does not answer; false when all there will ever be is on disk. */
+	connect({ tries = Number.POSITIVE_INFINITY }: { tries?: number } = {}): Promise<boolean> {
+		return this.#client.open(tries);
 	}
 
 	get pid(): number {
 		return this.#pid;
 	}
-
 	get holderPid(): number {
 		return this.#holderPid;
 	}
-
-	get inputOffset(): number {
-		return this.#inputOffset;
+	get responsive(): boolean {
+		return this.#state !== "unresponsive";
 	}
-
+	get inputOffset(): number {
+		return this.#input.accepted;
+	}
 	get exit(): PtyExit | null {
 		return this.#stream.exit;
 	}
-
+	get ending(): PtyEnding | null {
+		return this.#stream.ending;
+	}
 	get exited(): Promise<PtyExit> {
 		this.#stream.flow();
 		return this.#stream.exited;
 	}
-
 	get closed(): Promise<PtyExit> {
 		this.#stream.flow();
 		return this.#stream.closed;
@@ -127,138 +137,220 @@ export class HolderPty implements Pty {
 		this.#stream.flow();
 		return this.#stream.outputs.add(listener);
 	}
-
+	onEnding(listener: (ending: PtyEnding) => void): () => void {
+		return this.#stream.endings.add(listener);
+	}
 	onEvent(listener: (event: HolderEvent) => void): () => void {
 		return this.#events.add(listener);
 	}
-
 	onFacts(listener: (facts: KernelFacts) => void): () => void {
 		return this.#facts.add(listener);
 	}
-
 	onFenced(listener: () => void): () => void {
 		return this.#fencings.add(listener);
 	}
-
-	async write(bytes: Uint8Array, options: WriteOptions = {}): Promise<void> {
-		await this.#whileAlive(() => this.#input.write(bytes, options));
+	onResponsive(listener: (responsive: boolean) => void): () => void {
+		return this.#responsiveness.add(listener);
 	}
 
 	pause(): void {
 		this.#stream.pause();
 	}
-
 	resume(): void {
 		this.#stream.resume();
 	}
-
 	skipTo(offset: number): void {
 		this.#stream.skipTo(offset);
 	}
 
+	write(input: Input, options: WriteOptions = {}): Promise<void> {
+		return this.#explained(() =>
+			this.#input.write(() => {
+				this.#refuse();
+				return typeof input === "function" ? input() : input;
+			}, options),
+		);
+	}
+
 	async resize(cols: number, rows: number): Promise<void> {
-		await this.#persist((connection) => connection.done((request) => resizeFrame(request, cols, rows)));
+		await this.#request((request) => resizeFrame(request, cols, rows), REPEAT);
 	}
 
 	async signal(signal: string, target: SignalTarget): Promise<void> {
 		const number = signalNumber(signal);
 		if (number === null) throw new PtyIoError("bad_signal", `there is no signal ${signal} here`);
 		// Not repeated: a signal that may have arrived is not sent twice.
-		await this.#whileAlive(() =>
-			this.#holder.ask((connection) => connection.done((request) => signalFrame(request, number, target))),
-		);
+		await this.#request((request) => signalFrame(request, number, target));
 	}
 
 	async end(graceMs: number): Promise<PtyExit["survivors"]> {
 		if (this.exit?.closed) return this.exit.survivors;
 		try {
-			const count = await this.#holder.ask((connection) => connection.done((request) => endFrame(request, graceMs)));
-			return count === 0 ? [] : this.#survivors;
+			if (this.#state !== "exited") this.#refuse();
+			// Its answer may take as long as the grace; whether it was read at all shows at once.
+			void this.#client.request(askFactsFrame).catch(() => {}); // a refusal is a sign of life, too
+			const patienceMs = graceMs + END_MS;
+			const answer = await this.#client.request((request) => endFrame(request, graceMs), { patienceMs });
+			return answer.type === "done" && answer.value > 0 ? this.#survivors : [];
 		} catch (error) {
-			// The holder may go as soon as its tree is gone: then what it left says how it went.
+			if (!(error instanceof PtyError)) throw error;
+			if (error.code === "unresponsive" && graceMs === 0) return await this.#kill();
+			if (error.code !== "lost" && error.code !== DISCONNECTED) throw error;
+			// The holder may leave as soon as its tree is gone: then its exit file has the answer.
 			const exit = await readExit(this.#directory);
-			if (exit !== null || error instanceof PtyDiedError) return exit?.survivors ?? [];
-			throw error;
+			if (exit === null && error.code !== "lost") throw error;
+			return exit?.survivors ?? [];
 		}
 	}
 
 	async facts(): Promise<KernelFacts> {
-		return await this.#persist((connection) => connection.facts(askFactsFrame));
+		const answer = await this.#request(askFactsFrame, REPEAT);
+		if (answer.type !== "facts") throw new PtyIoError("bad_frame", "the holder sent another answer");
+		return answer.facts;
 	}
 
 	watch(): () => void {
-		if (this.#watchers++ === 0) this.#sayWatch(true);
+		if (this.#watchers++ === 0) this.#sendWatch();
 		let watching = true;
 		return () => {
 			if (!watching) return;
 			watching = false;
-			if (--this.#watchers === 0) this.#sayWatch(false);
+			if (--this.#watchers === 0) this.#sendWatch();
 		};
 	}
 
 	async [Symbol.asyncDispose](): Promise<void> {
-		this.#letGo = true;
-		this.#stream.letGo();
-		this.#holder.close();
+		this.#move("disposed");
+		this.#disposed.abort();
+		for (const listeners of [this.#events, this.#facts, this.#fencings, this.#responsiveness]) listeners.clear();
+		this.#stream.outputs.clear();
+		this.#stream.endings.clear();
 	}
 
-	#persist<T>(question: (connection: HolderSocket) => Promise<T>): Promise<T> {
-		return this.#whileAlive(() => this.#holder.persist(question));
+	#move(event: PtyEvent): void {
+		const before = this.#state;
+		const state = stateAfter(before, event);
+		if (state === before) return;
+		this.#state = state;
+		if (state === "closed" || state === "disposed") this.#client.close();
+		if (state === "gone") this.#stream.holderGone(this.#startedAt);
+		if (state === "fenced") this.#fencings.emit();
+		if ((state === "unresponsive") !== (before === "unresponsive")) this.#responsiveness.emit(this.responsive);
+		this.#keepPulse();
 	}
 
-	/** R3.6: nothing is said to a session that ended, and what fails because it ended says so. */
-	async #whileAlive<T>(act: () => Promise<T>): Promise<T> {
-		if (this.exit !== null) throw endedError(this.exit);
-		if (this.#letGo) throw new PtyIoError(DISCONNECTED, "this terminal was let go");
-		if (this.#fenced) throw new PtyIoError("fenced", "a newer daemon owns this terminal");
+	#request(encode: (request: number) => Uint8Array, options?: { readonly repeat: boolean }): Promise<Answer> {
+		return this.#explained(() => this.#send(encode, options));
+	}
+
+	#send(encode: (request: number) => Uint8Array, options?: { readonly repeat: boolean }): Promise<Answer> {
+		this.#refuse();
+		return this.#client.request(encode, options);
+	}
+
+	/** What failed because the program ended says so. */
+	async #explained<T>(request: () => Promise<T>): Promise<T> {
 		try {
-			return await act();
+			return await request();
 		} catch (error) {
-			if (!(error instanceof PtyDiedError)) throw error;
-			const exit = await readExit(this.#directory);
-			throw exit === null ? error : endedError(exit);
+			const lost = error instanceof PtyError && (error.code === "lost" || error.code === DISCONNECTED);
+			if (!lost || this.#state === "disposed") throw error;
+			const exit = this.exit ?? (await readExit(this.#directory));
+			throw exit === null ? error : endedError(exit, error.sent);
 		}
 	}
 
-	#sayWatch(on: boolean): void {
-		// A connection that comes later is told by #welcomed; one that breaks has nobody to watch.
-		this.#holder.ask((connection) => connection.done((request) => watchFrame(request, on, BUSY_MS))).catch(() => {});
+	/** R3.6: nothing is sent to a session that has ended, is in other hands or does not answer. */
+	#refuse(): void {
+		const code = refusals[this.#state];
+		if (code === null) return;
+		if (code === "unresponsive") throw this.#unresponsive(false);
+		if (code === "lost") throw new PtyDiedError();
+		if (code === "ended" && this.exit !== null) throw endedError(this.exit);
+		throw new PtyIoError(code, code === "fenced" ? "a newer daemon owns this terminal" : "this terminal was disposed");
+	}
+
+	#unresponsive(sent: boolean): PtyIoError {
+		const facts = { holderPid: this.#holderPid, sinceMs: this.#client.silentMs, sent };
+		return new PtyIoError("unresponsive", `the holder (process ${this.#holderPid}) does not answer`, facts);
+	}
+
+	/** Gives up a holder that does not answer: kills it and everything below it. */
+	async #kill(): Promise<PtyExit["survivors"]> {
+		const pid = this.#holderPid;
+		if (pid <= 1) throw this.#unresponsive(true);
+		// The holder first: it could not be continued in between and find its tree half gone.
+		for (const each of [pid, ...(await descendants(pid))]) {
+			try {
+				process.kill(each, "SIGKILL");
+			} catch {
+				// It went by itself.
+			}
+		}
+		let timer: NodeJS.Timeout | undefined;
+		const stuck = new Promise<"stuck">((resolve) => {
+			timer = setTimeout(resolve, SILENCE_MS, "stuck");
+		});
+		this.#stream.resume();
+		const outcome = await Promise.race([this.closed, stuck]);
+		clearTimeout(timer);
+		// Asleep in the kernel (a dead network mount), not even SIGKILL ends it.
+		return outcome === "stuck" ? [{ pid, command: "dialtone-holder" }] : [];
+	}
+
+	#sendWatch(): void {
+		const on = this.#watchers > 0;
+		this.#keepPulse();
+		// A connection that comes later is told by #welcomed; one that breaks has no watchers.
+		if (refusals[this.#state] === null)
+			this.#client.request((request) => watchFrame(request, on, BUSY_MS)).catch(() => {});
+	}
+
+	#keepPulse(): void {
+		const wanted = this.#watchers > 0 && this.#state === "connected";
+		if (wanted === (this.#pulse !== null)) return;
+		if (this.#pulse !== null) clearInterval(this.#pulse);
+		const ask = () => {
+			if (this.#client.quietMs > PULSE_MS / 2) this.facts().catch(() => {}); // its silence is an event of its own
+		};
+		this.#pulse = wanted ? setInterval(ask, PULSE_MS).unref() : null;
 	}
 
 	#welcomed(welcome: Welcome): void {
 		this.#pid = welcome.pid;
 		this.#holderPid = welcome.holder;
 		this.#startedAt = welcome.startedAt;
-		this.#inputOffset = Math.max(this.#inputOffset, welcome.inputOffset);
+		this.#input.connected(welcome.inputOffset);
 		this.#stream.connected(welcome.size);
-		if (this.#watchers > 0) queueMicrotask(() => this.#sayWatch(true));
+		if (welcome.exit !== null) this.#stream.mainExited(welcome.exit);
+		if (this.#watchers > 0) this.#sendWatch();
 	}
 
-	#hear(frame: HolderFrame): void {
+	#take(frame: HolderFrame): void {
 		switch (frame.type) {
 			case "output":
 				this.#stream.deliver(frame);
 				break;
 			case "gap":
-				this.#stream.skip(frame);
+				this.#stream.deliverGap(frame);
 				break;
 			case "exit":
-				this.#stream.end(ptyExit(frame.exit));
+				this.#stream.end(frame.exit);
 				break;
 			case "facts":
 				this.#facts.emit(frame.facts);
 				break;
 			case "event":
 				if (frame.event.event === "input_room") this.#input.roomFreed();
-				if (frame.event.event === "survivors") this.#survivors = frame.event.survivors ?? [];
+				if (frame.event.event === "survivors") this.#survivors = frame.event.survivors;
+				if (frame.event.event === "main_exited") this.#stream.mainExited(frame.event);
 				this.#events.emit(frame.event);
 				break;
 		}
 	}
 }
 
-function endedError(exit: PtyExit): PtyError {
-	if (exit.reason === "lost") return new PtyDiedError();
-	const how = exit.signal ?? `exit code ${exit.code}`;
-	return new PtyIoError("ended", `the program has ended (${how})`);
+function endedError(exit: PtyExit, sent = false): PtyError {
+	if (exit.reason === "lost") return new PtyDiedError({ sent });
+	return new PtyIoError("ended", `the program has ended (${exit.signal ?? `exit code ${exit.code}`})`, { sent });
 }

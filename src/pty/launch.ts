@@ -3,7 +3,9 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { type CreationStage, PtyCreationError } from "./errors.ts";
+import type { LaunchAnswer } from "../protocol/frames.ts";
+import { parseLaunchAnswer } from "../protocol/holder-json.ts";
+import { PtyCreationError } from "./errors.ts";
 import { HolderPty } from "./holder-pty.ts";
 import { type LaunchSpec, launchBlock } from "./launch-block.ts";
 
@@ -12,16 +14,8 @@ export type { LaunchSpec } from "./launch-block.ts";
 /** A launch takes milliseconds; beyond this something hangs (a dead network mount as cwd). */
 const LAUNCH_TIMEOUT_MS = 30_000;
 const MAX_ANSWER_BYTES = 64 * 1024;
-
-type LaunchAnswer =
-	| { readonly ok: true; readonly holder: number; readonly pid: number; readonly pts: string }
-	| {
-			readonly ok: false;
-			readonly stage: CreationStage;
-			readonly errno: number;
-			readonly code: string;
-			readonly message: string;
-	  };
+/** With back-off this is about a second; after that the start has failed. */
+const CONNECT_TRIES = 10;
 
 /** Settles when the program runs; rejects with PtyCreationError, and then nothing is left of it. */
 export async function launch(spec: LaunchSpec): Promise<HolderPty> {
@@ -29,11 +23,12 @@ export async function launch(spec: LaunchSpec): Promise<HolderPty> {
 	if (!answer.ok) throw new PtyCreationError(answer);
 	const pty = new HolderPty({ ...spec, from: 0, pid: answer.pid, holderPid: answer.holder });
 	try {
-		// A program may be over, and its holder gone, before we get to speak to it: its log is the same.
-		await pty.connect();
+		// A program may be over, and its holder gone, before we connect: its log is the same.
+		await pty.connect({ tries: CONNECT_TRIES });
 	} catch (cause) {
-		// Out of descriptors between the two: what nobody can speak to must not go on.
+		// Out of descriptors between the two: what cannot be reached must not go on.
 		for (const pid of [-answer.pid, answer.holder]) killed(pid);
+		await pty[Symbol.asyncDispose]();
 		const { code = "EUNKNOWN", message } = cause as NodeJS.ErrnoException;
 		throw new PtyCreationError({ stage: "launch", code, message: `the holder cannot be reached: ${message}`, cause });
 	}
@@ -66,23 +61,23 @@ function ask(block: Buffer): Promise<LaunchAnswer> {
 			return fail(code, `the holder could not be started: ${message}`, cause);
 		}
 		const slow = setTimeout(() => launcher.kill("SIGKILL"), LAUNCH_TIMEOUT_MS);
-		let said = "";
+		let output = "";
 		launcher.on("error", (cause: NodeJS.ErrnoException) => {
 			clearTimeout(slow);
 			const missing = cause.code === "ENOENT" && !existsSync(program) ? " (is it built? `npm run setup`)" : "";
 			fail(cause.code ?? "EUNKNOWN", `the holder could not be started: ${cause.message}${missing}`, cause);
 		});
-		// What it thinks of a block that it does not read to the end is in its answer.
+		// Its answer says why it did not read the whole block.
 		launcher.stdin?.on("error", () => {}).end(block);
 		launcher.stdout?.setEncoding("utf8").on("data", (text: string) => {
-			if (said.length < MAX_ANSWER_BYTES) said += text;
-			if (said.endsWith("\n")) answer();
+			if (output.length < MAX_ANSWER_BYTES) output += text;
+			if (output.endsWith("\n")) answer();
 		});
 		launcher.on("close", (code, signal) => answer(`the holder did not answer (${signal ?? `exit code ${code}`})`));
-		const answer = (problem = "the holder's answer makes no sense") => {
+		const answer = (problem = "the holder's answer is malformed") => {
 			clearTimeout(slow);
 			try {
-				resolve(JSON.parse(said) as LaunchAnswer);
+				resolve(parseLaunchAnswer(output));
 			} catch (cause) {
 				fail("EPROTO", problem, cause);
 			}

@@ -1,47 +1,57 @@
-// What came out of one terminal, told once and in order, then its end.
+// The output of one terminal, delivered once and in order, then its end.
 //
-// Whatever happens to connections and to the holder, listeners hear the log byte
-// for byte from the offset asked for. While the holder lives that comes in frames,
+// Whatever happens to connections and to the holder, listeners get the log byte
+// for byte from the offset asked for. While the holder lives it comes in frames,
 // with credit so that it never sends more than was taken; when it is gone, the
-// rest comes from the files it left.
+// rest comes from the files it left. A paused stream grants no credit: what is
+// not delivered waits in the log.
 
+import { setTimeout as delay } from "node:timers/promises";
 import { readLog } from "../journal/segments.ts";
-import { attachFrame, creditFrame } from "../protocol/frames.ts";
-import { Listeners } from "../protocol/listeners.ts";
+import { attachFrame, creditFrame, type HolderExit } from "../protocol/frames.ts";
+import { Listeners, reportError } from "../protocol/listeners.ts";
 import type { Bytes, Gap, OutputChunk } from "../protocol/output.ts";
 import { deferred } from "./deferred.ts";
-import { lostExit, readExit } from "./exit-file.ts";
-import type { PtyExit } from "./pty.ts";
+import { lostExit, ptyExit, readExit, unknownExit } from "./exit-file.ts";
+import type { PtyEnding, PtyExit } from "./pty.ts";
+import { signalName } from "./signals.ts";
 
-/** What the holder may send ahead of what was taken; given anew when half is used. */
-const CREDIT_BYTES = 1 << 20;
+/** What the holder may send ahead of what was taken; granted anew when half of it is used. */
+const CREDIT_BYTES = 512 * 1024;
+/** How long reading the log of a gone holder is retried, where descriptors or memory are short for a moment. */
+const READ_RETRY_MS = { first: 20, most: 1000, inAll: 15_000 };
 
 export interface OutputStreamOptions {
 	/** The session's directory. */
 	readonly directory: string;
 	readonly from: number | "end";
+	/** Aborted when the terminal is disposed: then nothing is delivered any more. */
+	readonly disposed: AbortSignal;
 	/** To the holder, while there is a connection. */
 	readonly send: (frame: Uint8Array) => void;
-	/** The last byte was told and nobody can write another. */
-	readonly onClosed: () => void;
+	/** The last byte before the exit was delivered. A second time, with `closed`, when nothing can follow. */
+	readonly onExit: (exit: PtyExit) => void;
 }
 
 export class OutputStream {
 	readonly outputs = new Listeners<OutputChunk>("output");
+	readonly endings = new Listeners<PtyEnding>("ending");
 	readonly #options: OutputStreamOptions;
 	readonly #exited = deferred<PtyExit>();
 	readonly #closed = deferred<PtyExit>();
-	/** The next byte that nobody has been told; null until the end is known, where that was asked for. */
+	/** The next byte to deliver; null until the end is known, where that was asked for. */
 	#at: number | null;
 	/** How far the holder may send. */
 	#credit = 0;
 	#flowing = false;
-	/** Set when the holder is gone: when the session started, for an end that nobody recorded. */
-	#goneSince: { readonly startedAt: number } | null = null;
-	#letGo = false;
 	#paused = false;
-	/** How it ended, as soon as known; it becomes `exit` when the last byte has been told. */
-	#ending: PtyExit | null = null;
+	#onResume = () => {};
+	#skips = 0;
+	/** Set when the holder is gone: when the session started, for an end that was not recorded. */
+	#goneSince: { readonly startedAt: number } | null = null;
+	#ending: PtyEnding | null = null;
+	/** Its end in full, from the holder; it becomes `exit` when the last byte has been delivered. */
+	#expected: PtyExit | null = null;
 	#exit: PtyExit | null = null;
 
 	constructor(options: OutputStreamOptions) {
@@ -53,6 +63,10 @@ export class OutputStream {
 		return this.#exit;
 	}
 
+	get ending(): PtyEnding | null {
+		return this.#ending;
+	}
+
 	get exited(): Promise<PtyExit> {
 		return this.#exited.promise;
 	}
@@ -61,12 +75,31 @@ export class OutputStream {
 		return this.#closed.promise;
 	}
 
-	/** Somebody listens: nothing is told before. What is on its way is told in a later turn. */
+	/** There is a listener: nothing is delivered before. What is on its way arrives in a later turn of the loop. */
 	flow(): void {
 		if (this.#flowing) return;
 		this.#flowing = true;
 		if (this.#goneSince !== null) setImmediate(() => void this.#finishFromDisk());
 		else this.#attach();
+	}
+
+	pause(): void {
+		this.#paused = true;
+	}
+
+	resume(): void {
+		this.#paused = false;
+		if (this.#at !== null) this.#replenish(this.#at);
+		this.#onResume();
+	}
+
+	/** Forgets undelivered output below `offset`. What is on its way is cut off by its offset when it arrives. */
+	skipTo(offset: number): void {
+		if (this.#at !== null && offset <= this.#at) return;
+		this.#at = offset;
+		this.#skips++;
+		if (this.#flowing) this.#attach();
+		this.#settle();
 	}
 
 	/** There is a connection, the first or another one; `size` is how much came out so far. */
@@ -75,21 +108,17 @@ export class OutputStream {
 		if (this.#flowing) this.#attach();
 	}
 
-	/** The last frame was heard, or there never was one. */
+	/** The last frame has arrived, or there never was one. */
 	holderGone(startedAt: number): void {
 		this.#goneSince = { startedAt };
 		if (this.#flowing) void this.#finishFromDisk();
 	}
 
-	letGo(): void {
-		this.#letGo = true;
-	}
-
-	/** Bytes from the holder or the disk; those told before are cut off. */
+	/** Bytes from the holder or the disk; what was delivered before is cut off. */
 	deliver({ offset, bytes }: Bytes): void {
-		if (this.#letGo) return;
+		if (this.#options.disposed.aborted) return;
 		const at = this.#at ?? offset;
-		if (offset > at) this.skip({ from: at, to: offset });
+		if (offset > at) this.deliverGap({ from: at, to: offset });
 		const fresh = offset < at ? bytes.subarray(at - offset) : bytes;
 		if (fresh.length === 0) return;
 		this.#at = Math.max(at, offset) + fresh.length;
@@ -98,42 +127,34 @@ export class OutputStream {
 		this.#settle();
 	}
 
-	/** Bytes that are not to be had. */
-	skip({ from, to }: Gap): void {
+	/** Bytes that are not kept. */
+	deliverGap({ from, to }: Gap): void {
 		const at = this.#at ?? from;
-		if (this.#letGo || to <= at) return;
+		if (this.#options.disposed.aborted || to <= at) return;
 		this.#at = to;
 		this.#replenish(to);
 		this.outputs.emit({ gap: { from: Math.max(at, from), to } });
 		this.#settle();
 	}
 
-	/** The holder says how it ended: once, and once more when the last writer is gone. */
-	end(exit: PtyExit): void {
-		this.#ending = exit;
+	/** The main program has ended; output may still be on its way. */
+	mainExited({ code, signal }: Pick<HolderExit, "code" | "signal">): void {
+		if (this.#ending !== null) return;
+		this.#ending = { code, signal: signal === null ? null : signalName(signal) };
+		this.endings.emit(this.#ending);
+	}
+
+	/** How it ended, from the holder: once, and once more when the last writer is gone. */
+	end(exit: HolderExit): void {
+		this.mainExited(exit);
+		this.#expected = ptyExit(exit);
 		this.#settle();
 	}
 
 	#attach(): void {
-		if (this.#at === null) return; // not connected yet
-		this.#credit = this.#at + (this.#paused ? 0 : CREDIT_BYTES);
+		if (this.#at === null || this.#goneSince !== null) return;
+		this.#credit = this.#paused ? this.#at : this.#at + CREDIT_BYTES;
 		this.#options.send(attachFrame(BigInt(this.#at), BigInt(this.#credit)));
-	}
-
-	pause(): void {
-		this.#paused = true;
-	}
-
-	resume(): void {
-		if (!this.#paused) return;
-		this.#paused = false;
-		this.#replenish(this.#at ?? 0);
-	}
-
-	skipTo(offset: number): void {
-		if ((this.#at ?? 0) >= offset) return;
-		this.#at = offset;
-		if (this.#flowing && this.#goneSince === null) this.#attach();
 	}
 
 	#replenish(at: number): void {
@@ -143,29 +164,70 @@ export class OutputStream {
 	}
 
 	#settle(): void {
-		const ending = this.#ending;
-		if (ending === null || (this.#at ?? 0) < ending.size) return;
-		this.#exit = ending;
-		this.#exited.resolve(ending);
-		if (!ending.closed) return;
-		this.#closed.resolve(ending);
-		this.#options.onClosed();
+		const exit = this.#expected;
+		if (exit === null || (this.#at ?? 0) < exit.size || this.#options.disposed.aborted) return;
+		this.#exit = exit;
+		this.#options.onExit(exit);
+		this.#exited.resolve(exit);
+		if (exit.closed) this.#closed.resolve(exit);
 	}
 
-	/** The holder logged every byte before it told anyone: what it did not tell is there. */
+	/** The holder logged every byte before it sent it: what was not delivered is on disk. */
 	async #finishFromDisk(): Promise<void> {
 		const { directory } = this.#options;
-		// An exit file that cannot be read is none: the holder wrote it whole or not at all.
-		const exit = (await readExit(directory).catch(() => null)) ?? this.#ending;
-		const ending = exit ?? (await lostExit(directory, this.#goneSince?.startedAt ?? 0));
-		this.#at ??= ending.size;
-		for await (const { from, to, bytes } of readLog(directory, this.#at)) {
-			if (this.#letGo) return;
-			if (bytes === null) this.skip({ from, to });
-			else this.deliver({ offset: from, bytes });
+		const startedAt = this.#goneSince?.startedAt ?? 0;
+		const exit = await this.#retried(
+			async () => (await readExit(directory)) ?? this.#expected ?? (await lostExit(directory, startedAt)),
+			(problem) => ({ ...unknownExit(this.#at ?? 0, startedAt), problem: `its end could not be read: ${problem}` }),
+		);
+		if (this.#ending === null) {
+			this.#ending = exit;
+			this.endings.emit(exit);
 		}
-		this.skip({ from: this.#at, to: ending.size });
-		// Whoever kept the terminal open lost it with the holder.
-		this.end({ ...ending, closed: true });
+		this.#at ??= exit.size;
+		const problem = await this.#retried(
+			() => this.#deliverLog(),
+			(why) => `its last output could not be read: ${why}`,
+		);
+		this.deliverGap({ from: this.#at, to: exit.size });
+		// What kept the terminal open lost it with the holder.
+		this.#expected = { ...exit, closed: true, ...(problem !== null && { problem }) };
+		this.#settle();
+	}
+
+	async #deliverLog(): Promise<null> {
+		for (let whole = false; !whole; ) {
+			if (this.#paused)
+				await new Promise<void>((resolve) => {
+					this.#onResume = resolve;
+				});
+			const skips = this.#skips;
+			whole = true;
+			for await (const { from, to, bytes } of readLog(this.#options.directory, this.#at ?? 0)) {
+				if (bytes === null) this.deliverGap({ from, to });
+				else this.deliver({ offset: from, bytes });
+				whole = !this.#paused && this.#skips === skips;
+				if (!whole || this.#options.disposed.aborted) break;
+			}
+		}
+		return null;
+	}
+
+	/** Tries again with back-off, for a while; then reports the error and settles for something else. */
+	async #retried<T>(read: () => Promise<T>, otherwise: (problem: string) => T): Promise<T> {
+		const { first, most, inAll } = READ_RETRY_MS;
+		const { disposed } = this.#options;
+		for (let [wait, waited] = [first, 0]; ; wait = Math.min(wait * 2, most)) {
+			try {
+				return await read();
+			} catch (error) {
+				if (waited >= inAll || disposed.aborted) {
+					if (!disposed.aborted) reportError(error, "reading a session whose holder is gone");
+					return otherwise((error as Error).message);
+				}
+				waited += wait;
+				await delay(wait, undefined, { signal: disposed }).catch(() => {}); // disposed meanwhile
+			}
+		}
 	}
 }

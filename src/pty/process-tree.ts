@@ -41,6 +41,12 @@ export async function processGroups(pid: number): Promise<{ own: number; foregro
 	return own === undefined || foreground === undefined ? null : { own: Number(own), foreground: Number(foreground) };
 }
 
+/** The holder of a session, by its main program; 0 where that cannot be told. */
+export function holderOf(pid: number): number {
+	const parent = Number(/\) \S (\d+) /.exec(text(`/proc/${pid}/stat`))?.[1] ?? 0);
+	return text(`/proc/${parent}/comm`).startsWith("dialtone-holder") ? parent : 0;
+}
+
 /** The TCP ports on which any of these processes listens, in order. */
 export async function listeningPorts(pids: readonly number[]): Promise<number[]> {
 	const ports = new Set<number>();

@@ -4,6 +4,7 @@
 import type { HolderEvent, SignalTarget } from "../protocol/frames.ts";
 import type { KernelFacts } from "../protocol/kernel-facts.ts";
 import type { OutputChunk } from "../protocol/output.ts";
+import type { Input } from "./input-queue.ts";
 
 /** How the main program ended: the holder's `exit` file. */
 export interface PtyExit {
@@ -23,7 +24,12 @@ export interface PtyExit {
 	readonly survivors: readonly { readonly pid: number; readonly command: string }[];
 	/** Bytes of output that could not be logged. */
 	readonly lost: number;
+	/** Why the end or the last output could not be read from disk. */
+	readonly problem?: string;
 }
+
+/** The part of an exit that is known as soon as the main program has ended. */
+export type PtyEnding = Pick<PtyExit, "code" | "signal">;
 
 export interface WriteOptions {
 	/** Typed once, however often it is sent: 16 bytes as 32 hex digits. */
@@ -32,7 +38,7 @@ export interface WriteOptions {
 	readonly priority?: boolean;
 	/** The input offset this belongs at: what was accepted already is not typed again. Left out: next. */
 	readonly at?: number;
-	/** How long a program that does not read is waited for before `queue_full`; 5000 by default. */
+	/** How long to wait for a program that does not read before `queue_full`; 5000 by default. */
 	readonly roomMs?: number;
 	readonly signal?: AbortSignal;
 }
@@ -42,17 +48,34 @@ export interface Pty extends AsyncDisposable {
 	readonly pid: number;
 	/** The holder: ancestor of everything in the session. */
 	readonly holderPid: number;
-	/** Settled once, after the last byte was given to every listener. Late askers get it too. */
+	/**
+	 * False while the holder does not answer: it is stopped or stuck. Requests then fail at once with `unresponsive`.
+	 * Anything that arrives from it makes it responsive again.
+	 */
+	readonly responsive: boolean;
+	onResponsive(listener: (responsive: boolean) => void): () => void;
+	/** Settled once, after the last byte was given to every listener, also for those who ask late. */
 	readonly exited: Promise<PtyExit>;
 	readonly exit: PtyExit | null;
-	/** Settled when nobody holds the terminal any more: later than `exited` where a descendant keeps it open. */
+	/** Settled when no process has the terminal open any more: later than `exited` where a descendant keeps it open. */
 	readonly closed: Promise<PtyExit>;
+	/** How the program ended, as soon as that is known: before `exit` while output is still to be delivered. */
+	readonly ending: PtyEnding | null;
+	onEnding(listener: (ending: PtyEnding) => void): () => void;
 	/**
-	 * Output in order, each byte once and gaps where bytes are not kept, from the offset that was asked for at launch or adoption. They begin to
-	 * flow in the turn after somebody first listens or asks for `exited`.
+	 * Output in order, each byte once and gaps where bytes are not kept, from the offset that was asked for at launch or
+	 * adoption. It begins to flow in the turn of the loop after the first listener was added or `exited` was asked for.
 	 */
 	onOutput(listener: (chunk: OutputChunk) => void): () => void;
-	/** What else the holder tells: resized, log_lost, input_dropped, … */
+	/**
+	 * Asks for no more output: it stays in the holder's log. Up to 512 KiB may still arrive. The exit comes after the last
+	 * byte, so a paused terminal whose program has ended (`ending`) must be resumed to see it.
+	 */
+	pause(): void;
+	resume(): void;
+	/** Forgets undelivered output below `offset`: the next chunk begins there, without a gap chunk. Only forward. */
+	skipTo(offset: number): void;
+	/** What else the holder reports: resized, log_lost, input_dropped, … */
 	onEvent(listener: (event: HolderEvent) => void): () => void;
 	/** A newer owner has taken over: from now on nothing but reading is possible. */
 	onFenced(listener: () => void): () => void;
@@ -60,19 +83,21 @@ export interface Pty extends AsyncDisposable {
 	onFacts(listener: (facts: KernelFacts) => void): () => void;
 	/** Bytes of input accepted so far: where a writer that was interrupted goes on. */
 	readonly inputOffset: number;
-	/** Typed whole or refused; settles when the holder has accepted it. More than 256 KiB go in pieces. */
-	write(bytes: Uint8Array, options?: WriteOptions): Promise<void>;
-	/** While paused, output stays in the holder's log; what is on its way still comes. */
-	pause(): void;
-	resume(): void;
-	/** Output below this offset is not wanted any more: it goes on from there. */
-	skipTo(offset: number): void;
+	/**
+	 * Typed whole or refused; settles when the holder has accepted it. A function is called when the turn of this write has
+	 * come; when it throws, nothing is typed. More than 1 MiB goes in pieces. An error with `sent` may have been typed:
+	 * repeating it with the same id is safe.
+	 */
+	write(input: Input, options?: WriteOptions): Promise<void>;
 	resize(cols: number, rows: number): Promise<void>;
 	signal(signal: string, target: SignalTarget): Promise<void>;
-	/** TERM to the tree, KILL after the grace; settles when all are gone, with those that are not. */
+	/**
+	 * TERM to the tree, KILL after the grace; settles when all are gone, with those that are not. Without a grace an
+	 * unresponsive holder is killed together with its tree.
+	 */
 	end(graceMs: number): Promise<readonly { pid: number; command: string }[]>;
 	facts(): Promise<KernelFacts>;
-	/** While any watcher is there, facts are pushed as they change. */
+	/** While there is a watcher, facts are pushed as they change. */
 	watch(): () => void;
 	/** Lets go of the terminal; the program goes on. */
 	[Symbol.asyncDispose](): Promise<void>;

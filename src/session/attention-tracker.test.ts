@@ -78,18 +78,11 @@ describe("R1.4 whose turn it is", () => {
 		turn.watch();
 		pty.pushFacts(facts());
 		expect(turn.attention.activity).toBe("waiting");
-		let acknowledge = () => {};
-		const typing = turn.typing(
-			() =>
-				new Promise((resolve) => {
-					acknowledge = resolve;
-				}),
-		);
+		const acknowledge = turn.typing();
 		expect(turn.attention.activity).toBe("working");
 		pty.pushFacts(facts());
 		expect(turn.attention.activity).toBe("working");
 		acknowledge();
-		await typing;
 		// Looked at again by itself, because somebody waits.
 		await vi.waitFor(() => expect(turn.attention.activity).toBe("waiting"));
 	});
@@ -104,5 +97,23 @@ describe("R1.4 whose turn it is", () => {
 		expect(turn.attention.activity).toBe("working");
 		await vi.advanceTimersByTimeAsync(1000);
 		expect(turn.attention).toMatchObject({ activity: "waiting", certainty: "likely" });
+	});
+
+	test("S3: a holder that does not answer is a verdict of its own, also for a wait that begins then", async () => {
+		const pty = new FakePty();
+		using turn = turnOver(pty);
+		const decided: string[] = [];
+		turn.onDecided(({ activity }) => decided.push(activity));
+		turn.watch();
+		pty.pushFacts(facts());
+		pty.answer(false);
+		expect(turn.attention).toMatchObject({ activity: "unresponsive", certainty: "certain" });
+		expect(turn.attention.because).toContain("999");
+		expect(decided.at(-1)).toBe("unresponsive");
+		decided.length = 0;
+		turn.watch();
+		await vi.waitFor(() => expect(decided).toContain("unresponsive"));
+		pty.answer(true);
+		await vi.waitFor(() => expect(turn.attention.activity).toBe("waiting"));
 	});
 });

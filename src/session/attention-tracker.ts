@@ -23,8 +23,15 @@ const TYPED: Attention = {
 	because: "it has not taken what was typed yet",
 };
 
+const unresponsive = (holderPid: number): Attention => ({
+	activity: "unresponsive",
+	waitingFor: null,
+	certainty: "certain",
+	because: `its holder${holderPid > 0 ? ` (process ${holderPid})` : ""} has not answered for 2 s`,
+});
+
 export interface AttentionSource {
-	readonly pty: Pick<Pty, "facts" | "onFacts" | "watch">;
+	readonly pty: Pick<Pty, "facts" | "onFacts" | "watch" | "responsive" | "onResponsive" | "holderPid">;
 	/** The offset up to which output has reached the screen. */
 	readonly seen: () => number;
 	readonly screen: () => ScreenFacts;
@@ -34,7 +41,7 @@ export interface AttentionSource {
 export class AttentionTracker implements Disposable {
 	readonly #source: AttentionSource;
 	readonly #decisions = new Listeners<Attention>("attention");
-	readonly #undo: () => void;
+	readonly #undo: readonly (() => void)[];
 	#attention = UNKNOWN;
 	#facts: KernelFacts | null = null;
 	#debounced: Debounced | null = null;
@@ -46,11 +53,13 @@ export class AttentionTracker implements Disposable {
 
 	constructor(source: AttentionSource) {
 		this.#source = source;
-		this.#undo = source.pty.onFacts((facts) => this.#take(facts));
+		const { pty } = source;
+		this.#undo = [pty.onFacts((facts) => this.#take(facts)), pty.onResponsive(() => this.#responsiveChanged())];
 	}
 
 	get attention(): Attention {
-		return this.#attention;
+		const { responsive, holderPid } = this.#source.pty;
+		return responsive ? this.#attention : unresponsive(holderPid);
 	}
 
 	/** Called each time it is decided anew, also when the verdict stays the same. */
@@ -82,22 +91,23 @@ export class AttentionTracker implements Disposable {
 	/** One look, for a caller that does not wait. */
 	async check(): Promise<Attention> {
 		await this.#refresh();
-		return this.#attention;
+		return this.attention;
 	}
 
-	/** Types; whatever was known before is void until the program was looked at again. */
-	async typing(write: () => Promise<void>, { endsInEscape = false }: { endsInEscape?: boolean } = {}): Promise<void> {
+	/**
+	 * A write or a signal goes out: what was known before is void until the program was looked at again. Returns the function
+	 * to call when it is acknowledged.
+	 */
+	typing({ endsInEscape = false }: { endsInEscape?: boolean } = {}): () => void {
 		this.#escapeTyped = endsInEscape;
 		this.#typing++;
 		this.#facts = null;
 		this.#debounced = null;
 		this.#attention = TYPED;
-		try {
-			await write();
-		} finally {
-			// Facts that came in the same breath as the acknowledgement were dropped above: ask again.
+		return () => {
+			// Facts that arrived together with the acknowledgement were dropped: ask again.
 			if (--this.#typing === 0 && this.#watchers > 0) void this.#refresh();
-		}
+		};
 	}
 
 	/** More output has reached the screen: facts that waited for it may now count. */
@@ -106,7 +116,7 @@ export class AttentionTracker implements Disposable {
 	}
 
 	[Symbol.dispose](): void {
-		this.#undo();
+		for (const undo of this.#undo) undo();
 		this.#unwatch?.();
 		this.#unwatch = null;
 		this.#forgetRecheck();
@@ -118,8 +128,17 @@ export class AttentionTracker implements Disposable {
 		try {
 			await this.#source.pty.facts();
 		} catch {
-			// The holder went away: the session's end tells the rest.
+			// A session that has ended says so itself. One whose holder does not answer would keep a wait for nothing.
+			if (!this.#source.pty.responsive) this.#decisions.emit(this.attention);
 		}
+	}
+
+	#responsiveChanged(): void {
+		this.#facts = null;
+		this.#debounced = null;
+		this.#attention = UNKNOWN;
+		if (!this.#source.pty.responsive) this.#decisions.emit(this.attention);
+		else if (this.#watchers > 0) void this.#refresh();
 	}
 
 	#take(facts: KernelFacts): void {

@@ -1,5 +1,5 @@
-// A terminal that is no more: what it said, from disk, and how it ended. It
-// lets an ended session be read by the same code as a living one.
+// A terminal that is closed: its output, from disk, and how it ended. It lets
+// an ended session be read by the same code as a living one.
 
 import { readLog } from "../journal/segments.ts";
 import { Listeners } from "../protocol/listeners.ts";
@@ -15,14 +15,17 @@ export class RecordedPty implements Pty {
 	readonly exited: Promise<PtyExit>;
 	readonly closed: Promise<PtyExit>;
 	readonly inputOffset = 0;
+	readonly responsive = true;
 	readonly #directory: string;
-	readonly #from: number;
 	readonly #outputs = new Listeners<OutputChunk>("output");
+	#at: number;
+	#paused = false;
+	#onResume = () => {};
 	#played = () => {};
 
 	private constructor(directory: string, from: number, exit: PtyExit) {
 		this.#directory = directory;
-		this.#from = from;
+		this.#at = from;
 		this.exit = exit;
 		this.exited = new Promise((resolve) => {
 			this.#played = () => resolve(exit);
@@ -36,31 +39,54 @@ export class RecordedPty implements Pty {
 		return new RecordedPty(directory, options.from, exit);
 	}
 
-	/** Says everything again, then ends. */
+	get ending(): PtyExit {
+		return this.exit;
+	}
+
+	/** Delivers everything again, then ends. */
 	async play(): Promise<void> {
-		for await (const { from, to, bytes } of readLog(this.#directory, this.#from)) {
-			this.#outputs.emit(bytes === null ? { gap: { from, to } } : { offset: from, bytes });
+		for await (const { from, to, bytes } of readLog(this.#directory, this.#at)) {
+			if (this.#paused)
+				await new Promise<void>((resolve) => {
+					this.#onResume = resolve;
+				});
+			const start = Math.max(this.#at, from);
+			if (start >= to) continue; // skipped meanwhile
+			this.#at = to;
+			this.#outputs.emit(
+				bytes === null ? { gap: { from: start, to } } : { offset: start, bytes: bytes.subarray(start - from) },
+			);
 		}
 		this.#played();
 		await this.exited;
+	}
+
+	pause(): void {
+		this.#paused = true;
+	}
+	resume(): void {
+		this.#paused = false;
+		this.#onResume();
+	}
+	skipTo(offset: number): void {
+		this.#at = Math.max(this.#at, offset);
 	}
 
 	onOutput(listener: (chunk: OutputChunk) => void): () => void {
 		return this.#outputs.add(listener);
 	}
 	// Nothing more will happen to it.
+	onEnding = (): (() => void) => () => {};
+	onResponsive = (): (() => void) => () => {};
 	onEvent = (): (() => void) => () => {};
 	onFenced = (): (() => void) => () => {};
 	onFacts = (): (() => void) => () => {};
 	watch = (): (() => void) => () => {};
-	pause(): void {}
-	resume(): void {}
-	skipTo(): void {}
 	write = (): Promise<never> => refuse();
 	resize = (): Promise<never> => refuse();
 	signal = (): Promise<never> => refuse();
 	facts = (): Promise<never> => refuse();
-	/** Its end was its end: nothing is left to be ended. */
+	/** Nothing is left to be ended. */
 	async end(): Promise<readonly []> {
 		return [];
 	}

@@ -59,7 +59,8 @@ export async function adoptSession(parts: {
 }): Promise<Session> {
 	const { slot, options, drawing, socketPath, epoch } = parts;
 	const beginning = await beginningOf(slot, options);
-	const adopted = await adopt({ directory: slot.directory, socketPath, epoch, from: beginning.from });
+	const { directory, record } = slot;
+	const adopted = await adopt({ directory, socketPath, epoch, from: beginning.from, pid: record.pid });
 	if (!(adopted instanceof HolderPty)) return reviveSession({ slot, options, drawing });
 	return sessionOf({ slot, options, drawing, pty: adopted, beginning });
 }

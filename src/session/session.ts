@@ -11,7 +11,7 @@ import type { Attention, ExitFacts, Status } from "../protocol/answer.ts";
 import { Fault } from "../protocol/fault.ts";
 import { Listeners } from "../protocol/listeners.ts";
 import type { OutputChunk } from "../protocol/output.ts";
-import { PtyIoError } from "../pty/errors.ts";
+import { PtyError, PtyIoError } from "../pty/errors.ts";
 import { descendants, listeningPorts, workingDirectory } from "../pty/process-tree.ts";
 import type { Pty, PtyExit, WriteOptions } from "../pty/pty.ts";
 import type { Screen, ScreenOptions, ScreenState } from "../terminal/screen.ts";
@@ -92,7 +92,6 @@ export class Session implements AsyncDisposable {
 	readonly #endings = new Listeners<void>("session ended");
 	#status: Status = "running";
 	#cancelled = false;
-	#writing: Promise<unknown> = Promise.resolve();
 	#lastOutputAt = Date.now();
 	#lastTypedAt = 0;
 	/** Output is left in the holder's log until somebody looks. */
@@ -123,7 +122,7 @@ export class Session implements AsyncDisposable {
 			answeredUntil: parts.replayedUntil,
 			// The one arrow that points back: the emulator answers what the program asked it.
 			onReply: (reply, offset) => {
-				if (offset > parts.replayedUntil) void this.#write(reply).catch(() => {}); // it ended before it heard the answer
+				if (offset > parts.replayedUntil) void this.type(reply).catch(() => {}); // it ended before it got the answer
 			},
 		});
 		this.#screen = screen;
@@ -140,8 +139,8 @@ export class Session implements AsyncDisposable {
 			this.#tracker.outputSeen();
 			parts.drawing.scheduler.changed(this.#drawable);
 		});
-		// The holder tells how it ended when the last byte was taken: do not leave any in the log.
-		pty.onEvent(({ event }) => event === "main_exited" && void this.catchUp());
+		// The exit comes after the last byte: do not leave any in the log.
+		pty.onEnding(() => void this.catchUp());
 		void pty.exited.then((exit) => this.#end(exit, parts.resolved));
 	}
 
@@ -187,19 +186,24 @@ export class Session implements AsyncDisposable {
 		return this.#tracker.onDecided(listener);
 	}
 
-	/** Types bytes, whole and never between another call's. `refuse` runs when it is this write's turn, before anything is typed. */
-	type(bytes: Uint8Array, options: WriteOptions = {}, refuse?: () => void): Promise<void> {
-		if (options.priority === true) {
+	/**
+	 * Types bytes, whole and never between another call's. A function is called when it is this write's turn: it encodes in
+	 * the modes of that moment, and when it throws nothing is typed.
+	 */
+	async type(input: Uint8Array | (() => Uint8Array), options: WriteOptions = {}): Promise<void> {
+		let typed = () => {};
+		const encode = () => {
 			this.#mustRun();
-			return this.#write(bytes, options);
+			const bytes = typeof input === "function" ? input() : input;
+			this.#lastTypedAt = Date.now();
+			typed = this.#tracker.typing({ endsInEscape: bytes.at(-1) === ESCAPE });
+			return bytes;
+		};
+		try {
+			await this.#ask(this.#pty.write(encode, options));
+		} finally {
+			typed();
 		}
-		const turn = this.#writing.then(() => {
-			this.#mustRun();
-			refuse?.();
-			return this.#write(bytes, options);
-		});
-		this.#writing = turn.catch(() => {}); // the next write does not care how this one went; its caller does
-		return turn;
 	}
 
 	/** Returns on the first of: waiting, ended, what `until` says, timeout. */
@@ -257,7 +261,7 @@ export class Session implements AsyncDisposable {
 
 	async resize(cols: number, rows: number): Promise<void> {
 		this.#mustRun();
-		await this.#pty.resize(cols, rows);
+		await this.#ask(this.#pty.resize(cols, rows));
 		this.#screen.resize(cols, rows);
 	}
 
@@ -265,24 +269,32 @@ export class Session implements AsyncDisposable {
 		this.#mustRun();
 		// As a person would: the terminal turns Ctrl+C into INT for whoever is in the foreground, or hands it over in raw mode.
 		if (name === "SIGINT") await this.type(Uint8Array.of(3), { priority: true });
-		else await this.#tracker.typing(() => this.#pty.signal(name, "foreground"));
+		else {
+			const done = this.#tracker.typing();
+			await this.signalForeground(name).finally(done);
+		}
 	}
 
 	/** Signals whoever has the terminal, past the keyboard. */
 	async signalForeground(name: string): Promise<void> {
 		this.#mustRun();
-		await this.#pty.signal(name, "foreground");
+		await this.#ask(this.#pty.signal(name, "foreground"));
 	}
 
 	/** No job has the terminal: the main program does. */
 	async mainIsForeground(): Promise<boolean> {
-		return (await this.#pty.facts()).mainForeground;
+		return (await this.#ask(this.#pty.facts())).mainForeground;
 	}
 
 	/** Ends the whole tree; says what could not be ended. */
 	async close(graceMs: number): Promise<readonly { pid: number; command: string }[]> {
+		const before = this.#cancelled;
 		this.#cancelled ||= !this.ended;
-		const survivors = await this.#pty.end(graceMs);
+		const survivors = await this.#ask(this.#pty.end(graceMs)).catch((error) => {
+			// A request that was never sent will not end it.
+			if (!isSent(error)) this.#cancelled = before;
+			throw error;
+		});
 		// Whoever cannot be killed may be the main program itself: then there is no exit to wait for.
 		if (survivors.length === 0) await this.#pty.exited;
 		return survivors;
@@ -292,7 +304,7 @@ export class Session implements AsyncDisposable {
 	async closeMain(graceMs: number): Promise<void> {
 		if (this.ended) return;
 		this.#cancelled = true;
-		await this.#pty.signal(graceMs === 0 ? "SIGKILL" : "SIGTERM", "main");
+		await this.#ask(this.#pty.signal(graceMs === 0 ? "SIGKILL" : "SIGTERM", "main"));
 		const timer = setTimeout(() => void this.#pty.signal("SIGKILL", "main").catch(() => {}), graceMs); // it ended in time
 		await this.#pty.exited;
 		clearTimeout(timer);
@@ -319,16 +331,13 @@ export class Session implements AsyncDisposable {
 		this.#screen[Symbol.dispose]();
 	}
 
-	#write(bytes: Uint8Array, options: WriteOptions = {}): Promise<void> {
-		this.#lastTypedAt = Date.now();
-		const write = async () => {
-			try {
-				await this.#pty.write(bytes, options);
-			} catch (error) {
-				throw asFault(error, this);
-			}
-		};
-		return this.#tracker.typing(write, { endsInEscape: bytes.at(-1) === ESCAPE });
+	/** A request to the terminal; what goes wrong is a fault. */
+	async #ask<T>(request: Promise<T>): Promise<T> {
+		try {
+			return await request;
+		} catch (error) {
+			throw asFault(error, this);
+		}
 	}
 
 	#keyframe(): Keyframe | null {
@@ -457,18 +466,32 @@ export function describeEnd(status: Status, exit: ExitFacts | null): string {
 	return status === "cancelled" ? `closed, ${how}` : how;
 }
 
-/** A holder's refusal in the words of the product. */
-function asFault(error: unknown, session: Session): unknown {
-	if (!(error instanceof PtyIoError)) return error;
-	const { code, facts } = error;
-	if (code === "line_too_long") return new Fault("line_too_long", { limit: facts.limit ?? 4095 }, { cause: error });
-	if (code === "queue_full") return new Fault("queue_full", { free: facts.free ?? 0 }, { cause: error });
-	if (code === "ended") {
-		return new Fault(
-			"session_ended",
-			{ id: session.name, how: describeEnd(session.status, session.exit) },
-			{ cause: error },
-		);
+const isSent = ({ cause }: { readonly cause?: unknown }) => cause instanceof PtyError && cause.sent;
+
+/** What went wrong with the terminal, in the words of the product. */
+function asFault(error: unknown, { name, status, exit }: Session): unknown {
+	if (!(error instanceof PtyError)) return error;
+	const facts = error instanceof PtyIoError ? error.facts : {};
+	const { typedBytes } = error;
+	const maybeTyped = error.sent || typedBytes > 0;
+	const cause = { cause: error };
+	switch (error.code) {
+		case "line_too_long":
+			return new Fault("line_too_long", { limit: facts.limit ?? 4095, typedBytes }, cause);
+		case "queue_full":
+			return new Fault("queue_full", { free: facts.free ?? 0, typedBytes }, cause);
+		case "ended":
+			return new Fault("session_ended", { id: name, how: describeEnd(status, exit), maybeTyped }, cause);
+		case "lost":
+			return new Fault("session_ended", { id: name, how: describeEnd("stream_lost", null), maybeTyped }, cause);
+		case "unresponsive":
+			return new Fault("unresponsive", { name, holderPid: facts.holderPid ?? 0, maybeTyped }, cause);
+		case "fenced":
+		case "disconnected":
+			return new Fault("handed_over", { name, maybeTyped }, cause);
+		case "bad_signal":
+			return new Fault("bad_input", { problems: [error.message] }, cause);
+		default:
+			return error;
 	}
-	return error;
 }

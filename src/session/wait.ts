@@ -174,8 +174,8 @@ export function waitFor(session: Awaited, options: WaitOptions): Promise<Outcome
 	});
 }
 
-/** Whether this verdict gives the turn back: a server at rest and a stopped job will say nothing more by themselves. */
+/** Whether this verdict gives the turn back: a server at rest, a stopped job or a stopped holder changes nothing by itself. */
 function turnEnds({ activity }: Attention): Returned | null {
 	if (activity === "waiting") return "waiting";
-	return activity === "serving" || activity === "stopped" ? "still" : null;
+	return activity === "serving" || activity === "stopped" || activity === "unresponsive" ? "still" : null;
 }

@@ -49,6 +49,8 @@ function stateOf(facts: SessionFacts): string {
 			return `${matched}serving`;
 		case "stopped":
 			return `${matched}stopped`;
+		case "unresponsive":
+			return `${matched}not responding`;
 		case "listening":
 			return `${matched}still running${returned === "timeout" ? " at the timeout" : ""}, may take input`;
 		default:

@@ -39,16 +39,17 @@ export const send = tool({
 	async run(input, { sessions, caller, signal }) {
 		const startedAt = performance.now();
 		const target = await sessions.find(input.session);
-		const bytes = compose(input, target.screen.modes);
 		const id = input.id === undefined ? undefined : writeId(input.id);
 		let offset = target.journal.end;
 		const echoed = target.attention.waitingFor !== "secret";
-		await target.type(bytes, id === undefined ? {} : { id }, () => {
+		const encode = () => {
 			offset = target.journal.end;
 			if (input.ifOffset !== undefined && offset > input.ifOffset) {
 				throw new Fault("screen_moved", { expected: input.ifOffset, offset });
 			}
-		});
+			return compose(input, target.screen.modes);
+		};
+		await target.type(encode, id === undefined ? {} : { id });
 		const outcome = await target.wait({
 			until: input.until ?? {},
 			timeoutMs: input.timeoutMs,

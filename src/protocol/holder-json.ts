@@ -1,0 +1,234 @@
+// The JSON that a holder sends, checked field by field where it enters: facts,
+// events, exits, welcomes, refusals and the answer to a launch.
+//
+// A holder may be older or newer than we are. Fields that we do not know are
+// dropped, fields that a table marks as optional get a default, and anything of
+// the wrong type is a BadFrame that names the field. Hand-written because zod
+// takes 100 ms to import and this file is part of every start.
+
+import {
+	CREATION_STAGES,
+	type HolderEvent,
+	type HolderExit,
+	type LaunchAnswer,
+	REFUSALS,
+	type Refusal,
+	type Welcome,
+} from "./frames.ts";
+import type { InnerTerminal, KernelFacts, ThreadFacts } from "./kernel-facts.ts";
+
+/** The stream does not follow the protocol. */
+export class BadFrame extends Error {
+	override readonly name = "BadFrame";
+}
+
+/** Returns the checked value, or throws a BadFrame that names the field. */
+type Check<T> = (value: unknown, field: string) => T;
+type Fields<T> = { readonly [K in keyof T]-?: Check<T[K]> };
+
+const is =
+	<T>(expected: string, matches: (value: unknown) => value is T): Check<T> =>
+	(value, field) => {
+		if (matches(value)) return value;
+		throw new BadFrame(`${field} is not ${expected}: ${JSON.stringify(value)?.slice(0, 100)}`);
+	};
+
+const number = is("a number", (value): value is number => typeof value === "number");
+const text = is("a string", (value): value is string => typeof value === "string");
+const flag = is("a boolean", (value): value is boolean => typeof value === "boolean");
+
+const nullable =
+	<T>(check: Check<T>): Check<T | null> =>
+	(value, field) =>
+		value === null ? null : check(value, field);
+
+/** May be absent; then it is `fallback`. */
+const optional =
+	<T, F>(check: Check<T>, fallback: F): Check<T | F> =>
+	(value, field) =>
+		value === undefined ? fallback : check(value, field);
+
+/** One of these words. A word that a newer holder has added becomes `unknown`; without that it is refused. */
+const oneOf =
+	<T extends string>(words: readonly T[], unknown?: T): Check<T> =>
+	(value, field) => {
+		const found = words.find((word) => word === text(value, field)) ?? unknown;
+		if (found !== undefined) return found;
+		throw new BadFrame(`${field} is ${JSON.stringify(value)}, not one of ${words.join(", ")}`);
+	};
+
+const list =
+	<T>(check: Check<T>): Check<readonly T[]> =>
+	(value, field) => {
+		if (!Array.isArray(value)) throw new BadFrame(`${field} is not a list`);
+		return value.map((item) => check(item, field));
+	};
+
+/** An object with these fields, and only these. */
+function object<T>(fields: Fields<T>): Check<T> {
+	const checks = Object.entries(fields) as [string, Check<unknown>][];
+	return (value, field) => {
+		if (typeof value !== "object" || value === null || Array.isArray(value))
+			throw new BadFrame(`${field} is no object`);
+		const given = value as Readonly<Record<string, unknown>>;
+		const checked: Record<string, unknown> = {};
+		for (const [name, check] of checks) {
+			const part = check(given[name], name);
+			if (part !== undefined) checked[name] = part;
+		}
+		return checked as T;
+	};
+}
+
+const survivors = list(object<HolderExit["survivors"][number]>({ pid: number, command: text }));
+
+const holderExit = object<HolderExit>({
+	code: nullable(number),
+	signal: nullable(number),
+	core: optional(flag, false),
+	size: number,
+	startedAt: optional(number, 0),
+	endedAt: optional(number, 0),
+	closed: flag,
+	reason: oneOf(["exit", "end", "wall_clock"], "exit"),
+	rusage: optional(nullable(object({ userMs: number, systemMs: number, maxRssKb: number })), null),
+	survivors: optional(survivors, []),
+	lost: optional(number, 0),
+});
+
+const welcome = object<Welcome>({
+	version: number,
+	holder: number,
+	pid: number,
+	pts: text,
+	epoch: optional(number, 0),
+	from: number,
+	size: number,
+	inputOffset: number,
+	cols: number,
+	rows: number,
+	startedAt: optional(number, 0),
+	exit: optional(nullable(holderExit), null),
+});
+
+const refusal = object<Refusal>({
+	// The message still says why.
+	code: oneOf(REFUSALS, "system"),
+	message: optional(text, "refused"),
+	errno: optional(number, undefined),
+	free: optional(number, undefined),
+	limit: optional(number, undefined),
+	inputOffset: optional(number, undefined),
+	lowest: optional(number, undefined),
+	highest: optional(number, undefined),
+});
+
+const EVENTS: { readonly [E in HolderEvent as E["event"]]: Check<E> } = {
+	resized: object({ event: oneOf(["resized"]), cols: number, rows: number }),
+	log_lost: object({ event: oneOf(["log_lost"]), from: number, to: number, errno: number }),
+	log_back: object({ event: oneOf(["log_back"]), at: number }),
+	main_exited: object({ event: oneOf(["main_exited"]), code: nullable(number), signal: nullable(number) }),
+	input_dropped: object({ event: oneOf(["input_dropped"]), bytes: number }),
+	input_room: object({ event: oneOf(["input_room"]), free: number }),
+	survivors: object({ event: oneOf(["survivors"]), survivors: optional(survivors, []) }),
+};
+
+const innerTerminal: Check<InnerTerminal> = object<InnerTerminal>({
+	pts: number,
+	canonical: nullable(flag),
+	echo: nullable(flag),
+	signals: nullable(flag),
+	unread: nullable(number),
+	threads: (value, field) => list(thread)(value, field),
+});
+
+const thread: Check<ThreadFacts> = object<ThreadFacts>({
+	pid: number,
+	tid: number,
+	command: text,
+	foreground: flag,
+	doing: oneOf(
+		[
+			"running",
+			"disk",
+			"stopped",
+			"opaque",
+			"tty-read",
+			"tty-write",
+			"tty-poll",
+			"timer",
+			"child-wait",
+			"accept",
+			"other",
+		],
+		"other",
+	),
+	call: optional(text, undefined),
+	fd: optional(number, undefined),
+	main: flag,
+	switches: number,
+	fresh: flag,
+	others: optional(number, undefined),
+	timeoutMs: optional(number, undefined),
+	listens: optional(flag, undefined),
+	outside: optional(flag, undefined),
+	inner: optional(list(innerTerminal), undefined),
+});
+
+const kernelFacts = object<KernelFacts>({
+	at: number,
+	readable: flag,
+	foregroundGroup: number,
+	foregroundLives: flag,
+	mainForeground: flag,
+	canonical: flag,
+	echo: flag,
+	signals: flag,
+	queued: number,
+	unread: nullable(number),
+	offset: number,
+	quietMs: number,
+	sinceInputMs: nullable(number),
+	threads: list(thread),
+	more: optional(number, 0),
+});
+
+const launched = object<Extract<LaunchAnswer, { ok: true }>>({
+	ok: is("true", (value): value is true => value === true),
+	holder: number,
+	pid: number,
+	pts: text,
+});
+const launchFailed = object<Extract<LaunchAnswer, { ok: false }>>({
+	ok: is("false", (value): value is false => value === false),
+	stage: oneOf(CREATION_STAGES, "launch"),
+	errno: number,
+	code: text,
+	message: text,
+});
+
+function parsed(json: string): unknown {
+	try {
+		return JSON.parse(json);
+	} catch (cause) {
+		throw new BadFrame("not JSON", { cause });
+	}
+}
+
+export const parseExit = (json: string): HolderExit => holderExit(parsed(json), "the exit");
+export const parseWelcome = (json: string): Welcome => welcome(parsed(json), "the welcome");
+export const parseRefusal = (json: string): Refusal => refusal(parsed(json), "the refusal");
+export const parseFacts = (json: string): KernelFacts => kernelFacts(parsed(json), "the facts");
+
+/** Null for an event that a newer holder has added. */
+export function parseEvent(json: string): HolderEvent | null {
+	const value = parsed(json);
+	const { event } = object<{ event: string }>({ event: text })(value, "the event");
+	return Object.hasOwn(EVENTS, event) ? EVENTS[event as HolderEvent["event"]](value, event) : null;
+}
+
+export function parseLaunchAnswer(json: string): LaunchAnswer {
+	const value = parsed(json);
+	const { ok } = object<{ ok: boolean }>({ ok: flag })(value, "the launch answer");
+	return ok ? launched(value, "the launch answer") : launchFailed(value, "the launch answer");
+}

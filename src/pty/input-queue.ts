@@ -1,0 +1,124 @@
+// Input on its way to a holder: in order, whole or not at all, exactly once.
+//
+// The only queue of writes. Each has an id, so that one whose answer was lost
+// with a connection can be sent again. A program that does not read fills the
+// holder's buffer: then the write waits for room, within its limit, and those
+// behind it wait for their turn.
+
+import { createHash, randomBytes } from "node:crypto";
+import { inputFrame, MAX_INPUT_BYTES } from "../protocol/frames.ts";
+import { PtyError, PtyIoError } from "./errors.ts";
+import type { Answer } from "./holder-client.ts";
+import type { WriteOptions } from "./pty.ts";
+
+const DEFAULT_ROOM_MS = 5000;
+
+export type Input = Uint8Array | (() => Uint8Array);
+
+export interface InputQueueOptions {
+	/** Sends a frame, again after a lost connection; settles with the holder's answer. */
+	readonly send: (encode: (request: number) => Uint8Array) => Promise<Answer>;
+}
+
+export class InputQueue {
+	readonly #options: InputQueueOptions;
+	/** Ids of our own making count on from a random place, so that they differ from every other owner's. */
+	readonly #nextId = randomBytes(16);
+	/** Writes behind the one whose turn it is. */
+	readonly #waiting: (() => void)[] = [];
+	readonly #roomWaiters = new Set<() => void>();
+	#busy = false;
+	#accepted = 0;
+
+	constructor(options: InputQueueOptions) {
+		this.#options = options;
+	}
+
+	/** Bytes of input that the holder has accepted so far. */
+	get accepted(): number {
+		return this.#accepted;
+	}
+
+	/** There is a connection, the first or another one: `input_room` may have been sent while there was none. */
+	connected(accepted: number): void {
+		this.#accepted = Math.max(this.#accepted, accepted);
+		this.roomFreed();
+	}
+
+	/** The holder's buffer has room again. */
+	roomFreed(): void {
+		for (const wake of [...this.#roomWaiters]) wake();
+	}
+
+	// One function, though it has two jobs: each more would be a promise more on the way of every keystroke.
+	async write(input: Input, options: WriteOptions): Promise<void> {
+		const { id, at, priority = false, signal, roomMs = DEFAULT_ROOM_MS } = options;
+		const deadline = Date.now() + roomMs;
+		if (!priority && this.#busy) await new Promise<void>((turn) => this.#waiting.push(turn));
+		if (!priority) this.#busy = true;
+		let from = 0;
+		try {
+			signal?.throwIfAborted();
+			const whole = typeof input === "function" ? input() : input;
+			const writeId = id === undefined ? this.#newId() : idBytes(id);
+			while (from < whole.length) {
+				const bytes = whole.subarray(from, from + MAX_INPUT_BYTES);
+				const pieceId = from === 0 ? writeId : idOfPiece(writeId, from);
+				const inputOffset = at === undefined ? undefined : BigInt(at + from);
+				const answer = await this.#options
+					.send((request) => inputFrame({ request, bytes, priority, inputOffset, writeId: pieceId }))
+					.catch((error: unknown) => this.#roomAfter(error, deadline, signal));
+				if (answer?.type === "done") this.#accepted = Math.max(this.#accepted, answer.value);
+				if (answer !== null) from += bytes.length;
+			}
+		} catch (error) {
+			if (error instanceof PtyError) error.typedBytes = from;
+			throw error;
+		} finally {
+			// One refused write does not hold up the next.
+			const next = priority ? undefined : this.#waiting.shift();
+			if (next !== undefined) next();
+			else if (!priority) this.#busy = false;
+		}
+	}
+
+	/** Null when it may be tried again: the buffer was full, and now there is room or the time is over. */
+	async #roomAfter(error: unknown, deadline: number, signal: AbortSignal | undefined): Promise<null> {
+		const leftMs = deadline - Date.now();
+		if (!(error instanceof PtyIoError) || error.code !== "queue_full" || leftMs <= 0) throw error;
+		await this.#room(leftMs, signal);
+		signal?.throwIfAborted();
+		return null;
+	}
+
+	/** Settles when there is room, when the time is over or when the caller aborts. */
+	#room(ms: number, signal: AbortSignal | undefined): Promise<void> {
+		return new Promise((resolve) => {
+			const wake = () => {
+				clearTimeout(timer);
+				signal?.removeEventListener("abort", wake);
+				this.#roomWaiters.delete(wake);
+				resolve();
+			};
+			const timer = setTimeout(wake, ms);
+			signal?.addEventListener("abort", wake);
+			this.#roomWaiters.add(wake);
+		});
+	}
+
+	#newId(): Uint8Array {
+		this.#nextId.writeUInt32LE((this.#nextId.readUInt32LE() + 1) >>> 0);
+		return Buffer.from(this.#nextId);
+	}
+}
+
+/** 32 hex digits. */
+function idBytes(id: string): Uint8Array {
+	if (!/^[0-9a-f]{32}$/i.test(id))
+		throw new PtyIoError("bad_id", `a write id is 32 hex digits, not ${JSON.stringify(id)}`);
+	return Buffer.from(id, "hex");
+}
+
+/** Each piece of one write is recognized on its own when all of it is sent again. */
+const idOfPiece = (writeId: Uint8Array, from: number) =>
+	createHash("sha256").update(writeId).update(String(from)).digest().subarray(0, 16);

@@ -1,0 +1,157 @@
+// A holder that does not answer harms its own session only, and briefly.
+import { randomBytes } from "node:crypto";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { adopt } from "../../src/pty/adopt.ts";
+import { HolderPty } from "../../src/pty/holder-pty.ts";
+import { until } from "../condition.ts";
+import { isAlive } from "./alive.ts";
+import { Heard, Stage } from "./stage.ts";
+
+let stage: Stage;
+beforeAll(async () => {
+	stage = await Stage.open();
+});
+afterAll(() => stage[Symbol.asyncDispose]());
+
+const ECHO = 'stty -echo; echo READY; while read line; do echo "<$line>"; done';
+
+/** Settles with the error and how long it took. */
+async function failure(promise: Promise<unknown>): Promise<{ error: unknown; ms: number }> {
+	const before = performance.now();
+	const error = await promise.then(
+		() => new Error("it did not fail"),
+		(reason: unknown) => reason,
+	);
+	return { error, ms: performance.now() - before };
+}
+
+/** Starts a session and stops its holder. */
+async function stopped() {
+	const started = await stage.start(ECHO);
+	await started.heard.says("READY");
+	const { holderPid } = started.pty;
+	process.kill(holderPid, "SIGSTOP");
+	return { ...started, holderPid, resume: () => process.kill(holderPid, "SIGCONT") };
+}
+
+describe("S3: a stopped holder", () => {
+	test("requests fail as unresponsive within 2.5 s, then at once, until it goes on", async () => {
+		const { pty, heard, holderPid, resume } = await stopped();
+		const changes: boolean[] = [];
+		pty.onResponsive((responsive) => changes.push(responsive));
+		const unresponsive = { name: "PtyIoError", code: "unresponsive", facts: { holderPid } };
+		const [facts, resize, signal, end] = await Promise.all(
+			[pty.facts(), pty.resize(100, 30), pty.signal("TERM", "main"), pty.end(60_000)].map(failure),
+		);
+		for (const { error, ms } of [facts!, resize!, signal!, end!]) {
+			expect(error).toMatchObject({ ...unresponsive, sent: true });
+			expect(ms).toBeLessThan(2500);
+		}
+		expect(pty.responsive).toBe(false);
+		const again = await failure(pty.facts());
+		expect(again.error).toMatchObject({ ...unresponsive, sent: false });
+		expect(again.ms).toBeLessThan(100);
+		expect((again.error as { facts: { sinceMs: number } }).facts.sinceMs).toBeGreaterThanOrEqual(1900);
+		resume();
+		await until("it answers again", () => pty.responsive);
+		expect(changes).toEqual([false, true]);
+		// What was sent is carried out: the caller was not told otherwise.
+		expect(await heard.exited).toMatchObject({ signal: "SIGTERM" });
+	});
+
+	test("a write that was not answered is typed once, however often it is repeated with its id", async () => {
+		const { pty, heard, resume } = await stopped();
+		const id = randomBytes(16).toString("hex");
+		const first = await failure(pty.write(Buffer.from("once\n"), { id }));
+		expect(first.error).toMatchObject({ code: "unresponsive", sent: true });
+		expect(first.ms).toBeLessThan(2500);
+		// Certainly not typed, and says so.
+		expect((await failure(pty.write(Buffer.from("never\n")))).error).toMatchObject({ sent: false });
+		resume();
+		await until("it answers again", () => pty.responsive);
+		await pty.write(Buffer.from("once\n"), { id });
+		await pty.write(Buffer.from("last\n"));
+		await heard.says("<last>");
+		expect(heard.text.match(/<\w+>/g)).toEqual(["<once>", "<last>"]);
+	});
+
+	test("other sessions answer as ever, and one that only listens is not called unresponsive", async () => {
+		const { pty, resume } = await stopped();
+		const other = await stage.start(ECHO);
+		await other.heard.says("READY");
+		const before = performance.now();
+		const [failed] = await Promise.all([failure(pty.facts()), other.pty.facts()]);
+		await other.pty.write(Buffer.from("here\n"));
+		await other.heard.says("<here>");
+		expect(failed.error).toMatchObject({ code: "unresponsive" });
+		expect(performance.now() - before).toBeLessThan(4000);
+		expect(other.pty.responsive).toBe(true);
+		resume();
+	});
+
+	test("one that is stopped while somebody watches is noticed without a request of ours", async () => {
+		const { pty, heard } = await stage.start(ECHO);
+		await heard.says("READY");
+		const unwatch = pty.watch();
+		await pty.facts();
+		process.kill(pty.holderPid, "SIGSTOP");
+		await until("it is unresponsive", () => !pty.responsive);
+		process.kill(pty.holderPid, "SIGCONT");
+		await until("it answers again", () => pty.responsive);
+		unwatch();
+	});
+
+	test("is adopted within 2.5 s as unresponsive, never as lost, and goes on when it does", async () => {
+		const { pty, spec, holderPid, resume } = await stopped();
+		await pty[Symbol.asyncDispose]();
+		const before = performance.now();
+		const second = await adopt({ ...spec, epoch: 2n, from: 0, pid: pty.pid });
+		expect(performance.now() - before).toBeLessThan(2500);
+		if (!(second instanceof HolderPty)) throw new Error("not running");
+		stage.keep(second);
+		expect(second).toMatchObject({ responsive: false, holderPid, pid: pty.pid });
+		await expect(second.write(Buffer.from("x\n"))).rejects.toMatchObject({ code: "unresponsive", sent: false });
+		const heard = new Heard(second);
+		resume();
+		await until("it answers", () => second.responsive);
+		await second.write(Buffer.from("two\n"));
+		await heard.says("<two>");
+		expect(heard.text).not.toContain("<x>");
+	});
+
+	test("is given up by an end without grace: killed with all that it holds, and lost", async () => {
+		const { pty, heard, holderPid } = await stopped();
+		await expect(pty.end(1000)).rejects.toMatchObject({ code: "unresponsive" });
+		expect(await pty.end(0)).toEqual([]);
+		expect(await heard.exited).toMatchObject({ reason: "lost" });
+		await until("both are gone", () => !isAlive(holderPid) && !isAlive(pty.pid));
+	});
+});
+
+describe("S11: what races the end of the terminal says so", () => {
+	test("requests in flight when the program ends, when we let go and when a newer owner comes", async () => {
+		const ending = await stage.start("read line");
+		const requests = () => [
+			ending.pty.write(Buffer.from("\n")),
+			ending.pty.resize(90, 30),
+			ending.pty.facts(),
+			ending.pty.signal("WINCH", "main"),
+		];
+		await ending.pty.write(Buffer.from("go\n"));
+		const codes = new Set<unknown>();
+		while (ending.pty.exit === null)
+			for (const each of await Promise.allSettled(requests()))
+				if (each.status === "rejected") codes.add((each.reason as { code: string }).code);
+		expect([...codes].filter((code) => code !== "ended")).toEqual([]);
+
+		const { pty, spec } = await stage.start("sleep 1000");
+		const newer = await adopt({ ...spec, epoch: 2n, from: "end" });
+		if (!(newer instanceof HolderPty)) throw new Error("not running");
+		stage.keep(newer);
+		expect((await failure(pty.resize(90, 30))).error).toMatchObject({ code: "fenced" });
+		const inFlight = failure(newer.facts());
+		await newer[Symbol.asyncDispose]();
+		expect((await inFlight).error).toMatchObject({ code: "disconnected" });
+		expect((await failure(newer.write(Buffer.from("x")))).error).toMatchObject({ code: "disconnected", sent: false });
+	});
+});
