@@ -6,6 +6,7 @@
 import { Listeners } from "../../protocol/listeners.ts";
 import type { OutputChunk } from "../../protocol/output.ts";
 import { type Mark, MarkScanner } from "../../terminal/marks.ts";
+import { BackgroundJobs } from "./jobs.ts";
 import type { ShellKind } from "./shells.ts";
 
 /** What makes a session a shell that `run` can use; kept in its directory. */
@@ -43,6 +44,7 @@ export interface Finished {
 
 export class ShellCommands {
 	readonly identity: ShellIdentity;
+	readonly jobs = new BackgroundJobs();
 	/** The shell has become another program: there will be no more marks. */
 	replaced = false;
 	readonly #scanner: MarkScanner;

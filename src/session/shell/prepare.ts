@@ -2,10 +2,10 @@
 // by a daemon that adopts it.
 
 import { randomBytes } from "node:crypto";
-import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { ShellCommands, type ShellIdentity } from "./commands.ts";
-import { commonFiles, shellKind, shells } from "./shells.ts";
+import { shellKind, shells } from "./shells.ts";
 
 const FOLDER = "shell";
 const IDENTITY = "shell.json";
@@ -43,7 +43,7 @@ export async function prepareShell(
 	const { clean = false, login = false } = spec;
 	const start = shells[kind].start({ ...identity, clean, login, env });
 	await mkdir(dir, { mode: 0o700 });
-	await writeFiles(dir, { ...commonFiles(), ...start.files, [IDENTITY]: JSON.stringify(identity) });
+	await writeFiles(dir, { ...start.files, [IDENTITY]: JSON.stringify(identity) });
 	return { argv: start.argv, env: start.env, commands: new ShellCommands(identity) };
 }
 
@@ -51,6 +51,11 @@ export async function prepareShell(
 export async function rememberedShell(directory: string): Promise<ShellCommands | null> {
 	const text = await readFile(join(directory, FOLDER, IDENTITY), "utf8").catch(() => null);
 	return text === null ? null : new ShellCommands(JSON.parse(text) as ShellIdentity);
+}
+
+/** Removes what was handed over, files and directories. */
+export async function removeFiles(dir: string, names: readonly string[]): Promise<void> {
+	await Promise.all(names.map((name) => rm(join(dir, name), { recursive: true, force: true })));
 }
 
 /** Only this user may read what is handed over: commands carry secrets, and the start files the nonce. */
