@@ -4,8 +4,8 @@
 // the terminal, the file is complete), and tells the shell when both are there.
 //
 // A pair of pipes is a directory: fifos 1, 2 and done, files out1 and out2. One
-// is always kept ready as "spare"; the daemon takes it by renaming it and writes
-// the file "end" with what the end marks say, so no secret is in an argument.
+// is always kept ready as "spare"; the daemon takes it by renaming it. The end
+// mark carries the shell's nonce, which comes from a file, never as an argument.
 #include "streams.h"
 
 #include <errno.h>
@@ -31,20 +31,19 @@ struct stream {
 	int hold; // our own writer: there is no end of file before the end mark
 	int out;
 	bool ended; // the end mark has been seen: what comes later is not the command's
-	char mark[MARK_MAX];
-	size_t mark_length;
 	char kept[MARK_MAX]; // the beginning of what may be the end mark
 	size_t kept_length;
 };
 
 struct pair {
 	struct stream streams[2];
-	int directory;
 	int done;
 	bool live, used;
 };
 
 static struct pair pairs[MAX_PAIRS];
+static char marks[2][MARK_MAX]; // how the end marks begin
+static size_t mark_length;
 static int terminal = -1;
 
 static void shut(int *fd) {
@@ -89,7 +88,6 @@ static void close_pair(struct pair *pair) {
 		shut(&pair->streams[i].hold);
 		shut(&pair->streams[i].out);
 	}
-	shut(&pair->directory);
 	shut(&pair->done);
 	pair->live = false;
 }
@@ -102,13 +100,11 @@ static bool open_pair(const char *name) {
 	char path[128];
 	if (mkdir(name, 0700) != 0 && errno != EEXIST) return false;
 	snprintf(path, sizeof path, "%s/done", name);
-	*pair = (struct pair){.live = true, .directory = -1, .done = -1};
+	*pair = (struct pair){.live = true, .done = -1};
 	bool opened = open_stream(&pair->streams[0], name, 1);
 	opened = open_stream(&pair->streams[1], name, 2) && opened;
-	opened = opened && mkfifo(path, 0600) == 0;
-	if (opened) pair->done = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
-	if (opened) pair->directory = open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (pair->done >= 0 && pair->directory >= 0) return true;
+	if (opened && mkfifo(path, 0600) == 0) pair->done = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
+	if (pair->done >= 0) return true;
 	close_pair(pair);
 	return false;
 }
@@ -130,62 +126,58 @@ static void release_others(const struct pair *current) {
 			for (int n = 0; n < 2; n++) shut(&pairs[i].streams[n].hold);
 }
 
-static void begin(struct pair *pair) {
-	char end[MARK_MAX - 32];
-	pair->used = true;
-	int file = openat(pair->directory, "end", O_RDONLY | O_CLOEXEC);
-	ssize_t length = file < 0 ? -1 : read(file, end, sizeof end - 1);
+static bool read_marks(void) {
+	char nonce[MARK_MAX - 32];
+	int file = open("nonce", O_RDONLY | O_CLOEXEC);
+	ssize_t length = file < 0 ? -1 : read(file, nonce, sizeof nonce - 1);
 	shut(&file);
-	shut(&pair->directory);
-	if (length > 0) {
-		end[length] = 0;
-		for (int i = 0; i < 2; i++) {
-			struct stream *stream = &pair->streams[i];
-			stream->mark_length = (size_t)snprintf(stream->mark, sizeof stream->mark, "\033]133;E;%d;%s\a", i + 1, end);
-		}
-	}
-	release_others(pair);
-	open_pair(SPARE);
+	if (length <= 0) return false;
+	nonce[length] = 0;
+	for (int i = 0; i < 2; i++)
+		mark_length = (size_t)snprintf(marks[i], sizeof marks[i], "\033]133;E;%d;aid=%s;", i + 1, nonce);
+	return true;
 }
 
 // How many bytes at the end may be the beginning of the mark.
-static size_t begun_mark(const struct stream *stream, const char *bytes, size_t length) {
-	size_t most = stream->mark_length == 0 ? 0 : stream->mark_length - 1;
-	for (size_t n = most < length ? most : length; n > 0; n--)
-		if (memcmp(bytes + length - n, stream->mark, n) == 0) return n;
+static size_t begun_mark(const char *mark, const char *bytes, size_t length) {
+	for (size_t n = mark_length - 1 < length ? mark_length - 1 : length; n > 0; n--)
+		if (memcmp(bytes + length - n, mark, n) == 0) return n;
 	return 0;
 }
 
-static void take(struct pair *pair, struct stream *stream, const char *bytes, size_t length) {
-	if (stream->ended || stream->mark_length == 0) {
-		copy(stream, bytes, length);
-		return;
-	}
-	const char *mark = memmem(bytes, length, stream->mark, stream->mark_length);
-	if (mark == NULL) {
-		stream->kept_length = begun_mark(stream, bytes, length);
+static void take(struct pair *pair, int number, const char *bytes, size_t length) {
+	struct stream *stream = &pair->streams[number];
+	const char *end = stream->ended ? NULL : memmem(bytes, length, marks[number], mark_length);
+	if (end == NULL) {
+		stream->kept_length = stream->ended ? 0 : begun_mark(marks[number], bytes, length);
 		copy(stream, bytes, length - stream->kept_length);
 		memcpy(stream->kept, bytes + length - stream->kept_length, stream->kept_length);
 		return;
 	}
-	copy(stream, bytes, (size_t)(mark - bytes));
+	copy(stream, bytes, (size_t)(end - bytes));
 	shut(&stream->out);
-	show(mark, length - (size_t)(mark - bytes));
+	show(end, length - (size_t)(end - bytes));
 	shut(&stream->hold);
 	stream->ended = true;
 	if (pair->streams[0].ended && pair->streams[1].ended) put(pair->done, "\n", 1);
 }
 
-static void drain(struct pair *pair, struct stream *stream) {
+static void drain(struct pair *pair, int number) {
 	static char chunk[MARK_MAX + CHUNK];
+	struct stream *stream = &pair->streams[number];
 	size_t before = stream->kept_length;
 	memcpy(chunk, stream->kept, before);
 	ssize_t got = read(stream->in, chunk + before, CHUNK);
 	if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
-	if (!pair->used) begin(pair);
+	if (!pair->used) {
+		// Before anything is shown: when the daemon sees the end of this run, the pipes of the next are there.
+		pair->used = true;
+		release_others(pair);
+		open_pair(SPARE);
+	}
 	stream->kept_length = 0;
 	if (got > 0) {
-		take(pair, stream, chunk, before + (size_t)got);
+		take(pair, number, chunk, before + (size_t)got);
 		return;
 	}
 	copy(stream, chunk, before);
@@ -206,23 +198,21 @@ static void terminal_gone(void) {
 static void serve(void) {
 	for (;;) {
 		struct pollfd polled[1 + 2 * MAX_PAIRS];
-		struct {
-			struct pair *pair;
-			struct stream *stream;
-		} who[1 + 2 * MAX_PAIRS];
+		struct pair *pair_of[1 + 2 * MAX_PAIRS];
+		int number_of[1 + 2 * MAX_PAIRS];
 		nfds_t count = 0;
 		if (terminal >= 0) polled[count++] = (struct pollfd){.fd = terminal};
 		nfds_t first = count;
 		for (int i = 0; i < MAX_PAIRS; i++)
 			for (int n = 0; n < 2; n++)
 				if (pairs[i].live && pairs[i].streams[n].in >= 0) {
-					who[count].pair = &pairs[i], who[count].stream = &pairs[i].streams[n];
+					pair_of[count] = &pairs[i], number_of[count] = n;
 					polled[count++] = (struct pollfd){.fd = pairs[i].streams[n].in, .events = POLLIN};
 				}
 		if (count == 0) return;
 		if (poll(polled, count, -1) < 0) continue;
 		for (nfds_t i = first; i < count; i++)
-			if (polled[i].revents != 0 && who[i].pair->live) drain(who[i].pair, who[i].stream);
+			if (polled[i].revents != 0 && pair_of[i]->streams[number_of[i]].in == polled[i].fd) drain(pair_of[i], number_of[i]);
 		if (first == 1 && (terminal < 0 || (polled[0].revents & (POLLHUP | POLLERR | POLLNVAL)))) terminal_gone();
 	}
 }
@@ -233,7 +223,7 @@ int streams_main(const char *directory, const char *run) {
 	umask(077);
 	os_close_from(3); // a lock that the shell holds must not be held by us, too
 	if (strchr(run, '/') != NULL || (size_t)snprintf(name, sizeof name, "%s.d", run) >= sizeof name) return 2;
-	if (chdir(directory) != 0) return 1;
+	if (chdir(directory) != 0 || !read_marks()) return 1;
 	terminal = open("/dev/tty", O_WRONLY | O_NOCTTY | O_CLOEXEC);
 	if (terminal < 3) return 1; // also when a standard descriptor is missing, which would be taken for it
 	remove_spare(); // of a helper that was killed

@@ -8,9 +8,11 @@ import type { OutputChunk } from "../../protocol/output.ts";
 import { type Mark, MarkScanner } from "../../terminal/marks.ts";
 import { BackgroundJobs } from "./jobs.ts";
 import type { ShellKind } from "./shells.ts";
+import { StreamHelper } from "./streams.ts";
 
 /** What makes a session a shell that `run` can use; kept in its directory. */
 export interface ShellIdentity {
+	readonly version: number;
 	readonly kind: ShellKind;
 	readonly program: string;
 	/** The nonce of its marks. */
@@ -45,7 +47,8 @@ export interface Finished {
 export class ShellCommands {
 	readonly identity: ShellIdentity;
 	readonly jobs = new BackgroundJobs();
-	/** The shell has become another program: there will be no more marks. */
+	readonly streams: StreamHelper;
+	/** The shell has become another program, or one of another version: there will be no more marks to rely on. */
 	replaced = false;
 	readonly #scanner: MarkScanner;
 	readonly #marks = new Listeners<void>("shell mark");
@@ -57,6 +60,7 @@ export class ShellCommands {
 
 	constructor(identity: ShellIdentity) {
 		this.identity = identity;
+		this.streams = new StreamHelper(identity);
 		this.#scanner = new MarkScanner(identity.aid);
 	}
 

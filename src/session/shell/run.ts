@@ -4,6 +4,8 @@
 // The marks tell where a command begins and ends, attention tells when it asks
 // something; this file only combines the two.
 
+import { unlink } from "node:fs/promises";
+import { join } from "node:path";
 import type { Attention } from "../../protocol/answer.ts";
 import { Fault } from "../../protocol/fault.ts";
 import { commandLine } from "../../pty/process-tree.ts";
@@ -13,9 +15,9 @@ import { type Condition, wait } from "../wait.ts";
 import type { ShellCommands } from "./commands.ts";
 import type { Job } from "./jobs.ts";
 import { paintOver } from "./paint.ts";
-import { removeFiles, writeFiles } from "./prepare.ts";
+import { writeFiles } from "./prepare.ts";
 import { type CommandScript, shells } from "./shells.ts";
-import { StreamPipes, type Streams } from "./streams.ts";
+import type { StreamPipes, Streams } from "./streams.ts";
 
 export interface RunRequest {
 	readonly command: string;
@@ -78,14 +80,13 @@ export async function runCommand(session: Session, request: RunRequest): Promise
 	refuseBusy(session, commands);
 	const startedAt = performance.now();
 	const run = `${process.pid.toString(36)}x${(++runs).toString(36)}`;
-	const { dir, aid } = commands.identity;
 	const program = commandLine(session.pid);
 	// Without a prompt on the screen there is nothing to write behind.
 	const behindPrompt = commands.ready;
 	commands.expect(run, request.command);
 	let pipes: StreamPipes | null = null;
 	try {
-		if (request.separate) pipes = await StreamPipes.open(dir, { run, aid });
+		if (request.separate) pipes = await commands.streams.open(run);
 		await handOver(session, commands, { ...request, run, behindPrompt, streams: pipes?.state ?? null });
 		const { signal, waits } = request;
 		const isOver = () => commands.running?.run !== run;
@@ -124,7 +125,7 @@ export async function runCommand(session: Session, request: RunRequest): Promise
 		};
 	} finally {
 		commands.forget(run); // only what was never taken
-		await pipes?.remove();
+		void pipes?.remove();
 	}
 }
 
@@ -157,7 +158,7 @@ async function handOver(session: Session, commands: ShellCommands, request: Hand
 		if (returned === "ended") refuseEnded(session);
 		if (returned === "timeout") throw new Fault("internal", { problem: `shell "${name}" did not take the command` });
 	} finally {
-		await removeFiles(dir, [run]);
+		await unlink(join(dir, run)).catch(() => {}); // it may be gone with its session
 	}
 }
 
