@@ -14,7 +14,6 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -219,7 +218,7 @@ static void serve(void) {
 
 int streams_main(const char *directory, const char *run) {
 	static const int ignored[] = {SIGHUP, SIGINT, SIGQUIT, SIGPIPE, SIGTSTP, SIGTTIN, SIGTTOU};
-	char name[64], line[32];
+	char name[64];
 	umask(077);
 	os_close_from(3); // a lock that the shell holds must not be held by us, too
 	if (strchr(run, '/') != NULL || (size_t)snprintf(name, sizeof name, "%s.d", run) >= sizeof name) return 2;
@@ -236,9 +235,6 @@ int streams_main(const char *directory, const char *run) {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	for (int fd = 0; fd < 3; fd++) dup2(null, fd);
 	shut(&null);
-	int file = open("streams.pid", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	put(file, line, (size_t)snprintf(line, sizeof line, "%ld\n", (long)getpid()));
-	shut(&file);
 	serve();
 	return 0;
 }

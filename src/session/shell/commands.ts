@@ -160,7 +160,9 @@ export class ShellCommands {
 			const offset = this.#promptFrom ?? mark.offset;
 			this.#finish(running, { ...mark, offset }, mark.exitCode === null ? [] : [mark.exitCode]);
 		}
-		if (this.#running === null) this.#prompt = mark.end;
+		if (this.#running !== null) return;
+		this.#prompt = mark.end;
+		this.streams.removeLeft();
 	}
 
 	#finish(running: Running | null, mark: Mark, pipeStatus: readonly number[]): void {

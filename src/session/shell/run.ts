@@ -125,7 +125,8 @@ export async function runCommand(session: Session, request: RunRequest): Promise
 		};
 	} finally {
 		commands.forget(run); // only what was never taken
-		void pipes?.remove();
+		if (pipes !== null && commands.running?.run === run) commands.streams.leave(pipes);
+		else void pipes?.remove();
 	}
 }
 

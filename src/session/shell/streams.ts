@@ -4,7 +4,7 @@
 // to the terminal. It keeps a directory of pipes ready, which is taken by renaming it.
 
 import { constants } from "node:fs";
-import { mkdir, open, readFile, rename, rm, symlink } from "node:fs/promises";
+import { type FileHandle, mkdir, open, readFile, rename, rm, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { holderProgram } from "../../pty/launch.ts";
 
@@ -19,7 +19,8 @@ const NONE = new Uint8Array(0);
 export class StreamHelper {
 	readonly #dir: string;
 	readonly #aid: string;
-	#pid: number | null = null;
+	/** Of commands that went on when their call returned. */
+	readonly #left = new Set<StreamPipes>();
 
 	constructor({ dir, aid }: { readonly dir: string; readonly aid: string }) {
 		this.#dir = dir;
@@ -28,28 +29,26 @@ export class StreamHelper {
 
 	/** Pipes for one run. */
 	async open(run: string): Promise<StreamPipes> {
+		this.removeLeft();
 		const dir = join(this.#dir, `${run}.d`);
-		const taken = (await this.#runs()) && (await succeeds(rename(join(this.#dir, "spare"), dir)));
-		if (!taken) await this.#prepareStart(dir);
-		return new StreamPipes({ dir, end: `aid=${this.#aid};r=${run}`, state: taken ? "ready" : "start" });
-	}
-
-	async #runs(): Promise<boolean> {
-		this.#pid ??= Number(await readFile(join(this.#dir, "streams.pid"), "utf8").catch(() => "")); // not started yet
-		try {
-			if (this.#pid > 0 && process.kill(this.#pid, 0)) return true;
-		} catch {
-			// It was killed: the shell starts another.
-		}
-		this.#pid = null;
-		return false;
-	}
-
-	async #prepareStart(dir: string): Promise<void> {
-		this.#pid = null;
+		const pipes = { dir, end: `aid=${this.#aid};r=${run}` };
+		const taken = await succeeds(rename(join(this.#dir, "spare"), dir));
+		if (taken && (await isRead(join(dir, "1")))) return new StreamPipes({ ...pipes, state: "ready" });
+		// There is none yet, or it was killed.
 		const program = join(this.#dir, "streams");
-		await Promise.all([mkdir(dir, { mode: 0o700 }), rm(program, { force: true })]);
-		await symlink(holderProgram(), program);
+		await Promise.all([program, dir].map((path) => rm(path, { recursive: true, force: true })));
+		await Promise.all([mkdir(dir, { mode: 0o700 }), symlink(holderProgram(), program)]);
+		return new StreamPipes({ ...pipes, state: "start" });
+	}
+
+	/** The shell still needs these pipes: they are removed when it is at its prompt again. */
+	leave(pipes: StreamPipes): void {
+		this.#left.add(pipes);
+	}
+
+	removeLeft(): void {
+		for (const pipes of this.#left) void pipes.remove();
+		this.#left.clear();
 	}
 }
 
@@ -70,8 +69,7 @@ export class StreamPipes {
 	async end(): Promise<void> {
 		await Promise.all(
 			[1, 2].map(async (n) => {
-				// Not blocking: a helper that has gone reads nothing.
-				const pipe = await open(join(this.#dir, `${n}`), constants.O_WRONLY | constants.O_NONBLOCK).catch(() => null);
+				const pipe = await openPipe(join(this.#dir, `${n}`));
 				await pipe?.write(`\x1b]133;E;${n};${this.#end}\x07`).catch(() => {}); // full: a background job fills it
 				await pipe?.close();
 			}),
@@ -90,6 +88,16 @@ export class StreamPipes {
 	async remove(): Promise<void> {
 		await rm(this.#dir, { recursive: true, force: true }).catch(() => {}); // it may be gone with its session
 	}
+}
+
+/** A pipe to write to; null where it is missing or nobody reads it, as when the helper was killed. */
+const openPipe = (path: string): Promise<FileHandle | null> =>
+	open(path, constants.O_WRONLY | constants.O_NONBLOCK).catch(() => null);
+
+async function isRead(path: string): Promise<boolean> {
+	const pipe = await openPipe(path);
+	await pipe?.close();
+	return pipe !== null;
 }
 
 const succeeds = (done: Promise<unknown>): Promise<boolean> =>
