@@ -15,6 +15,7 @@
 #include "holder.h"
 #include "os.h"
 #include "report.h"
+#include "streams.h"
 
 #define FILES_WANTED 256 // clients, segments and looks into /proc, with room
 
@@ -183,8 +184,9 @@ static int say_failure(const char *stage, int error, const char *message) {
 	return 1;
 }
 
-int main(void) {
+int main(int count, char **arguments) {
 	complete_standard_files();
+	if (count == 4 && strcmp(arguments[1], "streams") == 0) return streams_main(arguments[2], arguments[3]);
 	uint8_t *bytes = mmap(NULL, BLOCK_MAX, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (bytes == MAP_FAILED) return say_failure("block", errno, NULL);
 	struct block block;

@@ -7,20 +7,23 @@
 # `set -e -u -x -a -f` (`local -`). Marks go to /dev/tty, because a command may
 # have redirected 1 and 2 for good.
 
-_dt_dir=@DIR@ _dt_aid=@AID@ _dt_n=0 _dt_r= _dt_s=0 _dt_cwd= _dt_done=1
+_dt_dir=@DIR@ _dt_aid=@AID@ _dt_n=0 _dt_r= _dt_s=0 _dt_cwd= _dt_done=1 _dt_p=
 _dt_first='{ _dt_prompt "$?" "${PIPESTATUS[@]}"; } 2>/dev/null'
 _dt_last='{ _dt_wrap; } 2>/dev/null'
 _dt_a="\\[\\e]133;A;aid=$_dt_aid\\a\\]"
 _dt_b="\\[\\e]133;B;aid=$_dt_aid;s=\$?\\a\\]"
 _dt_0="\\e]133;C;aid=$_dt_aid\\a"
 
-# Typed by `run`: fetches the command, so that the typed line can eval it.
+# Typed by `run`: fetches the command, so that the typed line can eval it. With streams apart, $_dt_p is
+# the directory of their pipes; a second argument says that the helper behind them has to be started.
 _dt() {
 	local -
 	set +aefuvx
 	IFS= read -r -d '' _DT <"$_dt_dir/$1"
+	_dt_p=$_dt_dir/$1.d
+	[[ -z ${2-} ]] || "$_dt_dir/streams" streams "$_dt_dir" "$1"
 	return 0
-}
+} 2>/dev/null
 
 # The first line of a command: what was traced or trapped until now is not its output.
 _dt_c() {
@@ -45,24 +48,16 @@ _dt_d() {
 	_dt_r=
 }
 
-# The same where 1 and 2 are kept apart: 3 and 4 are the pipes, and get their end marks.
-_dt_e() {
-	local -
-	set +aefuvx
-	builtin printf '\e]133;E;1;aid=%s;r=%s\a' "$_dt_aid" "$_dt_r" >&3
-	builtin printf '\e]133;E;2;aid=%s;r=%s\a' "$_dt_aid" "$_dt_r" >&4
-	_dt_d "$@"
-}
-
-# Gives the copies a moment to reach the terminal before the prompt does; not for ever: a
-# job in the background may hold them open. Nobody writes to "tick": it is a sleep without a fork.
+# After a command with streams apart: puts the end marks into both, and waits until they have been copied, so that
+# the prompt comes after them. Not for ever: the helper may have been killed.
 _dt_w() {
-	local s=$? - i
+	local s=$? -
 	set +aefuvx
-	for ((i = 0; i < 40; i++)); do
-		[[ ! -e $_dt_dir/$1.done1 || ! -e $_dt_dir/$1.done2 ]] || break
-		builtin read -r -t 0.005 <>"$_dt_dir/tick"
-	done
+	[[ ! -p $_dt_p/done ]] || {
+		builtin printf '\e]133;E;1;aid=%s;r=%s\a' "$_dt_aid" "$1" >"$_dt_p/1"
+		builtin printf '\e]133;E;2;aid=%s;r=%s\a' "$_dt_aid" "$1" >"$_dt_p/2"
+		builtin read -r -t 1
+	} <>"$_dt_p/done"
 	return "$s"
 } 2>/dev/null
 
@@ -140,6 +135,7 @@ _dt_exit() {
 		builtin printf 'set -e\n'
 	} >"$_dt_dir/state"
 	_dt_d "$_dt_code" "$_dt_code"
+	[[ ! -p $_dt_p/1 ]] || exec >/dev/tty
 	exec "$BASH" --init-file "$_dt_dir/init.bash" -i 2>/dev/tty
 } 2>/dev/null
 

@@ -8,17 +8,21 @@ set -g _dt_n 0
 set -g _dt_r ''
 set -g _dt_s 0
 set -g _dt_done 1
+set -g _dt_p ''
 
 function _dt_say
 	set -g _dt_n (math $_dt_n + 1)
 	printf '\e]133;%s;aid=%s;n=%s%s\a' $argv[1] $_dt_aid $_dt_n $argv[2] >/dev/tty
 end
 
-# Typed by run, before the command is parsed; again on its first line, when what
+# Typed by run, before the command is parsed; C again on its first line, when what
 # fish itself writes between the two is out.
 function _dt
 	set -g _dt_r $argv[1]
 	set -g _dt_done ''
+	set -g _dt_text (string collect <$_DT/$argv[1])
+	set -g _dt_p $_DT/$argv[1].d
+	test -z "$argv[2]"; or $_DT/streams streams $_DT $argv[1] 2>/dev/null
 	_dt_c
 end
 
@@ -44,17 +48,14 @@ function _dt_d
 	set -g _dt_r ''
 end
 
-function _dt_e
-	printf '\e]133;E;1;aid=%s;r=%s\a' $_dt_aid $_dt_r
-	printf '\e]133;E;2;aid=%s;r=%s\a' $_dt_aid $_dt_r >&2
-	_dt_d $argv
-end
-
 function _dt_w
 	set -l s $status
-	for i in (seq 20)
-		test -e $_DT/$argv[1].done1 -a -e $_DT/$argv[1].done2; and break
-		sleep 0.01
+	if test -p $_dt_p/done
+		begin
+			printf '\e]133;E;1;aid=%s;r=%s\a' $_dt_aid $argv[1] >$_dt_p/1
+			printf '\e]133;E;2;aid=%s;r=%s\a' $_dt_aid $argv[1] >$_dt_p/2
+			read -l copied
+		end <$_dt_p/done
 	end
 	return $s
 end

@@ -22,18 +22,18 @@ _dt_d() {
 	esac
 }
 
-_dt_e() {
-	printf '\033]133;E;1;aid=%s;r=%s\007' "$_dt_aid" "$_dt_r" >&3
-	printf '\033]133;E;2;aid=%s;r=%s\007' "$_dt_aid" "$_dt_r" >&4
-	_dt_d "$1"
-}
+# Starts the helper that copies the streams of this and later runs.
+_dt_h() {
+	"$_DT/streams" streams "$_DT" "$1"
+} 2>/dev/null
 
 _dt_w() {
 	_dt_q=$?
-	for _dt_i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
-		[ ! -e "$_DT/$1.done1" ] || [ ! -e "$_DT/$1.done2" ] || break
-		sleep 0.01
-	done
+	[ ! -p "$_DT/$1.d/done" ] || {
+		printf '\033]133;E;1;aid=%s;r=%s\007' "$_dt_aid" "$1" >"$_DT/$1.d/1"
+		printf '\033]133;E;2;aid=%s;r=%s\007' "$_dt_aid" "$1" >"$_DT/$1.d/2"
+		read -r _dt_i
+	} <"$_DT/$1.d/done"
 	return "$_dt_q"
 } 2>/dev/null
 

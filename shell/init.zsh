@@ -2,7 +2,7 @@
 # an eval whole, so the start is marked twice (before it, and by its first line),
 # and an `always` block marks the end of what could not be parsed.
 
-typeset -g _dt_dir=@DIR@ _dt_aid=@AID@ _dt_r= _dt_cwd= _dt_done=1 _DT=
+typeset -g _dt_dir=@DIR@ _dt_aid=@AID@ _dt_r= _dt_cwd= _dt_done=1 _dt_p= _DT=
 typeset -gi _dt_n=0 _dt_s=0
 
 _dt() {
@@ -10,6 +10,8 @@ _dt() {
 	setopt no_xtrace
 	_dt_r=$1
 	_DT=$(<$_dt_dir/$1)
+	_dt_p=$_dt_dir/$1.d
+	[[ -z ${2-} ]] || $_dt_dir/streams streams $_dt_dir $1
 	_dt_say C ";r=$_dt_r"
 } 2>/dev/null
 
@@ -35,20 +37,14 @@ _dt_d() {
 	return 0
 }
 
-_dt_e() {
-	emulate -L zsh
-	builtin printf '\e]133;E;1;aid=%s;r=%s\a' "$_dt_aid" "$_dt_r" >&3
-	builtin printf '\e]133;E;2;aid=%s;r=%s\a' "$_dt_aid" "$_dt_r" >&4
-	_dt_d "$@"
-}
-
 _dt_w() {
-	local -i s=$? i
+	local -i s=$?
 	emulate -L zsh
-	for (( i = 0; i < 40; i++ )); do
-		[[ ! -e $_dt_dir/$1.done1 || ! -e $_dt_dir/$1.done2 ]] || break
-		builtin read -r -t 0.005 REPLY <>$_dt_dir/tick
-	done
+	[[ ! -p $_dt_p/done ]] || {
+		builtin printf '\e]133;E;1;aid=%s;r=%s\a' "$_dt_aid" "$1" >$_dt_p/1
+		builtin printf '\e]133;E;2;aid=%s;r=%s\a' "$_dt_aid" "$1" >$_dt_p/2
+		builtin read -r -t 1 REPLY
+	} <>$_dt_p/done
 	return $s
 } 2>/dev/null
 

@@ -1,27 +1,66 @@
-// Looking for a caller's text or pattern without letting it stop the daemon:
-// V8 needs 54 s for /(a+)+$/ on 29 characters, so every match runs with a limit.
+// Searching output for a caller's text or pattern without letting it stop the
+// daemon: V8 needs 54 s for /(a+)+$/ on 29 characters, so every match has a time
+// limit, and all expressions together a share of the loop.
 
 import { createContext, Script } from "node:vm";
 import { Fault } from "../protocol/fault.ts";
 
-// 64 KiB of new text and 512 characters of pattern bound an honest match to well below a millisecond.
+// 64 KiB of text and 512 characters of pattern bound an honest match to well below a millisecond.
 const WINDOW = 64 * 1024;
 const MAX_PATTERN_LENGTH = 512;
 const MATCH_LIMIT_MS = 50;
-const MOST_TRIES = 5;
+const MAX_TRIES = 5;
+// After each match expressions rest four times as long: 20 waits with [^]{0,60}x once stalled the daemon for 3 s.
+const REST_FACTOR = 4;
 
 const context = createContext(Object.create(null));
 const script = new Script("expression.test(text)");
+let restUntil = 0;
 
-/** Whether the text holds it. */
-export type Matcher = (text: string) => boolean;
+/** Finds a text or pattern in output that comes in pieces. */
+export class Matcher {
+	readonly #matches: (text: string) => boolean;
+	readonly #carry: (text: string) => string;
+	readonly #paced: boolean;
+	#before = "";
 
-/** A matcher for a literal text. */
-export function literal(text: string): Matcher {
-	return (candidate) => candidate.includes(text);
+	/** `carry` says which end of the text before a new piece can still be part of a match. */
+	constructor(matches: (text: string) => boolean, carry: (text: string) => string, { paced }: { paced: boolean }) {
+		this.#matches = matches;
+		this.#carry = carry;
+		this.#paced = paced;
+	}
+
+	/** Whether the next piece, with what came before it, holds a match. */
+	feed(text: string): boolean {
+		const candidate = this.#before + text;
+		this.#before = this.#carry(candidate);
+		return this.#matches(candidate);
+	}
+
+	/** Whether this text holds a match, by itself. */
+	test(text: string): boolean {
+		return this.#matches(text);
+	}
+
+	/** How long to wait before the next try. */
+	restMs(): number {
+		return this.#paced ? Math.max(0, restUntil - performance.now()) : 0;
+	}
 }
 
-/** A matcher for a regular expression; a catastrophic one is a fault, told within 100 ms. */
+export function literal(text: string): Matcher {
+	return new Matcher(
+		(candidate) => candidate.includes(text),
+		(candidate) => candidate.slice(Math.max(0, candidate.length - text.length + 1)),
+		{ paced: false },
+	);
+}
+
+// Neither a control character, a negated class nor an escape that may stand for a line end: matches stay within a line.
+const WITHIN_A_LINE = /^(?:[^\p{Cc}\\[]|\[(?!\^)|\\[dwSbB\p{P}\p{S}])*$/u;
+
+/** A regular expression; a catastrophic one is a fault, reported within 100 ms. */
 export function expression(pattern: string): Matcher {
 	if (pattern.length > MAX_PATTERN_LENGTH) {
 		throw new Fault("bad_pattern", {
@@ -35,48 +74,85 @@ export function expression(pattern: string): Matcher {
 	} catch (cause) {
 		throw new Fault("bad_pattern", { pattern, problem: (cause as Error).message }, { cause });
 	}
-	return (candidate) => {
-		Object.assign(context, { expression: compiled, text: candidate.slice(-WINDOW) });
+	const lineOnly = WITHIN_A_LINE.test(pattern);
+	return new Matcher(
+		(candidate) => testWithLimit(compiled, pattern, candidate.slice(-WINDOW)),
+		(candidate) => candidate.slice(lineOnly ? candidate.lastIndexOf("\n") + 1 : 0).slice(-WINDOW),
+		{ paced: true },
+	);
+}
+
+function testWithLimit(compiled: RegExp, pattern: string, text: string): boolean {
+	Object.assign(context, { expression: compiled, text });
+	const startedAt = performance.now();
+	try {
 		for (let tries = 1; ; tries++) {
 			const before = process.cpuUsage();
 			try {
 				return script.runInContext(context, { timeout: MATCH_LIMIT_MS }) === true;
 			} catch (cause) {
-				// The limit is by the clock: on a busy machine an honest match may only have waited for its turn.
+				// The limit is wall-clock time: on a busy machine an honest match may only have been preempted.
 				const { user, system } = process.cpuUsage(before);
-				if ((user + system) / 1000 < MATCH_LIMIT_MS / 2 && tries < MOST_TRIES) continue;
+				if ((user + system) / 1000 < MATCH_LIMIT_MS / 2 && tries < MAX_TRIES) continue;
 				throw new Fault("bad_pattern", { pattern, problem: `it took longer than ${MATCH_LIMIT_MS} ms` }, { cause });
 			}
 		}
-	};
+	} finally {
+		const now = performance.now();
+		restUntil = Math.max(restUntil, now) + REST_FACTOR * (now - startedAt);
+	}
 }
 
-/** New text as it grows, bounded: the window that patterns are tried on. */
-export class NewText {
+/** Removes the first appearance of what was typed: an echo is not an answer, and half of an echo is not one either. */
+export class EchoFilter {
 	readonly #typed: string;
-	#text = "";
+	/** Knuth-Morris-Pratt: the length of the longest border of each prefix. */
+	readonly #borders: Uint32Array;
+	/** How much of the echo the text so far ends in; that much is held back. */
+	#held = 0;
+	#found: boolean;
 
-	/** The echo of what was typed is not an answer, so its first appearance does not count. */
-	constructor(typed = "") {
+	constructor(typed: string, borders = bordersOf(typed.trim())) {
 		this.#typed = typed.trim();
+		this.#found = this.#typed === "";
+		this.#borders = borders;
 	}
 
-	add(text: string): void {
-		this.#text = (this.#text + text).slice(-WINDOW);
-	}
-
-	get text(): string {
-		return this.withoutEcho(this.#text);
-	}
-
-	withoutEcho(text: string): string {
+	/** The next piece without the echo, after what an earlier piece held back. */
+	feed(text: string): string {
+		if (this.#found) return text;
 		const typed = this.#typed;
-		if (typed === "") return text;
-		if (text.includes(typed)) return text.replace(typed, () => "");
-		// Half of the echo is not an answer either.
-		for (let length = typed.length - 1; length > 0; length--) {
-			if (text.endsWith(typed.slice(0, length))) return text.slice(0, -length);
+		const before = this.#held;
+		let held = before;
+		for (let at = 0; at < text.length; at++) {
+			const char = text.charCodeAt(at);
+			while (held > 0 && typed.charCodeAt(held) !== char) held = this.#borders[held - 1]!;
+			if (typed.charCodeAt(held) === char) held++;
+			if (held < typed.length) continue;
+			this.#found = true;
+			return upTo(before + at + 1 - held) + text.slice(at + 1);
 		}
-		return text;
+		this.#held = held;
+		return upTo(before + text.length - held);
+
+		// What was held back is a prefix of `typed`, so it need not be kept.
+		function upTo(length: number): string {
+			return length <= before ? typed.slice(0, length) : typed.slice(0, before) + text.slice(0, length - before);
+		}
 	}
+
+	/** A whole text without the echo. */
+	without(text: string): string {
+		return new EchoFilter(this.#typed, this.#borders).feed(text);
+	}
+}
+
+function bordersOf(word: string): Uint32Array {
+	const borders = new Uint32Array(word.length);
+	for (let at = 1, border = 0; at < word.length; at++) {
+		while (border > 0 && word.charCodeAt(border) !== word.charCodeAt(at)) border = borders[border - 1]!;
+		if (word.charCodeAt(border) === word.charCodeAt(at)) border++;
+		borders[at] = border;
+	}
+	return borders;
 }

@@ -1,23 +1,38 @@
 // The words in a byte stream, for patterns: escape sequences left out, the rest
-// as it came, including what a later frame painted over. What a person *sees*
-// is the screen's business; a pattern may ask for what went by.
+// as it came, including what a later frame painted over. What a person sees is
+// the screen's part; a pattern may ask for what went by.
 
 type State = "text" | "escape" | "csi" | "string" | "string-escape";
 
-/** Turns raw output into searchable text, a chunk at a time, however it is split. */
+const CR = 0x0d;
+const PLAIN = /^[^\p{Cc}]*$/u;
+
+/** Turns raw output into searchable text, piece by piece, wherever it is split. */
 export class PlainStream {
 	#state: State = "text";
+	#endsInCr = false;
 	readonly #decoder = new TextDecoder();
 
 	feed(bytes: Uint8Array): string {
+		const decoded = this.#decoder.decode(bytes, { stream: true });
+		// A CR at the end waits for what follows: a program's CRLF is one line end.
+		const text =
+			(this.#endsInCr ? "\r" : "") + (this.#state === "text" && PLAIN.test(decoded) ? decoded : this.#strip(decoded));
+		let end = text.length;
+		while (text.charCodeAt(end - 1) === CR) end--;
+		this.#endsInCr = end < text.length;
+		// A lone CR repaints the line, which for a pattern is a new line.
+		return text.slice(0, end).replace(/\r+\n?/g, "\n");
+	}
+
+	#strip(decoded: string): string {
 		let text = "";
-		for (const char of this.#decoder.decode(bytes, { stream: true })) {
+		for (const char of decoded) {
 			const code = char.codePointAt(0) ?? 0;
 			switch (this.#state) {
 				case "text":
 					if (code === 0x1b) this.#state = "escape";
-					else if (code === 0x0a || code === 0x09 || (code >= 0x20 && code !== 0x7f)) text += char;
-					else if (code === 0x0d) text += "\r";
+					else if (code === 0x0a || code === 0x09 || code === 0x0d || (code >= 0x20 && code !== 0x7f)) text += char;
 					break;
 				case "escape":
 					if (char === "[") this.#state = "csi";
@@ -37,7 +52,6 @@ export class PlainStream {
 					break;
 			}
 		}
-		// A program's CRLF is one line end; a lone CR repaints the line, which for a pattern is a new line.
-		return text.replace(/\r+\n/g, "\n").replace(/\r+/g, "\n");
+		return text;
 	}
 }

@@ -17,13 +17,14 @@ import type { Pty, PtyExit, WriteOptions } from "../pty/pty.ts";
 import type { Screen, ScreenOptions, ScreenState } from "../terminal/screen.ts";
 import type { Position, ScreenDiff } from "../terminal/screen-diff.ts";
 import { AttentionTracker } from "./attention-tracker.ts";
+import { conditionsOf, type Outcome, received, timeout, type Until } from "./conditions.ts";
 import type { Drawable, DrawScheduler } from "./draw-scheduler.ts";
 import type { Keyframe, Keyframes } from "./keyframes.ts";
 import { LazyScreen } from "./lazy-screen.ts";
 import { hasEnded, statusAfter } from "./lifecycle.ts";
 import type { Cached, ScreenCache } from "./screen-cache.ts";
 import type { ShellCommands } from "./shell/commands.ts";
-import { type Outcome, type Until, waitFor } from "./wait.ts";
+import { wait } from "./wait.ts";
 
 const ESCAPE = 0x1b;
 // Agents come and go under new names; one that is forgotten sees everything as new, which is safe.
@@ -206,28 +207,21 @@ export class Session implements AsyncDisposable {
 		}
 	}
 
+	/** Asks the holder to watch the program until the returned function is called. */
+	watch(): () => void {
+		return this.#tracker.watch();
+	}
+
 	/** Returns on the first of: waiting, ended, what `until` says, timeout. */
 	wait({ until, timeoutMs, signal, from, earlier, typed }: SessionWait): Promise<Outcome> {
-		// Taken only where it is asked for: a look at a full scrollback costs a millisecond.
+		// Taken only where it is needed: a diff of a full scrollback costs a millisecond.
 		const since = until.text === undefined && until.pattern === undefined ? null : this.screen.diffSince(null).position;
 		const { end } = this.journal;
 		const recent =
 			from === undefined || from >= end ? undefined : this.journal.recent(Math.max(from, end - MOST_ALREADY_BYTES));
 		const already = earlier === undefined ? recent : Buffer.concat([earlier, recent ?? new Uint8Array(0)]);
-		return waitFor(
-			{
-				ended: this.ended,
-				lastOutputAt: () => this.#lastOutputAt,
-				onOutput: (listener) => this.onOutput((chunk) => "bytes" in chunk && listener(chunk.bytes)),
-				onEnded: (listener) => this.onEnded(listener),
-				onDecided: (listener) => this.#tracker.onDecided(listener),
-				watch: () => this.#tracker.watch(),
-				visibleText: () => this.screen.snapshot().text,
-				newOnScreen: () => (since === null ? "" : this.screen.diffSince(since).text),
-				ports: () => this.ports(),
-			},
-			{ until, timeoutMs, signal, already, typed },
-		);
+		const newOnScreen = () => (since === null ? "" : this.screen.diffSince(since).text);
+		return wait(conditionsOf(this, until, { timeoutMs, already, typed, newOnScreen }), { signal });
 	}
 
 	/** Receives what was left in the log while nobody looked; what is too much to draw is passed over. */
@@ -394,7 +388,7 @@ export class Session implements AsyncDisposable {
 		const skipTo = offset - journal.memoryBytes;
 		if (skipTo > journal.end) await this.#passOver(skipTo);
 		this.#hold(false);
-		await this.#received(offset);
+		await wait<Outcome>([received(this, offset), timeout(CATCH_UP_MS)]);
 	}
 
 	/** Counts lines and follows marks and modes up to an offset, without drawing. */
@@ -413,21 +407,6 @@ export class Session implements AsyncDisposable {
 			this.commands?.take(chunk);
 		}
 		this.#screen.jump(to, journal.stats.linesOut - before);
-	}
-
-	/** Settles when output up to this offset has come, or will not come soon. */
-	#received(offset: number): Promise<void> {
-		return new Promise((resolve) => {
-			const finish = () => {
-				clearTimeout(timer);
-				remove();
-				resolve();
-			};
-			const check = () => this.journal.end >= offset && finish();
-			const timer = setTimeout(finish, CATCH_UP_MS);
-			const remove = this.#outputs.add(check);
-			check();
-		});
 	}
 
 	#mustRun(): void {

@@ -1,143 +1,174 @@
-import { describe, expect, test, vi } from "vitest";
-import type { Attention } from "../protocol/answer.ts";
-import { type Awaited, type Until, waitFor } from "./wait.ts";
+import fc from "fast-check";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { Listeners, openSubscriptions } from "../protocol/listeners.ts";
+import { type Condition, type WaitScope, wait } from "./wait.ts";
 
-const WAITING: Attention = { activity: "waiting", waitingFor: "line", certainty: "certain", because: "it reads" };
-const WORKING: Attention = { ...WAITING, activity: "working", waitingFor: null };
+// Every test passes by here: nothing that a wait has set up outlives it.
+beforeEach(() => {
+	vi.useFakeTimers();
+});
+afterEach(() => {
+	expect({ subscriptions: openSubscriptions(), timers: vi.getTimerCount() }).toEqual({ subscriptions: 0, timers: 0 });
+	vi.useRealTimers();
+});
 
-/** A session of which the test says what happens. */
-function scripted(screen = "") {
-	const output = new Set<(bytes: Uint8Array) => void>();
-	const ended = new Set<() => void>();
-	const decided = new Set<(attention: Attention) => void>();
-	let watchers = 0;
-	let lastOutputAt = Date.now();
-	const on =
-		<T>(set: Set<T>) =>
-		(listener: T) => {
-			set.add(listener);
-			return () => set.delete(listener);
-		};
-	const session: Awaited = {
-		ended: false,
-		lastOutputAt: () => lastOutputAt,
-		onOutput: on(output),
-		onEnded: on(ended),
-		onDecided: on(decided),
-		watch: () => {
-			watchers++;
-			return () => watchers--;
-		},
-		visibleText: () => screen,
-		newOnScreen: () => "",
-		ports: async () => [8080],
-	};
+/** Comes true by an event, and at once if `already`. */
+function happens(name: string, event: Listeners<void>, already = false): Condition<string> {
 	return {
-		session,
-		say: (text: string) => {
-			lastOutputAt = Date.now();
-			for (const listener of [...output]) listener(new TextEncoder().encode(text));
+		start(scope) {
+			if (already) scope.settle(name);
+			scope.on<void>(
+				(listener) => event.add(listener),
+				() => scope.settle(name),
+			);
+			scope.after(60_000, () => scope.settle(`${name} was late`));
 		},
-		end: () => {
-			for (const listener of [...ended]) listener();
-		},
-		decide: (attention: Attention) => {
-			for (const listener of [...decided]) listener(attention);
-		},
-		show: (text: string) => {
-			screen = text;
-		},
-		listeners: () => output.size + ended.size + decided.size + watchers,
 	};
 }
 
-const wait = async (session: Awaited, until: Until = {}, more: object = {}) =>
-	(await waitFor(session, { until, timeoutMs: 5000, signal: new AbortController().signal, ...more })).returned;
-
-describe("R1.4 the first thing that happens ends a wait and is named", () => {
-	test("waiting, which working does not do", async () => {
-		const it = scripted();
-		const returned = wait(it.session);
-		it.decide(WORKING);
-		it.decide(WAITING);
-		expect(await returned).toBe("waiting");
-		expect(it.listeners()).toBe(0);
+describe("a wait is a list of conditions", () => {
+	test("the first to come true ends it", async () => {
+		const [a, b] = [new Listeners<void>("a"), new Listeners<void>("b")];
+		const outcome = wait([happens("a", a), happens("b", b)]);
+		b.emit();
+		a.emit();
+		expect(await outcome).toBe("b");
 	});
 
-	test("the end", async () => {
-		const it = scripted();
-		const returned = wait(it.session);
-		it.end();
-		expect(await returned).toBe("ended");
+	test("S2: one that is true during set-up ends it, and nothing stays subscribed", async () => {
+		const event = new Listeners<void>("event");
+		let started = 0;
+		const counting: Condition<string> = { start: () => started++ };
+		expect(await wait([happens("first", event), happens("second", event, true), counting])).toBe("second");
+		expect(event.size).toBe(0);
+		expect(started).toBe(0); // not even set up
 	});
 
-	test("a text, also when it comes in two pieces and in colour", async () => {
-		const it = scripted();
-		const returned = wait(it.session, { text: "Build succeeded", only: true });
-		it.say("Build \x1b[32msucc");
-		it.decide(WAITING);
-		it.say("eeded\x1b[0m");
-		expect(await returned).toBe("matched");
+	test("S2: what is acquired after the end is disposed at once", async () => {
+		let disposed = 0;
+		const late: Condition<string> = {
+			start(scope) {
+				scope.settle("over");
+				scope.own(() => disposed++);
+				scope.after(10, () => expect.unreachable());
+			},
+		};
+		expect(await wait([late])).toBe("over");
+		expect(disposed).toBe(1);
 	});
 
-	test("a pattern on new output only", async () => {
-		const it = scripted("ready 1");
-		const returned = wait(it.session, { pattern: "ready \\d" });
-		it.say("ready x\n");
-		it.say("ready 2\n");
-		expect(await returned).toBe("matched");
+	test("one earlier in the list that holds by then takes precedence", async () => {
+		const event = new Listeners<void>("event");
+		let holds = false;
+		const tested: Condition<string> = { start() {}, test: () => (holds ? "tested" : null) };
+		const outcome = wait([tested, happens("event", event)]);
+		holds = true;
+		event.emit();
+		expect(await outcome).toBe("tested");
+		const reversed = wait([happens("event", event), tested]);
+		event.emit();
+		expect(await reversed).toBe("event");
 	});
 
-	test("the echo of what was typed is not an answer", async () => {
-		const it = scripted();
-		const returned = wait(it.session, { text: "done" }, { typed: "echo done" });
-		it.say("$ echo do");
-		it.say("ne\r\n");
-		it.decide(WAITING);
-		expect(await returned).toBe("waiting");
+	test("an error in a condition rejects it, wherever it is thrown", async () => {
+		const event = new Listeners<void>("event");
+		const fail = () => {
+			throw new Error("bad");
+		};
+		const starts: Condition<string> = { start: fail };
+		const listens: Condition<string> = { start: (scope) => scope.on<void>((listener) => event.add(listener), fail) };
+		const later: Condition<string> = { start: (scope) => scope.after(5, fail) };
+		const tests: Condition<string> = { start() {}, test: fail };
+		const idle = new Listeners<void>("idle");
+		await expect(wait([happens("idle", idle), starts])).rejects.toThrow("bad");
+		const heard = wait([happens("idle", idle), listens]);
+		event.emit();
+		await expect(heard).rejects.toThrow("bad");
+		const timed = expect(wait([happens("idle", idle), later])).rejects.toThrow("bad");
+		vi.advanceTimersByTime(5);
+		await timed;
+		const tested = wait([tests, happens("event", event)]);
+		event.emit();
+		await expect(tested).rejects.toThrow("bad");
 	});
 
-	test("a text that is gone from the screen", async () => {
-		const it = scripted("Loading…");
-		const returned = wait(it.session, { gone: "Loading" });
-		it.show("Ready");
-		it.say("x");
-		expect(await returned).toBe("matched");
+	test("a caller that goes away, before or during it, ends its wait and leaves nothing behind", async () => {
+		const event = new Listeners<void>("event");
+		const gone = new AbortController();
+		const outcome = wait([happens("event", event)], { signal: gone.signal });
+		gone.abort(new Error("gone"));
+		await expect(outcome).rejects.toThrow("gone");
+		await expect(wait([happens("event", event, true)], { signal: gone.signal })).rejects.toThrow("gone");
 	});
 
-	test("a port", async () => {
-		expect(await wait(scripted().session, { port: 8080 })).toBe("matched");
+	test("a long-lived signal keeps no listener of waits that are over", async () => {
+		const { signal } = new AbortController();
+		const remove = vi.spyOn(signal, "removeEventListener");
+		const event = new Listeners<void>("event");
+		for (let i = 0; i < 3; i++) await wait([happens("event", event, true)], { signal });
+		expect(remove).toHaveBeenCalledTimes(3);
 	});
+});
 
-	test("stillness", async () => {
-		expect(await wait(scripted().session, { stillMs: 20 })).toBe("still");
+test("whatever settles, fails or aborts, in whatever order, also in set-up: one outcome, everything disposed once", async () => {
+	const act = fc.constantFrom("settle", "fail", "nothing");
+	const step = fc.record({
+		inSetUp: act,
+		onEvent: act,
+		onTimer: act,
+		afterMs: fc.nat(20),
+		holds: fc.boolean(),
 	});
-
-	test("a server at rest gives the turn back", async () => {
-		const it = scripted();
-		const returned = wait(it.session);
-		it.decide({ ...WORKING, activity: "serving" });
-		expect(await returned).toBe("still");
-	});
-
-	test("the timeout", async () => {
-		expect(await wait(scripted().session, {}, { timeoutMs: 5 })).toBe("timeout");
-	});
-
-	test("a caller that goes away ends its wait and leaves nothing behind", async () => {
-		const it = scripted();
-		const controller = new AbortController();
-		const returned = waitFor(it.session, { until: {}, timeoutMs: 5000, signal: controller.signal });
-		controller.abort(new Error("gone"));
-		await expect(returned).rejects.toThrow("gone");
-		await vi.waitFor(() => expect(it.listeners()).toBe(0));
-	});
-
-	test("a catastrophic pattern is the caller's fault, told to the caller", async () => {
-		const it = scripted();
-		const returned = wait(it.session, { pattern: "(a+)+$" });
-		it.say(`${"a".repeat(40)}!`);
-		await expect(returned).rejects.toThrow("took longer");
-		expect(it.listeners()).toBe(0);
-	});
+	await fc.assert(
+		fc.asyncProperty(
+			fc.array(step, { minLength: 1, maxLength: 6 }),
+			fc.array(fc.nat(8), { maxLength: 12 }),
+			async (steps, order) => {
+				const events = steps.map((_, i) => new Listeners<void>(`event ${i}`));
+				const aborting = new AbortController();
+				let acquired = 0;
+				let disposed = 0;
+				let ends = 0;
+				const conditions = steps.map(({ inSetUp, onEvent, onTimer, afterMs, holds }, i): Condition<number> => {
+					const perform = (what: string, scope: WaitScope<number>) => {
+						if (what === "settle") scope.settle(i);
+						if (what === "fail") throw new Error(`${i}`);
+					};
+					return {
+						start(scope) {
+							const own = () => {
+								acquired++;
+								scope.own(() => disposed++);
+							};
+							own();
+							scope.on<void>(
+								(listener) => events[i]!.add(listener),
+								() => perform(onEvent, scope),
+							);
+							scope.after(afterMs, () => perform(onTimer, scope));
+							perform(inSetUp, scope);
+							own();
+						},
+						...(holds ? { test: () => i } : {}),
+					};
+				});
+				const outcome = wait(conditions, { signal: aborting.signal }).then(
+					() => ends++,
+					() => ends++,
+				);
+				for (const index of order) {
+					if (index === 7) aborting.abort();
+					else if (index === 8) vi.advanceTimersByTime(7);
+					else events[index]?.emit();
+				}
+				vi.advanceTimersByTime(20);
+				aborting.abort();
+				await outcome;
+				expect(ends).toBe(1);
+				expect(disposed).toBe(acquired);
+				expect(openSubscriptions() + vi.getTimerCount()).toBe(0);
+			},
+		),
+		{ numRuns: 500 },
+	);
 });

@@ -1,181 +1,94 @@
-// Waiting: the first thing that happens ends it, and is named.
+// One wait: a list of conditions, of which the first to come true ends it.
 //
-// One call is one turn of the conversation, so this is the only place where a
-// caller spends time. A caller that goes away ends its wait and nothing else.
+// Everything that a condition subscribes to or sets up lives in the scope of the
+// wait and is disposed when the wait is over, also when that happens during
+// set-up. What the conditions are is in conditions.ts and shell/run.ts; no other
+// code settles and cleans up by itself.
 
-import type { Attention, Returned } from "../protocol/answer.ts";
-import { expression, literal, type Matcher, NewText } from "./pattern.ts";
-import { PlainStream } from "./plain-stream.ts";
-
-/** What ends a wait, beside the program's waiting or ending. */
-export interface Until {
-	/** This text appears in new output. */
-	readonly text?: string | undefined;
-	/** A regular expression matches new output. */
-	readonly pattern?: string | undefined;
-	/** This text is no longer on the screen. */
-	readonly gone?: string | undefined;
-	/** No output for so long. */
-	readonly stillMs?: number | undefined;
-	/** A process of the session listens on this TCP port. */
-	readonly port?: number | undefined;
-	/** Only the conditions given here (and the end) count, not that the program waits. */
-	readonly only?: boolean | undefined;
+/** Something that can end a wait. The order in the list is the precedence. */
+export interface Condition<T> {
+	/** Subscribes; may settle at once. */
+	start(scope: WaitScope<T>): void;
+	/** Checked when a later condition is about to end the wait: the outcome if this one holds by now. */
+	test?(): T | null;
 }
 
-export interface WaitOptions {
-	readonly until: Until;
-	readonly timeoutMs: number;
-	readonly signal: AbortSignal;
-	/** Output before the wait that counts as new: for a wait that was cut off. */
-	readonly already?: Uint8Array | undefined;
-	/** What was just typed: its echo is not the program's answer. */
-	readonly typed?: string | undefined;
+export interface WaitScope<T> {
+	/** Ends the wait; only the first call counts. */
+	settle(outcome: T): void;
+	/** Runs `dispose` when the wait is over: at once if it already is. */
+	own(dispose: () => void): void;
+	/** Subscribes until the wait is over. An error in the listener fails the wait. */
+	on<V>(subscribe: (listener: (value: V) => void) => () => void, listener: (value: V) => void): void;
+	/** Calls `act` later unless the wait is over by then. An error in `act` fails the wait. */
+	after(ms: number, act: () => void): void;
 }
 
-/** What a wait needs of a session. */
-export interface Awaited {
-	readonly ended: boolean;
-	readonly lastOutputAt: () => number;
-	readonly onOutput: (listener: (bytes: Uint8Array) => void) => () => void;
-	readonly onEnded: (listener: () => void) => () => void;
-	readonly onDecided: (listener: (attention: Attention) => void) => () => void;
-	readonly watch: () => () => void;
-	/** The rows that a person sees now. */
-	readonly visibleText: () => string;
-	/** What changed on the screen since the wait began, as a person sees it. */
-	readonly newOnScreen: () => string;
-	readonly ports: () => Promise<readonly number[]>;
-}
+/** Ends with the outcome of the first condition that comes true; rejects when the caller goes away or a condition fails. */
+export function wait<T>(
+	conditions: readonly Condition<T>[],
+	{ signal }: { readonly signal?: AbortSignal | undefined } = {},
+): Promise<T> {
+	return new Promise<T>((resolve, reject) => {
+		const disposers: (() => void)[] = [];
+		const timers = new Set<NodeJS.Timeout>();
+		let settled = false;
 
-// A repaint comes in pieces: the screen is compared once they have settled, at the latest after this.
-const REPAINT_MS = 15;
-// No event tells of a new listening socket; a look costs about a millisecond.
-const PORT_LOOK_MS = 100;
-
-/** How a wait ended, and the verdict of that very moment where there was one. */
-export interface Outcome {
-	readonly returned: Returned;
-	readonly attention: Attention | null;
-}
-
-export function waitFor(session: Awaited, options: WaitOptions): Promise<Outcome> {
-	const { until, timeoutMs, signal } = options;
-	const matchers: Matcher[] = [];
-	if (until.text !== undefined) matchers.push(literal(until.text));
-	if (until.pattern !== undefined) matchers.push(expression(until.pattern));
-	const undo: (() => void)[] = [];
-
-	return new Promise<Outcome>((resolve, reject) => {
-		let over = false;
-		const settle = (act: () => void) => {
-			if (over) return;
-			over = true;
-			for (const each of undo) each();
-			act();
+		const end = (deliver: () => void) => {
+			if (settled) return;
+			settled = true;
+			deliver();
+			for (const timer of timers) clearTimeout(timer);
+			for (const dispose of disposers) dispose();
 		};
-		const finish = (returned: Returned, attention: Attention | null = null) =>
-			settle(() => resolve({ returned, attention }));
-		/** A caller's pattern may be at fault, and that is the caller's to hear. */
-		const guarded = (act: () => void) => {
-			if (over) return;
+		const own = (dispose: () => void) => {
+			if (settled) dispose();
+			else disposers.push(dispose);
+		};
+		const guard = (act: () => void) => {
 			try {
-				act();
+				if (!settled) act();
 			} catch (error) {
-				settle(() => reject(error));
+				// After the end nobody waits for the error: it is a bug in a disposer, reported by the sender.
+				if (settled) throw error;
+				end(() => reject(error));
 			}
 		};
-		const after = (ms: number, act: () => void) => {
-			const timer = setTimeout(() => guarded(act), ms);
-			undo.push(() => clearTimeout(timer));
-			return timer;
-		};
-
-		const stream = new PlainStream();
-		const fresh = new NewText(options.typed);
-		const seeOutput = (bytes: Uint8Array) => {
-			if (matchers.length === 0) return;
-			fresh.add(stream.feed(bytes));
-			const { text } = fresh;
-			if (matchers.some((matches) => matches(text))) finish("matched");
-		};
-		const seeScreen = () => {
-			if (until.gone !== undefined && !session.visibleText().includes(until.gone)) return finish("matched");
-			if (matchers.length > 0) {
-				const text = fresh.withoutEcho(session.newOnScreen());
-				if (matchers.some((matches) => matches(text))) finish("matched");
-			}
-		};
-
-		signal.addEventListener("abort", abort, { once: true });
-		undo.push(() => signal.removeEventListener("abort", abort));
-		function abort() {
-			settle(() => reject(signal.reason));
-		}
-		if (signal.aborted) return abort();
-
-		let repaint: NodeJS.Timeout | null = null;
-		undo.push(
-			session.onOutput((bytes) =>
-				guarded(() => {
-					seeOutput(bytes);
-					if (over || repaint !== null || (matchers.length === 0 && until.gone === undefined)) return;
-					repaint = after(REPAINT_MS, () => {
-						repaint = null;
-						seeScreen();
-					});
+		const scopeOf = (index: number): WaitScope<T> => ({
+			settle: (outcome) =>
+				guard(() => {
+					const earlier = firstHolding(conditions.slice(0, index));
+					end(() => resolve(earlier ?? outcome));
 				}),
-			),
-			session.onEnded(() =>
-				guarded(() => {
-					seeScreen();
-					finish("ended");
-				}),
-			),
-		);
-
-		guarded(() => {
-			if (options.already !== undefined) seeOutput(options.already);
-			if (until.gone !== undefined) seeScreen();
-			if (session.ended) finish("ended");
+			own,
+			on: (subscribe, listener) => own(subscribe((value) => guard(() => listener(value)))),
+			after: (ms, act) => {
+				if (settled) return;
+				const timer = setTimeout(() => {
+					timers.delete(timer);
+					guard(act);
+				}, ms);
+				timers.add(timer);
+			},
 		});
-		if (over) return;
 
-		after(timeoutMs, () => {
-			seeScreen();
-			finish("timeout");
-		});
-		if (until.stillMs !== undefined) stillness(until.stillMs);
-		if (until.port !== undefined) void lookForPort(until.port);
-		undo.push(
-			session.onDecided((attention) =>
-				guarded(() => {
-					if (until.only === true) return;
-					const returned = turnEnds(attention);
-					if (returned === null) return;
-					seeScreen();
-					finish(returned, attention);
-				}),
-			),
-			session.watch(),
-		);
-
-		function stillness(stillMs: number) {
-			const quietMs = Date.now() - session.lastOutputAt();
-			if (quietMs >= stillMs) finish("still");
-			else after(stillMs - quietMs, () => stillness(stillMs));
+		if (signal !== undefined) {
+			const abort = () => end(() => reject(signal.reason));
+			signal.addEventListener("abort", abort);
+			own(() => signal.removeEventListener("abort", abort));
+			if (signal.aborted) abort();
 		}
-		async function lookForPort(port: number) {
-			const ports = await session.ports().catch((): readonly number[] => []);
-			if (over) return;
-			if (ports.includes(port)) finish("matched");
-			else after(PORT_LOOK_MS, () => void lookForPort(port));
+		for (const [index, condition] of conditions.entries()) {
+			if (settled) return;
+			guard(() => condition.start(scopeOf(index)));
 		}
 	});
 }
 
-/** Whether this verdict gives the turn back: a server at rest, a stopped job or a stopped holder changes nothing by itself. */
-function turnEnds({ activity }: Attention): Returned | null {
-	if (activity === "waiting") return "waiting";
-	return activity === "serving" || activity === "stopped" || activity === "unresponsive" ? "still" : null;
+function firstHolding<T>(conditions: readonly Condition<T>[]): T | null {
+	for (const condition of conditions) {
+		const outcome = condition.test?.() ?? null;
+		if (outcome !== null) return outcome;
+	}
+	return null;
 }

@@ -15,7 +15,7 @@ export const resize = tool({
 		const target = await sessions.find(input.session);
 		await sessions.resize(target, input.cols, input.rows);
 		// A full-screen program repaints: the answer shows the new screen, not the torn one.
-		const outcome = await target.wait({ until: { stillMs: 50 }, timeoutMs: 1000, signal });
+		const outcome = await target.wait({ until: { stillMs: 50, only: true }, timeoutMs: 1000, signal });
 		return sessionFacts(target, { caller, outcome, startedAt, maxTokens: input.maxTokens });
 	},
 	render: renderSession,

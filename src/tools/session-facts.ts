@@ -1,8 +1,8 @@
 // The facts that every call on a session answers with, gathered in one place.
 
 import type { SessionFacts } from "../protocol/answer.ts";
+import type { Outcome } from "../session/conditions.ts";
 import { describeEnd, type Session } from "../session/session.ts";
-import type { Outcome } from "../session/wait.ts";
 import type { ScreenDiff } from "../terminal/screen-diff.ts";
 import { fitNew } from "./excerpt.ts";
 import type { Caller } from "./tool.ts";

@@ -6,10 +6,13 @@
 import { Listeners } from "../../protocol/listeners.ts";
 import type { OutputChunk } from "../../protocol/output.ts";
 import { type Mark, MarkScanner } from "../../terminal/marks.ts";
+import { BackgroundJobs } from "./jobs.ts";
 import type { ShellKind } from "./shells.ts";
+import { StreamHelper } from "./streams.ts";
 
 /** What makes a session a shell that `run` can use; kept in its directory. */
 export interface ShellIdentity {
+	readonly version: number;
 	readonly kind: ShellKind;
 	readonly program: string;
 	/** The nonce of its marks. */
@@ -43,7 +46,9 @@ export interface Finished {
 
 export class ShellCommands {
 	readonly identity: ShellIdentity;
-	/** The shell has become another program: there will be no more marks. */
+	readonly jobs = new BackgroundJobs();
+	readonly streams: StreamHelper;
+	/** The shell has become another program, or one of another version: there will be no more marks to rely on. */
 	replaced = false;
 	readonly #scanner: MarkScanner;
 	readonly #marks = new Listeners<void>("shell mark");
@@ -55,6 +60,7 @@ export class ShellCommands {
 
 	constructor(identity: ShellIdentity) {
 		this.identity = identity;
+		this.streams = new StreamHelper(identity);
 		this.#scanner = new MarkScanner(identity.aid);
 	}
 
@@ -159,7 +165,9 @@ export class ShellCommands {
 			const offset = this.#promptFrom ?? mark.offset;
 			this.#finish(running, { ...mark, offset }, mark.exitCode === null ? [] : [mark.exitCode]);
 		}
-		if (this.#running === null) this.#prompt = mark.end;
+		if (this.#running !== null) return;
+		this.#prompt = mark.end;
+		this.streams.removeLeft();
 	}
 
 	#finish(running: Running | null, mark: Mark, pipeStatus: readonly number[]): void {

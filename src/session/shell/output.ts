@@ -5,7 +5,7 @@ import { Screen } from "../../terminal/screen.ts";
 const CR = 0x0d;
 const LF = 0x0a;
 
-/** The bytes that the program wrote: the terminal made CR LF of each LF. */
+/** The bytes that the program wrote: the terminal turned each LF into CR LF. */
 export function asWritten(bytes: Uint8Array): Uint8Array {
 	const written = new Uint8Array(bytes.length);
 	let length = 0;
@@ -16,19 +16,42 @@ export function asWritten(bytes: Uint8Array): Uint8Array {
 	return written.subarray(0, length);
 }
 
-// What moves the cursor or paints: escapes, backspace, a carriage return that is not before a line feed.
-const PAINTS = /\x1b|\x08|\x0b|\x0c|\r(?!\n)/;
+// Sequences that change neither the text nor the cursor's place: colours, erasing what is blank anyway (grep and gcc
+// do that after each colour), cursor shape, keypad and the like, titles and marks, the ASCII character set.
+const CSI = String.raw`\[(?:[0-9;:]*m|0?K|[0-9]? q|>[0-9;]*m|\?(?:1|12|25|100[0-6]|1015|2004|2026)[hl])`;
+const OSC = String.raw`\][^\x07\x18\x1a\x1b]*(?:\x07|(?=\x1b))`;
+const UNSEEN = new RegExp(String.raw`\x1b(?:${CSI}|${OSC}|[=>\\]|[()*+]B)|[\x00-\x07\x0f-\x1a\x1c-\x1f\x7f]`, "g");
+// The lookbehind keeps a long row of CRs linear.
+const LINE_END = /(?<!\r)\r+\n/g;
+// What is left and moves the cursor or changes what is drawn.
+const PAINTS = /[\x08\x0b\x0c\r\x0e\x1b\x80-\x9f]/;
+
+const ROWS = 50;
 const MAX_SCROLLBACK = 50_000;
 
 /** As it looked in the end: colours gone, redrawn lines once, in a terminal of this width. */
 export function asSeen(bytes: Uint8Array, cols: number): string {
 	const text = new TextDecoder().decode(bytes);
-	const written = text.replaceAll("\r\n", "\n");
-	if (!PAINTS.test(written)) return written;
-	const height = Math.min(MAX_SCROLLBACK, written.split("\n").length + Math.ceil(written.length / cols));
-	const screen = new Screen({ cols, rows: 50, scrollback: height });
+	const seen = withoutUnseen(text);
+	if (!PAINTS.test(seen)) return seen;
+	const from = paintedFrom(text);
+	return withoutUnseen(text.slice(0, from)) + drawn(text.slice(from), cols);
+}
+
+const withoutUnseen = (text: string): string => text.replace(UNSEEN, "").replace(LINE_END, "\n");
+
+/** Where drawing has to begin: no cursor moves further up than the rows of a screen. */
+function paintedFrom(text: string): number {
+	const lines = text.split("\n");
+	const first = lines.findIndex((line) => PAINTS.test(withoutUnseen(`${line}\n`)));
+	return lines.slice(0, Math.max(0, first - ROWS)).reduce((length, line) => length + line.length + 1, 0);
+}
+
+function drawn(text: string, cols: number): string {
+	const height = Math.min(MAX_SCROLLBACK, text.split("\n").length + Math.ceil(text.length / cols));
+	const screen = new Screen({ cols, rows: ROWS, scrollback: height });
 	try {
-		screen.feed(bytes);
+		screen.feed(new TextEncoder().encode(text));
 		return screen.lines(Number.MAX_SAFE_INTEGER).join("\n");
 	} finally {
 		screen.dispose();

@@ -5,10 +5,14 @@ import { randomBytes } from "node:crypto";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { ShellCommands, type ShellIdentity } from "./commands.ts";
-import { commonFiles, shellKind, shells } from "./shells.ts";
+import { shellKind, shells } from "./shells.ts";
 
+/** Changes with what shell/ and `deliver` have agreed on. */
+const SHELL_VERSION = 2;
 const FOLDER = "shell";
 const IDENTITY = "shell.json";
+// For the helper of `separate`, which must not have it as an argument.
+const NONCE = "nonce";
 
 export interface ShellSpec {
 	/** What its user calls it. */
@@ -34,6 +38,7 @@ export async function prepareShell(
 	const dir = join(directory, FOLDER);
 	const kind = shellKind(spec.program);
 	const identity: ShellIdentity = {
+		version: SHELL_VERSION,
 		kind,
 		program: spec.program,
 		aid: randomBytes(16).toString("hex"),
@@ -43,14 +48,19 @@ export async function prepareShell(
 	const { clean = false, login = false } = spec;
 	const start = shells[kind].start({ ...identity, clean, login, env });
 	await mkdir(dir, { mode: 0o700 });
-	await writeFiles(dir, { ...commonFiles(), ...start.files, [IDENTITY]: JSON.stringify(identity) });
+	await writeFiles(dir, { ...start.files, [IDENTITY]: JSON.stringify(identity), [NONCE]: identity.aid });
 	return { argv: start.argv, env: start.env, commands: new ShellCommands(identity) };
 }
 
 /** The shell in this session's directory, if it is one. */
 export async function rememberedShell(directory: string): Promise<ShellCommands | null> {
 	const text = await readFile(join(directory, FOLDER, IDENTITY), "utf8").catch(() => null);
-	return text === null ? null : new ShellCommands(JSON.parse(text) as ShellIdentity);
+	if (text === null) return null;
+	const identity = JSON.parse(text) as ShellIdentity;
+	const commands = new ShellCommands(identity);
+	// A shell that read other start files than ours does not know the lines that we would type.
+	commands.replaced = identity.version !== SHELL_VERSION;
+	return commands;
 }
 
 /** Only this user may read what is handed over: commands carry secrets, and the start files the nonce. */

@@ -1,7 +1,7 @@
-// How each shell is started, and how a command is put into its hands.
+// How each shell is started, and how a command is handed to it.
 //
-// One row a shell. The scripts are real files in shell/ at the top of the
-// package; what they promise is in docs/shell.md. Who types and waits is run.ts.
+// One row per shell. The scripts are real files in shell/ at the top of the
+// package; what they promise is in docs/shell.md. Typing and waiting is in run.ts.
 
 import { readFileSync } from "node:fs";
 import { basename, join } from "node:path";
@@ -34,19 +34,18 @@ export interface ShellStart {
 export interface CommandScript {
 	/** Names the run in its marks and files. */
 	readonly run: string;
-	readonly aid: string;
 	readonly command: string;
 	/** Change to this directory first; it exists. */
 	readonly cwd: string | null;
-	/** Written to the terminal first, so that whoever watches sees the command and not how it is delivery over. */
+	/** Written to the terminal first, so that a person sees the command and not how it is handed over. */
 	readonly paint: string;
-	/** Keep 1 and 2 apart, in the files RUN.out1 and RUN.out2. */
-	readonly separate: boolean;
+	/** Keeps 1 and 2 apart, in the pipes of `RUN.d`, which are ready or have yet to be made; null: both are the terminal. */
+	readonly streams: "ready" | "start" | null;
 }
 
 export interface Delivery {
-	/** To be written into `dir` before the keys are typed, 0600. */
-	readonly files: Readonly<Record<string, string>>;
+	/** The text of the file `RUN`, to be written into `dir`, 0600, before the keys are typed. */
+	readonly file: string;
 	readonly keys: string;
 }
 
@@ -95,7 +94,8 @@ const typed = (line: string) => `\x15 ${line}\r`;
 // takes that for a failure. A loop over nothing, because it alone is neither traced nor trapped.
 const STATUS_KEPT = " && for _dt_i in; do :; done";
 const HIDDEN = ">/dev/null 2>&1";
-const APART = `3>&1 4>&2 ${HIDDEN}`;
+// The second argument of `_dt`.
+const START = { ready: "", start: " start" } as const;
 
 interface Frame {
 	readonly begin: string;
@@ -108,11 +108,6 @@ function framed({ command, cwd, paint }: CommandScript, { begin, end }: Frame, q
 		cwd === null ? "" : `cd -- ${quote(cwd)} >/dev/null\n`,
 	];
 	return `${before.join("")}${begin}\n${command}\n\n${isClosed(command) ? `${end}\n` : ""}`;
-}
-
-/** What runs the file `RUN.text` with 1 and 2 through the pipes of streams.sh. */
-function parted(dir: string, source: string, { run, aid }: CommandScript): string {
-	return `sh ${dir}/streams.sh ${dir} ${aid} ${run}\n${source} ${dir}/${run}.text >${dir}/${run}.1 2>${dir}/${run}.2\n_dt_w ${run}\n`;
 }
 
 const BASH_LOGIN = `[[ ! -r /etc/profile ]] || . /etc/profile
@@ -134,17 +129,16 @@ const bash: Shell = {
 		},
 	}),
 	deliver(script) {
-		const begin = `_dt_c ${script.run}${STATUS_KEPT}`;
+		const { run, streams } = script;
 		// biome-ignore lint/suspicious/noTemplateCurlyInString: it is bash that fills it in
-		const codes = '"$?" "${PIPESTATUS[@]}"';
+		const end = `{ _dt_d ${'"$?" "${PIPESTATUS[@]}"'}; } ${HIDDEN}`;
 		return {
-			keys: typed(`_dt ${script.run};eval "$_DT"`),
-			files: script.separate
-				? {
-						[script.run]: `${begin}\n${parted('"$_dt_dir"', ".", script)}`,
-						[`${script.run}.text`]: framed(script, { begin, end: `{ _dt_e ${codes}; } ${APART}` }),
-					}
-				: { [script.run]: framed(script, { begin, end: `{ _dt_d ${codes}; } ${HIDDEN}` }) },
+			keys: typed(
+				streams === null
+					? `_dt ${run};eval "$_DT"`
+					: `_dt ${run}${START[streams]};eval "$_DT" >"$_dt_p/1" 2>"$_dt_p/2";_dt_w ${run}`,
+			),
+			file: framed(script, { begin: `_dt_c ${run}${STATUS_KEPT}`, end }),
 		};
 	},
 };
@@ -173,16 +167,14 @@ const zsh: Shell = {
 		};
 	},
 	deliver(script) {
-		const begin = `_dt_c${STATUS_KEPT}`;
-		const codes = "$? $pipestatus";
+		const { run, streams } = script;
 		return {
-			keys: typed(`_dt ${script.run};{ eval "$_DT"; } always { _dt_d $?; }`),
-			files: script.separate
-				? {
-						[script.run]: parted("$_dt_dir", "source", script),
-						[`${script.run}.text`]: framed(script, { begin, end: `{ _dt_e ${codes}; } ${APART}` }),
-					}
-				: { [script.run]: framed(script, { begin, end: `{ _dt_d ${codes}; } ${HIDDEN}` }) },
+			keys: typed(
+				streams === null
+					? `_dt ${run};{ eval "$_DT"; } always { _dt_d $?; }`
+					: `_dt ${run}${START[streams]};{ eval "$_DT" >"$_dt_p/1" 2>"$_dt_p/2"; } always { _dt_d $?;_dt_w ${run}; }`,
+			),
+			file: framed(script, { begin: `_dt_c${STATUS_KEPT}`, end: `{ _dt_d $? $pipestatus; } ${HIDDEN}` }),
 		};
 	},
 };
@@ -201,17 +193,14 @@ const fish: Shell = {
 		files: { "init.fish": script("init.fish", { DIR: fishQuoted(dir), AID: aid, PAGERS: NO_PAGERS_FISH }) },
 	}),
 	deliver(script) {
-		const begin = "_dt_c";
-		const codes = "$status $pipestatus";
-		const { run } = script;
+		const { run, streams } = script;
 		return {
-			keys: typed(`_dt ${run};eval (string collect <$_DT/${run})`),
-			files: script.separate
-				? {
-						[run]: parted("$_DT", "source", script),
-						[`${run}.text`]: framed(script, { begin, end: `_dt_e ${codes}` }, fishQuoted),
-					}
-				: { [run]: framed(script, { begin, end: `_dt_d ${codes}` }, fishQuoted) },
+			keys: typed(
+				streams === null
+					? `_dt ${run};eval $_dt_text`
+					: `_dt ${run}${START[streams]};eval $_dt_text >$_dt_p/1 2>$_dt_p/2;_dt_w ${run}`,
+			),
+			file: framed(script, { begin: "_dt_c", end: "_dt_d $status $pipestatus" }, fishQuoted),
 		};
 	},
 };
@@ -230,21 +219,17 @@ const sh: Shell = {
 		},
 	}),
 	deliver(script) {
-		const { run } = script;
-		const begin = `_dt_c ${run}${STATUS_KEPT}`;
+		const { run, streams } = script;
+		const pipes = `"$_DT/${run}.d`;
 		return {
-			keys: typed(`. "$_DT/${run}"`),
-			files: script.separate
-				? {
-						[run]: `${begin}\n${parted('"$_DT"', ".", script)}`,
-						[`${run}.text`]: framed(script, { begin, end: `{ _dt_e "$?"; } ${APART}` }),
-					}
-				: { [run]: framed(script, { begin, end: `{ _dt_d "$?"; } ${HIDDEN}` }) },
+			keys: typed(
+				streams === null
+					? `. "$_DT/${run}"`
+					: `${streams === "start" ? `_dt_h ${run};` : ""}. "$_DT/${run}" >${pipes}/1" 2>${pipes}/2";_dt_w ${run}`,
+			),
+			file: framed(script, { begin: `_dt_c ${run}${STATUS_KEPT}`, end: `{ _dt_d "$?"; } ${HIDDEN}` }),
 		};
 	},
 };
 
 export const shells: Readonly<Record<ShellKind, Shell>> = { bash, zsh, fish, sh };
-
-/** Needed beside every shell's own files. */
-export const commonFiles = (): Readonly<Record<string, string>> => ({ "streams.sh": script("streams.sh") });

@@ -1,0 +1,239 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import type { Attention } from "../protocol/answer.ts";
+import { Listeners, openSubscriptions } from "../protocol/listeners.ts";
+import type { OutputChunk } from "../protocol/output.ts";
+import {
+	type Awaited,
+	attention,
+	conditionsOf,
+	marked,
+	type NewOutput,
+	type Outcome,
+	timeout,
+	type Until,
+} from "./conditions.ts";
+import { wait } from "./wait.ts";
+
+const WAITING: Attention = { activity: "waiting", waitingFor: "line", certainty: "certain", because: "it reads" };
+const WORKING: Attention = { ...WAITING, activity: "working", waitingFor: null };
+
+/** A session of which the test says what happens. */
+class Scripted implements Awaited {
+	readonly outputs = new Listeners<OutputChunk>("output");
+	readonly endings = new Listeners<void>("ended");
+	readonly decisions = new Listeners<Attention>("decided");
+	ended = false;
+	watchers = 0;
+	shown = "";
+	listensOn: readonly number[] = [];
+	readonly screen = { snapshot: () => ({ text: this.shown }) };
+
+	onOutput = (listener: (chunk: OutputChunk) => void) => this.outputs.add(listener);
+	onEnded = (listener: () => void) => this.endings.add(listener);
+	onDecided = (listener: (attention: Attention) => void) => this.decisions.add(listener);
+	watch = () => {
+		this.watchers++;
+		return () => this.watchers--;
+	};
+	ports = async () => this.listensOn;
+
+	print(text: string): void {
+		this.outputs.emit({ offset: 0, bytes: new TextEncoder().encode(text) });
+	}
+	decide(verdict: Attention): void {
+		this.decisions.emit(verdict);
+	}
+}
+
+let session: Scripted;
+let clock = 0;
+// Every test passes by here: neither a subscription, a watcher nor a timer outlives its wait.
+beforeEach(() => {
+	vi.useFakeTimers();
+	clock += 100_000;
+	vi.advanceTimersByTime(clock); // no test begins before the last one ended
+	session = new Scripted();
+});
+afterEach(() => {
+	expect({
+		subscriptions: openSubscriptions(),
+		watchers: session.watchers,
+		timers: vi.getTimerCount(),
+	}).toEqual({ subscriptions: 0, watchers: 0, timers: 0 });
+	vi.useRealTimers();
+});
+
+interface More extends Partial<NewOutput> {
+	readonly timeoutMs?: number;
+	readonly signal?: AbortSignal;
+}
+
+const returned = async (until: Until = {}, { signal, ...more }: More = {}) => {
+	const options = { timeoutMs: 5000, newOnScreen: () => "", ...more };
+	return (await wait(conditionsOf(session, until, options), { signal })).returned;
+};
+
+describe("R1.4 the first thing that happens ends a wait and is named", () => {
+	test("waiting, which working does not do", async () => {
+		const outcome = returned();
+		session.decide(WORKING);
+		session.decide(WAITING);
+		expect(await outcome).toBe("waiting");
+	});
+
+	test("the end, also when it was before", async () => {
+		const outcome = returned();
+		session.endings.emit();
+		expect(await outcome).toBe("ended");
+		session.ended = true;
+		expect(await returned()).toBe("ended");
+	});
+
+	test("a text, also when it comes in two pieces and in colour", async () => {
+		const outcome = returned({ text: "Build succeeded", only: true });
+		session.print("Build \x1b[32msucc");
+		session.decide(WAITING);
+		session.print("eeded\x1b[0m");
+		expect(await outcome).toBe("matched");
+	});
+
+	test("a pattern on new output only", async () => {
+		session.shown = "ready 1";
+		const outcome = returned({ pattern: "ready \\d" });
+		session.print("ready x\n");
+		vi.advanceTimersByTime(10);
+		session.print("ready 2\n");
+		vi.advanceTimersByTime(10);
+		expect(await outcome).toBe("matched");
+	});
+
+	test("output from before the wait that counts as new", async () => {
+		const already = new TextEncoder().encode("it is done\n");
+		expect(await returned({ text: "done" }, { already })).toBe("matched");
+	});
+
+	test("a text that only the screen has in one piece", async () => {
+		let shown = "";
+		const outcome = returned({ text: "100%" }, { newOnScreen: () => shown });
+		shown = "100%";
+		session.print("00%\x1b[1G\x1b[@1");
+		vi.advanceTimersByTime(15);
+		expect(await outcome).toBe("matched");
+	});
+
+	test("a text on the screen takes precedence over what ends the wait in the same moment", async () => {
+		const outcome = returned({ text: "100%" }, { newOnScreen: () => "100%" });
+		session.print("00%\x1b[1G\x1b[@1");
+		session.decide(WAITING);
+		expect(await outcome).toBe("matched");
+	});
+
+	test("the echo of what was typed is not an answer, on the screen neither", async () => {
+		const outcome = returned({ text: "done" }, { typed: "echo done", newOnScreen: () => "$ echo done" });
+		session.print("$ echo do");
+		session.print("ne\r\n");
+		vi.advanceTimersByTime(20);
+		session.decide(WAITING);
+		expect(await outcome).toBe("waiting");
+	});
+
+	test("a text that is gone from the screen", async () => {
+		session.shown = "Loading…";
+		const outcome = returned({ gone: "Loading" });
+		session.shown = "Ready";
+		session.print("x");
+		vi.advanceTimersByTime(15);
+		expect(await outcome).toBe("matched");
+		expect(await returned({ gone: "Loading" })).toBe("matched");
+	});
+
+	test("a port, however late", async () => {
+		const outcome = returned({ port: 8080 });
+		await vi.advanceTimersByTimeAsync(250);
+		session.listensOn = [80, 8080];
+		await vi.advanceTimersByTimeAsync(100);
+		expect(await outcome).toBe("matched");
+	});
+
+	test("a server at rest gives the turn back", async () => {
+		const outcome = returned();
+		session.decide({ ...WORKING, activity: "serving" });
+		expect(await outcome).toBe("still");
+	});
+
+	test("the timeout", async () => {
+		const outcome = returned({}, { timeoutMs: 5 });
+		vi.advanceTimersByTime(5);
+		expect(await outcome).toBe("timeout");
+	});
+
+	test("a catastrophic pattern is the caller's fault, reported to the caller", async () => {
+		const outcome = returned({ pattern: "(a+)+$" });
+		session.print(`${"a".repeat(40)}!`);
+		await expect(outcome).rejects.toThrow("took longer");
+		await expect(returned({ pattern: "(" })).rejects.toThrow("Unterminated");
+	});
+
+	test("a caller that goes away leaves nothing behind", async () => {
+		const gone = new AbortController();
+		session.shown = "x";
+		const until = { text: "a", pattern: "b", gone: "x", stillMs: 50, port: 1 };
+		const outcome = returned(until, { signal: gone.signal });
+		session.print("nothing");
+		gone.abort(new Error("gone"));
+		await expect(outcome).rejects.toThrow("gone");
+	});
+});
+
+describe("S2 stillness", () => {
+	test("S2: counts from the beginning of the wait in a session that has long been quiet", async () => {
+		vi.advanceTimersByTime(60_000);
+		const settled = vi.fn();
+		const outcome = returned({ stillMs: 1000, only: true }).finally(settled);
+		await vi.advanceTimersByTimeAsync(999);
+		expect(settled).not.toHaveBeenCalled();
+		await vi.advanceTimersByTimeAsync(2);
+		expect(await outcome).toBe("still");
+	});
+
+	test("S2: each piece of output starts it again", async () => {
+		const settled = vi.fn();
+		const outcome = returned({ stillMs: 100, only: true }).finally(settled);
+		for (let i = 0; i < 10; i++) {
+			await vi.advanceTimersByTimeAsync(99);
+			session.print(".");
+		}
+		expect(settled).not.toHaveBeenCalled();
+		await vi.advanceTimersByTimeAsync(101);
+		expect(await outcome).toBe("still");
+	});
+});
+
+describe("what only `run` composes", () => {
+	test("the holder is asked to watch only for commands that take longer", async () => {
+		const outcome = wait<Outcome>([attention(session, { afterMs: 5 }), timeout(10)]);
+		expect(session.watchers).toBe(0);
+		vi.advanceTimersByTime(5);
+		expect(session.watchers).toBe(1);
+		session.decide(WAITING);
+		expect(await outcome).toEqual({ returned: "waiting", attention: WAITING });
+	});
+
+	test("a mark that is already there, one that comes, and one that another condition would have overtaken", async () => {
+		const marks = new Listeners<void>("mark");
+		const commands = { onMark: (listener: () => void) => marks.add(listener) };
+		let isTrue = true;
+		const first = () => wait<{ returned: string }>([marked(commands, () => isTrue), timeout(10)]);
+		expect((await first()).returned).toBe("marked");
+		isTrue = false;
+		const later = first();
+		isTrue = true;
+		marks.emit();
+		expect((await later).returned).toBe("marked");
+		isTrue = false;
+		const overtaken = first();
+		isTrue = true;
+		vi.advanceTimersByTime(10);
+		expect((await overtaken).returned).toBe("marked");
+	});
+});

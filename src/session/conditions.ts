@@ -1,0 +1,293 @@
+// What can end a wait on a session, each condition by itself, and how the
+// caller's `until` is composed of them.
+
+import type { Attention, Returned } from "../protocol/answer.ts";
+import type { OutputChunk } from "../protocol/output.ts";
+import { EchoFilter, expression, literal, type Matcher } from "./pattern.ts";
+import { PlainStream } from "./plain-stream.ts";
+import type { Condition, WaitScope } from "./wait.ts";
+
+/** How a wait ended, and the verdict of that very moment where there was one. */
+export interface Outcome<R extends string = Returned> {
+	readonly returned: R;
+	readonly attention: Attention | null;
+}
+
+/** What ends a wait, besides the program's waiting or ending. */
+export interface Until {
+	/** This text appears in new output. */
+	readonly text?: string | undefined;
+	/** A regular expression matches new output. */
+	readonly pattern?: string | undefined;
+	/** This text is no longer on the screen. */
+	readonly gone?: string | undefined;
+	/** No output for this many milliseconds. */
+	readonly stillMs?: number | undefined;
+	/** A process of the session listens on this TCP port. */
+	readonly port?: number | undefined;
+	/** Only the conditions given here (and the end) count, not that the program waits. */
+	readonly only?: boolean | undefined;
+}
+
+/** What counts as new to a text or a pattern. */
+export interface NewOutput {
+	/** Output from before the wait: for a wait that was cut off. */
+	readonly already?: Uint8Array | undefined;
+	/** What was just typed: its echo is not the program's answer. */
+	readonly typed?: string | undefined;
+	/** What has changed on the screen since the wait began, as a person sees it. */
+	readonly newOnScreen: () => string;
+}
+
+interface HasEnd {
+	readonly ended: boolean;
+	onEnded(listener: () => void): () => void;
+}
+
+interface HasAttention {
+	onDecided(listener: (attention: Attention) => void): () => void;
+	/** Asks the holder to watch the program; returns how to stop that. */
+	watch(): () => void;
+}
+
+interface HasOutput {
+	onOutput(listener: (chunk: OutputChunk) => void): () => void;
+}
+
+interface HasPorts {
+	ports(): Promise<readonly number[]>;
+}
+
+interface HasScreen {
+	readonly screen: { snapshot(): { readonly text: string } };
+}
+
+/** What waits need of a session. */
+export interface Awaited extends HasEnd, HasAttention, HasOutput, HasPorts, HasScreen {}
+
+// A repaint comes in pieces: the screen is compared once they have arrived, at the latest after this.
+const REPAINT_MS = 15;
+// No event announces a new listening socket; a look costs about a millisecond.
+const PORT_POLL_MS = 100;
+
+const outcome = <R extends string>(returned: R): Outcome<R> => ({ returned, attention: null });
+const MATCHED = outcome("matched");
+const MARKED = outcome("marked");
+
+/** The conditions of a caller's wait, in the order of their precedence. */
+export function conditionsOf(
+	session: Awaited,
+	until: Until,
+	{ timeoutMs, ...output }: NewOutput & { readonly timeoutMs: number },
+): Condition<Outcome>[] {
+	const { text, pattern, gone: away, port, stillMs, only = false } = until;
+	return [
+		...(text === undefined ? [] : [appears(session, literal(text), output)]),
+		...(pattern === undefined ? [] : [appears(session, expression(pattern), output)]),
+		...(away === undefined ? [] : [gone(session, away)]),
+		ended(session),
+		...(port === undefined ? [] : [listening(session, port)]),
+		...(stillMs === undefined ? [] : [stillness(session, stillMs)]),
+		attention(session, { ignored: only }),
+		timeout(timeoutMs),
+	];
+}
+
+export function ended(session: HasEnd): Condition<Outcome<"ended">> {
+	return {
+		start(scope) {
+			if (session.ended) scope.settle(outcome("ended"));
+			scope.on<void>(
+				(listener) => session.onEnded(listener),
+				() => scope.settle(outcome("ended")),
+			);
+		},
+	};
+}
+
+/**
+ * The program gives the turn back: it waits, or will print nothing more by itself (a server at rest, a stopped job, a holder that does not answer).
+ * `ignored`: it is only watched, so that the verdict is current when something else ends the wait.
+ * `afterMs`: most waits are over by then, and the holder need not be asked.
+ */
+export function attention(
+	session: HasAttention,
+	{ ignored = false, afterMs = 0 }: { readonly ignored?: boolean; readonly afterMs?: number } = {},
+): Condition<Outcome<TurnEnd>> {
+	const watch = (scope: WaitScope<Outcome<TurnEnd>>) => {
+		if (!ignored) {
+			scope.on<Attention>(
+				(listener) => session.onDecided(listener),
+				(verdict) => {
+					const returned = turnEnds(verdict);
+					if (returned !== null) scope.settle({ returned, attention: verdict });
+				},
+			);
+		}
+		scope.own(session.watch());
+	};
+	return { start: (scope) => (afterMs === 0 ? watch(scope) : scope.after(afterMs, () => watch(scope))) };
+}
+
+type TurnEnd = "waiting" | "still";
+
+function turnEnds({ activity }: Attention): TurnEnd | null {
+	if (activity === "waiting") return "waiting";
+	return activity === "serving" || activity === "stopped" || activity === "unresponsive" ? "still" : null;
+}
+
+/** A match in new output: in the text as it comes, or on the screen after a repaint. */
+function appears(
+	session: HasOutput,
+	matcher: Matcher,
+	{ already, typed = "", newOnScreen }: NewOutput,
+): Condition<Outcome<"matched">> {
+	const stream = new PlainStream();
+	const echo = new EchoFilter(typed);
+	let untried = "";
+	let painted = false;
+	const inStream = () => {
+		const text = untried;
+		untried = "";
+		return text !== "" && matcher.feed(text);
+	};
+	const onScreen = () => {
+		const isNew = painted;
+		painted = false;
+		return isNew && matcher.test(echo.without(newOnScreen()));
+	};
+	return {
+		start(scope) {
+			// Matchers that are expensive take turns with everything else the daemon does.
+			const paced = (matches: () => boolean) => {
+				const attempt = () => {
+					if (matcher.restMs() > 0) later(matcher.restMs());
+					else if (matches()) scope.settle(MATCHED);
+				};
+				const later = once(scope, attempt);
+				return { attempt, later };
+			};
+			const text = paced(inStream);
+			const screen = paced(onScreen);
+			const take = (bytes: Uint8Array) => {
+				untried += echo.feed(stream.feed(bytes));
+				text.attempt();
+			};
+			if (already !== undefined) take(already);
+			scope.on<OutputChunk>(
+				(listener) => session.onOutput(listener),
+				(chunk) => {
+					if ("gap" in chunk) return;
+					painted = true;
+					take(chunk.bytes);
+					screen.later(REPAINT_MS);
+				},
+			);
+		},
+		test: () => (inStream() || onScreen() ? MATCHED : null),
+	};
+}
+
+/** A text is no longer on the screen. */
+function gone(session: HasOutput & HasScreen, text: string): Condition<Outcome<"matched">> {
+	const test = () => (session.screen.snapshot().text.includes(text) ? null : MATCHED);
+	return {
+		start(scope) {
+			const look = () => {
+				if (test() !== null) scope.settle(MATCHED);
+			};
+			look();
+			const later = once(scope, look);
+			scope.on<OutputChunk>(
+				(listener) => session.onOutput(listener),
+				() => later(REPAINT_MS),
+			);
+		},
+		test,
+	};
+}
+
+/** No output for this long, counted from the later of the last output and the beginning of the wait. */
+export function stillness(session: HasOutput, stillMs: number): Condition<Outcome<"still">> {
+	return {
+		start(scope) {
+			let since = performance.now();
+			scope.on<OutputChunk>(
+				(listener) => session.onOutput(listener),
+				() => {
+					since = performance.now();
+				},
+			);
+			const check = () => {
+				const leftMs = since + stillMs - performance.now();
+				if (leftMs > 0) scope.after(leftMs, check);
+				else scope.settle(outcome("still"));
+			};
+			scope.after(stillMs, check);
+		},
+	};
+}
+
+/** A process of the session listens on this TCP port. */
+function listening(session: HasPorts, port: number): Condition<Outcome<"matched">> {
+	return {
+		start(scope) {
+			const look = async () => {
+				const ports = await session.ports().catch((): readonly number[] => []); // a process ended while it was looked at
+				if (ports.includes(port)) scope.settle(MATCHED);
+				else scope.after(PORT_POLL_MS, () => void look());
+			};
+			void look();
+		},
+	};
+}
+
+export function timeout(ms: number): Condition<Outcome<"timeout">> {
+	return { start: (scope) => scope.after(ms, () => scope.settle(outcome("timeout"))) };
+}
+
+/** Output has come up to this offset. */
+export function received(
+	session: HasOutput & { readonly journal: { readonly end: number } },
+	offset: number,
+): Condition<Outcome<"matched">> {
+	return {
+		start(scope) {
+			const check = () => {
+				if (session.journal.end >= offset) scope.settle(MATCHED);
+			};
+			check();
+			scope.on<OutputChunk>((listener) => session.onOutput(listener), check);
+		},
+	};
+}
+
+/** The marks of a shell have made this true. */
+export function marked(
+	commands: { onMark(listener: () => void): () => void },
+	isTrue: () => boolean,
+): Condition<Outcome<"marked">> {
+	return {
+		start(scope) {
+			const check = () => {
+				if (isTrue()) scope.settle(MARKED);
+			};
+			check();
+			scope.on<void>((listener) => commands.onMark(listener), check);
+		},
+		test: () => (isTrue() ? MARKED : null),
+	};
+}
+
+/** At most one pending call of `act`. */
+function once<T>(scope: WaitScope<T>, act: () => void): (ms: number) => void {
+	let pending = false;
+	return (ms) => {
+		if (pending) return;
+		pending = true;
+		scope.after(ms, () => {
+			pending = false;
+			act();
+		});
+	};
+}
