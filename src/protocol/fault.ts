@@ -37,6 +37,11 @@ export const faults = {
 		message: ({ id, how }) => `Session "${id}" has ended (${how}); nothing was typed.`,
 		next: () => "Its output is still there: `read` it. `start` a new one to go on.",
 	}),
+	unresponsive: row<{ id: string; problem: string }>({
+		status: 503,
+		message: ({ id, problem }) => `Session "${id}" does not respond (${problem}).`,
+		next: () => "It may still be running: call again in a moment. The other sessions are not affected.",
+	}),
 	name_taken: row<{ name: string }>({
 		status: 409,
 		message: ({ name }) => `A running session is already called "${name}".`,

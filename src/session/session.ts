@@ -14,16 +14,15 @@ import { PtyIoError } from "../pty/errors.ts";
 import { descendants, listeningPorts, workingDirectory } from "../pty/process-tree.ts";
 import type { Pty, PtyExit, WriteOptions } from "../pty/pty.ts";
 import type { Screen } from "../terminal/screen.ts";
-import type { Position, ScreenDiff } from "../terminal/screen-diff.ts";
+import type { ScreenDiff } from "../terminal/screen-diff.ts";
 import { AttentionTracker } from "./attention-tracker.ts";
 import type { Keyframe, Keyframes } from "./keyframes.ts";
 import { hasEnded, statusAfter } from "./lifecycle.ts";
+import type { SeenPositions } from "./seen-positions.ts";
 import type { ShellCommands } from "./shell/commands.ts";
 import { type Outcome, type Until, waitFor } from "./wait.ts";
 
 const ESCAPE = 0x1b;
-// Agents come and go under new names; one that is forgotten sees everything as new, which is safe.
-const REMEMBERED_OWNERS = 64;
 
 export interface SessionParts {
 	readonly id: string;
@@ -39,8 +38,8 @@ export interface SessionParts {
 	/** The commands of a shell with marks; null for any other program. */
 	readonly commands?: ShellCommands | null;
 	readonly keyframes: Keyframes | null;
-	/** What each caller had seen before a restart. */
-	readonly seen: Keyframe["seen"];
+	/** What each caller has seen. */
+	readonly seen: SeenPositions;
 }
 
 export interface SessionWait {
@@ -67,7 +66,7 @@ export class Session implements AsyncDisposable {
 	readonly #pty: Pty;
 	readonly #cwd: string;
 	readonly #tracker: AttentionTracker;
-	readonly #seen: Map<string, Position>;
+	readonly #seen: SeenPositions;
 	readonly #keyframes: Keyframes | null;
 	readonly #outputs = new Listeners<OutputChunk>("session output");
 	readonly #endings = new Listeners<void>("session ended");
@@ -86,7 +85,7 @@ export class Session implements AsyncDisposable {
 		this.screen = screen;
 		const commands = parts.commands ?? null;
 		this.commands = commands;
-		this.#seen = new Map(parts.seen);
+		this.#seen = parts.seen;
 		this.#keyframes = parts.keyframes;
 		this.#tracker = new AttentionTracker({
 			pty,
@@ -123,6 +122,10 @@ export class Session implements AsyncDisposable {
 	}
 	get ptyExit(): PtyExit | null {
 		return this.#pty.exit;
+	}
+	/** Settles when nothing of it runs any more: later than its end where something was left in the background. */
+	get closed(): Promise<PtyExit> {
+		return this.#pty.closed;
 	}
 	get pid(): number {
 		return this.#pty.pid;
@@ -194,11 +197,9 @@ export class Session implements AsyncDisposable {
 
 	/** What is new to this caller, and remembers that it has been seen. */
 	takeNew(owner: string): { diff: ScreenDiff; since: number } {
-		const since = this.#seen.get(owner) ?? null;
+		const since = this.#seen.get(owner);
 		const diff = this.screen.diffSince(since);
-		this.#seen.delete(owner); // the newest last, so that the first is the one to forget
 		this.#seen.set(owner, diff.position);
-		if (this.#seen.size > REMEMBERED_OWNERS) this.#seen.delete(this.#seen.keys().next().value!);
 		return { diff, since: since?.offset ?? 0 };
 	}
 
@@ -211,6 +212,8 @@ export class Session implements AsyncDisposable {
 		this.#mustRun();
 		await this.#pty.resize(cols, rows);
 		this.screen.resize(cols, rows);
+		// Output is drawn again after a restart: from here on, for this size.
+		await this.#keyframes?.save(() => this.#keyframe());
 	}
 
 	async signal(name: string): Promise<void> {
@@ -266,6 +269,7 @@ export class Session implements AsyncDisposable {
 		this.#endings.clear();
 		await this.#pty[Symbol.asyncDispose]();
 		await this.#keyframes?.save(() => this.#keyframe());
+		await this.#seen[Symbol.asyncDispose]();
 		this.screen.dispose();
 	}
 
@@ -282,7 +286,7 @@ export class Session implements AsyncDisposable {
 
 	#keyframe(): Keyframe | null {
 		const screen = this.screen.serialize();
-		return screen && { screen, lines: this.journal.stats.linesOut, seen: [...this.#seen] };
+		return screen && { screen, lines: this.journal.stats.linesOut };
 	}
 
 	#mustRun(): void {

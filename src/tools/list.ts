@@ -47,11 +47,11 @@ export const list = tool({
 	}),
 	async run({ status, since }, { sessions }) {
 		const after = since === undefined ? 0 : typeof since === "number" ? since : Date.parse(since);
+		if (status !== "ended") await sessions.refresh();
 		const wanted = sessions.list().filter(({ record }) => {
 			if (status === undefined) return true;
 			return status === "ended" ? hasEnded(record.state) : record.state === status;
 		});
-		await Promise.all(wanted.map(({ session }) => session?.refresh()));
 		const listed = wanted
 			.map(({ record, session }): Listed => {
 				const ended = hasEnded(record.state);
