@@ -83,11 +83,17 @@ export class EndedIndex {
 		return count === 0 ? [] : [...this.#entries.keys()].slice(-count);
 	}
 
-	add({ id, name, bytes }: EndedEntry): Promise<void> {
+	/** Known by id and name at once, counted and written as soon as its size is known; settles then. */
+	add(id: string, name: string, measure: () => Promise<number>): Promise<void> {
 		if (this.#entries.has(id)) return this.#writing;
-		const entry = { id, name, bytes };
-		this.#put(entry);
-		return this.#write(() => appendFile(this.#path, `${JSON.stringify(entry)}\n`, { mode: 0o600 }));
+		this.#put({ id, name, bytes: 0 });
+		return this.#write(async () => {
+			const entry = { id, name, bytes: await measure() };
+			if (!this.#entries.has(id)) return; // removed meanwhile
+			this.#entries.set(id, entry);
+			this.#totalBytes += entry.bytes;
+			await appendFile(this.#path, `${JSON.stringify(entry)}\n`, { mode: 0o600 });
+		});
 	}
 
 	delete(id: string): void {

@@ -106,9 +106,11 @@ describe("S15 the index of what has ended", () => {
 
 	test("finds the newest of a name and what begins so, also in the next process", async () => {
 		const index = await EndedIndex.load(sessions, all);
-		await index.add({ id: "a1", name: "py", bytes: 1 });
-		await index.add({ id: "a2", name: "py", bytes: 2 });
-		await index.add({ id: "b1", name: "sh", bytes: 4 });
+		await Promise.all([
+			index.add("a1", "py", async () => 1),
+			index.add("a2", "py", async () => 2),
+			index.add("b1", "sh", async () => 4),
+		]);
 		for (const it of [index, await EndedIndex.load(sessions, all)]) {
 			expect(it.newestNamed("py")).toBe("a2");
 			expect(it.newestNamed("none")).toBeUndefined();
@@ -142,7 +144,7 @@ describe("the cap over all sessions", () => {
 		for (const id of ids) {
 			const directory = await makeSessionDirectory(sessions, id);
 			await writeFile(join(directory, "out.00000000000000000000"), Buffer.alloc(10_000));
-			await index.add({ id, name: id, bytes: await directoryBytes(directory) });
+			await index.add(id, id, () => directoryBytes(directory));
 		}
 		const removed: string[] = [];
 		let runningBytes = 0;

@@ -56,11 +56,9 @@ export class Archive {
 
 	/** A session of which nothing runs any more. */
 	async add(slot: SessionSlot): Promise<void> {
-		const { id, name } = slot.record;
-		const bytes = await directoryBytes(slot.directory);
-		if (slot.state === "removed") return;
-		void this.#index.add({ id, name, bytes });
+		const measured = this.#indexed(slot.record);
 		this.registry.remember(slot);
+		await measured;
 		await this.#quota.enforce().catch((error) => this.#parts.onProblem(error, "keeping within the total quota"));
 	}
 
@@ -84,8 +82,7 @@ export class Archive {
 			const slot = this.#parts.slotOf(record);
 			if (record.terminalOpen) this.registry.add(slot);
 			else {
-				const isKnown = this.#index.has(record.id);
-				if (!isKnown) void this.#index.add({ ...record, bytes: await directoryBytes(slot.directory) });
+				void this.#indexed(record);
 				this.registry.remember(slot);
 			}
 		}
@@ -96,7 +93,11 @@ export class Archive {
 		const directory = this.#directoryOf(id);
 		const { mtimeMs } = await stat(directory).catch(() => ({ mtimeMs: Date.now() })); // gone meanwhile
 		if (mtimeMs > Date.now() - ABANDONED_AFTER_MS) return;
-		void this.#index.add({ id, name: "", bytes: await directoryBytes(directory) });
+		void this.#indexed({ id, name: "" });
+	}
+
+	#indexed({ id, name }: Pick<SessionRecord, "id" | "name">): Promise<void> {
+		return this.#index.add(id, name, () => directoryBytes(this.#directoryOf(id)));
 	}
 
 	async #load(id: string): Promise<SessionSlot | null> {
