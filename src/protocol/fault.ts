@@ -37,9 +37,9 @@ export const faults = {
 		message: ({ id, how }) => `Session "${id}" has ended (${how}); nothing was typed.`,
 		next: () => "Its output is still there: `read` it. `start` a new one to go on.",
 	}),
-	unresponsive: row<{ id: string; problem: string }>({
+	session_unreachable: row<{ id: string; problem: string }>({
 		status: 503,
-		message: ({ id, problem }) => `Session "${id}" does not respond (${problem}).`,
+		message: ({ id, problem }) => `Session "${id}" cannot be reached at the moment (${problem}).`,
 		next: () => "It may still be running: call again in a moment. The other sessions are not affected.",
 	}),
 	name_taken: row<{ name: string }>({

@@ -188,6 +188,8 @@ export class HolderPty implements Pty {
 		this.#letGo = true;
 		this.#stream.letGo();
 		this.#holder.close();
+		for (const listeners of [this.#events, this.#facts, this.#fencings]) listeners.clear();
+		this.#stream.outputs.clear();
 	}
 
 	#persist<T>(question: (connection: HolderSocket) => Promise<T>): Promise<T> {

@@ -253,7 +253,7 @@ export class SessionSlot {
 	#unreachable(error: unknown): never {
 		this.#enter("unreachable", { name: "unreached" });
 		this.#record = { ...this.#record, reason: `its holder cannot be reached: ${messageOf(error)}` };
-		throw new Fault("unresponsive", { id: this.#record.name, problem: messageOf(error) }, { cause: error });
+		throw new Fault("session_unreachable", { id: this.#record.name, problem: messageOf(error) }, { cause: error });
 	}
 
 	#running(live: Live): void {

@@ -10,6 +10,7 @@ import type { Attention, ExitFacts, Status } from "../protocol/answer.ts";
 import { Fault } from "../protocol/fault.ts";
 import { Listeners } from "../protocol/listeners.ts";
 import type { OutputChunk } from "../protocol/output.ts";
+import { deferred } from "../pty/deferred.ts";
 import { PtyIoError } from "../pty/errors.ts";
 import { descendants, listeningPorts, workingDirectory } from "../pty/process-tree.ts";
 import type { Pty, PtyExit, WriteOptions } from "../pty/pty.ts";
@@ -70,6 +71,7 @@ export class Session implements AsyncDisposable {
 	readonly #keyframes: Keyframes | null;
 	readonly #outputs = new Listeners<OutputChunk>("session output");
 	readonly #endings = new Listeners<void>("session ended");
+	readonly #letGo = deferred<void>();
 	#status: Status = "running";
 	#cancelled = false;
 	#writing: Promise<unknown> = Promise.resolve();
@@ -239,7 +241,7 @@ export class Session implements AsyncDisposable {
 		this.#cancelled ||= !this.ended;
 		const survivors = await this.#pty.end(graceMs);
 		// Whoever cannot be killed may be the main program itself: then there is no exit to wait for.
-		if (survivors.length === 0) await this.#pty.exited;
+		if (survivors.length === 0) await this.#exited();
 		return survivors;
 	}
 
@@ -249,8 +251,7 @@ export class Session implements AsyncDisposable {
 		this.#cancelled = true;
 		await this.#pty.signal(graceMs === 0 ? "SIGKILL" : "SIGTERM", "main");
 		const timer = setTimeout(() => void this.#pty.signal("SIGKILL", "main").catch(() => {}), graceMs); // it ended in time
-		await this.#pty.exited;
-		clearTimeout(timer);
+		await this.#exited().finally(() => clearTimeout(timer));
 	}
 
 	/** Where the foreground program is, as far as anyone can tell. */
@@ -264,6 +265,7 @@ export class Session implements AsyncDisposable {
 
 	/** Lets go; the program goes on. */
 	async [Symbol.asyncDispose](): Promise<void> {
+		this.#letGo.resolve();
 		this.#tracker[Symbol.dispose]();
 		this.#outputs.clear();
 		this.#endings.clear();
@@ -271,6 +273,12 @@ export class Session implements AsyncDisposable {
 		await this.#keyframes?.save(() => this.#keyframe());
 		await this.#seen[Symbol.asyncDispose]();
 		this.screen.dispose();
+	}
+
+	/** Rejects when the session is let go of first: then its end is not heard of here. */
+	async #exited(): Promise<void> {
+		await Promise.race([this.#pty.exited, this.#letGo.promise]);
+		if (!this.ended) throw new PtyIoError("disconnected", "this session was let go");
 	}
 
 	#write(bytes: Uint8Array, options: WriteOptions = {}): Promise<void> {
