@@ -93,9 +93,9 @@ describe("R4.6 records persist, whole or not at all", () => {
 		await writeFile(join(await makeSessionDirectory(sessions, "wrong"), "meta.json"), '{"id":"wrong","state":"happy"}');
 		await mkdir(join(await makeSessionDirectory(sessions, "folder"), "meta.json"));
 		await symlink("/nowhere", join(sessions, "link"));
-		await writeFile(join(sessions, "file"), "");
+		await writeFile(join(sessions, "ended.jsonl"), "");
 		const ids = await sessionIds(sessions);
-		expect([...ids].sort()).toEqual(["folder", "half", "liar", "wrong"]);
+		expect([...ids].sort()).toEqual(["folder", "half", "liar", "link", "wrong"]);
 		for (const id of ids) await expect(readRecord(join(sessions, id))).rejects.toThrow();
 		expect(await sessionIds(join(sessions, "nowhere"))).toEqual([]);
 	});

@@ -126,13 +126,13 @@ export async function makeSessionDirectory(sessions: string, id: string): Promis
 	return directory;
 }
 
-/** The ids of all session directories. */
+/** What may be session directories: all names but those of our own files beside them. */
 export async function sessionIds(sessions: string): Promise<readonly string[]> {
-	const entries = await readdir(sessions, { withFileTypes: true }).catch((error: NodeJS.ErrnoException) => {
+	const names = await readdir(sessions).catch((error: NodeJS.ErrnoException) => {
 		if (error.code === "ENOENT") return []; // nothing was ever started here
 		throw error;
 	});
-	return entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
+	return names.filter((name) => !name.includes("."));
 }
 
 type Check = (value: unknown) => boolean;

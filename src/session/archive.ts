@@ -4,7 +4,7 @@
 // Each end costs the same however many there were before: sizes and names are in the
 // index, and only the records of what may run and of the last that ended are read at a start.
 
-import { rm, stat } from "node:fs/promises";
+import { lstat, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { EndedIndex } from "../journal/ended-index.ts";
 import { directoryBytes, TotalQuota } from "../journal/quota.ts";
@@ -90,9 +90,8 @@ export class Archive {
 
 	/** Left half made by a daemon that died: the quota may have it, once it is certain that nobody is at it. */
 	async #addAbandoned(id: string): Promise<void> {
-		const directory = this.#directoryOf(id);
-		const { mtimeMs } = await stat(directory).catch(() => ({ mtimeMs: Date.now() })); // gone meanwhile
-		if (mtimeMs > Date.now() - ABANDONED_AFTER_MS) return;
+		const found = await lstat(this.#directoryOf(id)).catch(() => null); // gone meanwhile
+		if (!found?.isDirectory() || found.mtimeMs > Date.now() - ABANDONED_AFTER_MS) return;
 		void this.#indexed({ id, name: "" });
 	}
 

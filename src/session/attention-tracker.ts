@@ -36,6 +36,7 @@ export class AttentionTracker implements Disposable {
 	readonly #decisions = new Listeners<Attention>("attention");
 	readonly #undo: () => void;
 	#attention = UNKNOWN;
+	#decidedAt = 0;
 	#facts: KernelFacts | null = null;
 	#debounced: Debounced | null = null;
 	#typing = 0;
@@ -51,6 +52,11 @@ export class AttentionTracker implements Disposable {
 
 	get attention(): Attention {
 		return this.#attention;
+	}
+
+	/** When that was decided; 0 when it was not since the last input. */
+	get decidedAt(): number {
+		return this.#decidedAt;
 	}
 
 	/** Debounced each time it is decided anew, also when the verdict stays the same. */
@@ -87,6 +93,7 @@ export class AttentionTracker implements Disposable {
 		this.#facts = null;
 		this.#debounced = null;
 		this.#attention = TYPED;
+		this.#decidedAt = 0;
 		try {
 			await write();
 		} finally {
@@ -138,6 +145,7 @@ export class AttentionTracker implements Disposable {
 		const { activity, waitingFor, certainty, because, recheckMs } = this.#debounced.decision;
 		const attention: Attention = { activity, waitingFor, certainty, because };
 		this.#attention = attention;
+		this.#decidedAt = Date.now();
 		if (recheckMs !== null && this.#watchers > 0) {
 			this.#recheck = setTimeout(() => void this.#refresh(), recheckMs);
 		}

@@ -135,6 +135,10 @@ export class Session implements AsyncDisposable {
 	get attention(): Attention {
 		return this.#tracker.attention;
 	}
+	/** When that was decided; 0 when it was not since the last input. */
+	get attentionAt(): number {
+		return this.#tracker.decidedAt;
+	}
 	get lastOutputAt(): number {
 		return this.#lastOutputAt;
 	}

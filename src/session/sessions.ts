@@ -9,7 +9,7 @@ import { Listeners } from "../protocol/listeners.ts";
 import type { Places } from "../pty/places.ts";
 import { clean } from "../terminal/clean.ts";
 import { Archive } from "./archive.ts";
-import { freshen } from "./attention-refresh.ts";
+import { AttentionRefresh } from "./attention-refresh.ts";
 import { within } from "./deadline.ts";
 import { EventLog } from "./event-log.ts";
 import { nameFor } from "./identity.ts";
@@ -55,6 +55,7 @@ export class Sessions implements AsyncDisposable {
 	// Set once, by `open`: both need the other parts to be there.
 	#archive!: Archive;
 	#launcher!: Launcher;
+	readonly #attention = new AttentionRefresh();
 	readonly #counts = new Listeners<void>("session count");
 	readonly #listener: SlotListener = {
 		opened: (slot, isNew) => {
@@ -125,7 +126,7 @@ export class Sessions implements AsyncDisposable {
 
 	/** Brings the attention of running sessions up to date, as far as that is possible in a short time. */
 	async refresh(): Promise<void> {
-		await freshen(this.#registry.running());
+		await this.#attention.freshen(this.#registry.running());
 	}
 
 	/** This owner's shells of that name, the newest first. */
