@@ -1,7 +1,7 @@
 // A session cannot be mislaid: races of start, use, replace, close and remove, what has
 // ended, and what outlives a restart. With real programs, through the library.
 
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
@@ -100,8 +100,13 @@ describe("a session is never mislaid", () => {
 		const dialtone = await open({}, home);
 		const starts = Array.from({ length: 8 }, (_, i) => dialtone.start({ name: `c${i}`, argv: ["cat"], ...patient }));
 		const terminals = await Promise.all(starts);
+		const problems: Error[] = [];
+		const collect = (warning: Error) => void problems.push(warning);
+		process.on("warning", collect);
 		await Promise.all(terminals.map((terminal) => terminal.close({ forget: true })));
 		await close(dialtone);
+		process.off("warning", collect);
+		expect(problems.filter(({ message }) => message.includes("recording"))).toEqual([]);
 		expect(readdirSync(join(home, "sessions")).filter((name) => name !== "ended.jsonl")).toEqual([]);
 	});
 });
@@ -176,6 +181,45 @@ describe("what has ended", () => {
 		expect((await dialtone.list()).sessions.map(({ keep }) => keep)).toEqual([true, true]);
 		expect((await dialtone.start({ again: "x", keep: false, ...patient })).facts.status).toBe("succeeded");
 		expect((await dialtone.list()).sessions[0]!.keep).toBe(false);
+	});
+});
+
+describe("S23 what ended sessions cost", () => {
+	/** Sessions as an earlier daemon left them. */
+	function leaveEnded(home: string, count: number): void {
+		for (let number = 1; number <= count; number++) {
+			const id = String(number).padStart(26, "0");
+			const directory = join(home, "sessions", id);
+			mkdirSync(directory, { recursive: true });
+			const when = { createdAt: number, updatedAt: number, resolvedAt: number };
+			const what = { id, name: `old-${number}`, command: "true", argv: ["true"], cwd: "/", state: "succeeded" };
+			writeFileSync(join(directory, "meta.json"), JSON.stringify({ ...what, ...when }));
+			for (const file of ["out.00000000000000000000", "timing", "exit"]) writeFileSync(join(directory, file), "");
+		}
+	}
+
+	/** Milliseconds of CPU, which a busy machine does not change much. */
+	async function cpuOfShortCommands(ended: number): Promise<number> {
+		const home = newHome();
+		leaveEnded(home, ended);
+		await close(await open({}, home)); // whatever is done once is done
+		const dialtone = await open({}, home);
+		const command = () => dialtone.start({ argv: ["true"], ...patient });
+		for (let i = 0; i < 5; i++) await command();
+		const before = process.cpuUsage();
+		for (let i = 0; i < 20; i++) {
+			await command();
+			await dialtone.list();
+		}
+		const { user, system } = process.cpuUsage(before);
+		await close(dialtone);
+		return (user + system) / 1000;
+	}
+
+	test("S23: short commands and lists cost the same after 1500 ended sessions as after none", async () => {
+		const few = await cpuOfShortCommands(0);
+		const many = await cpuOfShortCommands(1500);
+		expect(many).toBeLessThan(2 * few + 50);
 	});
 });
 
