@@ -30,6 +30,7 @@ export class Launcher {
 	readonly #names = new KeyedQueue();
 	/** Replacements under way, by what is to be started. */
 	readonly #replacing = new Map<string, Promise<Session>>();
+	#stopped = false;
 
 	constructor(parts: LauncherParts) {
 		this.#parts = parts;
@@ -39,7 +40,7 @@ export class Launcher {
 	async start(spec: StartSpec): Promise<Session> {
 		const { name, ifExists = "fail" } = spec;
 		if (name === undefined) return this.#launch(spec);
-		if (ifExists === "fail") this.#refuseTaken(name);
+		if (ifExists === "fail") this.#refuse(name);
 		const start = () => this.#names.run(name, () => this.#startNamed(name, spec));
 		if (ifExists !== "replace") return start();
 		// The same replacement asked for twice at once is one: neither caller has its session ended by the other.
@@ -58,15 +59,22 @@ export class Launcher {
 			return existing.session();
 		}
 		if (existing !== null && spec.ifExists === "replace") await existing.end(this.#parts.options.endGraceMs);
-		this.#refuseTaken(name);
+		this.#refuse(name);
 		return this.#launch(spec);
 	}
 
-	#refuseTaken(name: string): void {
-		if (this.#parts.registry.runningNamed(name) !== null) throw new Fault("name_taken", { name });
+	/** Starts nothing any more: also not what was asked for before. */
+	stop(): void {
+		this.#stopped = true;
+	}
+
+	#refuse(name?: string): void {
+		if (this.#stopped) throw new Fault("no_daemon", { problem: "it is stopping" });
+		if (name !== undefined && this.#parts.registry.runningNamed(name) !== null) throw new Fault("name_taken", { name });
 	}
 
 	#launch(spec: StartSpec): Promise<Session> {
+		this.#refuse();
 		const { registry, options, slotOf } = this.#parts;
 		registry.refuseTooMany(spec.caller.owner, {
 			all: options.maxSessions,

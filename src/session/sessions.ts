@@ -107,8 +107,7 @@ export class Sessions implements AsyncDisposable {
 	}
 
 	/** Starts a program on a terminal of its own. */
-	async start(spec: StartSpec): Promise<Session> {
-		if (this.#disposed) throw new Fault("no_daemon", { problem: "it is stopping" });
+	start(spec: StartSpec): Promise<Session> {
 		return this.#launcher.start(spec);
 	}
 
@@ -207,6 +206,7 @@ export class Sessions implements AsyncDisposable {
 	/** Lets go of everything; the programs go on. */
 	async [Symbol.asyncDispose](): Promise<void> {
 		this.#disposed = true;
+		this.#launcher.stop();
 		await Promise.all((await this.#registry.inMemory()).map((slot) => slot.detach()));
 		await this.#archive.settled();
 		this.#counts.clear();
