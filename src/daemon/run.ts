@@ -34,8 +34,8 @@ export interface DaemonSessions {
 	readonly runningSessions: () => number;
 	/** Told when the number of running sessions changes. */
 	readonly onSessions: (listener: () => void) => () => void;
-	/** Ends every session. */
-	readonly endAll: () => Promise<void>;
+	/** Ends every session; returns the names of those that could not be ended. */
+	readonly endAll: () => Promise<readonly string[]>;
 	/** Lets go; sessions go on. */
 	readonly close: () => Promise<void>;
 }
@@ -67,7 +67,8 @@ export async function becomeDaemon(parts: DaemonParts): Promise<Daemon | null> {
 		leaving ??= (async () => {
 			log.info({ sessions }, "leaving");
 			if (idle !== null) clearTimeout(idle);
-			if (sessions) await open?.endAll();
+			const notEnded = sessions ? await open?.endAll() : [];
+			if (notEnded?.length) log.error({ sessions: notEnded }, "these sessions could not be ended");
 			// New clients find no lock and start the next daemon; old ones see their connection end.
 			releaseLock(run, lock);
 			await open?.close();

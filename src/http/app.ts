@@ -4,6 +4,7 @@
 import { Hono, type MiddlewareHandler } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { Fault } from "../protocol/fault.ts";
+import { PARENT_HEADER, parentFromHeader } from "../session/parent.ts";
 import type { Client, ToolSet } from "../tools/client.ts";
 import type { Caller } from "../tools/tool.ts";
 import { type AccessPolicy, admit } from "./guard.ts";
@@ -101,7 +102,8 @@ export function httpApp(parts: HttpParts, policy: AccessPolicy): Hono<Env> {
 		} catch (error) {
 			throw new Fault("bad_input", { problems: [`the body is not JSON (${(error as Error).message})`] });
 		}
-		const answer = await client.call(name, input, { caller: parts.caller(token), signal: c.req.raw.signal });
+		const caller = callerOf(parts, token, c.req.header(PARENT_HEADER));
+		const answer = await client.call(name, input, { caller, signal: c.req.raw.signal });
 		return prefersText(c.req.header("accept")) ? c.text(answer.text) : c.json(answer.facts);
 	});
 
@@ -136,10 +138,16 @@ export function httpApp(parts: HttpParts, policy: AccessPolicy): Hono<Env> {
 		const { mcp } = parts;
 		app.all("/mcp", (c) => {
 			const token = c.get("token");
-			return mcp(c.req.raw, { caller: parts.caller(token), readOnly: token.readOnly });
+			const caller = callerOf(parts, token, c.req.header(PARENT_HEADER));
+			return mcp(c.req.raw, { caller, readOnly: token.readOnly });
 		});
 	}
 	return app;
+}
+
+/** The daemon's own environment says nothing about the conversation of a caller over HTTP: only the request does. */
+function callerOf(parts: HttpParts, token: TokenRecord, parent: string | undefined): Caller {
+	return { ...parts.caller(token), parent: parentFromHeader(parent) };
 }
 
 /** Looking through a route takes nothing from what is new to the token's own calls. */

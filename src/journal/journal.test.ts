@@ -43,9 +43,16 @@ describe("R4.8 output is read by offset from memory or disk", () => {
 
 	test("in a new process it is all there", async () => {
 		await segment(0, "hello\n");
-		const later = new Journal({ directory, at: 6, linesOut: 1, lastLine: "hello" });
+		const later = new Journal({ directory, at: 6, linesOut: 1, tail: Buffer.from("hello\n") });
 		expect(text(bytesOf(await later.read(0)))).toBe("hello\n");
-		expect(later.stats).toMatchObject({ bytesOut: 6, linesOut: 1, lastLine: "hello" });
+		expect(later.stats).toMatchObject({ bytesOut: 6, linesOut: 1, lastLine: "hello", truncated: false });
+	});
+
+	test("S16: the figures of a session that has ended stay those of its record, whatever is read again", () => {
+		const finalStats = { bytesOut: 10, linesOut: 2, lastLine: "bye", truncated: false };
+		const revived = new Journal({ directory, at: 10, finalStats });
+		revived.take({ offset: 10, bytes: Buffer.from("again\n") });
+		expect(revived.stats).toEqual(finalStats);
 	});
 
 	test("a read below what is kept says so", async () => {

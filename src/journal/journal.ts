@@ -29,18 +29,18 @@ export interface JournalStats {
 export interface JournalOptions extends RingOptions {
 	/** The session's directory. */
 	readonly directory: string;
-	/** What the record last said, until there is newer output. */
-	readonly lastLine?: string;
+	/** Those of a session that has ended: they change no more, however much of its output is read again. */
+	readonly finalStats?: JournalStats | null;
 }
 
 export class Journal {
 	readonly directory: string;
 	readonly #ring: Ring;
-	#lastLine: string | null;
+	readonly #finalStats: JournalStats | null;
 
-	constructor({ directory, lastLine, ...ring }: JournalOptions) {
+	constructor({ directory, finalStats = null, ...ring }: JournalOptions) {
 		this.directory = directory;
-		this.#lastLine = lastLine ?? null;
+		this.#finalStats = finalStats;
 		this.#ring = new Ring(ring);
 	}
 
@@ -58,8 +58,9 @@ export class Journal {
 	}
 
 	get stats(): JournalStats {
-		const { bytesOut, linesOut, truncated } = this.#ring;
-		return { bytesOut, linesOut, lastLine: this.#lastLine ?? this.#ring.lastLine, truncated };
+		if (this.#finalStats !== null) return this.#finalStats;
+		const { bytesOut, linesOut, lastLine, truncated } = this.#ring;
+		return { bytesOut, linesOut, lastLine, truncated };
 	}
 
 	/** The next output. Bytes that came before are cut off; a jump in the offsets is a gap. */
@@ -72,13 +73,11 @@ export class Journal {
 		if (offset > this.end) this.#ring.skipTo(offset);
 		const fresh = offset < this.end ? bytes.subarray(this.end - offset) : bytes;
 		if (fresh.length === 0) return;
-		this.#lastLine = null;
 		this.#ring.append(fresh);
 	}
 
 	/** The next output, counted and left on disk. */
 	pass(bytes: Uint8Array): void {
-		this.#lastLine = null;
 		this.#ring.pass(bytes);
 	}
 

@@ -1,54 +1,63 @@
 // The cap over all sessions together: when their logs outgrow it, those that
-// ended longest ago go. What runs is never touched; the holder keeps each
+// ended first are removed. What runs is never touched; the holder keeps each
 // session's own quota.
+//
+// Sizes are known from when each session ended, so nothing is scanned.
 
-import { lstat, readdir, rm, stat } from "node:fs/promises";
+import { lstat, readdir } from "node:fs/promises";
 import { join } from "node:path";
-import type { Status } from "../protocol/answer.ts";
-import { type Found, scanSessions } from "./records.ts";
+import type { EndedIndex } from "./ended-index.ts";
 
-const FINAL: readonly Status[] = ["succeeded", "failed", "cancelled", "stream_lost"];
-/** A directory without a readable record may be a session that is just being made; not after an hour. */
-const ABANDONED_AFTER_MS = 3_600_000;
-
-export interface Removed {
-	readonly id: string;
-	readonly bytes: number;
+export interface TotalQuotaParts {
+	readonly index: EndedIndex;
+	/** 0: no limit. */
+	readonly maxBytes: number;
+	/** What the running sessions have on disk, at most. */
+	readonly runningBytes: () => number;
+	/** Removes an ended session and everything it has on disk. */
+	readonly remove: (id: string) => Promise<void>;
 }
 
-/** Removes ended sessions, oldest first, until all together are at most `maxBytes`; says which. */
-export async function keepWithin(sessions: string, maxBytes: number): Promise<readonly Removed[]> {
-	const found = await Promise.all((await scanSessions(sessions)).map(async (it) => ({ ...it, ...(await sizeOf(it)) })));
-	let total = found.reduce((sum, { bytes }) => sum + bytes, 0);
-	const removed: Removed[] = [];
-	for (const { id, directory, bytes } of found.filter(isOver).sort((a, b) => a.endedAt - b.endedAt)) {
-		if (total <= maxBytes) break;
-		await rm(directory, { recursive: true, force: true });
-		total -= bytes;
-		removed.push({ id, bytes });
+export class TotalQuota {
+	readonly #parts: TotalQuotaParts;
+	#enforcing: Promise<void> | null = null;
+
+	constructor(parts: TotalQuotaParts) {
+		this.#parts = parts;
 	}
-	return removed;
+
+	/** Removes ended sessions, oldest first, until all together are within the limit. */
+	enforce(): Promise<void> {
+		this.#enforcing ??= this.#removeOldest().finally(() => {
+			this.#enforcing = null;
+		});
+		return this.#enforcing;
+	}
+
+	async #removeOldest(): Promise<void> {
+		const { index, maxBytes, runningBytes, remove } = this.#parts;
+		if (maxBytes === 0) return;
+		for (;;) {
+			const oldest = index.oldest();
+			if (oldest === undefined || index.totalBytes + runningBytes() <= maxBytes) return;
+			// First, so that one that cannot be removed does not hold up the others; the next start finds it again.
+			index.delete(oldest.id);
+			await remove(oldest.id);
+		}
+	}
 }
 
-function isOver({ record, endedAt }: Found & { endedAt: number }): boolean {
-	return record === null ? endedAt < Date.now() - ABANDONED_AFTER_MS : FINAL.includes(record.state);
-}
-
-async function sizeOf({ directory, record }: Found): Promise<{ bytes: number; endedAt: number }> {
-	const names = await readdir(directory).catch(() => []);
+/** The bytes of a session's directory. */
+export async function directoryBytes(directory: string): Promise<number> {
 	// Gone meanwhile: nothing to count.
+	const names = await readdir(directory).catch(() => []);
 	const sizes = await Promise.all(
 		names.map((name) =>
-			lstat(join(directory, name))
-				.then((it) => it.size)
-				.catch(() => 0),
+			lstat(join(directory, name)).then(
+				({ size }) => size,
+				() => 0,
+			),
 		),
 	);
-	const touched = await stat(directory)
-		.then((it) => it.mtimeMs)
-		.catch(() => 0);
-	return {
-		bytes: sizes.reduce((sum, size) => sum + size, 0),
-		endedAt: record?.resolvedAt ?? record?.updatedAt ?? touched,
-	};
+	return sizes.reduce((sum, size) => sum + size, 0);
 }

@@ -1,14 +1,15 @@
-import { mkdir, mkdtemp, readdir, rm, symlink, utimes, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { keepWithin } from "./quota.ts";
+import { EndedIndex } from "./ended-index.ts";
+import { directoryBytes, TotalQuota } from "./quota.ts";
 import {
 	makeSessionDirectory,
 	RecordFile,
 	readRecord,
 	type SessionRecord,
-	scanSessions,
+	sessionIds,
 	writeRecord,
 } from "./records.ts";
 
@@ -34,6 +35,7 @@ const record = (changes: Partial<SessionRecord> = {}): SessionRecord => ({
 	bytesOut: 0,
 	linesOut: 0,
 	lastLine: "",
+	truncated: false,
 	parent: null,
 	owner: null,
 	bootId: "b",
@@ -41,6 +43,11 @@ const record = (changes: Partial<SessionRecord> = {}): SessionRecord => ({
 	cols: 80,
 	rows: 24,
 	keep: false,
+	idleMs: null,
+	env: {},
+	limits: {},
+	shell: null,
+	terminalOpen: true,
 	...changes,
 });
 
@@ -69,51 +76,91 @@ describe("R4.6 records persist, whole or not at all", () => {
 		expect(await readRecord(directory)).toMatchObject({ cols: 80, keep: false, exit: null });
 	});
 
-	test("unreadable, half-written and foreign directories never break the scan", async () => {
-		await writeRecord(await makeSessionDirectory(sessions, "a"), record({ createdAt: 1 }));
-		await writeRecord(await makeSessionDirectory(sessions, "b"), record({ id: "b", createdAt: 2 }));
+	test("S12: once it is closed nothing more is written, and what was under way is over", async () => {
+		const directory = await makeSessionDirectory(sessions, "a");
+		const file = new RecordFile(directory);
+		void file.write(record({ bytesOut: 1 }));
+		await file.close();
+		expect((await readRecord(directory)).bytesOut).toBe(1);
+		await rm(directory, { recursive: true });
+		await file.write(record({ bytesOut: 2 }));
+		expect(await readdir(sessions)).toEqual([]);
+	});
+
+	test("an unreadable, half-written or foreign record is an error of that one", async () => {
 		await writeRecord(await makeSessionDirectory(sessions, "liar"), record());
-		await mkdir(join(sessions, "empty"));
 		await writeFile(join(await makeSessionDirectory(sessions, "half"), "meta.json"), '{"id":"half"');
 		await writeFile(join(await makeSessionDirectory(sessions, "wrong"), "meta.json"), '{"id":"wrong","state":"happy"}');
 		await mkdir(join(await makeSessionDirectory(sessions, "folder"), "meta.json"));
 		await symlink("/nowhere", join(sessions, "link"));
-		await writeFile(join(sessions, "file"), "");
-		const found = await scanSessions(sessions);
-		expect(found.filter((it) => it.record !== null).map((it) => it.id)).toEqual(["b", "a"]);
-		expect(
-			found
-				.filter((it) => it.record === null)
-				.map((it) => it.id)
-				.sort(),
-		).toEqual(["empty", "folder", "half", "liar", "wrong"]);
-		expect(await scanSessions(join(sessions, "nowhere"))).toEqual([]);
+		await writeFile(join(sessions, "ended.jsonl"), "");
+		const ids = await sessionIds(sessions);
+		expect([...ids].sort()).toEqual(["folder", "half", "liar", "link", "wrong"]);
+		for (const id of ids) await expect(readRecord(join(sessions, id))).rejects.toThrow();
+		expect(await sessionIds(join(sessions, "nowhere"))).toEqual([]);
+	});
+});
+
+describe("S15 the index of what has ended", () => {
+	const all = new Set(["a1", "a2", "b1"]);
+
+	test("finds the newest of a name and what begins so, also in the next process", async () => {
+		const index = await EndedIndex.load(sessions, all);
+		await Promise.all([
+			index.add("a1", "py", async () => 1),
+			index.add("a2", "py", async () => 2),
+			index.add("b1", "sh", async () => 4),
+		]);
+		for (const it of [index, await EndedIndex.load(sessions, all)]) {
+			expect(it.newestNamed("py")).toBe("a2");
+			expect(it.newestNamed("none")).toBeUndefined();
+			expect(it.withPrefix("a")).toEqual(["a1", "a2"]);
+			expect(it.totalBytes).toBe(7);
+			expect(it.newest(2)).toEqual(["a2", "b1"]);
+			it.delete("a2");
+			expect(it.newestNamed("py")).toBe("a1");
+		}
+		expect((await EndedIndex.load(sessions, new Set(["b1"]))).size).toBe(1);
+	});
+
+	test("a line that was cut, and one that is no entry, cost only themselves", async () => {
+		await writeFile(join(sessions, "ended.jsonl"), '{"id":"a1","name":"py","bytes":1}\n{"id":7}\n{"id":"a2","na');
+		expect((await EndedIndex.load(sessions, all)).newest(9)).toEqual(["a1"]);
+	});
+
+	test("is rewritten when most of its lines are of sessions that are gone", async () => {
+		const lines = Array.from({ length: 1500 }, (_, i) => `{"id":"${i}","name":"x","bytes":1}\n`).join("");
+		await writeFile(join(sessions, "ended.jsonl"), lines);
+		await EndedIndex.load(sessions, new Set(["3", "1499"]));
+		const text = await readFile(join(sessions, "ended.jsonl"), "utf8");
+		expect(text.split("\n").filter(Boolean)).toHaveLength(2);
 	});
 });
 
 describe("the cap over all sessions", () => {
-	const made = async (id: string, changes: Partial<SessionRecord>) => {
-		const directory = await makeSessionDirectory(sessions, id);
-		await writeRecord(directory, record({ id, ...changes }));
-		await writeFile(join(directory, "out.00000000000000000000"), Buffer.alloc(10_000));
-	};
-
-	test("those that ended longest ago go first, and what runs stays whatever it costs", async () => {
-		await made("old", { state: "succeeded", resolvedAt: 10 });
-		await made("older", { state: "stream_lost", resolvedAt: 5 });
-		await made("new", { state: "failed", resolvedAt: 20 });
-		await made("running", { state: "running" });
-		expect(await keepWithin(sessions, 100_000)).toEqual([]);
-		expect((await keepWithin(sessions, 25_000)).map((it) => it.id)).toEqual(["older", "old"]);
-		expect((await keepWithin(sessions, 0)).map((it) => it.id)).toEqual(["new"]);
-		expect(await readdir(sessions)).toEqual(["running"]);
-	});
-
-	test("a directory without a record is left alone while it may be a session in the making", async () => {
-		const young = await makeSessionDirectory(sessions, "young");
-		const abandoned = await makeSessionDirectory(sessions, "abandoned");
-		for (const directory of [young, abandoned]) await writeFile(join(directory, "out.00000000000000000000"), "x");
-		await utimes(abandoned, 1, 1);
-		expect((await keepWithin(sessions, 0)).map((it) => it.id)).toEqual(["abandoned"]);
+	test("those that ended first go first, and what runs counts but stays", async () => {
+		const ids = ["older", "old", "new"];
+		const index = await EndedIndex.load(sessions, new Set(ids));
+		for (const id of ids) {
+			const directory = await makeSessionDirectory(sessions, id);
+			await writeFile(join(directory, "out.00000000000000000000"), Buffer.alloc(10_000));
+			await index.add(id, id, () => directoryBytes(directory));
+		}
+		const removed: string[] = [];
+		let runningBytes = 0;
+		const quota = new TotalQuota({
+			index,
+			maxBytes: 30_000,
+			runningBytes: () => runningBytes,
+			remove: async (id) => void removed.push(id),
+		});
+		await quota.enforce();
+		expect(removed).toEqual([]);
+		runningBytes = 15_000;
+		await Promise.all([quota.enforce(), quota.enforce()]);
+		expect(removed).toEqual(["older", "old"]);
+		runningBytes = 1e9;
+		await quota.enforce();
+		expect(removed).toEqual(ids);
 	});
 });

@@ -1,9 +1,9 @@
-// What is remembered of each session beside its output: `meta.json` in its
-// directory, swapped atomically, and the scan that finds them all again (R4.6).
+// What is recorded of each session beside its output: `meta.json` in its
+// directory, replaced atomically (R4.6).
 
 import { randomBytes } from "node:crypto";
 import { mkdir, open, readdir, readFile, rename, rm } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { type ExitFacts, STATUSES, type Status } from "../protocol/answer.ts";
 
 const FILE = "meta.json";
@@ -28,6 +28,8 @@ export interface SessionRecord {
 	readonly bytesOut: number;
 	readonly linesOut: number;
 	readonly lastLine: string;
+	/** Output went by that memory no longer held. */
+	readonly truncated: boolean;
 	/** The agent conversation that opened it. */
 	readonly parent: string | null;
 	readonly owner: string | null;
@@ -37,20 +39,25 @@ export interface SessionRecord {
 	readonly protocol: number;
 	readonly cols: number;
 	readonly rows: number;
-	/** It outlives whoever started it. */
+	/** Never ended for being idle. */
 	readonly keep: boolean;
+	/** The idle time it was started with; null: the daemon's. */
+	readonly idleMs: number | null;
+	/** What was added to the environment, and the limits, so that it can be started again as it was. */
+	readonly env: Readonly<Record<string, string>>;
+	readonly limits: Readonly<Record<string, number | undefined>>;
+	/** The name under which `run` uses it; null for any other program. */
+	readonly shell: string | null;
+	/** Its holder may be alive: the program runs, or has left something in the background. */
+	readonly terminalOpen: boolean;
 }
-
-/** A session directory as found on disk. */
-export type Found =
-	| { readonly id: string; readonly directory: string; readonly record: SessionRecord }
-	| { readonly id: string; readonly directory: string; readonly record: null; readonly problem: string };
 
 /** Writes one session's record; when several changes come at once the last one is what stays. */
 export class RecordFile {
 	readonly #directory: string;
 	#next: SessionRecord | null = null;
 	#writing: Promise<void> | null = null;
+	#closed = false;
 
 	constructor(directory: string) {
 		this.#directory = directory;
@@ -58,12 +65,21 @@ export class RecordFile {
 
 	/** Settles when this record, or a newer one, is safe on disk. */
 	write(record: SessionRecord): Promise<void> {
+		if (this.#closed) return Promise.resolve();
 		this.#next = record;
 		this.#writing ??= this.#drain();
 		return this.#writing;
 	}
 
+	/** Nothing is written from now on; settles when the last write is over. */
+	async close(): Promise<void> {
+		this.#closed = true;
+		await this.#writing?.catch(() => {}); // whoever asked for that write was told
+	}
+
 	async #drain(): Promise<void> {
+		// An end and the closing of its terminal come in one turn of the loop: one write for both.
+		await new Promise(setImmediate);
 		try {
 			while (this.#next !== null) {
 				const record = this.#next;
@@ -71,13 +87,13 @@ export class RecordFile {
 				await writeRecord(this.#directory, record);
 			}
 		} finally {
-			// In the same breath as the last look at #next, so that no record falls between.
+			// In the same turn as the last check of #next, so that no record falls between.
 			this.#writing = null;
 		}
 	}
 }
 
-/** Swaps `meta.json` so that a reader or a crash sees the old one or the new one, never half of one. */
+/** Replaces `meta.json` so that a reader or a crash sees the old one or the new one, never half of one. */
 export async function writeRecord(directory: string, record: SessionRecord): Promise<void> {
 	const temporary = join(directory, `${FILE}.${randomBytes(6).toString("hex")}.tmp`);
 	try {
@@ -97,7 +113,9 @@ export async function writeRecord(directory: string, record: SessionRecord): Pro
 }
 
 export async function readRecord(directory: string): Promise<SessionRecord> {
-	return recordOf(JSON.parse(await readFile(join(directory, FILE), "utf8")));
+	const record = recordOf(JSON.parse(await readFile(join(directory, FILE), "utf8")));
+	if (record.id !== basename(directory)) throw new Error(`${directory} has the record of ${record.id}`);
+	return record;
 }
 
 /** Makes a session's directory, which only its owner may enter. */
@@ -108,24 +126,13 @@ export async function makeSessionDirectory(sessions: string, id: string): Promis
 	return directory;
 }
 
-/** Every session directory, newest first; what cannot be read is told, and stops nothing. */
-export async function scanSessions(sessions: string): Promise<readonly Found[]> {
-	const entries = await readdir(sessions, { withFileTypes: true }).catch(() => []);
-	const found = await Promise.all(
-		entries
-			.filter((entry) => entry.isDirectory())
-			.map(async ({ name: id }): Promise<Found> => {
-				const directory = join(sessions, id);
-				try {
-					const record = await readRecord(directory);
-					if (record.id !== id) throw new Error(`its record is that of ${record.id}`);
-					return { id, directory, record };
-				} catch (error) {
-					return { id, directory, record: null, problem: (error as Error).message };
-				}
-			}),
-	);
-	return found.sort((a, b) => (b.record?.createdAt ?? 0) - (a.record?.createdAt ?? 0));
+/** What may be session directories: all names but those of our own files beside them. */
+export async function sessionIds(sessions: string): Promise<readonly string[]> {
+	const names = await readdir(sessions).catch((error: NodeJS.ErrnoException) => {
+		if (error.code === "ENOENT") return []; // nothing was ever started here
+		throw error;
+	});
+	return names.filter((name) => !name.includes("."));
 }
 
 type Check = (value: unknown) => boolean;
@@ -141,7 +148,7 @@ const REQUIRED: Readonly<Partial<Record<keyof SessionRecord, Check>>> = {
 	createdAt: number,
 };
 
-/** What a record of an older version may lack. */
+/** Defaults for what a record of an older version lacks. */
 const ABSENT = {
 	pid: null,
 	exit: null,
@@ -151,6 +158,7 @@ const ABSENT = {
 	bytesOut: 0,
 	linesOut: 0,
 	lastLine: "",
+	truncated: false,
 	parent: null,
 	owner: null,
 	bootId: "",
@@ -158,13 +166,21 @@ const ABSENT = {
 	cols: 80,
 	rows: 24,
 	keep: false,
+	idleMs: null,
+	env: {},
+	limits: {},
+	shell: null,
 } satisfies Partial<SessionRecord>;
 
 function recordOf(json: unknown): SessionRecord {
-	if (typeof json !== "object" || json === null) throw new Error("the record is no object");
-	for (const [field, right] of Object.entries(REQUIRED))
-		if (!right((json as Record<string, unknown>)[field])) throw new Error(`the record's "${field}" is not right`);
-	return { ...ABSENT, ...(json as SessionRecord) };
+	if (typeof json !== "object" || json === null) throw new Error("the record is not an object");
+	for (const [field, isRight] of Object.entries(REQUIRED))
+		if (!isRight((json as Record<string, unknown>)[field])) throw new Error(`the record's "${field}" is invalid`);
+	const record = { ...ABSENT, ...(json as Omit<SessionRecord, "terminalOpen"> & Partial<SessionRecord>) };
+	return {
+		...record,
+		terminalOpen: record.terminalOpen ?? (record.state === "starting" || record.state === "running"),
+	};
 }
 
 async function syncDirectory(path: string): Promise<void> {

@@ -15,6 +15,8 @@ export interface RingOptions {
 	readonly at?: number;
 	/** Lines that went by before that. */
 	readonly linesOut?: number;
+	/** The newest bytes before that. */
+	readonly tail?: Uint8Array;
 }
 
 export class Ring {
@@ -24,10 +26,11 @@ export class Ring {
 	#to: number;
 	#linesOut: number;
 
-	constructor({ maxBytes = 1 << 20, at = 0, linesOut = 0 }: RingOptions = {}) {
+	constructor({ maxBytes = 1 << 20, at = 0, linesOut = 0, tail = new Uint8Array(0) }: RingOptions = {}) {
 		this.#maxBytes = Math.max(1, maxBytes);
-		this.#from = at;
-		this.#to = at;
+		this.#from = at - tail.length;
+		this.#to = at - tail.length;
+		this.append(tail);
 		this.#linesOut = linesOut;
 	}
 

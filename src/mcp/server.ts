@@ -18,6 +18,7 @@ import {
 	type ServerContext,
 } from "@modelcontextprotocol/server";
 import { Fault } from "../protocol/fault.ts";
+import { parentFromMeta } from "../session/parent.ts";
 import type { Client, ToolCard } from "../tools/client.ts";
 import type { Caller } from "../tools/tool.ts";
 import { askThePerson } from "./ask-human.ts";
@@ -120,7 +121,9 @@ async function callTool(
 		});
 		if (asked !== null) return asked;
 		const client = await parts.connect();
-		const caller = parts.caller(clientName(server, ctx));
+		const known = parts.caller(clientName(server, ctx));
+		// One server process may serve several conversations: what the request says comes before its environment.
+		const caller = { ...known, parent: parentFromMeta(params._meta) ?? known.parent };
 		// Cancelling ends the wait and nothing else: the session goes on.
 		const { text, facts } = await client.call(card.name, input, { signal: ctx.mcpReq.signal, caller });
 		const { picture } = facts as { picture?: { mimeType: string; base64: string } };

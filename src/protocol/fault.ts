@@ -55,6 +55,11 @@ export const faults = {
 			`Another Dialtone daemon is taking over session "${name}"${maybeTyped ? "; what you sent may have been carried out" : ""}.`,
 		next: ({ maybeTyped }) => `The session goes on: ${maybeTyped ? "`read` it before you type again" : "call again"}.`,
 	}),
+	session_unreachable: row<{ id: string; problem: string }>({
+		status: 503,
+		message: ({ id, problem }) => `Session "${id}" cannot be reached at the moment (${problem}).`,
+		next: () => "It may still be running: call again in a moment. The other sessions are not affected.",
+	}),
 	name_taken: row<{ name: string }>({
 		status: 409,
 		message: ({ name }) => `A running session is already called "${name}".`,

@@ -226,7 +226,9 @@ export class FakePty implements Pty {
 		};
 	}
 
-	async [Symbol.asyncDispose](): Promise<void> {}
+	async [Symbol.asyncDispose](): Promise<void> {
+		for (const listeners of [this.#outputs, this.#events, this.#facts, this.#fencings]) listeners.clear();
+	}
 
 	#deliver(chunk: OutputChunk): void {
 		if (this.#paused) this.#held.push(chunk);

@@ -43,6 +43,7 @@ export class AttentionTracker implements Disposable {
 	readonly #decisions = new Listeners<Attention>("attention");
 	readonly #undo: readonly (() => void)[];
 	#attention = UNKNOWN;
+	#decidedAt = 0;
 	#facts: KernelFacts | null = null;
 	#debounced: Debounced | null = null;
 	#typing = 0;
@@ -60,6 +61,11 @@ export class AttentionTracker implements Disposable {
 	get attention(): Attention {
 		const { responsive, holderPid } = this.#source.pty;
 		return responsive ? this.#attention : unresponsive(holderPid);
+	}
+
+	/** When that was decided; 0 when it was not since the last input. */
+	get decidedAt(): number {
+		return this.#decidedAt;
 	}
 
 	/** Called each time it is decided anew, also when the verdict stays the same. */
@@ -104,6 +110,7 @@ export class AttentionTracker implements Disposable {
 		this.#facts = null;
 		this.#debounced = null;
 		this.#attention = TYPED;
+		this.#decidedAt = 0;
 		return () => {
 			// Facts that arrived together with the acknowledgement were dropped: ask again.
 			if (--this.#typing === 0 && this.#watchers > 0) void this.#refresh();
@@ -165,6 +172,7 @@ export class AttentionTracker implements Disposable {
 		const { activity, waitingFor, certainty, because, recheckMs } = this.#debounced.decision;
 		const attention: Attention = { activity, waitingFor, certainty, because };
 		this.#attention = attention;
+		this.#decidedAt = Date.now();
 		if (recheckMs !== null && this.#watchers > 0) {
 			this.#recheck = setTimeout(() => void this.#refresh(), recheckMs);
 		}

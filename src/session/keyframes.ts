@@ -1,13 +1,11 @@
 // Saved screens: after a restart a session's screen is the last saved one plus
-// the output since, so however much it printed, little is replayed. What each
-// caller has seen is saved with it, or all would be new to everyone again.
+// the output since, so however much it printed, little is replayed.
 //
 // A keyframe is a short cut, never the truth: without one the log is replayed.
 
 import { readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { ScreenState } from "../terminal/screen.ts";
-import type { Position } from "../terminal/screen-diff.ts";
 
 const FILE = "keyframe.json";
 const VERSION = 1;
@@ -18,8 +16,6 @@ export interface Keyframe {
 	readonly screen: ScreenState;
 	/** Lines that had come out. */
 	readonly lines: number;
-	/** By owner. */
-	readonly seen: readonly (readonly [string, Position])[];
 }
 
 export class Keyframes {

@@ -107,14 +107,14 @@ export class LazyScreen implements Disposable {
 		return this.current.serialize();
 	}
 
-	/** Keeps the screen as a keyframe until somebody looks. */
-	sleep(): ScreenState | null {
-		if (this.#content.kind !== "drawn") return null;
+	/** Keeps the screen as a keyframe until somebody looks; false in the middle of an escape sequence or character. */
+	sleep(): boolean {
+		if (this.#content.kind !== "drawn") return true;
 		const state = this.current.serialize();
-		if (state === null) return null;
+		if (state === null) return false;
 		this.#content.screen.dispose();
 		this.#content = { kind: "asleep", offset: state.offset, state: packed(state) };
-		return state;
+		return true;
 	}
 
 	/** Output that is not drawn but for the modes it switches; `jump` goes on after it. */

@@ -1,41 +1,127 @@
 import { describe, expect, test } from "vitest";
 import { STATUSES } from "../protocol/answer.ts";
-import { hasEnded, type LifecycleEvent, statusAfter } from "./lifecycle.ts";
+import {
+	hasEnded,
+	LIFECYCLE_EVENTS,
+	SLOT_EVENTS,
+	SLOT_STATES,
+	type SlotEvent,
+	type SlotState,
+	slotAfter,
+	statusAfter,
+} from "./lifecycle.ts";
 
-const happenings: LifecycleEvent[] = ["launched", "launch_failed", "exited_well", "exited_badly", "cancelled", "lost"];
+/** Where this leads, or null where the table has no such row. */
+function attempt<T>(move: () => T): T | null {
+	try {
+		return move();
+	} catch (error) {
+		expect(String(error)).toContain("cannot have");
+		return null;
+	}
+}
 
 describe("R4.5 the states of a session", () => {
 	test("every state that is not final has a way out", () => {
 		for (const status of STATUSES.filter((it) => !hasEnded(it))) {
-			const reachable = happenings.flatMap((it) => {
-				try {
-					return [statusAfter(status, it)];
-				} catch {
-					return []; // not allowed from here, which is what the other tests are about
-				}
-			});
-			expect(reachable.some(hasEnded)).toBe(true);
+			const reachable = LIFECYCLE_EVENTS.map((event) => attempt(() => statusAfter(status, event)));
+			expect(reachable.some((it) => it !== null && hasEnded(it))).toBe(true);
 		}
 	});
 
 	test("final states are sinks", () => {
 		for (const status of STATUSES.filter(hasEnded)) {
-			for (const happening of happenings) {
-				try {
-					expect(statusAfter(status, happening)).toBe(status);
-				} catch (error) {
-					expect(String(error)).toContain("cannot have");
-				}
+			for (const event of LIFECYCLE_EVENTS) expect([status, null]).toContain(attempt(() => statusAfter(status, event)));
+		}
+	});
+
+	test("the same event twice changes nothing", () => {
+		for (const status of STATUSES) {
+			for (const event of LIFECYCLE_EVENTS) {
+				const once = attempt(() => statusAfter(status, event));
+				if (once !== null) expect(statusAfter(once, event)).toBe(once);
 			}
 		}
 	});
 
-	test("the same news twice changes nothing", () => {
-		expect(statusAfter(statusAfter("running", "exited_well"), "exited_well")).toBe("succeeded");
-		expect(statusAfter(statusAfter("running", "lost"), "lost")).toBe("stream_lost");
-	});
-
 	test("a session that has ended cannot be launched", () => {
 		expect(() => statusAfter("succeeded", "launched")).toThrow("cannot have launched");
+	});
+});
+
+describe("the states of a slot", () => {
+	const rows = SLOT_STATES.flatMap((state) => SLOT_EVENTS.map((event) => [state, event] as const));
+	const moves = rows.flatMap(([from, event]) => {
+		const to = attempt(() => slotAfter(from, event));
+		return to === null ? [] : [{ from, event, to }];
+	});
+
+	test("from every state but the last two there is a way out, and each can be reached", () => {
+		for (const state of SLOT_STATES) {
+			const isLast = state === "removed" || state === "detached";
+			expect(moves.some(({ from, to }) => from === state && to !== state)).toBe(!isLast);
+			expect(moves.some(({ from, to }) => to === state && from !== state)).toBe(true);
+		}
+	});
+
+	test("the same event twice changes nothing", () => {
+		for (const { event, to } of moves) expect(slotAfter(to, event)).toBe(to);
+	});
+
+	test("the table in full", () => {
+		const table: Record<string, Partial<Record<SlotEvent, SlotState>>> = {};
+		for (const { from, event, to } of moves) table[from] = { ...table[from], [event]: to };
+		expect(table).toMatchInlineSnapshot(`
+			{
+			  "detached": {
+			    "detached": "detached",
+			  },
+			  "ended": {
+			    "detached": "detached",
+			    "evicted": "ended",
+			    "failed": "ended",
+			    "recalled": "reviving",
+			    "removed": "removed",
+			  },
+			  "live": {
+			    "detached": "detached",
+			    "evicted": "ended",
+			    "opened": "live",
+			    "removed": "removed",
+			  },
+			  "removed": {
+			    "detached": "removed",
+			    "removed": "removed",
+			  },
+			  "reviving": {
+			    "detached": "detached",
+			    "failed": "ended",
+			    "opened": "live",
+			    "recalled": "reviving",
+			  },
+			  "starting": {
+			    "detached": "detached",
+			    "failed": "ended",
+			    "opened": "live",
+			    "retried": "starting",
+			    "unreachable": "unreached",
+			  },
+			  "unreached": {
+			    "detached": "detached",
+			    "retried": "starting",
+			    "unreachable": "unreached",
+			  },
+			}
+		`);
+	});
+
+	test("S1: what may be alive is never read from disk, and never removed", () => {
+		for (const state of ["starting", "unreached"] as const) {
+			expect(attempt(() => slotAfter(state, "recalled"))).toBeNull();
+			expect(attempt(() => slotAfter(state, "removed"))).toBeNull();
+		}
+		expect(moves.filter(({ to, from }) => to === "reviving" && from !== "reviving")).toEqual([
+			{ from: "ended", event: "recalled", to: "reviving" },
+		]);
 	});
 });

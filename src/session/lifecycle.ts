@@ -1,12 +1,24 @@
-// What may become of a session (R4.5): states × happenings, and the one
-// function that moves. Final states are sinks; the same news twice changes
-// nothing; any other news is a mistake of ours and is thrown.
+// What may become of a session: two tables of states × events, and the only
+// functions that move along them. The status is what callers are told (R4.5);
+// the slot's state is where the session is right now: being opened, in memory,
+// on disk only. The same event twice changes nothing; any other event that is
+// not in the table is a bug and throws.
 
 import type { Status } from "../protocol/answer.ts";
 
-export type LifecycleEvent = "launched" | "launch_failed" | "exited_well" | "exited_badly" | "cancelled" | "lost";
+export const LIFECYCLE_EVENTS = [
+	"launched",
+	"launch_failed",
+	"exited_well",
+	"exited_badly",
+	"cancelled",
+	"lost",
+] as const;
+export type LifecycleEvent = (typeof LIFECYCLE_EVENTS)[number];
 
-const table: Readonly<Record<Status, Readonly<Partial<Record<LifecycleEvent, Status>>>>> = {
+type Table<S extends string, E extends string> = Readonly<Record<S, Readonly<Partial<Record<E, S>>>>>;
+
+const statuses: Table<Status, LifecycleEvent> = {
 	starting: { launched: "running", launch_failed: "failed", cancelled: "cancelled", lost: "stream_lost" },
 	running: {
 		launched: "running",
@@ -21,13 +33,52 @@ const table: Readonly<Record<Status, Readonly<Partial<Record<LifecycleEvent, Sta
 	stream_lost: { lost: "stream_lost" },
 };
 
-/** The status after this happening. */
-export function statusAfter(status: Status, happening: LifecycleEvent): Status {
-	const next = table[status][happening];
-	if (next === undefined) throw new Error(`A session that is ${status} cannot have ${happening}.`);
-	return next;
+/** The status after this event. */
+export function statusAfter(status: Status, event: LifecycleEvent): Status {
+	return next(statuses, status, event);
 }
 
 export function hasEnded(status: Status): boolean {
 	return status !== "starting" && status !== "running";
+}
+
+/**
+ * `starting`: being launched or adopted · `live`: in memory · `unreached`: its holder may be alive but has not been
+ * reached · `ended`: on disk only · `reviving`: being read from disk · `removed`: its files are gone · `detached`:
+ * this daemon has let go of it.
+ */
+export const SLOT_STATES = ["starting", "live", "unreached", "ended", "reviving", "removed", "detached"] as const;
+export type SlotState = (typeof SLOT_STATES)[number];
+
+export const SLOT_EVENTS = [
+	"opened",
+	"failed",
+	"unreachable",
+	"retried",
+	"evicted",
+	"recalled",
+	"removed",
+	"detached",
+] as const;
+export type SlotEvent = (typeof SLOT_EVENTS)[number];
+
+const slots: Table<SlotState, SlotEvent> = {
+	starting: { opened: "live", failed: "ended", unreachable: "unreached", retried: "starting", detached: "detached" },
+	live: { opened: "live", evicted: "ended", removed: "removed", detached: "detached" },
+	unreached: { retried: "starting", unreachable: "unreached", detached: "detached" },
+	ended: { failed: "ended", evicted: "ended", recalled: "reviving", removed: "removed", detached: "detached" },
+	reviving: { opened: "live", failed: "ended", recalled: "reviving", detached: "detached" },
+	removed: { removed: "removed", detached: "removed" },
+	detached: { detached: "detached" },
+};
+
+/** The slot's state after this event. */
+export function slotAfter(state: SlotState, event: SlotEvent): SlotState {
+	return next(slots, state, event);
+}
+
+function next<S extends string, E extends string>(table: Table<S, E>, state: S, event: E): S {
+	const to = table[state][event];
+	if (to === undefined) throw new Error(`A session that is ${state} cannot have ${event}.`);
+	return to;
 }

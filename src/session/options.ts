@@ -24,7 +24,7 @@ export const options = {
 		min: 0,
 		max: 1000 * HOUR_MS,
 		unit: "ms",
-		meaning: "a running session that nobody touched for so long is ended, unless started with keep; 0: never",
+		meaning: "a running session that was not used for this long is ended, unless started with keep; 0: never",
 	}),
 	execMaxSessions: row({
 		default: 10,
@@ -38,7 +38,7 @@ export const options = {
 		min: 0,
 		max: 1000 * HOUR_MS,
 		unit: "ms",
-		meaning: "a session of the exec tools that nobody touched for so long is ended; 0: never",
+		meaning: "a session of the exec tools that was not used for this long is ended; 0: never",
 	}),
 	rememberEnded: row({ default: 100, min: 0, max: 10_000, unit: "sessions", meaning: "ended sessions in `list`" }),
 	evictMs: row({

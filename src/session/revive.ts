@@ -1,83 +1,84 @@
 // How a session comes (back) into memory: freshly launched, adopted from a
 // holder that outlived its daemon, or ended and read from disk.
 
-import { Journal } from "../journal/journal.ts";
-import { logBounds } from "../journal/segments.ts";
-import { adopt } from "../pty/adopt.ts";
-import { HolderPty } from "../pty/holder-pty.ts";
+import { bytesOf, Journal } from "../journal/journal.ts";
+import { logBounds, readLog } from "../journal/segments.ts";
 import type { Pty } from "../pty/pty.ts";
+import type { Drawing } from "./display.ts";
 import { type Keyframe, Keyframes } from "./keyframes.ts";
 import { hasEnded } from "./lifecycle.ts";
 import type { Options } from "./options.ts";
 import { RecordedPty } from "./recorded-pty.ts";
-import type { SessionSlot } from "./registry.ts";
-import { type Drawing, Session } from "./session.ts";
+import { SeenPositions } from "./seen-positions.ts";
+import { Session } from "./session.ts";
+import type { SessionSlot } from "./session-slot.ts";
+import { rememberedShell } from "./shell/prepare.ts";
 
-interface SessionOf {
-	readonly slot: SessionSlot;
-	readonly pty: Pty;
+/** As much as a last line is looked for in. */
+const TAIL_BYTES = 4096;
+
+/** What every session is made with. */
+export interface SessionContext {
 	readonly options: Options;
 	readonly drawing: Drawing;
+}
+
+interface SessionOf extends SessionContext {
+	readonly slot: SessionSlot;
+	readonly pty: Pty;
 	/** Where the pty's output begins, and what was seen before. */
 	readonly beginning?: Beginning;
 }
 
-export function sessionOf({ slot, pty, options, drawing, beginning = NEW }: SessionOf): Session {
+export function sessionOf({ slot, pty, options, drawing, beginning }: SessionOf): Session {
 	const { record, directory, commands } = slot;
-	const { from, to, keyframe } = beginning;
+	const { from, to, keyframe, tail, seen } = beginning ?? newBeginning(directory);
+	const resolved = hasEnded(record.state) ? record.state : null;
+	const { bytesOut, linesOut, lastLine, truncated } = record;
 	return new Session({
 		id: record.id,
 		name: record.name,
 		cwd: record.cwd,
-		resolved: hasEnded(record.state) ? record.state : null,
+		resolved,
 		pty,
-		journal: new Journal({ directory, maxBytes: options.ringBytes, at: from, linesOut: keyframe?.lines ?? 0 }),
+		journal: new Journal({
+			directory,
+			maxBytes: options.ringBytes,
+			at: from,
+			tail,
+			linesOut: keyframe?.lines ?? 0,
+			finalStats: record.terminalOpen ? null : { bytesOut, linesOut, lastLine, truncated },
+		}),
 		screen: {
-			options: {
-				cols: record.cols,
-				rows: record.rows,
-				scrollback: options.scrollback,
-				now: () => performance.now(),
-			},
+			options: { cols: record.cols, rows: record.rows, scrollback: options.scrollback, now: () => performance.now() },
 			from: keyframe?.screen ?? from,
 		},
 		drawing,
 		replayedUntil: to,
-		seen: keyframe?.seen ?? [],
+		seen,
 		keyframes: new Keyframes(directory, { everyBytes: options.replayBytes / 4, savedAt: from }),
 		commands,
 	});
 }
 
-/** Goes on with a session that an earlier daemon left running. */
-export async function adoptSession(parts: {
-	readonly slot: SessionSlot;
-	readonly options: Options;
-	readonly drawing: Drawing;
-	readonly socketPath: string;
-	readonly epoch: bigint;
-}): Promise<Session> {
-	const { slot, options, drawing, socketPath, epoch } = parts;
-	const beginning = await beginningOf(slot, options);
-	const { directory, record } = slot;
-	const adopted = await adopt({ directory, socketPath, epoch, from: beginning.from, pid: record.pid });
-	if (!(adopted instanceof HolderPty)) return reviveSession({ slot, options, drawing });
-	return sessionOf({ slot, options, drawing, pty: adopted, beginning });
+/** Connects to the holder of a session; null when nobody is behind its socket any more. */
+export type Connect = (from: number) => Promise<Pty | null>;
+
+/** Goes on with a session that an earlier daemon left running; what ended meanwhile is read from disk. */
+export async function adoptSession(slot: SessionSlot, context: SessionContext, connect: Connect): Promise<Session> {
+	const beginning = await beginningOf(slot, context.options);
+	const pty = await connect(beginning.from);
+	return pty === null ? playRecorded(slot, context, beginning) : sessionOf({ ...context, slot, pty, beginning });
 }
 
 /** An ended session, from disk; settles when its screen is complete. */
-export async function reviveSession({
-	slot,
-	options,
-	drawing,
-}: {
-	slot: SessionSlot;
-	options: Options;
-	drawing: Drawing;
-}): Promise<Session> {
-	const beginning = await beginningOf(slot, options);
+export async function reviveSession(slot: SessionSlot, context: SessionContext): Promise<Session> {
+	return playRecorded(slot, context, await beginningOf(slot, context.options));
+}
+
+async function playRecorded(slot: SessionSlot, context: SessionContext, beginning: Beginning): Promise<Session> {
 	const pty = await RecordedPty.open(slot.directory, { from: beginning.from, startedAt: slot.record.createdAt });
-	const session = sessionOf({ slot, options, drawing, pty, beginning });
+	const session = sessionOf({ ...context, slot, pty, beginning });
 	await pty.play();
 	return session;
 }
@@ -87,16 +88,46 @@ interface Beginning {
 	/** Output below this was there before us: whatever it asked the terminal was answered then. */
 	readonly to: number;
 	readonly keyframe: Keyframe | null;
+	/** The newest output before `from`. */
+	readonly tail: Uint8Array;
+	readonly seen: SeenPositions;
 }
 
-const NEW: Beginning = { from: 0, to: 0, keyframe: null };
+const newBeginning = (directory: string): Beginning => ({
+	from: 0,
+	to: 0,
+	keyframe: null,
+	tail: new Uint8Array(0),
+	seen: new SeenPositions(directory),
+});
 
 /** From the saved screen where there is one, else from as much of the log as a screen and its scrollback need. */
-async function beginningOf({ directory, commands }: SessionSlot, options: Options): Promise<Beginning> {
-	const { from, to } = await logBounds(directory);
-	const earliest = Math.max(from, to - options.replayBytes);
-	// A shell's marks are not in the screen: they are found again only by reading the log.
-	const keyframe = commands === null ? await Keyframes.load(directory) : null;
-	const usable = keyframe !== null && keyframe.screen.offset >= earliest && keyframe.screen.offset <= to;
-	return usable ? { from: keyframe.screen.offset, to, keyframe } : { from: earliest, to, keyframe: null };
+async function beginningOf(slot: SessionSlot, options: Options): Promise<Beginning> {
+	const { directory } = slot;
+	const { from: first, to } = await logBounds(directory);
+	const earliest = Math.max(first, to - options.replayBytes);
+	const saved = await Keyframes.load(directory);
+	const keyframe = saved !== null && saved.screen.offset >= earliest && saved.screen.offset <= to ? saved : null;
+	const from = keyframe?.screen.offset ?? earliest;
+	// A shell's marks are not in the screen: they are found again by reading the log, which costs little without drawing.
+	slot.commands = await rememberedShell(directory);
+	if (slot.commands !== null) {
+		for await (const { from: offset, bytes } of readLog(directory, earliest, from)) {
+			if (bytes !== null) slot.commands.take({ offset, bytes });
+		}
+	}
+	const chunks = [];
+	for await (const { from: offset, bytes } of readLog(directory, Math.max(first, from - TAIL_BYTES), from)) {
+		if (bytes === null) chunks.length = 0;
+		else chunks.push({ offset, bytes });
+	}
+	// Lines are numbered from the beginning of the output: by a screen that starts in the middle they cannot be compared.
+	const numbered = keyframe !== null || from === 0;
+	return {
+		from,
+		to,
+		keyframe,
+		tail: bytesOf({ chunks }),
+		seen: numbered ? await SeenPositions.load(directory) : new SeenPositions(directory),
+	};
 }

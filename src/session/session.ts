@@ -6,35 +6,26 @@
 // whole data path.
 
 import type { Journal } from "../journal/journal.ts";
-import { logBounds, readLog } from "../journal/segments.ts";
 import type { Attention, ExitFacts, Status } from "../protocol/answer.ts";
 import { Fault } from "../protocol/fault.ts";
 import { Listeners } from "../protocol/listeners.ts";
 import type { OutputChunk } from "../protocol/output.ts";
+import { deferred } from "../pty/deferred.ts";
 import { PtyError, PtyIoError } from "../pty/errors.ts";
 import { descendants, listeningPorts, workingDirectory } from "../pty/process-tree.ts";
 import type { Pty, PtyExit, WriteOptions } from "../pty/pty.ts";
 import type { Screen, ScreenOptions, ScreenState } from "../terminal/screen.ts";
-import type { Position, ScreenDiff } from "../terminal/screen-diff.ts";
+import type { ScreenDiff } from "../terminal/screen-diff.ts";
 import { AttentionTracker } from "./attention-tracker.ts";
-import { conditionsOf, type Outcome, received, timeout, type Until } from "./conditions.ts";
-import type { Drawable, DrawScheduler } from "./draw-scheduler.ts";
-import type { Keyframe, Keyframes } from "./keyframes.ts";
-import { LazyScreen } from "./lazy-screen.ts";
+import { conditionsOf, type Outcome, type Until } from "./conditions.ts";
+import { Display, type Drawing } from "./display.ts";
+import type { Keyframes } from "./keyframes.ts";
 import { hasEnded, statusAfter } from "./lifecycle.ts";
-import type { Cached, ScreenCache } from "./screen-cache.ts";
+import type { SeenPositions } from "./seen-positions.ts";
 import type { ShellCommands } from "./shell/commands.ts";
 import { wait } from "./wait.ts";
 
 const ESCAPE = 0x1b;
-// Agents come and go under new names; one that is forgotten sees everything as new, which is safe.
-const REMEMBERED_OWNERS = 64;
-
-/** What all sessions share: when screens are drawn, and which stay drawn. */
-export interface Drawing {
-	readonly scheduler: DrawScheduler;
-	readonly cache: ScreenCache;
-}
 
 export interface SessionParts {
 	readonly id: string;
@@ -52,8 +43,8 @@ export interface SessionParts {
 	/** The commands of a shell with marks; null for any other program. */
 	readonly commands?: ShellCommands | null;
 	readonly keyframes: Keyframes | null;
-	/** What each caller had seen before a restart. */
-	readonly seen: Keyframe["seen"];
+	/** What each caller has seen. */
+	readonly seen: SeenPositions;
 }
 
 export interface SessionWait {
@@ -72,8 +63,6 @@ export const MOST_ALREADY_BYTES = 256 * 1024;
 
 // Typing makes an answer likely: the session counts as attended for so long.
 const TYPED_MS = 1000;
-// What memory holds is enough to draw a screen and its scrollback from.
-const CATCH_UP_MS = 2000;
 
 export class Session implements AsyncDisposable {
 	readonly id: string;
@@ -84,20 +73,15 @@ export class Session implements AsyncDisposable {
 	readonly #pty: Pty;
 	readonly #cwd: string;
 	readonly #tracker: AttentionTracker;
-	readonly #seen: Map<string, Position>;
-	readonly #keyframes: Keyframes | null;
-	readonly #screen: LazyScreen;
-	readonly #drawable: Drawable & Cached;
-	readonly #drawing: Drawing;
+	readonly #seen: SeenPositions;
+	readonly #display: Display;
 	readonly #outputs = new Listeners<OutputChunk>("session output");
 	readonly #endings = new Listeners<void>("session ended");
+	readonly #letGo = deferred<void>();
 	#status: Status = "running";
 	#cancelled = false;
 	#lastOutputAt = Date.now();
 	#lastTypedAt = 0;
-	/** Output is left in the holder's log until somebody looks. */
-	#held = false;
-	#catchingUp: Promise<void> | null = null;
 
 	constructor(parts: SessionParts) {
 		const { pty, journal } = parts;
@@ -108,8 +92,7 @@ export class Session implements AsyncDisposable {
 		this.journal = journal;
 		const commands = parts.commands ?? null;
 		this.commands = commands;
-		this.#seen = new Map(parts.seen);
-		this.#keyframes = parts.keyframes;
+		this.#seen = parts.seen;
 		this.#tracker = new AttentionTracker({
 			pty,
 			seen: () => journal.end,
@@ -117,28 +100,21 @@ export class Session implements AsyncDisposable {
 			shell: () => ({ atPrompt: commands?.atPrompt ?? null }),
 		});
 
-		const screen = new LazyScreen({
-			...parts.screen,
-			journal,
+		this.#display = new Display({
+			...parts,
+			commands,
 			answeredUntil: parts.replayedUntil,
+			attended: () => this.#attended,
+			onOutput: (listener) => this.#outputs.add(listener),
 			// The one arrow that points back: the emulator answers what the program asked it.
-			onReply: (reply, offset) => {
-				if (offset > parts.replayedUntil) void this.type(reply).catch(() => {}); // it ended before it got the answer
-			},
+			onReply: (reply) => void this.type(reply).catch(() => {}), // it ended before it got the answer
 		});
-		this.#screen = screen;
-		this.#drawing = parts.drawing;
-		this.#drawable = this.#makeDrawable();
 
 		pty.onOutput((chunk) => {
-			screen.before(chunk);
-			journal.take(chunk);
-			commands?.take(chunk);
-			screen.after(chunk);
+			this.#display.take(chunk);
 			this.#lastOutputAt = Date.now();
 			this.#outputs.emit(chunk);
 			this.#tracker.outputSeen();
-			parts.drawing.scheduler.changed(this.#drawable);
 		});
 		// The exit comes after the last byte: do not leave any in the log.
 		pty.onEnding(() => void this.catchUp());
@@ -147,8 +123,7 @@ export class Session implements AsyncDisposable {
 
 	/** What a person would see now. */
 	get screen(): Screen {
-		this.#drawing.cache.use(this.#drawable);
-		return this.#screen.current;
+		return this.#display.screen;
 	}
 	get status(): Status {
 		return this.#status;
@@ -163,11 +138,19 @@ export class Session implements AsyncDisposable {
 	get ptyExit(): PtyExit | null {
 		return this.#pty.exit;
 	}
+	/** Settles when nothing of it runs any more: later than its end where something was left in the background. */
+	get closed(): Promise<PtyExit> {
+		return this.#pty.closed;
+	}
 	get pid(): number {
 		return this.#pty.pid;
 	}
 	get attention(): Attention {
 		return this.#tracker.attention;
+	}
+	/** When that was decided; 0 when it was not since the last input. */
+	get attentionAt(): number {
+		return this.#tracker.decidedAt;
 	}
 	get lastOutputAt(): number {
 		return this.#lastOutputAt;
@@ -224,13 +207,9 @@ export class Session implements AsyncDisposable {
 		return wait(conditionsOf(this, until, { timeoutMs, already, typed, newOnScreen }), { signal });
 	}
 
-	/** Receives what was left in the log while nobody looked; what is too much to draw is passed over. */
-	async catchUp(): Promise<void> {
-		if (!this.#held) return;
-		this.#catchingUp ??= this.#receiveRest().finally(() => {
-			this.#catchingUp = null;
-		});
-		await this.#catchingUp;
+	/** Receives what was left in the log while nobody looked. */
+	catchUp(): Promise<void> {
+		return this.#display.catchUp();
 	}
 
 	/** The offset up to which this caller has been told everything. */
@@ -240,11 +219,9 @@ export class Session implements AsyncDisposable {
 
 	/** What is new to this caller, and remembers that it has been seen. */
 	takeNew(owner: string): { diff: ScreenDiff; since: number } {
-		const since = this.#seen.get(owner) ?? null;
+		const since = this.#seen.get(owner);
 		const diff = this.screen.diffSince(since);
-		this.#seen.delete(owner); // the newest last, so that the first is the one to forget
 		this.#seen.set(owner, diff.position);
-		if (this.#seen.size > REMEMBERED_OWNERS) this.#seen.delete(this.#seen.keys().next().value!);
 		return { diff, since: since?.offset ?? 0 };
 	}
 
@@ -256,7 +233,7 @@ export class Session implements AsyncDisposable {
 	async resize(cols: number, rows: number): Promise<void> {
 		this.#mustRun();
 		await this.#ask(this.#pty.resize(cols, rows));
-		this.#screen.resize(cols, rows);
+		await this.#display.resize(cols, rows);
 	}
 
 	async signal(name: string): Promise<void> {
@@ -290,7 +267,7 @@ export class Session implements AsyncDisposable {
 			throw error;
 		});
 		// Whoever cannot be killed may be the main program itself: then there is no exit to wait for.
-		if (survivors.length === 0) await this.#pty.exited;
+		if (survivors.length === 0) await this.#exited();
 		return survivors;
 	}
 
@@ -300,8 +277,7 @@ export class Session implements AsyncDisposable {
 		this.#cancelled = true;
 		await this.#ask(this.#pty.signal(graceMs === 0 ? "SIGKILL" : "SIGTERM", "main"));
 		const timer = setTimeout(() => void this.#pty.signal("SIGKILL", "main").catch(() => {}), graceMs); // it ended in time
-		await this.#pty.exited;
-		clearTimeout(timer);
+		await this.#exited().finally(() => clearTimeout(timer));
 	}
 
 	/** Where the foreground program is, as far as anyone can tell. */
@@ -315,14 +291,19 @@ export class Session implements AsyncDisposable {
 
 	/** Lets go; the program goes on. */
 	async [Symbol.asyncDispose](): Promise<void> {
-		this.#drawing.scheduler.forget(this.#drawable);
-		this.#drawing.cache.forget(this.#drawable);
+		this.#letGo.resolve();
 		this.#tracker[Symbol.dispose]();
 		this.#outputs.clear();
 		this.#endings.clear();
 		await this.#pty[Symbol.asyncDispose]();
-		await this.#keyframes?.save(() => this.#keyframe());
-		this.#screen[Symbol.dispose]();
+		await this.#display[Symbol.asyncDispose]();
+		await this.#seen[Symbol.asyncDispose]();
+	}
+
+	/** Rejects when the session is let go of first: then its end is not heard of here. */
+	async #exited(): Promise<void> {
+		await Promise.race([this.#pty.exited, this.#letGo.promise]);
+		if (!this.ended) throw new PtyIoError("disconnected", "this session was let go");
 	}
 
 	/** A request to the terminal; what goes wrong is a fault. */
@@ -334,79 +315,15 @@ export class Session implements AsyncDisposable {
 		}
 	}
 
-	#keyframe(): Keyframe | null {
-		const screen = this.#screen.serialize();
-		return screen && { screen, lines: this.journal.stats.linesOut, seen: [...this.#seen] };
-	}
-
-	/** Everything that keeps the screen from being left alone. */
+	/** Somebody waits on it, watches it, has just typed or is ending it. */
 	get #attended(): boolean {
 		return (
 			this.#tracker.watched ||
 			this.#outputs.size > 0 ||
 			this.commands?.awaited === true ||
-			this.#catchingUp !== null ||
 			this.#cancelled ||
 			Date.now() - this.#lastTypedAt < TYPED_MS
 		);
-	}
-
-	#makeDrawable(): Drawable & Cached {
-		const screen = this.#screen;
-		const attended = () => this.#attended;
-		return {
-			get attended() {
-				return attended();
-			},
-			get pendingBytes() {
-				return screen.pendingBytes;
-			},
-			get mayAsk() {
-				return screen.mayAsk;
-			},
-			draw: () => {
-				screen.draw();
-				this.#drawing.cache.use(this.#drawable);
-				this.#keyframes?.advance(this.journal.end, () => this.#keyframe());
-			},
-			hold: (held) => this.#hold(held),
-			putAway: () => screen.sleep() !== null,
-		};
-	}
-
-	#hold(held: boolean): void {
-		if (held === this.#held) return;
-		this.#held = held;
-		if (held) this.#pty.pause();
-		else this.#pty.resume();
-	}
-
-	async #receiveRest(): Promise<void> {
-		const { journal } = this;
-		// The log has every byte before we do.
-		const { to: offset } = await logBounds(journal.directory);
-		const skipTo = offset - journal.memoryBytes;
-		if (skipTo > journal.end) await this.#passOver(skipTo);
-		this.#hold(false);
-		await wait<Outcome>([received(this, offset), timeout(CATCH_UP_MS)]);
-	}
-
-	/** Counts lines and follows marks and modes up to an offset, without drawing. */
-	async #passOver(to: number): Promise<void> {
-		const { journal } = this;
-		this.#screen.draw();
-		const before = journal.stats.linesOut;
-		this.#pty.skipTo(to);
-		for await (const { from, to: end, bytes } of readLog(journal.directory, journal.end, to)) {
-			const chunk = bytes === null ? { gap: { from, to: end } } : { offset: from, bytes };
-			if (bytes === null) journal.take({ gap: { from, to: end } });
-			else {
-				journal.pass(bytes);
-				this.#screen.skim(bytes);
-			}
-			this.commands?.take(chunk);
-		}
-		this.#screen.jump(to, journal.stats.linesOut - before);
 	}
 
 	#mustRun(): void {

@@ -1,24 +1,25 @@
-// What is asked of a start, and the session as it is slot from that moment on:
-// recorded and counted before there is a process.
+// What is asked of a start, and the record that is made of it before there is a
+// process.
 
-import { isAbsolute, join, resolve } from "node:path";
-import { RecordFile } from "../journal/records.ts";
+import { isAbsolute, resolve } from "node:path";
+import type { SessionRecord } from "../journal/records.ts";
 import { Fault } from "../protocol/fault.ts";
 import { PROTOCOL_VERSION } from "../protocol/frames.ts";
 import { bootId } from "../pty/boot-id.ts";
 import type { Limits } from "../pty/launch-block.ts";
-import type { Places } from "../pty/places.ts";
 import { nameFor, newId } from "./identity.ts";
 import type { Options } from "./options.ts";
-import type { SessionSlot } from "./registry.ts";
 import type { ShellSpec } from "./shell/prepare.ts";
 
-/** Who asks for a session: what it inherits, and whose it is. */
-export interface Starter {
+/** Who asks: it decides what is new to them, and what a session they start inherits. */
+export interface Caller {
+	/** Stable for one agent, person or program: `cli`, `mcp:…`, a token's name. */
 	readonly owner: string;
 	readonly cwd: string;
+	/** The caller's environment; sessions get the allow-listed part of it. */
 	readonly env: Readonly<Record<string, string>>;
-	readonly parent?: string;
+	/** The agent conversation on whose behalf it asks, where it is known. */
+	readonly parent?: string | undefined;
 }
 
 export interface StartSpec {
@@ -37,51 +38,44 @@ export interface StartSpec {
 	readonly idleMs?: number | undefined;
 	/** A shell whose commands can be told apart, instead of a program. */
 	readonly shell?: ShellSpec | undefined;
-	readonly caller: Starter;
+	/** The agent conversation, where it is not the caller's. */
+	readonly parent?: string | undefined;
+	readonly caller: Caller;
 }
 
-export function newSlot(
-	spec: StartSpec,
-	parts: { places: Places; options: Options; nameIsTaken: (name: string) => boolean },
-): SessionSlot {
-	const { places, options, nameIsTaken } = parts;
+/** The record of a session from the moment it is asked for. */
+export function newRecord(spec: StartSpec, options: Options, nameIsTaken: (name: string) => boolean): SessionRecord {
 	const { argv, command, cwd } = commandOf(spec);
-	const id = newId();
 	const now = Date.now();
-	const directory = join(places.sessions, id);
 	return {
-		record: {
-			id,
-			name: spec.name ?? nameFor(command, nameIsTaken),
-			command,
-			argv,
-			cwd,
-			state: "starting",
-			pid: null,
-			exit: null,
-			reason: null,
-			createdAt: now,
-			updatedAt: now,
-			resolvedAt: null,
-			bytesOut: 0,
-			linesOut: 0,
-			lastLine: "",
-			parent: spec.caller.parent ?? null,
-			owner: spec.caller.owner,
-			bootId: bootId(),
-			protocol: PROTOCOL_VERSION,
-			cols: spec.cols ?? options.cols,
-			rows: spec.rows ?? options.rows,
-			keep: spec.keep ?? false,
-		},
-		directory,
-		file: new RecordFile(directory),
-		session: null,
-		commands: null,
-		reviving: null,
-		timer: null,
-		idleMs: spec.idleMs ?? options.idleMs,
-		touchedAt: now,
+		id: newId(),
+		name: spec.name ?? nameFor(command, nameIsTaken),
+		command,
+		argv,
+		cwd,
+		state: "starting",
+		pid: null,
+		exit: null,
+		reason: null,
+		createdAt: now,
+		updatedAt: now,
+		resolvedAt: null,
+		bytesOut: 0,
+		linesOut: 0,
+		lastLine: "",
+		truncated: false,
+		parent: spec.parent ?? spec.caller.parent ?? null,
+		owner: spec.caller.owner,
+		bootId: bootId(),
+		protocol: PROTOCOL_VERSION,
+		cols: spec.cols ?? options.cols,
+		rows: spec.rows ?? options.rows,
+		keep: spec.keep ?? false,
+		idleMs: spec.idleMs ?? null,
+		env: spec.env ?? {},
+		limits: { ...spec.limits },
+		shell: spec.shell?.name ?? null,
+		terminalOpen: true,
 	};
 }
 

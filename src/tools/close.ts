@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { Fault } from "../protocol/fault.ts";
 import { budget, session } from "./fields.ts";
 import { renderSession } from "./render.ts";
 import { sessionFacts } from "./session-facts.ts";
@@ -19,6 +20,8 @@ export const close = tool({
 	}),
 	async run(input, { sessions, caller }) {
 		const startedAt = performance.now();
+		if (input.keep && input.forget)
+			throw new Fault("bad_input", { problems: ["what `keep` leaves running needs the log that `forget` deletes"] });
 		const target = await sessions.find(input.session);
 		const survivors = await sessions.close(target, { force: input.force, keep: input.keep });
 		const facts = await sessionFacts(target, {

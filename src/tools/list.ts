@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { Activity, ExitFacts, Status, WaitingFor } from "../protocol/answer.ts";
 import { STATUSES } from "../protocol/answer.ts";
 import { hasEnded } from "../session/lifecycle.ts";
-import { describeEnd } from "../session/session.ts";
+import { describeEnd, type Session } from "../session/session.ts";
 import { clean } from "../terminal/clean.ts";
 import { tool } from "./tool.ts";
 
@@ -47,11 +47,11 @@ export const list = tool({
 	}),
 	async run({ status, since }, { sessions }) {
 		const after = since === undefined ? 0 : typeof since === "number" ? since : Date.parse(since);
+		if (status !== "ended") await sessions.refresh();
 		const wanted = sessions.list().filter(({ record }) => {
 			if (status === undefined) return true;
 			return status === "ended" ? hasEnded(record.state) : record.state === status;
 		});
-		await Promise.all(wanted.map(({ session }) => session?.refresh()));
 		const listed = wanted
 			.map(({ record, session }): Listed => {
 				const ended = hasEnded(record.state);
@@ -65,7 +65,10 @@ export const list = tool({
 					status: record.state,
 					activity: attention?.activity ?? null,
 					waitingFor: attention?.waitingFor ?? null,
-					because: attention?.because ?? record.reason ?? describeEnd(record.state, record.exit),
+					because:
+						attention === null
+							? (record.reason ?? describeEnd(record.state, record.exit))
+							: aged(attention.because, session),
 					exit: record.exit,
 					pid: record.pid,
 					createdAt: record.createdAt,
@@ -88,6 +91,12 @@ export const list = tool({
 		return sessions.map(line).join("\n");
 	},
 });
+
+/** A verdict that is not of this moment says so. */
+function aged(because: string, session: Session | null): string {
+	const seconds = Math.round((Date.now() - (session?.attentionAt || Date.now())) / 1000);
+	return seconds < 2 ? because : `${because} (${seconds} s ago)`;
+}
 
 function line(it: Listed): string {
 	const state =

@@ -3,6 +3,7 @@
 import { stat } from "node:fs/promises";
 import { isAbsolute, resolve } from "node:path";
 import { Fault } from "../protocol/fault.ts";
+import { hasEnded } from "../session/lifecycle.ts";
 import { describeEnd, type Session } from "../session/session.ts";
 import type { Sessions } from "../session/sessions.ts";
 import { type RunOutcome, type RunRequest, runCommand } from "../session/shell/run.ts";
@@ -41,8 +42,10 @@ async function shellNamed(
 	{ sessions, caller, program, clean = false }: ShellWanted,
 ): Promise<{ session: Session; note: string | null }> {
 	const [latest] = sessions.shells(caller.owner, name);
-	const replaced = latest?.session?.commands?.replaced === true;
-	if (latest?.session && !latest.session.ended && !replaced) return { session: latest.session, note: null };
+	// Also one that is being started or adopted at this moment.
+	const existing = latest === undefined || hasEnded(latest.record.state) ? null : await sessions.find(latest.record.id);
+	const replaced = existing?.commands?.replaced === true;
+	if (existing !== null && !existing.ended && !replaced) return { session: existing, note: null };
 	// Two first calls at the same moment mean the same shell.
 	const key = `${caller.owner} ${name}`;
 	const mine = starting.get(sessions) ?? new Map<string, Promise<Session>>();

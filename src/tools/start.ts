@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { MAX_PARENT_CHARS } from "../session/parent.ts";
 import { budget, height, timeout, until, width } from "./fields.ts";
 import { renderSession } from "./render.ts";
 import { sessionFacts } from "./session-facts.ts";
@@ -41,7 +42,7 @@ export const start = tool({
 		rows: height.optional(),
 		until,
 		timeoutMs: timeout,
-		keep: z.boolean().default(false).describe("Never end it for being idle"),
+		keep: z.boolean().optional().describe("Never end it for being idle"),
 		limits: z
 			.strictObject({
 				cpuSeconds: count.optional(),
@@ -57,26 +58,38 @@ export const start = tool({
 			.enum(["fail", "use", "replace"])
 			.default("fail")
 			.describe("When a running session has this name: refuse, go on with it, or end it first"),
+		parent: z
+			.string()
+			.min(1)
+			.max(MAX_PARENT_CHARS)
+			.optional()
+			.describe("The conversation that it belongs to, where your host does not say so itself"),
 		maxTokens: budget,
 	}),
 	async run(input, { sessions, caller, signal }) {
 		const startedAt = performance.now();
-		const before = input.again === undefined ? null : sessions.endedRecord(input.again);
+		const before = input.again === undefined ? null : await sessions.endedRecord(input.again);
+		const isShell =
+			input.command === undefined && input.argv === undefined && (before === null || before.shell !== null);
 		const session = await sessions.start({
 			command: input.command,
 			argv: input.argv ?? before?.argv,
 			// A shell of ours says when it is at its prompt, and `run` can use it by its name.
-			shell:
-				input.command === undefined && input.argv === undefined && before === null
-					? { name: input.name ?? "shell", program: caller.env.SHELL || "bash" }
-					: undefined,
+			shell: isShell
+				? {
+						name: input.name ?? before?.shell ?? "shell",
+						program: before?.argv[0] ?? (caller.env.SHELL || "bash"),
+					}
+				: undefined,
 			name: input.name ?? before?.name,
 			cwd: input.cwd ?? before?.cwd,
-			env: input.env,
+			env: { ...before?.env, ...input.env },
 			cols: input.cols ?? before?.cols,
 			rows: input.rows ?? before?.rows,
-			keep: input.keep,
-			limits: input.limits,
+			keep: input.keep ?? before?.keep,
+			limits: input.limits ?? before?.limits,
+			idleMs: before?.idleMs ?? undefined,
+			parent: input.parent,
 			ifExists: input.ifExists,
 			caller,
 		});

@@ -3,17 +3,9 @@
 
 import type { z } from "zod";
 import type { Sessions } from "../session/sessions.ts";
+import type { Caller } from "../session/start-spec.ts";
 
-/** Who asks: it decides what is new to them, and what a session they start inherits. */
-export interface Caller {
-	/** Stable for one agent, person or program: `cli`, `mcp:…`, a token's name. */
-	readonly owner: string;
-	readonly cwd: string;
-	/** The caller's environment; sessions get the allow-listed part of it. */
-	readonly env: Readonly<Record<string, string>>;
-	/** The agent conversation on whose behalf it asks, where it is known. */
-	readonly parent?: string;
-}
+export type { Caller };
 
 export interface ToolContext {
 	readonly sessions: Sessions;

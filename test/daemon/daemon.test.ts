@@ -76,7 +76,10 @@ describe("R4.7 sessions outlive their daemon", () => {
 		const ended = await facts(second, "wait", { session: "late", ...patient });
 		expect(ended).toMatchObject({ status: "failed", exit: { code: 42 } });
 		expect(ended.text).toContain("done");
-		expect(await facts(second, "read", { session: "lost" })).toMatchObject({ status: "stream_lost", text: "here" });
+		expect(await facts(second, "read", { session: "lost", view: "lines", lines: 9 })).toMatchObject({
+			status: "stream_lost",
+			text: "here",
+		});
 	});
 
 	test("a screen in the middle of a full-screen program is rebuilt from the log", async ({ skip }) => {

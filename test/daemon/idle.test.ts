@@ -19,7 +19,7 @@ async function daemonWith(idleMs: number) {
 			tell = listener;
 			return () => {};
 		},
-		endAll: async () => {},
+		endAll: async () => [],
 		close: async () => {},
 	};
 	const log = { info: () => {}, error: () => {} };

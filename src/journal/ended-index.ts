@@ -1,0 +1,145 @@
+// Which sessions have ended, in the order in which they did: id, name and size
+// on disk, one line each in `ended.jsonl`. With it a daemon that starts reads only the
+// records that may still be running, and nothing costs more because more has ended.
+//
+// It is a cache, never the truth: what is missing is read from the record again,
+// and what has no directory any more is dropped.
+
+import { appendFile, readFile, rename, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+
+const FILE = "ended.jsonl";
+/** Dead lines are cheap; rewriting is worth it once they are the most of a file that costs something to read. */
+const MIN_LINES_TO_COMPACT = 1000;
+
+export interface EndedEntry {
+	readonly id: string;
+	readonly name: string;
+	/** Bytes of its directory. */
+	readonly bytes: number;
+}
+
+export class EndedIndex {
+	readonly #path: string;
+	readonly #entries = new Map<string, EndedEntry>();
+	/** By name, the oldest first. */
+	readonly #names = new Map<string, string[]>();
+	#totalBytes = 0;
+	/** Appends go one after the other: their order is that of the ends. */
+	#writing: Promise<void> = Promise.resolve();
+
+	private constructor(path: string) {
+		this.#path = path;
+	}
+
+	/** The index of those sessions that have a directory. */
+	static async load(sessions: string, ids: ReadonlySet<string>): Promise<EndedIndex> {
+		const index = new EndedIndex(join(sessions, FILE));
+		// Missing or unreadable: every record is read instead, and the index is made anew.
+		const text = await readFile(index.#path, "utf8").catch(() => "");
+		const lines = text.split("\n").filter((line) => line !== "");
+		for (const line of lines) {
+			const entry = parse(line);
+			if (entry !== null && ids.has(entry.id)) index.#put(entry);
+		}
+		if (lines.length > MIN_LINES_TO_COMPACT && lines.length > 2 * index.#entries.size) await index.#compact();
+		return index;
+	}
+
+	get size(): number {
+		return this.#entries.size;
+	}
+
+	get totalBytes(): number {
+		return this.#totalBytes;
+	}
+
+	has(id: string): boolean {
+		return this.#entries.has(id);
+	}
+
+	/** The session of this name that ended last. */
+	newestNamed(name: string): string | undefined {
+		return this.#names.get(name)?.at(-1);
+	}
+
+	/** Up to two ids that begin so: enough to know whether it is the only one. */
+	withPrefix(prefix: string): readonly string[] {
+		const found: string[] = [];
+		for (const id of this.#entries.keys()) {
+			if (id.startsWith(prefix)) found.push(id);
+			if (found.length === 2) break;
+		}
+		return found;
+	}
+
+	/** The one that ended first. */
+	oldest(): EndedEntry | undefined {
+		return this.#entries.values().next().value;
+	}
+
+	/** The last ones that ended, the oldest of them first. */
+	newest(count: number): readonly string[] {
+		return count === 0 ? [] : [...this.#entries.keys()].slice(-count);
+	}
+
+	/** Known by id and name at once, counted and written as soon as its size is known; settles then. */
+	add(id: string, name: string, measure: () => Promise<number>): Promise<void> {
+		if (this.#entries.has(id)) return this.#writing;
+		this.#put({ id, name, bytes: 0 });
+		return this.#write(async () => {
+			const entry = { id, name, bytes: await measure() };
+			if (!this.#entries.has(id)) return; // removed meanwhile
+			this.#entries.set(id, entry);
+			this.#totalBytes += entry.bytes;
+			await appendFile(this.#path, `${JSON.stringify(entry)}\n`, { mode: 0o600 });
+		});
+	}
+
+	delete(id: string): void {
+		const entry = this.#entries.get(id);
+		if (entry === undefined) return;
+		this.#entries.delete(id);
+		this.#totalBytes -= entry.bytes;
+		const rest = this.#names.get(entry.name)?.filter((other) => other !== id) ?? [];
+		if (rest.length === 0) this.#names.delete(entry.name);
+		else this.#names.set(entry.name, rest);
+	}
+
+	/** Settles when everything that was added is written. */
+	settled(): Promise<void> {
+		return this.#writing;
+	}
+
+	#put(entry: EndedEntry): void {
+		if (this.#entries.has(entry.id)) return;
+		this.#entries.set(entry.id, entry);
+		this.#totalBytes += entry.bytes;
+		const same = this.#names.get(entry.name);
+		if (same === undefined) this.#names.set(entry.name, [entry.id]);
+		else same.push(entry.id);
+	}
+
+	#compact(): Promise<void> {
+		const text = [...this.#entries.values()].map((entry) => `${JSON.stringify(entry)}\n`).join("");
+		return this.#write(async () => {
+			await writeFile(`${this.#path}.tmp`, text, { mode: 0o600 });
+			await rename(`${this.#path}.tmp`, this.#path);
+		});
+	}
+
+	#write(write: () => Promise<void>): Promise<void> {
+		// A full disk, or the home was removed: the records are the truth.
+		this.#writing = this.#writing.then(write).catch(() => {});
+		return this.#writing;
+	}
+}
+
+function parse(line: string): EndedEntry | null {
+	try {
+		const { id, name, bytes } = JSON.parse(line) as Partial<EndedEntry>;
+		return typeof id === "string" && typeof name === "string" && typeof bytes === "number" ? { id, name, bytes } : null;
+	} catch {
+		return null; // the last line of a daemon that was killed
+	}
+}

@@ -1,0 +1,126 @@
+// What has ended and is on disk: found at the start of the daemon, loaded when it is
+// asked for, removed when all together need more room than they may have.
+//
+// Each end costs the same however many there were before: sizes and names are in the
+// index, and only the records of what may run and of the last that ended are read at a start.
+
+import { lstat, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { EndedIndex } from "../journal/ended-index.ts";
+import { directoryBytes, TotalQuota } from "../journal/quota.ts";
+import { readRecord, type SessionRecord, sessionIds } from "../journal/records.ts";
+import { inParallel } from "./in-parallel.ts";
+import type { Options } from "./options.ts";
+import { Registry } from "./registry.ts";
+import type { SessionSlot } from "./session-slot.ts";
+
+/** Records read at a time: each needs a descriptor. */
+const PARALLEL_READS = 32;
+/** A directory without a readable record may be a session that is just being made; not after an hour. */
+const ABANDONED_AFTER_MS = 3_600_000;
+
+export interface ArchiveParts {
+	/** The directory of all sessions. */
+	readonly sessions: string;
+	readonly options: Options;
+	readonly slotOf: (record: SessionRecord) => SessionSlot;
+	readonly onProblem: (problem: unknown, doing: string) => void;
+}
+
+export class Archive {
+	readonly registry: Registry;
+	readonly #parts: ArchiveParts;
+	readonly #index: EndedIndex;
+	readonly #quota: TotalQuota;
+
+	private constructor(parts: ArchiveParts, index: EndedIndex) {
+		this.#parts = parts;
+		this.#index = index;
+		const { rememberEnded, totalBytes } = parts.options;
+		this.registry = new Registry({ index, rememberEnded, load: (id) => this.#load(id) });
+		this.#quota = new TotalQuota({
+			index,
+			maxBytes: totalBytes,
+			runningBytes: () => this.#runningBytes(),
+			remove: (id) => this.#remove(id),
+		});
+	}
+
+	/** With slots for what may run and for the last that ended; all others are known to the index. */
+	static async open(parts: ArchiveParts): Promise<Archive> {
+		const ids = new Set(await sessionIds(parts.sessions));
+		const archive = new Archive(parts, await EndedIndex.load(parts.sessions, ids));
+		await archive.#readRecords(ids);
+		return archive;
+	}
+
+	/** A session of which nothing runs any more. */
+	async add(slot: SessionSlot): Promise<void> {
+		const measured = this.#indexed(slot.record);
+		this.registry.remember(slot);
+		await measured;
+		await this.#quota.enforce().catch((error) => this.#parts.onProblem(error, "keeping within the total quota"));
+	}
+
+	/** Settles when the index is on disk. */
+	settled(): Promise<void> {
+		return this.#index.settled();
+	}
+
+	async #readRecords(ids: ReadonlySet<string>): Promise<void> {
+		const recent = new Set(this.#index.newest(this.#parts.options.rememberEnded));
+		const wanted = [...ids].filter((id) => !this.#index.has(id) || recent.has(id));
+		const records: SessionRecord[] = [];
+		await inParallel(PARALLEL_READS, wanted, async (id) => {
+			try {
+				records.push(await readRecord(this.#directoryOf(id)));
+			} catch {
+				await this.#addAbandoned(id);
+			}
+		});
+		for (const record of records.sort((a, b) => (a.resolvedAt ?? a.createdAt) - (b.resolvedAt ?? b.createdAt))) {
+			const slot = this.#parts.slotOf(record);
+			if (record.terminalOpen) this.registry.add(slot);
+			else {
+				void this.#indexed(record);
+				this.registry.remember(slot);
+			}
+		}
+	}
+
+	/** Left half made by a daemon that died: the quota may have it, once it is certain that nobody is at it. */
+	async #addAbandoned(id: string): Promise<void> {
+		const found = await lstat(this.#directoryOf(id)).catch(() => null); // gone meanwhile
+		if (!found?.isDirectory() || found.mtimeMs > Date.now() - ABANDONED_AFTER_MS) return;
+		void this.#indexed({ id, name: "" });
+	}
+
+	#indexed({ id, name }: Pick<SessionRecord, "id" | "name">): Promise<void> {
+		return this.#index.add(id, name, () => directoryBytes(this.#directoryOf(id)));
+	}
+
+	async #load(id: string): Promise<SessionSlot | null> {
+		try {
+			return this.#parts.slotOf(await readRecord(this.#directoryOf(id)));
+		} catch {
+			this.registry.forget(id); // removed by someone else, or never complete
+			return null;
+		}
+	}
+
+	async #remove(id: string): Promise<void> {
+		const slot = this.registry.atHand(id) ?? (await this.#load(id));
+		if (slot === null) await rm(this.#directoryOf(id), { recursive: true, force: true });
+		else await slot.remove();
+		this.registry.forget(id);
+	}
+
+	#runningBytes(): number {
+		const most = this.#parts.options.quotaBytes || Number.POSITIVE_INFINITY;
+		return this.registry.open().reduce((sum, { inMemory }) => sum + Math.min(inMemory?.journal.end ?? 0, most), 0);
+	}
+
+	#directoryOf(id: string): string {
+		return join(this.#parts.sessions, id);
+	}
+}

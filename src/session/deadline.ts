@@ -1,0 +1,7 @@
+/** What the promise settles with, or an error once it has taken too long; the work itself is not interrupted. */
+export function within<T>(ms: number, what: string, promise: Promise<T>): Promise<T> {
+	return new Promise((resolve, reject) => {
+		const timer = setTimeout(() => reject(new Error(`${what} took longer than ${ms} ms`)), ms);
+		promise.then(resolve, reject).finally(() => clearTimeout(timer));
+	});
+}

@@ -1,0 +1,168 @@
+// What a session shows: its screen, drawn when that is needed, and how far it is
+// behind the log.
+//
+// While nobody attends to a session that floods, its output stays in the holder's
+// log. Catching up receives the newest of it; the rest is passed over: its lines,
+// marks and modes are counted and followed, but not drawn.
+
+import type { Journal } from "../journal/journal.ts";
+import { logBounds, readLog } from "../journal/segments.ts";
+import type { OutputChunk } from "../protocol/output.ts";
+import type { Pty } from "../pty/pty.ts";
+import type { Screen, ScreenOptions, ScreenState } from "../terminal/screen.ts";
+import { type Outcome, received, timeout } from "./conditions.ts";
+import type { Drawable, DrawScheduler } from "./draw-scheduler.ts";
+import type { Keyframes } from "./keyframes.ts";
+import { LazyScreen } from "./lazy-screen.ts";
+import type { Cached, ScreenCache } from "./screen-cache.ts";
+import type { ShellCommands } from "./shell/commands.ts";
+import { wait } from "./wait.ts";
+
+const CATCH_UP_MS = 2000;
+
+/** What all sessions share: when screens are drawn, and which stay drawn. */
+export interface Drawing {
+	readonly scheduler: DrawScheduler;
+	readonly cache: ScreenCache;
+}
+
+export interface DisplayParts {
+	readonly pty: Pick<Pty, "pause" | "resume" | "skipTo">;
+	readonly journal: Journal;
+	readonly commands: ShellCommands | null;
+	/** Its size, scrollback and clock; a saved screen, or the offset at which an empty one begins. */
+	readonly screen: { readonly options: ScreenOptions; readonly from: ScreenState | number };
+	/** Output below this was answered by an earlier daemon. */
+	readonly answeredUntil: number;
+	readonly drawing: Drawing;
+	readonly keyframes: Keyframes | null;
+	/** Somebody waits on the session, watches it or has just typed. */
+	readonly attended: () => boolean;
+	readonly onOutput: (listener: (chunk: OutputChunk) => void) => () => void;
+	/** The emulator answers what the program asked. */
+	readonly onReply: (reply: Uint8Array) => void;
+}
+
+export class Display implements Drawable, Cached, AsyncDisposable {
+	readonly #parts: DisplayParts;
+	readonly #screen: LazyScreen;
+	#held = false;
+	#catchingUp: Promise<void> | null = null;
+
+	constructor(parts: DisplayParts) {
+		this.#parts = parts;
+		const { journal, answeredUntil } = parts;
+		this.#screen = new LazyScreen({
+			...parts.screen,
+			journal,
+			answeredUntil,
+			onReply: (reply, offset) => {
+				if (offset > answeredUntil) parts.onReply(reply);
+			},
+		});
+	}
+
+	/** What a person would see now. */
+	get screen(): Screen {
+		this.#parts.drawing.cache.use(this);
+		return this.#screen.current;
+	}
+	get attended(): boolean {
+		return this.#catchingUp !== null || this.#parts.attended();
+	}
+	get pendingBytes(): number {
+		return this.#screen.pendingBytes;
+	}
+	get mayAsk(): boolean {
+		return this.#screen.mayAsk;
+	}
+
+	/** The next output, through the journal and the shell's marks to the screen. */
+	take(chunk: OutputChunk): void {
+		const { journal, commands, drawing } = this.#parts;
+		this.#screen.before(chunk);
+		journal.take(chunk);
+		commands?.take(chunk);
+		this.#screen.after(chunk);
+		drawing.scheduler.changed(this);
+	}
+
+	draw(): void {
+		const { journal, drawing, keyframes } = this.#parts;
+		this.#screen.draw();
+		drawing.cache.use(this);
+		keyframes?.advance(journal.end, () => this.#keyframe());
+	}
+
+	putAway(): boolean {
+		return this.#screen.sleep();
+	}
+
+	hold(held: boolean): void {
+		if (held === this.#held) return;
+		this.#held = held;
+		if (held) this.#parts.pty.pause();
+		else this.#parts.pty.resume();
+	}
+
+	/** Receives what was left in the log. */
+	async catchUp(): Promise<void> {
+		if (!this.#held) return;
+		this.#catchingUp ??= this.#receiveRest().finally(() => {
+			this.#catchingUp = null;
+		});
+		await this.#catchingUp;
+	}
+
+	/** Settles when the new size would survive a restart: what is drawn again after it must be drawn for this size. */
+	async resize(cols: number, rows: number): Promise<void> {
+		this.#screen.resize(cols, rows);
+		await this.#save();
+	}
+
+	async [Symbol.asyncDispose](): Promise<void> {
+		this.#parts.drawing.scheduler.forget(this);
+		this.#parts.drawing.cache.forget(this);
+		await this.#save();
+		this.#screen[Symbol.dispose]();
+	}
+
+	async #receiveRest(): Promise<void> {
+		const { journal, onOutput } = this.#parts;
+		// The log has every byte before we do.
+		const { to: offset } = await logBounds(journal.directory);
+		const skipTo = offset - journal.memoryBytes;
+		if (skipTo > journal.end) await this.#passOver(skipTo);
+		this.hold(false);
+		await wait<Outcome>([received({ journal, onOutput }, offset), timeout(CATCH_UP_MS)]);
+	}
+
+	async #passOver(to: number): Promise<void> {
+		const { pty, journal, commands } = this.#parts;
+		this.#screen.draw();
+		const before = journal.stats.linesOut;
+		pty.skipTo(to);
+		for await (const { from, to: end, bytes } of readLog(journal.directory, journal.end, to)) {
+			if (bytes === null) {
+				journal.take({ gap: { from, to: end } });
+				continue;
+			}
+			journal.pass(bytes);
+			commands?.take({ offset: from, bytes });
+			this.#screen.skim(bytes);
+		}
+		this.#screen.jump(to, journal.stats.linesOut - before);
+		// Lines are numbered anew from here on, also after a restart.
+		await this.#save();
+	}
+
+	async #save(): Promise<void> {
+		await this.#parts.keyframes?.save(() => this.#keyframe());
+	}
+
+	/** Null in the middle of an escape sequence or character. */
+	#keyframe() {
+		const screen = this.#screen.serialize();
+		return screen && { screen, lines: this.#parts.journal.stats.linesOut };
+	}
+}

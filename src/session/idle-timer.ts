@@ -1,0 +1,37 @@
+// Acts once when something has not been used for a while. One timer, which
+// looks when that could first be so and again from there: using costs nothing.
+
+/** setTimeout takes at most 2^31-1 ms. */
+const MAX_TIMEOUT_MS = 2 ** 31 - 1;
+
+export interface IdleTimerParts {
+	readonly idleMs: number;
+	/** When it was last used, in ms since 1970. */
+	readonly usedAt: () => number;
+	readonly onIdle: () => void;
+}
+
+export class IdleTimer implements Disposable {
+	readonly #parts: IdleTimerParts;
+	#timer: NodeJS.Timeout;
+
+	constructor(parts: IdleTimerParts) {
+		this.#parts = parts;
+		this.#timer = this.#arm(parts.idleMs);
+	}
+
+	[Symbol.dispose](): void {
+		clearTimeout(this.#timer);
+	}
+
+	#arm(ms: number): NodeJS.Timeout {
+		return setTimeout(() => this.#check(), Math.min(ms, MAX_TIMEOUT_MS)).unref();
+	}
+
+	#check(): void {
+		const { idleMs, usedAt, onIdle } = this.#parts;
+		const leftMs = usedAt() + idleMs - Date.now();
+		if (leftMs > 0) this.#timer = this.#arm(leftMs);
+		else onIdle();
+	}
+}

@@ -1,0 +1,120 @@
+// How sessions are started: one at a time for each name, within the limits, and
+// recorded before they are launched, so that the next daemon finds what this one began.
+
+import { makeSessionDirectory, type SessionRecord } from "../journal/records.ts";
+import { Fault } from "../protocol/fault.ts";
+import { environment } from "../pty/environment.ts";
+import { PtyCreationError } from "../pty/errors.ts";
+import type { Places } from "../pty/places.ts";
+import type { Drawing } from "./display.ts";
+import { KeyedQueue } from "./keyed-queue.ts";
+import type { Options } from "./options.ts";
+import type { Registry } from "./registry.ts";
+import { sessionOf } from "./revive.ts";
+import type { Session } from "./session.ts";
+import type { SessionSlot } from "./session-slot.ts";
+import { prepareShell } from "./shell/prepare.ts";
+import { newRecord, type StartSpec } from "./start-spec.ts";
+import type { Terminals } from "./terminals.ts";
+
+export interface LauncherParts {
+	readonly places: Places;
+	readonly options: Options;
+	readonly drawing: Drawing;
+	readonly epoch: number;
+	readonly terminals: Terminals;
+	readonly registry: Registry;
+	readonly slotOf: (record: SessionRecord, launch: (slot: SessionSlot) => Promise<Session>) => SessionSlot;
+}
+
+export class Launcher {
+	readonly #parts: LauncherParts;
+	readonly #names = new KeyedQueue();
+	/** Replacements under way, by what is to be started. */
+	readonly #replacing = new Map<string, Promise<Session>>();
+	#stopped = false;
+
+	constructor(parts: LauncherParts) {
+		this.#parts = parts;
+	}
+
+	/** Settles when the program runs. */
+	async start(spec: StartSpec): Promise<Session> {
+		const { name, ifExists = "fail" } = spec;
+		if (name === undefined) return this.#launch(spec);
+		if (ifExists === "fail") this.#refuse(name);
+		const start = () => this.#names.run(name, () => this.#startNamed(name, spec));
+		if (ifExists !== "replace") return start();
+		// The same replacement asked for twice at once is one: neither caller has its session ended by the other.
+		const { caller, ...what } = spec;
+		const key = JSON.stringify([caller.owner, what]);
+		const replacing = this.#replacing.get(key) ?? start().finally(() => this.#replacing.delete(key));
+		this.#replacing.set(key, replacing);
+		return replacing;
+	}
+
+	/** Whoever comes second finds what the first one made. */
+	async #startNamed(name: string, spec: StartSpec): Promise<Session> {
+		const existing = this.#parts.registry.runningNamed(name);
+		if (existing !== null && spec.ifExists === "use") {
+			existing.touch();
+			return existing.session();
+		}
+		if (existing !== null && spec.ifExists === "replace") await existing.end(this.#parts.options.endGraceMs);
+		this.#refuse(name);
+		return this.#launch(spec);
+	}
+
+	/** Starts nothing any more: also not what was asked for before. */
+	stop(): void {
+		this.#stopped = true;
+	}
+
+	#refuse(name?: string): void {
+		if (this.#stopped) throw new Fault("no_daemon", { problem: "it is stopping" });
+		if (name !== undefined && this.#parts.registry.runningNamed(name) !== null) throw new Fault("name_taken", { name });
+	}
+
+	#launch(spec: StartSpec): Promise<Session> {
+		this.#refuse();
+		const { registry, options, slotOf } = this.#parts;
+		registry.refuseTooMany(spec.caller.owner, {
+			all: options.maxSessions,
+			mine: spec.maxForOwner ?? options.maxSessions,
+		});
+		const record = newRecord(spec, options, (name) => registry.nameIsTaken(name));
+		const slot = slotOf(record, () => this.#launched(slot, spec));
+		// From here on the name is taken and the place is counted, also for a start at the same moment.
+		registry.add(slot);
+		return slot.session();
+	}
+
+	async #launched(slot: SessionSlot, spec: StartSpec): Promise<Session> {
+		const { places, options, drawing, epoch, terminals } = this.#parts;
+		const { id, argv, cwd, cols, rows, command } = slot.record;
+		await makeSessionDirectory(places.sessions, id);
+		await slot.writeRecord();
+		const env = environment({ caller: spec.caller.env, explicit: spec.env ?? {} });
+		const shell = spec.shell === undefined ? null : await prepareShell(slot.directory, spec.shell, env);
+		slot.commands = shell?.commands ?? null;
+		try {
+			const pty = await terminals.launch({
+				directory: slot.directory,
+				socketPath: places.socketFor(id),
+				argv: shell?.argv ?? argv,
+				env: { ...env, ...shell?.env },
+				cwd,
+				cols,
+				rows,
+				epoch: BigInt(epoch),
+				quotaBytes: options.quotaBytes,
+				...(spec.limits === undefined ? {} : { limits: spec.limits }),
+			});
+			return sessionOf({ slot, pty, options, drawing });
+		} catch (error) {
+			if (!(error instanceof PtyCreationError)) throw error;
+			const { stage, code, message } = error;
+			throw new Fault("spawn_failed", { stage, code, message, command }, { cause: error });
+		}
+	}
+}

@@ -1,0 +1,328 @@
+// One session's place in the registry: whether it is being opened, in memory, or
+// on disk only, and the one way to get the session out of it.
+//
+// Each state is an object with its own promise, timer and subscriptions; moving
+// goes through the table in lifecycle.ts, and leaving a state disposes of what it had.
+// What may be alive is waited for and adopted, never read from disk as if it had ended.
+
+import { rm } from "node:fs/promises";
+import { RecordFile, type SessionRecord } from "../journal/records.ts";
+import type { Attention } from "../protocol/answer.ts";
+import { Fault } from "../protocol/fault.ts";
+import { within } from "./deadline.ts";
+import { IdleTimer } from "./idle-timer.ts";
+import { hasEnded, type SlotEvent, type SlotState, slotAfter, statusAfter } from "./lifecycle.ts";
+import { describeEnd, type Session } from "./session.ts";
+import type { ShellCommands } from "./shell/commands.ts";
+
+/** A launch that takes longer than this when the daemon leaves is adopted by the next one. */
+const DETACH_TIMEOUT_MS = 3000;
+/** A terminal closes with its last process; one that is open after this has something in the background. */
+const CLOSE_TIMEOUT_MS = 1000;
+
+export interface SlotParts {
+	readonly record: SessionRecord;
+	readonly directory: string;
+	readonly idleMs: number;
+	readonly evictMs: number;
+	readonly endGraceMs: number;
+	/** Makes the session of a slot that is not in memory, by what is left of it. */
+	readonly adopt: (slot: SessionSlot) => Promise<Session>;
+	readonly revive: (slot: SessionSlot) => Promise<Session>;
+	readonly events: SlotListener;
+	readonly onProblem: (problem: unknown, doing: string) => void;
+}
+
+/** What happens to a slot, for those that keep account of all of them. */
+export interface SlotListener {
+	/** In memory with its program running; `isNew` unless an earlier daemon had started it. */
+	opened(slot: SessionSlot, isNew: boolean): void;
+	attention(slot: SessionSlot, attention: Attention): void;
+	fenced(slot: SessionSlot): void;
+	/** The main program has ended; the record is final. */
+	ended(slot: SessionSlot, session: Session | null): void;
+	/** Nothing of it runs any more. */
+	closed(slot: SessionSlot): void;
+	evicted(slot: SessionSlot): void;
+}
+
+interface Opening {
+	readonly name: "starting" | "reviving";
+	readonly session: Promise<Session>;
+}
+interface Live {
+	readonly name: "live";
+	readonly session: Session;
+	readonly subscriptions: (() => void)[];
+	/** Ends it when it is idle; once it has ended, evicts it. */
+	timer: IdleTimer | null;
+}
+interface Unreached {
+	readonly name: "unreached";
+}
+interface Ended {
+	readonly name: "ended";
+	/** Settles when the session that was in memory has written everything. */
+	readonly released: Promise<void>;
+}
+interface Final {
+	readonly name: "removed" | "detached";
+}
+type State = Opening | Live | Unreached | Ended | Final;
+
+export class SessionSlot {
+	readonly directory: string;
+	/** Set for a shell that `run` uses. */
+	commands: ShellCommands | null = null;
+	touchedAt: number;
+	readonly #parts: SlotParts;
+	readonly #file: RecordFile;
+	#record: SessionRecord;
+	#state: State;
+
+	/** Opens by `launch`; without it, the slot of a session that is on disk. */
+	constructor(parts: SlotParts, launch?: (slot: SessionSlot) => Promise<Session>) {
+		this.#parts = parts;
+		this.#record = parts.record;
+		this.directory = parts.directory;
+		this.touchedAt = parts.record.updatedAt;
+		this.#file = new RecordFile(parts.directory);
+		this.#state = parts.record.terminalOpen ? { name: "unreached" } : { name: "ended", released: Promise.resolve() };
+		if (launch !== undefined) this.#open("retried", launch, (error) => this.#launchFailed(error));
+	}
+
+	get record(): SessionRecord {
+		return this.#record;
+	}
+
+	get state(): SlotState {
+		return this.#state.name;
+	}
+
+	/** The session while it is in memory. */
+	get inMemory(): Session | null {
+		return this.#state.name === "live" ? this.#state.session : null;
+	}
+
+	get isRunning(): boolean {
+		return !hasEnded(this.#record.state);
+	}
+
+	/** The session: waits for a start or an adoption, adopts what may be alive, reads what has ended from disk. */
+	session(): Promise<Session> {
+		const state = this.#state;
+		switch (state.name) {
+			case "live":
+				return Promise.resolve(state.session);
+			case "starting":
+			case "reviving":
+				return state.session;
+			case "unreached":
+				return this.#open("retried", this.#parts.adopt, (error) => this.#unreachable(error));
+			case "ended":
+				return this.#open(
+					"recalled",
+					async (slot) => {
+						await state.released;
+						return this.#parts.revive(slot);
+					},
+					() => this.#enter("failed", { name: "ended", released: Promise.resolve() }),
+				);
+			case "removed":
+			case "detached":
+				return Promise.reject(new Fault("session_not_found", { id: this.#record.name, open: [] }));
+		}
+	}
+
+	touch(): void {
+		this.touchedAt = Date.now();
+	}
+
+	/** Changes the record and writes it. */
+	update(change: Partial<SessionRecord>): void {
+		this.#record = { ...this.#record, ...change, updatedAt: Date.now() };
+		this.writeRecord().catch((error) => {
+			if (this.state !== "detached") this.#parts.onProblem(error, `recording ${this.#record.name}`);
+		});
+	}
+
+	/** Settles when the record is on disk. */
+	writeRecord(): Promise<void> {
+		return this.#file.write(this.#record);
+	}
+
+	/** Ends the session and its whole tree; returns what could not be ended. */
+	async end(graceMs: number): Promise<readonly { pid: number; command: string }[]> {
+		return (await this.session()).close(graceMs);
+	}
+
+	/** Leaves memory; what is asked of it from now on comes from disk. Only once nothing of it runs. */
+	async evict(): Promise<void> {
+		const { session } = this.#state as Live;
+		const released = session[Symbol.asyncDispose]();
+		this.#enter("evicted", { name: "ended", released });
+		await released;
+		this.#parts.events.evicted(this);
+	}
+
+	/** Deletes the session with everything it has on disk; refused while anything of it may run. */
+	async remove(): Promise<void> {
+		if (this.#state.name === "starting" || this.#state.name === "reviving") await this.#state.session.catch(() => {}); // the one who asked for it is told
+		const closed = this.inMemory?.closed;
+		if (closed !== undefined && !this.isRunning && this.#record.terminalOpen) {
+			await within(CLOSE_TIMEOUT_MS, "closing", closed).catch(() => {}); // looked at below
+		}
+		if (this.#state.name === "removed") return;
+		if (this.#record.terminalOpen) {
+			const what = this.isRunning ? "the running session" : "what still runs in the background of";
+			throw new Fault("not_allowed", { what: `Removing ${what} "${this.#record.name}"` });
+		}
+		const before = this.#state;
+		this.#enter("removed", { name: "removed" });
+		if (before.name === "live") await before.session[Symbol.asyncDispose]();
+		if (before.name === "ended") await before.released;
+		await this.#file.close();
+		await rm(this.directory, { recursive: true, force: true, maxRetries: 3 });
+	}
+
+	/** Lets go; the program goes on. */
+	async detach(): Promise<void> {
+		const before = this.#state;
+		this.#enter("detached", { name: this.#state.name === "removed" ? "removed" : "detached" });
+		if (before.name === "live") await before.session[Symbol.asyncDispose]();
+		if (before.name === "ended") await before.released;
+		if (before.name === "starting" || before.name === "reviving") {
+			// What comes of it later is let go of in #opened.
+			await within(DETACH_TIMEOUT_MS, "opening", before.session).catch(() => {});
+		}
+		await this.#file.close();
+	}
+
+	#enter(event: SlotEvent, state: State): void {
+		if (slotAfter(this.#state.name, event) !== state.name) throw new Error(`${event} does not lead to ${state.name}`);
+		if (this.#state.name === "live") {
+			this.#state.timer?.[Symbol.dispose]();
+			for (const unsubscribe of this.#state.subscriptions) unsubscribe();
+		}
+		this.#state = state;
+	}
+
+	/** `failed` moves on from there, and may throw an error that says more. */
+	#open(
+		event: "retried" | "recalled",
+		open: (slot: SessionSlot) => Promise<Session>,
+		failed: (error: unknown) => void,
+	): Promise<Session> {
+		const session = Promise.resolve()
+			.then(() => open(this))
+			.then(
+				(opened) => this.#opened(opened),
+				(error) => {
+					if (this.#state.name !== "detached") failed(error);
+					throw error;
+				},
+			);
+		session.catch(() => {}); // each caller of `session` is told
+		this.#enter(event, { name: event === "retried" ? "starting" : "reviving", session });
+		return session;
+	}
+
+	async #opened(session: Session): Promise<Session> {
+		if (this.#state.name === "detached") {
+			await session[Symbol.asyncDispose]();
+			return this.session();
+		}
+		const live: Live = { name: "live", session, subscriptions: [], timer: null };
+		this.#enter("opened", live);
+		if (!this.#record.terminalOpen) this.#evictWhenIdle(live);
+		else if (session.ended) this.#ended(live);
+		else this.#running(live);
+		if (this.#record.terminalOpen) void session.closed.then(() => this.#closed(live));
+		return session;
+	}
+
+	#launchFailed(error: unknown): void {
+		this.#enter("failed", { name: "ended", released: Promise.resolve() });
+		const state = statusAfter(this.#record.state, "launch_failed");
+		this.update({ state, reason: messageOf(error), resolvedAt: Date.now(), terminalOpen: false });
+		this.#parts.events.ended(this, null);
+		this.#parts.events.closed(this);
+	}
+
+	/** Its holder may be alive: it stays as it was, says why, and the next call tries again. */
+	#unreachable(error: unknown): never {
+		this.#enter("unreachable", { name: "unreached" });
+		this.#record = { ...this.#record, reason: `its holder cannot be reached: ${messageOf(error)}` };
+		throw new Fault("session_unreachable", { id: this.#record.name, problem: messageOf(error) }, { cause: error });
+	}
+
+	#running(live: Live): void {
+		const { session, subscriptions } = live;
+		const { events } = this.#parts;
+		const state = statusAfter(this.#record.state, "launched");
+		const isNew = this.#record.state !== state;
+		if (isNew || this.#record.pid !== session.pid || this.#record.reason !== null) {
+			this.update({ state, pid: session.pid, reason: null });
+		}
+		let last = "";
+		subscriptions.push(
+			session.onEnded(() => this.#ended(live)),
+			session.onFenced(() => events.fenced(this)),
+			session.onDecided((attention) => {
+				const verdict = `${attention.activity} ${attention.waitingFor}`;
+				if (verdict !== last) events.attention(this, attention);
+				last = verdict;
+			}),
+		);
+		this.touch();
+		this.#endWhenIdle(live);
+		events.opened(this, isNew);
+	}
+
+	#ended(live: Live): void {
+		const { status, exit, ptyExit, journal } = live.session;
+		live.timer?.[Symbol.dispose]();
+		this.update({
+			state: status,
+			exit,
+			reason: status === "stream_lost" ? describeEnd(status, exit) : this.#record.reason,
+			resolvedAt: ptyExit?.endedAt ?? Date.now(),
+			...journal.stats,
+		});
+		this.#parts.events.ended(this, live.session);
+	}
+
+	#closed(live: Live): void {
+		if (this.#state !== live) return; // let go of before it closed
+		// Also what was left in the background may have written.
+		const { bytesOut, linesOut, lastLine, truncated } = live.session.journal.stats;
+		this.update({ terminalOpen: false, bytesOut, linesOut, lastLine, truncated });
+		this.#evictWhenIdle(live);
+		this.#parts.events.closed(this);
+	}
+
+	#endWhenIdle(live: Live): void {
+		const { idleMs, endGraceMs, onProblem } = this.#parts;
+		if (idleMs === 0 || this.#record.keep) return;
+		const onIdle = () => {
+			this.update({ reason: `not used for ${Math.round(idleMs / 1000)} s` });
+			live.session.close(endGraceMs).catch((error) => {
+				onProblem(error, `ending the idle session ${this.#record.name}`);
+				if (this.#state !== live) return;
+				this.touch();
+				this.#endWhenIdle(live);
+			});
+		};
+		live.timer = new IdleTimer({ idleMs, usedAt: () => this.touchedAt, onIdle });
+	}
+
+	#evictWhenIdle(live: Live): void {
+		live.timer = new IdleTimer({
+			idleMs: this.#parts.evictMs,
+			usedAt: () => this.touchedAt,
+			onIdle: () => void this.evict(),
+		});
+	}
+}
+
+const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error));

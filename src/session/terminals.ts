@@ -1,0 +1,20 @@
+// Where sessions get their terminals: from holders, or in tests from a fake.
+
+import { type AdoptOptions, adopt } from "../pty/adopt.ts";
+import { HolderPty } from "../pty/holder-pty.ts";
+import { type LaunchSpec, launch } from "../pty/launch.ts";
+import type { Pty } from "../pty/pty.ts";
+
+export interface Terminals {
+	readonly launch: (spec: LaunchSpec) => Promise<Pty>;
+	/** Null when the holder is gone; rejects when it may be alive but was not reached. */
+	readonly adopt: (options: AdoptOptions) => Promise<Pty | null>;
+}
+
+export const holderTerminals: Terminals = {
+	launch,
+	adopt: async (options) => {
+		const found = await adopt(options);
+		return found instanceof HolderPty ? found : null;
+	},
+};
