@@ -227,7 +227,8 @@ export class FakePty implements Pty {
 	}
 
 	async [Symbol.asyncDispose](): Promise<void> {
-		for (const listeners of [this.#outputs, this.#events, this.#facts, this.#fencings]) listeners.clear();
+		const all = [this.#outputs, this.#events, this.#facts, this.#fencings, this.#endings, this.#responsiveness];
+		for (const listeners of all) listeners.clear();
 	}
 
 	#deliver(chunk: OutputChunk): void {
