@@ -8,7 +8,7 @@ import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { until } from "../../test/condition.ts";
 import { LeakCheck } from "../../test/session/leaks.ts";
-import { batches, newModel, type World } from "../../test/session/slot-model.ts";
+import { batches, forAWhile, newModel, type World } from "../../test/session/slot-model.ts";
 import { FakePty } from "../pty/fake-pty.ts";
 import { places, preparePlaces } from "../pty/places.ts";
 import type { PtyExit } from "../pty/pty.ts";
@@ -196,33 +196,31 @@ describe("a slot over a fake terminal", () => {
 
 describe("model", () => {
 	test("whatever is asked at the same moment, no session is mislaid, doubled or left running unowned", async () => {
-		await fc.assert(
-			fc.asyncProperty(fc.scheduler(), batches(12), async (scheduler, commands) => {
-				home = mkdtempSync(join(tmpdir(), "dt-slot-"));
-				{
-					await using _leaks = new LeakCheck();
-					const terminals = new FakeTerminals((what, value) => scheduler.schedule(Promise.resolve(value), what));
-					const options = { evictMs: 1, rememberEnded: 2 };
-					const world: World = {
-						places: places({ DIALTONE_HOME: home }),
-						sessions: await open(terminals, options),
-						restart: async () => {
-							await world.sessions[Symbol.asyncDispose]();
-							world.sessions = await open(terminals, options);
-						},
-						alive: () => terminals.alive(),
-						exit: async ({ id }) => terminals.programs.get(id)?.exit({ code: 0, signal: null }),
-						settle: (promise) => scheduler.waitFor(promise),
-						start: { argv: ["cat"] },
-					};
-					await fc.asyncModelRun(() => ({ model: newModel(), real: world }), commands);
-					expect(await world.settle(world.sessions.endAll())).toEqual([]);
-					expect([...terminals.alive()]).toEqual([]);
-					await world.settle(world.sessions[Symbol.asyncDispose]());
-				}
-				rmSync(home, { recursive: true, force: true, maxRetries: 5 });
-			}),
-			{ numRuns: 100, endOnFailure: true },
-		);
+		const property = fc.asyncProperty(fc.scheduler(), batches(12), async (scheduler, commands) => {
+			home = mkdtempSync(join(tmpdir(), "dt-slot-"));
+			{
+				await using _leaks = new LeakCheck();
+				const terminals = new FakeTerminals((what, value) => scheduler.schedule(Promise.resolve(value), what));
+				const options = { evictMs: 1, rememberEnded: 2 };
+				const world: World = {
+					places: places({ DIALTONE_HOME: home }),
+					sessions: await open(terminals, options),
+					restart: async () => {
+						await world.sessions[Symbol.asyncDispose]();
+						world.sessions = await open(terminals, options);
+					},
+					alive: () => terminals.alive(),
+					exit: async ({ id }) => terminals.programs.get(id)?.exit({ code: 0, signal: null }),
+					settle: (promise) => scheduler.waitFor(promise),
+					start: { argv: ["cat"] },
+				};
+				await fc.asyncModelRun(() => ({ model: newModel(), real: world }), commands);
+				expect(await world.settle(world.sessions.endAll())).toEqual([]);
+				expect([...terminals.alive()]).toEqual([]);
+				await world.settle(world.sessions[Symbol.asyncDispose]());
+			}
+			rmSync(home, { recursive: true, force: true, maxRetries: 5 });
+		});
+		await forAWhile(5000, () => fc.assert(property, { numRuns: 10, endOnFailure: true }));
 	}, 60_000);
 });

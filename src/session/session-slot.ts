@@ -129,8 +129,9 @@ export class SessionSlot {
 					() => this.#enter("failed", { name: "ended", released: Promise.resolve() }),
 				);
 			case "removed":
-			case "detached":
 				return Promise.reject(new Fault("session_not_found", { id: this.#record.name, open: [] }));
+			case "detached":
+				return Promise.reject(stopping());
 		}
 	}
 
@@ -167,12 +168,15 @@ export class SessionSlot {
 
 	/** Deletes the session with everything it has on disk; refused while anything of it may run. */
 	async remove(): Promise<void> {
-		if (this.#state.name === "starting" || this.#state.name === "reviving") await this.#state.session.catch(() => {}); // the one who asked for it is told
 		const closed = this.inMemory?.closed;
 		if (closed !== undefined && !this.isRunning && this.#record.terminalOpen) {
 			await within(CLOSE_TIMEOUT_MS, "closing", closed).catch(() => {}); // looked at below
 		}
+		while (this.#state.name === "starting" || this.#state.name === "reviving") {
+			await this.#state.session.catch(() => {}); // the one who asked for it is told
+		}
 		if (this.#state.name === "removed") return;
+		if (this.#state.name === "detached") throw stopping();
 		if (this.#record.terminalOpen) {
 			const what = this.isRunning ? "the running session" : "what still runs in the background of";
 			throw new Fault("not_allowed", { what: `Removing ${what} "${this.#record.name}"` });
@@ -325,4 +329,5 @@ export class SessionSlot {
 	}
 }
 
+const stopping = () => new Fault("no_daemon", { problem: "it is stopping" });
 const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error));

@@ -183,3 +183,8 @@ export const batches = (maxCommands: number): fc.Arbitrary<Iterable<fc.AsyncComm
 	fc.commands([fc.array(call, { minLength: 1, maxLength: 4 }).map((calls) => new Batch(calls))], { maxCommands });
 
 export const newModel = (): Model => ({ known: new Set(), removed: new Set() });
+
+/** Again and again until the time is up; never cut short in the middle, where a hang would hide. */
+export async function forAWhile(ms: number, act: () => Promise<unknown>): Promise<void> {
+	for (const end = Date.now() + ms; Date.now() < end; ) await act();
+}
