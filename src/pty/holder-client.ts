@@ -22,6 +22,8 @@ const TURN_BYTES = 128 * 1024;
 export const SILENCE_MS = 2000;
 /** The limit for a request whose holder keeps sending other frames: a flood may delay the answer. */
 const ANSWER_MS = 30_000;
+/** A holder that is ready to run but gets no processor is neither stopped nor stuck: it gets this long. */
+const STARVED_MS = 10_000;
 /** A timer this late means that our own loop was held up; the answer may be in the socket already. */
 const LATE_MS = 250;
 /** At first at once: a quick program's holder may leave just as we connect (ECONNRESET), and then its log is all we need. */
@@ -57,6 +59,8 @@ export interface HolderClientOptions {
 	readonly onWelcome: (welcome: Welcome) => void;
 	/** Everything but welcomes, refusals and acknowledgements. */
 	readonly onFrame: (frame: HolderFrame) => void;
+	/** The holder waits for a processor on a busy machine. */
+	readonly isStarved: () => boolean;
 	/** The error for a request that the holder did not answer in time. */
 	readonly unresponsive: (sent: boolean) => PtyError;
 }
@@ -302,8 +306,12 @@ export class HolderClient {
 			next = Math.min(next, Math.max(since, this.#heardAt) + patienceMs, since + patienceMs + ANSWER_MS);
 		}
 		if (this.#pending.size === 0) return;
-		if (next > now || lateMs > LATE_MS) {
-			this.#checkAfter(Math.max(next - now, LATE_MS / 10));
+		if (next > now) {
+			this.#checkAfter(next - now);
+			return;
+		}
+		if (lateMs > LATE_MS || (now - next < STARVED_MS && this.#options.isStarved())) {
+			this.#checkAfter(LATE_MS / 5);
 			return;
 		}
 		this.#unansweredSince ??= oldest;

@@ -21,7 +21,7 @@ import { readExit } from "./exit-file.ts";
 import { type Answer, DISCONNECTED, HolderClient, SILENCE_MS } from "./holder-client.ts";
 import { type Input, InputQueue } from "./input-queue.ts";
 import { OutputStream } from "./output-stream.ts";
-import { descendants } from "./process-tree.ts";
+import { descendants, isRunnable } from "./process-tree.ts";
 import type { Pty, PtyEnding, PtyExit, WriteOptions } from "./pty.ts";
 import { type PtyEvent, type PtyState, refusals, stateAfter } from "./pty-state.ts";
 import { signalNumber } from "./signals.ts";
@@ -87,6 +87,7 @@ export class HolderPty implements Pty {
 			onChange: (event) => this.#move(event),
 			onWelcome: (welcome) => this.#welcomed(welcome),
 			onFrame: (frame) => this.#take(frame),
+			isStarved: () => isRunnable(this.#holderPid),
 			unresponsive: (sent) => this.#unresponsive(sent),
 		});
 		this.#stream = new OutputStream({

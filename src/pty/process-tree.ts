@@ -41,6 +41,9 @@ export async function processGroups(pid: number): Promise<{ own: number; foregro
 	return own === undefined || foreground === undefined ? null : { own: Number(own), foreground: Number(foreground) };
 }
 
+/** Whether a process runs or waits for a processor; false when it sleeps, is stopped or gone. */
+export const isRunnable = (pid: number): boolean => /\) R /.test(text(`/proc/${pid}/stat`));
+
 /** The holder of a session, by its main program; 0 where that cannot be told. */
 export function holderOf(pid: number): number {
 	const parent = Number(/\) \S (\d+) /.exec(text(`/proc/${pid}/stat`))?.[1] ?? 0);
