@@ -5,6 +5,7 @@
 import { watch } from "node:fs";
 import { createConnection } from "node:net";
 import { Fault } from "../protocol/fault.ts";
+import { type Condition, wait } from "../session/wait.ts";
 import type { Client } from "../tools/client.ts";
 import { acquireLock, type DaemonLock, isHeld, newestLock, releaseLock, removeLocksBefore } from "./daemon-lock.ts";
 import { listen } from "./server.ts";
@@ -133,21 +134,20 @@ async function listens(run: string, lock: DaemonLock): Promise<boolean> {
 			socket.on("connect", () => socket.destroy());
 		});
 	if (await connects()) return true;
-	return new Promise<boolean>((resolve) => {
-		const finish = (answer: boolean) => {
-			watcher.close();
-			clearInterval(deathWatch);
-			clearTimeout(timer);
-			resolve(answer);
-		};
-		const look = async () => {
-			if (await connects()) finish(true);
-			else if (!isHeld(lock) || newestLock(run)?.epoch !== lock.epoch) finish(false);
-		};
-		const watcher = watch(run, () => void look());
-		// No event tells of the death of a process that is not our child.
-		const deathWatch = setInterval(() => void look(), DEATH_LOOK_MS);
-		const timer = setTimeout(() => finish(false), LOCKED_BUT_SILENT_MS);
-		void look();
-	});
+	const decided: Condition<boolean> = {
+		start(scope) {
+			const look = async () => {
+				if (await connects()) scope.settle(true);
+				else if (!isHeld(lock) || newestLock(run)?.epoch !== lock.epoch) scope.settle(false);
+			};
+			const watcher = watch(run, () => void look());
+			scope.own(() => watcher.close());
+			// No event tells of the death of a process that is not our child.
+			const deathWatch = setInterval(() => void look(), DEATH_LOOK_MS);
+			scope.own(() => clearInterval(deathWatch));
+			scope.after(LOCKED_BUT_SILENT_MS, () => scope.settle(false));
+			void look();
+		},
+	};
+	return wait([decided]);
 }

@@ -97,10 +97,7 @@ export function ended(session: HasEnd): Condition<Outcome<"ended">> {
 	return {
 		start(scope) {
 			if (session.ended) scope.settle(outcome("ended"));
-			scope.on<void>(
-				(listener) => session.onEnded(listener),
-				() => scope.settle(outcome("ended")),
-			);
+			scope.own(session.onEnded(scope.guard<void>(() => scope.settle(outcome("ended")))));
 		},
 	};
 }
@@ -116,13 +113,11 @@ export function attention(
 ): Condition<Outcome<TurnEnd>> {
 	const watch = (scope: WaitScope<Outcome<TurnEnd>>) => {
 		if (!ignored) {
-			scope.on<Attention>(
-				(listener) => session.onDecided(listener),
-				(verdict) => {
-					const returned = turnEnds(verdict);
-					if (returned !== null) scope.settle({ returned, attention: verdict });
-				},
-			);
+			const decided = (verdict: Attention) => {
+				const returned = turnEnds(verdict);
+				if (returned !== null) scope.settle({ returned, attention: verdict });
+			};
+			scope.own(session.onDecided(scope.guard(decided)));
 		}
 		scope.own(session.watch());
 	};
@@ -174,15 +169,13 @@ function appears(
 				text.attempt();
 			};
 			if (already !== undefined) take(already);
-			scope.on<OutputChunk>(
-				(listener) => session.onOutput(listener),
-				(chunk) => {
-					if ("gap" in chunk) return;
-					painted = true;
-					take(chunk.bytes);
-					screen.later(REPAINT_MS);
-				},
-			);
+			const printed = (chunk: OutputChunk) => {
+				if ("gap" in chunk) return;
+				painted = true;
+				take(chunk.bytes);
+				screen.later(REPAINT_MS);
+			};
+			scope.own(session.onOutput(scope.guard(printed)));
 		},
 		test: () => (inStream() || onScreen() ? MATCHED : null),
 	};
@@ -198,10 +191,7 @@ function gone(session: HasOutput & HasScreen, text: string): Condition<Outcome<"
 			};
 			look();
 			const later = once(scope, look);
-			scope.on<OutputChunk>(
-				(listener) => session.onOutput(listener),
-				() => later(REPAINT_MS),
-			);
+			scope.own(session.onOutput(scope.guard(() => later(REPAINT_MS))));
 		},
 		test,
 	};
@@ -212,12 +202,10 @@ export function stillness(session: HasOutput, stillMs: number): Condition<Outcom
 	return {
 		start(scope) {
 			let since = performance.now();
-			scope.on<OutputChunk>(
-				(listener) => session.onOutput(listener),
-				() => {
-					since = performance.now();
-				},
-			);
+			const restart = () => {
+				since = performance.now();
+			};
+			scope.own(session.onOutput(scope.guard(restart)));
 			const check = () => {
 				const leftMs = since + stillMs - performance.now();
 				if (leftMs > 0) scope.after(leftMs, check);
@@ -257,7 +245,7 @@ export function received(
 				if (session.journal.end >= offset) scope.settle(MATCHED);
 			};
 			check();
-			scope.on<OutputChunk>((listener) => session.onOutput(listener), check);
+			scope.own(session.onOutput(scope.guard(check)));
 		},
 	};
 }
@@ -273,7 +261,7 @@ export function marked(
 				if (isTrue()) scope.settle(MARKED);
 			};
 			check();
-			scope.on<void>((listener) => commands.onMark(listener), check);
+			scope.own(commands.onMark(scope.guard<void>(check)));
 		},
 		test: () => (isTrue() ? MARKED : null),
 	};

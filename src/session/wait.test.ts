@@ -17,10 +17,7 @@ function happens(name: string, event: Listeners<void>, already = false): Conditi
 	return {
 		start(scope) {
 			if (already) scope.settle(name);
-			scope.on<void>(
-				(listener) => event.add(listener),
-				() => scope.settle(name),
-			);
+			scope.own(event.add(scope.guard(() => scope.settle(name))));
 			scope.after(60_000, () => scope.settle(`${name} was late`));
 		},
 	};
@@ -76,7 +73,7 @@ describe("a wait is a list of conditions", () => {
 			throw new Error("bad");
 		};
 		const starts: Condition<string> = { start: fail };
-		const listens: Condition<string> = { start: (scope) => scope.on<void>((listener) => event.add(listener), fail) };
+		const listens: Condition<string> = { start: (scope) => scope.own(event.add(scope.guard(fail))) };
 		const later: Condition<string> = { start: (scope) => scope.after(5, fail) };
 		const tests: Condition<string> = { start() {}, test: fail };
 		const idle = new Listeners<void>("idle");
@@ -141,10 +138,7 @@ test("whatever settles, fails or aborts, in whatever order, also in set-up: one 
 								scope.own(() => disposed++);
 							};
 							own();
-							scope.on<void>(
-								(listener) => events[i]!.add(listener),
-								() => perform(onEvent, scope),
-							);
+							scope.own(events[i]!.add(scope.guard(() => perform(onEvent, scope))));
 							scope.after(afterMs, () => perform(onTimer, scope));
 							perform(inSetUp, scope);
 							own();

@@ -18,8 +18,8 @@ export interface WaitScope<T> {
 	settle(outcome: T): void;
 	/** Runs `dispose` when the wait is over: at once if it already is. */
 	own(dispose: () => void): void;
-	/** Subscribes until the wait is over. An error in the listener fails the wait. */
-	on<V>(subscribe: (listener: (value: V) => void) => () => void, listener: (value: V) => void): void;
+	/** A listener that does nothing once the wait is over, and fails it where it throws. */
+	guard<V>(listener: (value: V) => void): (value: V) => void;
 	/** Calls `act` later unless the wait is over by then. An error in `act` fails the wait. */
 	after(ms: number, act: () => void): void;
 }
@@ -61,7 +61,7 @@ export function wait<T>(
 					end(() => resolve(earlier ?? outcome));
 				}),
 			own,
-			on: (subscribe, listener) => own(subscribe((value) => guard(() => listener(value)))),
+			guard: (listener) => (value) => guard(() => listener(value)),
 			after: (ms, act) => {
 				if (settled) return;
 				const timer = setTimeout(() => {

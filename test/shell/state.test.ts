@@ -115,7 +115,7 @@ describe("R5.1 a shell between calls", () => {
 
 	test("a port that a command opens is told", async () => {
 		const facts = await shells.run(
-			"python3 -c 'import socket,time; s=socket.socket(); s.bind((\"127.0.0.1\",0)); s.listen(); print(s.getsockname()[1], flush=True); time.sleep(60)' & read -t 0 x; sleep 0.5; true",
+			"python3 -c 'import socket,time; s=socket.socket(); s.bind((\"127.0.0.1\",0)); s.listen(); print(s.getsockname()[1], flush=True); time.sleep(60)' >~/port & until [ -s ~/port ]; do sleep 0.05; done; cat ~/port",
 			{ shell: "port" },
 		);
 		expect(facts.ports).toEqual([Number(/^(\d+)$/m.exec(facts.text)?.[1])]);

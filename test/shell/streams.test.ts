@@ -126,6 +126,17 @@ test("`set -e` ends the command and not the shell, whose next output is on the t
 	expect(await shells.run("echo out", { shell, separate: true })).toMatchObject({ stdout: "out\n" });
 });
 
+test("a shell that is slow to end its streams is waited for, and finds them still read", async () => {
+	const shell = "slow-end";
+	await shells.run("trap '[[ $BASH_COMMAND != _dt_w* ]] || sleep 0.2' DEBUG", { shell });
+	for (let i = 0; i < 3; i++) {
+		expect(await shells.run(`echo ${i}`, { shell, separate: true, timeoutMs: 20_000 })).toMatchObject({
+			stdout: `${i}\n`,
+			exitCode: 0,
+		});
+	}
+});
+
 test("a command that ends the shell gives what it printed", async () => {
 	for (let i = 0; i < 5; i++) {
 		const facts = await shells.run("echo last words; exit 7", { shell: `leaving-${i}`, separate: true });

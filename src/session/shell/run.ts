@@ -125,8 +125,8 @@ export async function runCommand(session: Session, request: RunRequest): Promise
 		};
 	} finally {
 		commands.forget(run); // only what was never taken
-		if (pipes !== null && commands.running?.run === run) commands.streams.leave(pipes);
-		else void pipes?.remove();
+		if (pipes !== null && (commands.streamsEnded || session.ended)) void pipes.remove();
+		else if (pipes !== null) commands.streams.leave(pipes);
 	}
 }
 
@@ -171,13 +171,17 @@ interface Reading {
 
 async function readStreams(session: Session, commands: ShellCommands, reading: Reading): Promise<Streams> {
 	const { pipes, over, signal } = reading;
-	const copied = (ms: number) =>
-		first([marked(commands, () => commands.streamsEnded), ended(session), timeout(ms)], signal);
+	const copied = (isTrue: () => boolean) => first([marked(commands, isTrue), ended(session), timeout(STEP_MS)], signal);
 	// While it goes on there is no end to wait for. What it has printed is on its way through a pipe.
 	if (!over) await first([ended(session), stillness(session, COPIED_MS), timeout(10 * COPIED_MS)], signal);
-	else if ((await copied(COPIED_MS)).returned === "timeout") {
-		await pipes.end();
-		await copied(STEP_MS);
+	else {
+		// A shell that was interrupted comes to its prompt without having ended its streams. Never before that: it would
+		// find pipes that nobody reads any more, and block.
+		await copied(() => commands.streamsEnded || commands.ready);
+		if (!commands.streamsEnded && commands.ready) {
+			await pipes.end();
+			await copied(() => commands.streamsEnded);
+		}
 	}
 	return pipes.read();
 }
