@@ -8,7 +8,6 @@ import { callerHere } from "./caller.ts";
 import { cli } from "./cli/cli.ts";
 import type { Dependencies, Io } from "./cli/command.ts";
 import { findDaemon, type ReachOptions, reachDaemon } from "./daemon/reach.ts";
-import type { SessionRecord } from "./journal/records.ts";
 import { places } from "./pty/places.ts";
 import { VERSION } from "./version.ts";
 
@@ -51,8 +50,7 @@ const dependencies: Dependencies = {
 			const { pid } = await client.status();
 			const { facts } = await client.call("list", { status: "running" });
 			await client.stop(options);
-			const running = (facts as { sessions: readonly Pick<SessionRecord, "name">[] }).sessions;
-			return { pid, left: options.sessions ? [] : running.map(({ name }) => name) };
+			return { pid, left: options.sessions ? [] : facts.sessions.map(({ name }) => name) };
 		},
 		restart: async () => {
 			await dependencies.daemon.stop({ sessions: false });

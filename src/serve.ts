@@ -128,7 +128,7 @@ async function openHttp(where: Places, client: Client, port: number): Promise<Li
 
 async function namesOf(client: Client): Promise<readonly string[]> {
 	const { facts } = await client.call("list", { status: "running" });
-	return (facts as { sessions: readonly { name: string }[] }).sessions.map(({ name }) => name);
+	return facts.sessions.map(({ name }) => name);
 }
 
 /** What a person needs to know, readable at a glance. The token is new each time: only its hash is kept. */

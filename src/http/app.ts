@@ -107,13 +107,13 @@ export function httpApp(parts: HttpParts, policy: AccessPolicy): Hono<Env> {
 
 	app.get("/v1/sessions", async (c) => {
 		const status = c.req.query("status");
-		const { facts } = await client.call("list", status ? { status } : {}, {
+		const { facts } = await client.call<string>("list", status ? { status } : {}, {
 			caller: onlooker(parts, c.get("token")),
 		});
 		return c.json(facts);
 	});
 	app.get("/v1/sessions/:id", async (c) => {
-		const input = { session: c.req.param("id"), view: "screen" };
+		const input = { session: c.req.param("id"), view: "screen" } as const;
 		const answer = await client.call("read", input, { caller: onlooker(parts, c.get("token")) });
 		return prefersText(c.req.header("accept")) ? c.text(answer.text) : c.json(answer.facts);
 	});

@@ -25,6 +25,14 @@ const ESCAPE = 0x1b;
 // Agents come and go under new names; one that is forgotten sees everything as new, which is safe.
 const REMEMBERED_OWNERS = 64;
 
+// A caller repeats a write within seconds; the holder remembers 1024 for the time after a restart.
+const REMEMBERED_IDS = 256;
+
+export interface Typed {
+	/** A write with this id was typed before, so nothing was typed now. */
+	readonly repeated: boolean;
+}
+
 export interface SessionParts {
 	readonly id: string;
 	readonly name: string;
@@ -74,6 +82,8 @@ export class Session implements AsyncDisposable {
 	#status: Status = "running";
 	#cancelled = false;
 	#writing: Promise<unknown> = Promise.resolve();
+	/** The newest ids of writes that were typed, the oldest first. */
+	readonly #typedIds = new Set<string>();
 	#lastOutputAt = Date.now();
 
 	constructor(parts: SessionParts) {
@@ -148,16 +158,22 @@ export class Session implements AsyncDisposable {
 		return this.#tracker.onDecided(listener);
 	}
 
-	/** Types bytes, whole and never between another call's. `refuse` runs when it is this write's turn, before anything is typed. */
-	type(bytes: Uint8Array, options: WriteOptions = {}, refuse?: () => void): Promise<void> {
+	/**
+	 * Types bytes, whole and never between another call's. `refuse` runs when it is this write's turn, before anything
+	 * is typed; not for a write whose id was typed before, which is only reported as such.
+	 */
+	type(bytes: Uint8Array, options: WriteOptions = {}, refuse?: () => void): Promise<Typed> {
 		if (options.priority === true) {
 			this.#mustRun();
 			return this.#write(bytes, options);
 		}
-		const turn = this.#writing.then(() => {
+		const turn = this.#writing.then(async () => {
 			this.#mustRun();
+			if (options.id !== undefined && this.#typedIds.has(options.id)) return { repeated: true };
 			refuse?.();
-			return this.#write(bytes, options);
+			const typed = await this.#write(bytes, options);
+			if (options.id !== undefined) this.#rememberId(options.id);
+			return typed;
 		});
 		this.#writing = turn.catch(() => {}); // the next write does not care how this one went; its caller does
 		return turn;
@@ -269,7 +285,13 @@ export class Session implements AsyncDisposable {
 		this.screen.dispose();
 	}
 
-	#write(bytes: Uint8Array, options: WriteOptions = {}): Promise<void> {
+	#rememberId(id: string): void {
+		this.#typedIds.add(id);
+		if (this.#typedIds.size > REMEMBERED_IDS) this.#typedIds.delete(this.#typedIds.values().next().value!);
+	}
+
+	async #write(bytes: Uint8Array, options: WriteOptions = {}): Promise<Typed> {
+		const before = this.#pty.inputOffset;
 		const write = async () => {
 			try {
 				await this.#pty.write(bytes, options);
@@ -277,7 +299,9 @@ export class Session implements AsyncDisposable {
 				throw asFault(error, this);
 			}
 		};
-		return this.#tracker.typing(write, { endsInEscape: bytes.at(-1) === ESCAPE });
+		await this.#tracker.typing(write, { endsInEscape: bytes.at(-1) === ESCAPE });
+		// An earlier daemon sent it: the holder knew the id and took nothing.
+		return { repeated: options.id !== undefined && this.#pty.inputOffset === before };
 	}
 
 	#keyframe(): Keyframe | null {

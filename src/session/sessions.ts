@@ -5,13 +5,13 @@
 import { rm } from "node:fs/promises";
 import { keepWithin } from "../journal/quota.ts";
 import { makeSessionDirectory, RecordFile, type SessionRecord, scanSessions } from "../journal/records.ts";
+import { clean } from "../protocol/clean.ts";
 import { Fault } from "../protocol/fault.ts";
 import { Listeners } from "../protocol/listeners.ts";
 import { environment } from "../pty/environment.ts";
 import { PtyCreationError } from "../pty/errors.ts";
 import { launch } from "../pty/launch.ts";
 import type { Places } from "../pty/places.ts";
-import { clean } from "../terminal/clean.ts";
 import { EventLog } from "./event-log.ts";
 import { nameFor } from "./identity.ts";
 import { hasEnded } from "./lifecycle.ts";

@@ -2,7 +2,7 @@
 
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { notesOn } from "../../src/terminal/notes.ts";
+import { notesOn } from "./notes.ts";
 import { Screen } from "../../src/terminal/screen.ts";
 import type { Position } from "../../src/terminal/screen-diff.ts";
 
