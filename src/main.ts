@@ -78,6 +78,7 @@ const dependencies: Dependencies = {
 		// One connection for the life of the server, made anew when the daemon was restarted.
 		const connection = lasting(() => reachDaemon(reach("mcp")));
 		const existing = lasting(() => findDaemon(reach("mcp")));
+		const host = callerHere("mcp");
 		await serveMcpOnStdio({
 			version: VERSION,
 			tools: async () => toolCards(sets),
@@ -85,7 +86,7 @@ const dependencies: Dependencies = {
 			peek: existing.get,
 			// The host's process tells two agents of the same make apart: each has its own shell and its own "new",
 			// and keeps them when the host starts its server again.
-			caller: (client) => callerHere(process.env.DIALTONE_OWNER ?? `mcp:${client}:${process.ppid}`),
+			caller: (client) => ({ ...host, owner: process.env.DIALTONE_OWNER ?? `mcp:${client}:${process.ppid}` }),
 		});
 		// The host has gone: an open connection must not keep us here.
 		await Promise.all([connection.close(), existing.close()]);

@@ -10,7 +10,6 @@ import type { Answer, CallOptions, Client, DaemonStatus, ForeignName, ScreenSnap
 import type { Caller } from "./tool.ts";
 
 const OUTPUT_PIECE_BYTES = 64 * 1024;
-const NEVER = new AbortController().signal;
 
 export interface LocalClientParts {
 	readonly sessions: Sessions;
@@ -45,7 +44,7 @@ export class LocalClient implements Client {
 		const facts = await tool.run(parsed.data, {
 			sessions,
 			caller: options.caller ?? caller,
-			signal: options.signal ?? NEVER,
+			signal: options.signal ?? new AbortController().signal,
 			startedAt,
 		});
 		return { facts, text: tool.render(facts) };
