@@ -1,6 +1,7 @@
 // The commands that go on until something ends: a session's output, everybody's events.
 
 import { once } from "node:events";
+import { oneLine } from "../protocol/clean.ts";
 import type { SessionEvent } from "../protocol/events.ts";
 import type { Invocation, Io } from "./command.ts";
 import { EXIT } from "./exit-codes.ts";
@@ -62,5 +63,5 @@ function eventLine(event: SessionEvent): string {
 		: event.activity
 			? `${event.activity}${event.waitingFor ? ` for ${event.waitingFor}` : ""}`
 			: event.status;
-	return `${time}  ${event.name}  ${event.event}: ${state}${event.because ? ` · ${event.because}` : ""}`;
+	return `${time}  ${event.name}  ${event.event}: ${state}${event.because ? ` · ${oneLine(event.because)}` : ""}`;
 }

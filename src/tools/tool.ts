@@ -28,7 +28,11 @@ export interface ToolContext {
 /** What a call does to the world, for annotations and permissions. */
 export type Effect = "reads" | "types" | "starts" | "ends";
 
-export interface Tool<N extends string = string, I extends z.ZodObject = z.ZodObject, F extends object = object> {
+export interface Tool<
+	N extends string = string,
+	I extends z.ZodObject = z.ZodObject,
+	F extends z.ZodType<object> = z.ZodType<object>,
+> {
 	readonly name: N;
 	readonly title: string;
 	/** For a model that has never seen us. */
@@ -38,14 +42,14 @@ export interface Tool<N extends string = string, I extends z.ZodObject = z.ZodOb
 	readonly always?: boolean;
 	readonly input: I;
 	/** Documents and tests the answer; not parsed on the way to the caller. */
-	readonly facts: z.ZodType<F>;
-	run(input: z.output<I>, context: ToolContext): Promise<F>;
+	readonly facts: F;
+	run(input: z.output<I>, context: ToolContext): Promise<z.output<F>>;
 	/** The text a model reads. */
-	render(facts: F): Clean;
+	render(facts: z.output<F>): Clean;
 }
 
 /** Declares a tool with its types inferred. */
-export function tool<const N extends string, I extends z.ZodObject, F extends object>(
+export function tool<const N extends string, I extends z.ZodObject, F extends z.ZodType<object>>(
 	record: Tool<N, I, F>,
 ): Tool<N, I, F> {
 	return record;
