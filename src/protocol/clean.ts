@@ -55,7 +55,7 @@ function carriersToKeep(carriers: string, before: string, after: string): string
 	return carriers === EMOJI_JOIN && PICTURE.test(after) ? carriers : carriers[0]!;
 }
 
-export const MAX_LINE_CHARS = 200;
+const MAX_LINE_CHARS = 200;
 
 /** Filters text into one line of bounded length: line breaks are shown as ↵, a cut as …. */
 export function oneLine(text: string, maxChars: number = MAX_LINE_CHARS): CleanLine {
