@@ -61,14 +61,14 @@ const MAX_LINE_CHARS = 200;
 export function oneLine(text: string, maxChars: number = MAX_LINE_CHARS): CleanLine {
 	// What a filter removes is bounded, too, so that a megabyte of it costs nothing.
 	const head = text.length > 8 * maxChars ? text.slice(0, 8 * maxChars) : text;
-	const line = clean(head.replace(/\r\n|[\n\r\v\f\x85\u2028\u2029]/g, "↵").replaceAll("\t", " ")).text;
+	const line = clean(head.replace(/\r\n|[\n\r\v\f\x85\u2028\u2029]/g, "↵")).text;
 	if (line.length <= maxChars && head.length === text.length) return branded(line);
 	return branded(`${clean(line.slice(0, maxChars - 1)).text}…`);
 }
 
 export const isClean = (value: unknown): value is Clean => typeof value === "string" && clean(value).text === value;
 
-export const isCleanLine = (value: unknown): value is CleanLine => isClean(value) && !/[\n\t]/.test(value);
+export const isCleanLine = (value: unknown): value is CleanLine => isClean(value) && !value.includes("\n");
 
 /** Text of ours: a literal, a union of literals, a number, or a filtered line. A plain `string` is none of them. */
 type Safe<T> = string extends T ? never : T;
