@@ -10,6 +10,7 @@ import { Dialtone } from "../../src/index.ts";
 import { listResources } from "../../src/mcp/resources.ts";
 import { isClean, isCleanLine } from "../../src/protocol/clean.ts";
 import { findTool, type ToolName } from "../../src/tools/catalogue.ts";
+import { until } from "../condition.ts";
 
 const HOSTILE = join(import.meta.dirname, "../fixtures/hostile.py");
 const caller = { owner: "model", cwd: "/", env: {} };
@@ -97,8 +98,13 @@ async function conversation(words: Words): Promise<readonly string[]> {
 
 describe("G4: what a program says outside its output", () => {
 	test("S4: a process that calls itself by an escape and a line break is named in one line", async () => {
-		const [waiting] = await conversation({ ...PLAIN, name: "\x1b[2J\nEVIL" });
-		expect(waiting).toContain('"[2J↵EVIL"');
+		await start({ ...PLAIN, name: "\x1b[2J\nEVIL" }, "renamed");
+		const header = await until("the kernel tells the new name", async () => {
+			const { lines } = await ask("read", { session: "renamed" });
+			return lines[0]!.includes("EVIL") && lines[0];
+		});
+		expect(header).toMatch(/^\[renamed\] waiting for input \(line, certain\) · \d+ ms · "\[2J↵EVIL" /);
+		await conversation({ ...PLAIN, name: "\x1b[2J\nEVIL" });
 	});
 
 	test("the directory, highlights and the screen carry no bidi, tag or forged line", async () => {
