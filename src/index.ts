@@ -9,29 +9,21 @@ import { assemble } from "./assemble.ts";
 import { callerHere } from "./caller.ts";
 import { reachDaemon } from "./daemon/reach.ts";
 import { becomeDaemon } from "./daemon/run.ts";
-import type { SessionFacts } from "./protocol/answer.ts";
+import type { ListFacts, ReadFacts, RunFacts, SessionFacts } from "./protocol/answer.ts";
 import type { SessionEvent } from "./protocol/events.ts";
 import type { OutputChunk } from "./protocol/output.ts";
 import { places } from "./pty/places.ts";
 import type { Options } from "./session/options.ts";
-import type { Client } from "./tools/client.ts";
-import type { close } from "./tools/close.ts";
-import type { list } from "./tools/list.ts";
-import type { read } from "./tools/read.ts";
-import type { resize } from "./tools/resize.ts";
-import type { send } from "./tools/send.ts";
-import type { signal } from "./tools/signal.ts";
-import type { start } from "./tools/start.ts";
-import type { InputOf } from "./tools/tool.ts";
-import type { wait } from "./tools/wait.ts";
+import type { InputOf } from "./tools/catalogue.ts";
+import type { Answer, Client } from "./tools/client.ts";
 import { VERSION } from "./version.ts";
 
-export type { Attention, SessionFacts } from "./protocol/answer.ts";
+export type { Attention, ListFacts, ReadFacts, RunFacts, SessionFacts } from "./protocol/answer.ts";
 export type { SessionEvent } from "./protocol/events.ts";
 export { Fault, type FaultCode, faults } from "./protocol/fault.ts";
 
 /** A tool's input without the session, which the handle knows. */
-type Aimed<I> = Omit<I, "session">;
+type Aimed<N extends "send" | "wait" | "read" | "signal" | "resize" | "close"> = Omit<InputOf<N>, "session">;
 
 export interface DialtoneOptions {
 	/** Where sessions live. In this process: a temporary directory that goes when you dispose. Through the daemon: the user's own. */
@@ -101,20 +93,24 @@ export class Dialtone implements AsyncDisposable {
 	}
 
 	/** Starts a program; settles when it first waits for input or ends. */
-	async start(input: InputOf<typeof start>, options?: { signal?: AbortSignal }): Promise<Terminal> {
+	async start(input: InputOf<"start">, options?: { signal?: AbortSignal }): Promise<Terminal> {
 		const { facts } = await this.client.call("start", input, options);
-		return new Terminal(this.client, facts as SessionFacts);
+		return new Terminal(this.client, facts);
 	}
 
 	/** A session by its name or id. */
 	async find(session: string): Promise<Terminal> {
 		const { facts } = await this.client.call("read", { session });
-		return new Terminal(this.client, facts as SessionFacts);
+		return new Terminal(this.client, facts);
 	}
 
-	async list(input: InputOf<typeof list> = {}): Promise<Awaited<ReturnType<(typeof list)["run"]>>> {
-		const { facts } = await this.client.call("list", input);
-		return facts as Awaited<ReturnType<(typeof list)["run"]>>;
+	async list(input: InputOf<"list"> = {}): Promise<ListFacts> {
+		return (await this.client.call("list", input)).facts;
+	}
+
+	/** Runs a command in a shell that keeps its state between calls. */
+	async run(input: InputOf<"run">, options?: { signal?: AbortSignal }): Promise<RunFacts> {
+		return (await this.client.call("run", input, options)).facts;
 	}
 
 	/** What happens to sessions, from now on. */
@@ -142,25 +138,23 @@ export class Terminal implements AsyncDisposable {
 		this.name = facts.name;
 	}
 
-	send(input: Aimed<InputOf<typeof send>>, options?: { signal?: AbortSignal }): Promise<SessionFacts> {
-		return this.#call("send", input, options);
+	send(input: Aimed<"send">, options?: { signal?: AbortSignal }): Promise<SessionFacts> {
+		return this.#newest(this.#client.call("send", { ...input, session: this.id }, options));
 	}
-	wait(input: Aimed<InputOf<typeof wait>> = {}, options?: { signal?: AbortSignal }): Promise<SessionFacts> {
-		return this.#call("wait", input, options);
+	wait(input: Aimed<"wait"> = {}, options?: { signal?: AbortSignal }): Promise<SessionFacts> {
+		return this.#newest(this.#client.call("wait", { ...input, session: this.id }, options));
 	}
-	read(
-		input: Aimed<InputOf<typeof read>> = {},
-	): Promise<SessionFacts & { base64?: string; from?: number; to?: number }> {
-		return this.#call("read", input);
+	read(input: Aimed<"read"> = {}): Promise<ReadFacts> {
+		return this.#newest(this.#client.call("read", { ...input, session: this.id }));
 	}
-	signal(input: Aimed<InputOf<typeof signal>> = {}): Promise<SessionFacts> {
-		return this.#call("signal", input);
+	signal(input: Aimed<"signal"> = {}): Promise<SessionFacts> {
+		return this.#newest(this.#client.call("signal", { ...input, session: this.id }));
 	}
-	resize(input: Aimed<InputOf<typeof resize>>): Promise<SessionFacts> {
-		return this.#call("resize", input);
+	resize(input: Aimed<"resize">): Promise<SessionFacts> {
+		return this.#newest(this.#client.call("resize", { ...input, session: this.id }));
 	}
-	close(input: Aimed<InputOf<typeof close>> = {}): Promise<SessionFacts> {
-		return this.#call("close", input);
+	close(input: Aimed<"close"> = {}): Promise<SessionFacts> {
+		return this.#newest(this.#client.call("close", { ...input, session: this.id }));
 	}
 	/** Raw bytes by offset, live until the session ends. */
 	output(options: { from?: number; signal: AbortSignal }): AsyncIterable<OutputChunk> {
@@ -172,10 +166,10 @@ export class Terminal implements AsyncDisposable {
 		await this.close();
 	}
 
-	async #call(tool: string, input: object, options?: { signal?: AbortSignal }): Promise<SessionFacts> {
-		const answer = await this.#client.call(tool, { ...input, session: this.id }, options);
-		this.facts = answer.facts as SessionFacts;
-		return this.facts;
+	async #newest<F extends SessionFacts>(call: Promise<Answer<F>>): Promise<F> {
+		const { facts } = await call;
+		this.facts = facts;
+		return facts;
 	}
 }
 

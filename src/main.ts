@@ -8,7 +8,6 @@ import { callerHere } from "./caller.ts";
 import { cli } from "./cli/cli.ts";
 import type { Dependencies, Io } from "./cli/command.ts";
 import { findDaemon, type ReachOptions, reachDaemon } from "./daemon/reach.ts";
-import type { SessionRecord } from "./journal/records.ts";
 import { places } from "./pty/places.ts";
 import { VERSION } from "./version.ts";
 
@@ -51,8 +50,7 @@ const dependencies: Dependencies = {
 			const { pid } = await client.status();
 			const { facts } = await client.call("list", { status: "running" });
 			await client.stop(options);
-			const running = (facts as { sessions: readonly Pick<SessionRecord, "name">[] }).sessions;
-			return { pid, left: options.sessions ? [] : running.map(({ name }) => name) };
+			return { pid, left: options.sessions ? [] : facts.sessions.map(({ name }) => name) };
 		},
 		restart: async () => {
 			await dependencies.daemon.stop({ sessions: false });
@@ -80,6 +78,7 @@ const dependencies: Dependencies = {
 		// One connection for the life of the server, made anew when the daemon was restarted.
 		const connection = lasting(() => reachDaemon(reach("mcp")));
 		const existing = lasting(() => findDaemon(reach("mcp")));
+		const host = callerHere("mcp");
 		await serveMcpOnStdio({
 			version: VERSION,
 			tools: async () => toolCards(sets),
@@ -87,7 +86,7 @@ const dependencies: Dependencies = {
 			peek: existing.get,
 			// The host's process tells two agents of the same make apart: each has its own shell and its own "new",
 			// and keeps them when the host starts its server again.
-			caller: (client) => callerHere(process.env.DIALTONE_OWNER ?? `mcp:${client}:${process.ppid}`),
+			caller: (client) => ({ ...host, owner: process.env.DIALTONE_OWNER ?? `mcp:${client}:${process.ppid}` }),
 		});
 		// The host has gone: an open connection must not keep us here.
 		await Promise.all([connection.close(), existing.close()]);

@@ -107,14 +107,15 @@ async function openHttp(where: Places, client: Client, port: number): Promise<Li
 		connect: async () => client,
 		peek: async () => client,
 	});
+	// A caller over HTTP has no directory or environment of its own: those of the person who runs the server serve.
+	const person = callerHere("http", homedir());
 	const listening = await listen({
 		client,
 		version: VERSION,
 		sets: TOOL_SETS,
 		port,
 		tokens: new Tokens(join(where.state, "tokens.json")),
-		// A caller over HTTP has no directory or environment of its own: those of the person who runs the server serve.
-		caller: ({ name }) => callerHere(`http:${name}`, homedir()),
+		caller: ({ name }) => ({ ...person, owner: `http:${name}` }),
 		mcp: mcp.fetch,
 	});
 	return {
@@ -128,7 +129,7 @@ async function openHttp(where: Places, client: Client, port: number): Promise<Li
 
 async function namesOf(client: Client): Promise<readonly string[]> {
 	const { facts } = await client.call("list", { status: "running" });
-	return (facts as { sessions: readonly { name: string }[] }).sessions.map(({ name }) => name);
+	return facts.sessions.map(({ name }) => name);
 }
 
 /** What a person needs to know, readable at a glance. The token is new each time: only its hash is kept. */

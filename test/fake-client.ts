@@ -1,7 +1,8 @@
-// An client without terminals, for tests of the ways in alone: it answers in the
+// A client without terminals, for tests of the ways in alone: it answers in the
 // real shapes, remembers what it was asked, and waits only as long as its caller does.
 
 import type { SessionFacts } from "../src/protocol/answer.ts";
+import { clean, oneLine } from "../src/protocol/clean.ts";
 import type { SessionEvent } from "../src/protocol/events.ts";
 import { Fault } from "../src/protocol/fault.ts";
 import type { OutputChunk } from "../src/protocol/output.ts";
@@ -21,6 +22,7 @@ const card = (name: string, effect: ToolCard["effect"], inputSchema: object): To
 	effect,
 	always: ["start", "send", "read", "run"].includes(name),
 	inputSchema: inputSchema as ToolCard["inputSchema"],
+	factsSchema: { type: "object" },
 });
 
 export const FAKE_CARDS: readonly ToolCard[] = [
@@ -66,25 +68,25 @@ export class FakeClient implements Client {
 		if (!["py", "0py0"].includes(session)) throw new Fault("session_not_found", { id: session, open: ["py"] });
 		if (tool === "wait") await this.#aborted(options?.signal);
 		if (tool === "run")
-			return this.#answer(Object.assign({ ...this.facts("now"), text: "hello" }, { exitCode: 3, timedOut: false }));
+			return this.#answer({ ...this.facts("now"), text: clean("hello").text, ...{ exitCode: 3, timedOut: false } });
 		return this.#answer(this.facts(tool === "read" ? "now" : "waiting"));
 	};
 
 	facts(returned: SessionFacts["returned"]): SessionFacts {
 		return {
 			session: "0py0",
-			name: "py",
+			name: oneLine("py"),
 			status: this.exit ? "succeeded" : "running",
 			activity: this.exit ? null : "waiting",
 			waitingFor: this.exit ? null : "line",
 			certainty: this.exit ? null : "certain",
-			because: "python3 (7) reads the terminal",
+			because: oneLine("python3 (7) reads the terminal"),
 			returned,
-			text: ">>> ",
+			text: clean(">>> ").text,
 			offset: this.output_.length,
 			truncated: false,
 			exit: this.exit,
-			cwd: "/",
+			cwd: oneLine("/"),
 			ports: [],
 			driver: "agent",
 			sandbox: null,

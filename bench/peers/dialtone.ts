@@ -14,21 +14,33 @@ import type { Dialtone } from "../../src/index.ts";
 import { type Caller, PATIENCE_MS } from "./caller.ts";
 
 const dist = join(import.meta.dirname, "../../dist");
-const MAIN = join(dist, "main.js");
+export const MAIN = join(dist, "main.js");
 
 async function library(): Promise<typeof Dialtone> {
 	return ((await import(pathToFileURL(join(dist, "index.js")).href)) as { Dialtone: typeof Dialtone }).Dialtone;
 }
 
+interface TemporaryHome extends AsyncDisposable {
+	readonly home: string;
+	readonly env: Record<string, string>;
+	readonly http: { readonly url: string; readonly token: string } | null;
+}
+
 /** A home of its own, with a daemon that takes many sessions; all of them end with it. */
-export async function temporaryHome(): Promise<{ home: string; env: Record<string, string> } & AsyncDisposable> {
+export async function temporaryHome(options: { http?: boolean } = {}): Promise<TemporaryHome> {
 	const home = await mkdtemp(join(tmpdir(), "dialtone-bench-"));
 	const env = { PATH: process.env.PATH ?? "", HOME: home, DIALTONE_HOME: home, DIALTONE_MAX_SESSIONS: "2000" };
-	const dialtone = (...words: string[]) => promisify(execFile)(process.execPath, [MAIN, ...words], { env });
-	await dialtone("list"); // the first word starts the daemon, with this environment
+	const dialtone = async (...words: string[]) =>
+		(await promisify(execFile)(process.execPath, [MAIN, ...words], { env })).stdout;
+	let http: TemporaryHome["http"] = null;
+	if (options.http) {
+		const url = /http:\S+/.exec(await dialtone("serve", "--port", "0"))![0];
+		http = { url, token: (await dialtone("token", "create", "bench")).trim() };
+	} else await dialtone("list"); // the first word starts the daemon, with this environment
 	return {
 		home,
 		env,
+		http,
 		[Symbol.asyncDispose]: async () => {
 			await dialtone("daemon", "stop", "--sessions");
 			await rm(home, { recursive: true, force: true });

@@ -20,7 +20,7 @@ export async function attach(it: Invocation): Promise<number> {
 		});
 	const session = sessionNamed(it);
 	await using client = await it.dependencies.connect();
-	const facts = (await client.call("read", { session, view: "screen" })).facts as SessionFacts;
+	const { facts } = await client.call("read", { session, view: "screen" });
 	if (facts.exit === null) return await watchAndType(it, client, facts, flags.on("read-only"));
 	io.out(`${facts.text}\n`);
 	io.err(`[dialtone: ${facts.name} has ended: ${describe(facts)}]\n`);
@@ -73,7 +73,7 @@ async function watchAndType(it: Invocation, client: Client, first: SessionFacts,
 		io.err(`\n[dialtone: detached from ${name}; it goes on. Come back: dialtone attach ${name}]\n`);
 		return left === "detached" ? EXIT.ok : exitCodeOfProgram({ code: null, signal: left });
 	}
-	const last = (await client.call("read", { session, view: "screen" })).facts as SessionFacts;
+	const { facts: last } = await client.call("read", { session, view: "screen" });
 	io.err(`\n[dialtone: ${name} has ended: ${describe(last)}]\n`);
 	return exitCodeOfProgram(last.exit);
 }

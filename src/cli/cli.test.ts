@@ -51,18 +51,18 @@ const lastInput = () => client.calls.at(-1)!.input;
 describe("commands become tool calls", () => {
 	test("one word is a command for the shell, several are a program and its arguments", async () => {
 		await dialtone(["start", "ls | wc"]);
-		expect(lastInput()).toEqual({ command: "ls | wc" });
+		expect(lastInput()).toEqual({ command: "ls | wc", keep: false });
 		await dialtone(["start", "--name", "py", "--", "python3", "-i"]);
-		expect(lastInput()).toEqual({ argv: ["python3", "-i"], name: "py" });
+		expect(lastInput()).toEqual({ argv: ["python3", "-i"], name: "py", keep: false });
 	});
 
 	test("a line is entered; keys, and text that says so, are not", async () => {
 		await dialtone(["send", "py", "6*7"]);
 		expect(lastInput()).toEqual({ session: "py", text: "6*7", submit: true });
 		await dialtone(["send", "py", "--key", "ctrl+c"]);
-		expect(lastInput()).toEqual({ session: "py", keys: ["ctrl+c"] });
+		expect(lastInput()).toEqual({ session: "py", keys: ["ctrl+c"], submit: false });
 		await dialtone(["send", "py", "-n", "abc"]);
-		expect(lastInput()).toEqual({ session: "py", text: "abc" });
+		expect(lastInput()).toEqual({ session: "py", text: "abc", submit: false });
 		await dialtone(["send", "py", "--paste", "-"], "one\ntwo\n");
 		expect(lastInput()).toEqual({ session: "py", paste: "one\ntwo\n", submit: true });
 	});
@@ -77,7 +77,7 @@ describe("commands become tool calls", () => {
 
 	test("a command's words reach the shell as they were", async () => {
 		await dialtone(["run", "echo", "it's", "a b", "--json"]);
-		expect(lastInput()).toEqual({ command: "echo 'it'\\''s' 'a b' --json" });
+		expect(lastInput()).toEqual({ command: "echo 'it'\\''s' 'a b' --json", separate: false });
 	});
 });
 

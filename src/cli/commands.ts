@@ -307,8 +307,8 @@ export const COMMANDS: readonly Command[] = [
 		hidden: true,
 		run: async ({ io, dependencies }) => {
 			await using client = await dependencies.peek();
-			const { facts } = (await client?.call("list", {})) ?? { facts: { sessions: [] } };
-			for (const { name } of (facts as { sessions: readonly { name: string }[] }).sessions) io.out(`${name}\n`);
+			const listed = await client?.call("list", {});
+			for (const { name } of listed?.facts.sessions ?? []) io.out(`${name}\n`);
 			return 0;
 		},
 	},

@@ -7,15 +7,16 @@ import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { styleText } from "node:util";
 import type { SessionFacts } from "../protocol/answer.ts";
-import type { Client } from "../tools/client.ts";
+import type { InputOf } from "../tools/catalogue.ts";
+import type { Answer, Client } from "../tools/client.ts";
 import type { Invocation, Io } from "./command.ts";
 import { EXIT } from "./exit-codes.ts";
 
-interface AttentionTracker {
+interface Turn {
 	/** What a person would say they are doing. */
 	readonly say: string;
-	readonly input: Readonly<Record<string, unknown>>;
-	/** What is on stage: the words sent, as the reader would type them. */
+	readonly input: Omit<InputOf<"send">, "session">;
+	/** What is shown: the words sent, as the reader would type them. */
 	readonly shown: string;
 }
 
@@ -23,16 +24,16 @@ interface Scene {
 	readonly title: string;
 	/** Left out where the program is missing. */
 	readonly program: string;
-	readonly start: Readonly<Record<string, unknown>>;
-	readonly turns: readonly AttentionTracker[];
+	readonly start: InputOf<"start"> & { readonly argv: string[] };
+	readonly turns: readonly Turn[];
 }
 
-const line = (text: string, say: string): AttentionTracker => ({
+const line = (text: string, say: string): Turn => ({
 	say,
 	shown: `${text} ⏎`,
 	input: { text, submit: true },
 });
-const keys = (say: string, ...names: string[]): AttentionTracker => ({
+const keys = (say: string, ...names: string[]): Turn => ({
 	say,
 	shown: names.join(" "),
 	input: { keys: names },
@@ -125,7 +126,7 @@ export async function demo(it: Invocation): Promise<number> {
 
 async function play(scene: Scene, client: Client, stage: Stage): Promise<void> {
 	stage.title(scene.title);
-	const command = (scene.start.argv as readonly string[]).map((word) => word.split("/").at(-1)).join(" ");
+	const command = scene.start.argv.map((word) => word.split("/").at(-1)).join(" ");
 	let facts = await stage.turn("start", command, "start it", () =>
 		client.call("start", { cols: 80, rows: 24, timeoutMs: 10_000, ...scene.start, ifExists: "replace" }),
 	);
@@ -173,11 +174,16 @@ class Stage {
 		this.#io.out(`\n${this.#styled("dim", `── ${title}: left out, ${program} is not installed`)}\n`);
 	}
 
-	async turn(tool: string, shown: string, say: string, act: () => Promise<{ facts: object }>): Promise<SessionFacts> {
+	async turn(
+		tool: string,
+		shown: string,
+		say: string,
+		act: () => Promise<Answer<SessionFacts>>,
+	): Promise<SessionFacts> {
 		this.#io.out(`\n${this.#styled("green", `» ${tool} ${shown}`)}${this.#styled("dim", `   ${say}`)}\n`);
 		await this.#pause(600);
 		const before = performance.now();
-		const facts = (await act()).facts as SessionFacts;
+		const { facts } = await act();
 		const ms = performance.now() - before;
 		this.#turns++;
 		this.#totalMs += ms;

@@ -2,6 +2,7 @@
 // one record a check, each independent of the others.
 
 import { accessSync, constants, lstatSync, readFileSync, readlinkSync, statSync } from "node:fs";
+import { oneLine } from "../protocol/clean.ts";
 import type { Dependencies, Invocation } from "./command.ts";
 import { EXIT } from "./exit-codes.ts";
 
@@ -117,6 +118,7 @@ const CHECKS: readonly Check[] = [
 	},
 ];
 
+const MAX_FOUND_CHARS = 1000;
 const MARK = { true: "ok  ", false: "BAD ", warn: "note" } as const;
 
 export async function doctor({ json, io, dependencies }: Invocation): Promise<number> {
@@ -132,7 +134,7 @@ export async function doctor({ json, io, dependencies }: Invocation): Promise<nu
 	if (json) io.out(`${JSON.stringify({ ok, version: dependencies.version, checks })}\n`);
 	else {
 		for (const { name, ok, found, next } of checks)
-			io.out(`${MARK[`${ok}`]}  ${name}: ${found}${next ? `\n      → ${next}` : ""}\n`);
+			io.out(`${MARK[`${ok}`]}  ${name}: ${oneLine(found, MAX_FOUND_CHARS)}${next ? `\n      → ${next}` : ""}\n`);
 	}
 	return ok ? EXIT.ok : EXIT.fault;
 }

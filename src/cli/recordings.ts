@@ -8,18 +8,14 @@ import { pipeline } from "node:stream/promises";
 import { setTimeout as pause } from "node:timers/promises";
 import { asciicast, scriptPair } from "../journal/export.ts";
 import { replay as moments } from "../journal/replay.ts";
-import type { SessionFacts } from "../protocol/answer.ts";
+import type { ListedSession } from "../protocol/answer.ts";
 import { Fault } from "../protocol/fault.ts";
 import type { Screen } from "../terminal/screen.ts";
 import type { Invocation } from "./command.ts";
 import { EXIT } from "./exit-codes.ts";
 import { sessionNamed } from "./session-named.ts";
 
-interface Recorded {
-	readonly session: string;
-	readonly name: string;
-	readonly command: string;
-	readonly createdAt: number;
+interface Recorded extends ListedSession {
 	readonly directory: string;
 }
 
@@ -27,10 +23,9 @@ const FORMATS = ["cast", "cast2", "script", "text", "svg"] as const;
 
 async function recorded(it: Invocation): Promise<Recorded> {
 	await using client = await it.dependencies.connect();
-	const look = (await client.call("read", { session: sessionNamed(it), view: "screen" })).facts as SessionFacts;
+	const { facts: look } = await client.call("read", { session: sessionNamed(it), view: "screen" });
 	const { facts } = await client.call("list", {});
-	const all = (facts as { sessions: readonly Omit<Recorded, "directory">[] }).sessions;
-	const found = all.find(({ session }) => session === look.session)!;
+	const found = facts.sessions.find(({ session }) => session === look.session)!;
 	return { ...found, directory: it.dependencies.sessionDir(found.session) };
 }
 

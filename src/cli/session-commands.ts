@@ -1,10 +1,10 @@
 // The commands that are one tool call each: flags become the tool's input, the
 // answer is printed, and the exit code is read from its facts.
 
-import type { SessionFacts } from "../protocol/answer.ts";
+import type { ListedSession } from "../protocol/answer.ts";
 import { Fault } from "../protocol/fault.ts";
-import type { Answer } from "../tools/client.ts";
-import { TOOL_SETS, type ToolSet } from "../tools/client.ts";
+import type { InputOf } from "../tools/catalogue.ts";
+import { type Answer, IF_EXISTS, LISTED, SIGNALS, TOOL_SETS, type ToolSet } from "../tools/client.ts";
 import type { Invocation } from "./command.ts";
 import { EXIT } from "./exit-codes.ts";
 import type { Flags } from "./flags.ts";
@@ -13,21 +13,16 @@ import { table } from "./table.ts";
 
 const missing = (what: string) => new Fault("bad_input", { problems: [`${what} is missing`] });
 
-/** Leaves out what was not said, so that the tool's own defaults hold. */
-function said(input: Record<string, unknown>): Record<string, unknown> {
-	return Object.fromEntries(Object.entries(input).filter(([, value]) => value !== undefined && value !== false));
-}
-
-function until(flags: Flags): Record<string, unknown> | undefined {
-	const conditions = said({
+function until(flags: Flags): InputOf<"wait">["until"] {
+	const conditions = {
 		text: flags.string("until"),
 		pattern: flags.string("pattern"),
 		gone: flags.string("gone"),
 		stillMs: flags.duration("still"),
 		port: flags.integer("port", 1),
-		only: flags.on("only"),
-	});
-	return Object.keys(conditions).length > 0 ? conditions : undefined;
+		only: flags.on("only") || undefined,
+	};
+	return Object.values(conditions).some((condition) => condition !== undefined) ? conditions : undefined;
 }
 
 function environment(pairs: readonly string[]): Record<string, string> | undefined {
@@ -42,9 +37,9 @@ function environment(pairs: readonly string[]): Record<string, string> | undefin
 }
 
 /** One word is a command line for the shell, several are a program and its arguments. */
-function command(words: readonly string[]): { command: string } | { argv: readonly string[] } {
+function command(words: readonly string[]): { command: string } | { argv: string[] } {
 	if (words.length === 0) throw missing("a command");
-	return words.length === 1 ? { command: words[0]! } : { argv: words };
+	return words.length === 1 ? { command: words[0]! } : { argv: [...words] };
 }
 
 /** Several words are what a shell has already split: put back together so that another shell splits them alike. */
@@ -66,21 +61,18 @@ function print({ json, io }: Invocation, answer: Answer): void {
 export async function start(it: Invocation): Promise<number> {
 	const { words, flags, io } = it;
 	await using client = await it.dependencies.connect();
-	const answer = await client.call(
-		"start",
-		said({
-			...command(words),
-			name: flags.string("name"),
-			cwd: flags.string("cwd"),
-			env: environment(flags.list("env")),
-			cols: flags.integer("cols", 1) ?? io.stdout.columns,
-			rows: flags.integer("rows", 1) ?? io.stdout.rows,
-			until: until(flags),
-			timeoutMs: flags.duration("timeout"),
-			keep: flags.on("keep"),
-			ifExists: flags.string("if-exists"),
-		}),
-	);
+	const answer = await client.call("start", {
+		...command(words),
+		name: flags.string("name"),
+		cwd: flags.string("cwd"),
+		env: environment(flags.list("env")),
+		cols: flags.integer("cols", 1) ?? io.stdout.columns,
+		rows: flags.integer("rows", 1) ?? io.stdout.rows,
+		until: until(flags),
+		timeoutMs: flags.duration("timeout"),
+		keep: flags.on("keep"),
+		ifExists: flags.choice("if-exists", IF_EXISTS),
+	});
 	print(it, answer);
 	return EXIT.ok;
 }
@@ -94,39 +86,37 @@ export async function send(it: Invocation): Promise<number> {
 	const text = fromStdin ? await everythingFrom(io.stdin) : rest.length > 0 ? rest.join(" ") : undefined;
 	const keys = flags.list("key").flatMap((key) => key.split(" ").filter(Boolean));
 	const paste = flags.on("paste");
-	const answer = await client.call(
-		"send",
-		said({
-			session,
-			...(paste ? { paste: text } : { text }),
-			// A line of text is meant to be entered; keys say themselves what is pressed.
-			submit: !flags.on("no-submit") && ((text !== undefined && keys.length === 0) || flags.on("submit")),
-			keys: keys.length > 0 ? keys : undefined,
-			until: until(flags),
-			timeoutMs: flags.duration("timeout"),
-			ifOffset: flags.integer("if-offset"),
-			id: flags.string("id"),
-		}),
-	);
+	const answer = await client.call("send", {
+		session,
+		...(paste ? { paste: text } : { text }),
+		// A line of text is meant to be entered; keys say themselves what is pressed.
+		submit: !flags.on("no-submit") && ((text !== undefined && keys.length === 0) || flags.on("submit")),
+		keys: keys.length > 0 ? keys : undefined,
+		until: until(flags),
+		timeoutMs: flags.duration("timeout"),
+		ifOffset: flags.integer("if-offset"),
+		id: flags.string("id"),
+	});
 	print(it, answer);
 	return EXIT.ok;
 }
 
+// A picture is for a model; a person exports one with `dialtone export --format svg`.
 const VIEWS = ["new", "screen", "lines", "raw"] as const;
 
 export async function read(it: Invocation): Promise<number> {
 	const { flags, json, io } = it;
-	const input = said({
+	const input = {
 		session: sessionNamed(it),
 		view: flags.choice("view", VIEWS),
 		lines: flags.integer("lines", 1),
 		from: flags.integer("from"),
 		to: flags.integer("to"),
 		search: flags.string("search"),
-	});
+	};
 	await using client = await it.dependencies.connect();
 	const answer = await client.call("read", input);
-	const { base64 } = answer.facts as { base64?: string };
+	const { base64 } = answer.facts;
 	if (!json && base64 !== undefined) io.out(Buffer.from(base64, "base64"));
 	else print(it, answer);
 	return EXIT.ok;
@@ -134,62 +124,50 @@ export async function read(it: Invocation): Promise<number> {
 
 export async function screen(it: Invocation): Promise<number> {
 	await using client = await it.dependencies.connect();
-	const answer = await client.call("read", { session: sessionNamed(it), view: "screen" });
-	const facts = answer.facts as SessionFacts;
+	const { facts } = await client.call("read", { session: sessionNamed(it), view: "screen" });
 	it.io.out(`${it.json ? JSON.stringify(facts) : facts.text}\n`);
 	return EXIT.ok;
 }
 
 export async function wait(it: Invocation): Promise<number> {
 	const { flags } = it;
-	const input = said({ session: sessionNamed(it), until: until(flags), timeoutMs: flags.duration("timeout") });
+	const input = { session: sessionNamed(it), until: until(flags), timeoutMs: flags.duration("timeout") };
 	await using client = await it.dependencies.connect();
 	const answer = await client.call("wait", input);
 	print(it, answer);
-	return (answer.facts as SessionFacts).returned === "timeout" ? EXIT.timeout : EXIT.ok;
-}
-
-interface RunFacts extends SessionFacts {
-	readonly exitCode: number | null;
-	readonly timedOut: boolean;
-	readonly stdout?: string;
-	readonly stderr?: string;
+	return answer.facts.returned === "timeout" ? EXIT.timeout : EXIT.ok;
 }
 
 export async function run(it: Invocation): Promise<number> {
 	const { words, flags, json, io } = it;
 	if (words.length === 0) throw missing("a command");
 	await using client = await it.dependencies.connect();
-	const answer = await client.call(
-		"run",
-		said({
-			command: shellLine(words),
-			shell: flags.string("shell"),
-			cwd: flags.string("cwd"),
-			timeoutMs: flags.duration("timeout"),
-			separate: flags.on("separate"),
-		}),
-	);
-	const facts = answer.facts as RunFacts;
-	const finished = facts.exitCode !== null && facts.exitCode !== undefined;
+	const answer = await client.call("run", {
+		command: shellLine(words),
+		shell: flags.string("shell"),
+		cwd: flags.string("cwd"),
+		timeoutMs: flags.duration("timeout"),
+		separate: flags.on("separate"),
+	});
+	const { facts } = answer;
 	if (json) print(it, answer);
-	else if (finished) {
+	else if (facts.exitCode !== null) {
 		const text = facts.stdout ?? facts.text;
 		if (text !== "") io.out(text.endsWith("\n") ? text : `${text}\n`);
 		if (facts.stderr) io.err(facts.stderr.endsWith("\n") ? facts.stderr : `${facts.stderr}\n`);
 	} else print(it, answer);
-	return finished ? facts.exitCode! : EXIT.passedTimeout;
+	return facts.exitCode ?? EXIT.passedTimeout;
 }
 
 export async function list(it: Invocation): Promise<number> {
 	const { flags, json, io } = it;
 	await using client = await it.dependencies.connect();
-	const { facts } = await client.call("list", said({ status: flags.string("status") }));
+	const { facts } = await client.call("list", { status: flags.choice("status", LISTED) });
 	if (json) {
 		io.out(`${JSON.stringify(facts)}\n`);
 		return EXIT.ok;
 	}
-	const { sessions } = facts as { sessions: readonly ListRow[] };
+	const { sessions } = facts;
 	if (sessions.length === 0) io.err("No sessions. Start one: dialtone start python3\n");
 	else {
 		const length = tellingLength(sessions.map(({ session }) => session));
@@ -203,12 +181,6 @@ export async function list(it: Invocation): Promise<number> {
 	return EXIT.ok;
 }
 
-interface ListRow extends Partial<SessionFacts> {
-	readonly session: string;
-	readonly name: string;
-	readonly command?: string;
-}
-
 /** How much of the ids one has to type to say which: they begin with the time. */
 function tellingLength(ids: readonly string[]): number {
 	for (let length = 8; length < 26; length++)
@@ -216,24 +188,33 @@ function tellingLength(ids: readonly string[]): number {
 	return 26;
 }
 
-function listRow(row: ListRow, idLength: number): readonly string[] {
+function listRow(row: ListedSession, idLength: number): readonly string[] {
 	const ended = row.exit
 		? `${row.status}${row.exit.signal ? ` (${row.exit.signal})` : row.exit.code ? ` (${row.exit.code})` : ""}`
 		: row.status;
 	const state = row.status === "running" && row.activity ? row.activity : ended;
 	const waiting = row.activity === "waiting" && row.waitingFor ? `${state} (${row.waitingFor})` : state;
-	return [row.name, row.session.slice(0, idLength), waiting ?? "", row.command ?? ""];
+	return [row.name, row.session.slice(0, idLength), waiting, row.command];
+}
+
+/** `term`, `SIGTERM` and `TERM` are the same. */
+function signalNamed(said: string | undefined): (typeof SIGNALS)[number] | undefined {
+	if (said === undefined) return undefined;
+	const name = SIGNALS.find((signal) => signal === said.toUpperCase().replace(/^SIG/, ""));
+	if (name === undefined)
+		throw new Fault("bad_input", { problems: [`--signal is one of ${SIGNALS.join(", ")}, not "${said}"`] });
+	return name;
 }
 
 export async function kill(it: Invocation): Promise<number> {
 	const { flags } = it;
-	const signal = flags.string("signal");
+	const signal = signalNamed(flags.string("signal"));
 	const session = sessionNamed(it);
 	await using client = await it.dependencies.connect();
 	const answer =
 		signal === undefined
-			? await client.call("close", said({ session, force: flags.on("force") }))
-			: await client.call("signal", { session, signal: signal.toUpperCase().replace(/^SIG/, "") });
+			? await client.call("close", { session, force: flags.on("force") })
+			: await client.call("signal", { session, signal });
 	print(it, answer);
 	return EXIT.ok;
 }
@@ -242,10 +223,10 @@ export async function remove(it: Invocation): Promise<number> {
 	const session = sessionNamed(it);
 	await using client = await it.dependencies.connect();
 	const { facts } = await client.call("read", { session, view: "screen" });
-	if ((facts as SessionFacts).exit === null && !it.flags.on("force"))
+	if (facts.exit === null && !it.flags.on("force"))
 		throw new Fault("not_allowed", { what: `Removing the running session "${session}" without --force` });
 	const answer = await client.call("close", { session, force: true, forget: true });
-	it.io.out(it.json ? `${JSON.stringify(answer.facts)}\n` : `Removed ${(answer.facts as SessionFacts).name}.\n`);
+	it.io.out(it.json ? `${JSON.stringify(answer.facts)}\n` : `Removed ${answer.facts.name}.\n`);
 	return EXIT.ok;
 }
 
@@ -278,10 +259,13 @@ export async function call(it: Invocation): Promise<number> {
 
 export function toolSets(flags: Flags): readonly ToolSet[] {
 	const names = flags.list("tools").flatMap((value) => value.split(","));
-	for (const name of names)
-		if (!TOOL_SETS.includes(name as ToolSet))
+	const sets = names.map((name) => {
+		const set = TOOL_SETS.find((one) => one === name);
+		if (set === undefined)
 			throw new Fault("bad_input", { problems: [`--tools takes ${TOOL_SETS.join(", ")}, not "${name}"`] });
-	return names.length > 0 ? (names as ToolSet[]) : ["native"];
+		return set;
+	});
+	return sets.length > 0 ? sets : ["native"];
 }
 
 export async function tools(it: Invocation): Promise<number> {

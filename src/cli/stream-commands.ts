@@ -1,7 +1,7 @@
 // The commands that go on until something ends: a session's output, everybody's events.
 
 import { once } from "node:events";
-import type { SessionFacts } from "../protocol/answer.ts";
+import { oneLine } from "../protocol/clean.ts";
 import type { SessionEvent } from "../protocol/events.ts";
 import type { Invocation, Io } from "./command.ts";
 import { EXIT } from "./exit-codes.ts";
@@ -27,7 +27,7 @@ export async function logs(it: Invocation): Promise<number> {
 	let at = flags.integer("from") ?? 0;
 	await using client = await it.dependencies.connect();
 	const reader = untilTheReaderLeaves(io);
-	const look = (await client.call("read", { session, view: "screen" })).facts as SessionFacts;
+	const { facts: look } = await client.call("read", { session, view: "screen" });
 	const end = flags.on("follow") ? Number.POSITIVE_INFINITY : look.offset;
 	if (at >= end) return EXIT.ok;
 	for await (const chunk of client.output(session, { from: at, signal: reader.signal })) {
@@ -63,5 +63,5 @@ function eventLine(event: SessionEvent): string {
 		: event.activity
 			? `${event.activity}${event.waitingFor ? ` for ${event.waitingFor}` : ""}`
 			: event.status;
-	return `${time}  ${event.name}  ${event.event}: ${state}${event.because ? ` · ${event.because}` : ""}`;
+	return `${time}  ${event.name}  ${event.event}: ${state}${event.because ? ` · ${oneLine(event.because)}` : ""}`;
 }

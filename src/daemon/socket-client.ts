@@ -1,4 +1,4 @@
-// An Client behind the daemon's socket. Light enough for a command line that
+// A Client behind the daemon's socket. Light enough for a command line that
 // must start as fast as node itself: no schema, no server, no emulator.
 
 import { once } from "node:events";
@@ -6,7 +6,17 @@ import { createConnection, type Socket } from "node:net";
 import type { SessionEvent } from "../protocol/events.ts";
 import { Fault } from "../protocol/fault.ts";
 import type { OutputChunk } from "../protocol/output.ts";
-import type { CallOptions, Client, DaemonStatus, ScreenSnapshot, ToolCard, ToolSet } from "../tools/client.ts";
+import type { FactsOf, InputOf, ToolName } from "../tools/catalogue.ts";
+import type {
+	Answer,
+	CallOptions,
+	Client,
+	DaemonStatus,
+	ForeignName,
+	ScreenSnapshot,
+	ToolCard,
+	ToolSet,
+} from "../tools/client.ts";
 import type { Caller } from "../tools/tool.ts";
 import { type Done, type More, type Question, type Request, type Response, readLines, writeLine } from "./wire.ts";
 
@@ -52,8 +62,11 @@ export class SocketClient implements Client {
 		return (await this.#ask({ do: "hello", version })).hello!;
 	}
 
-	readonly call = async (tool: string, input: unknown, { signal, caller }: CallOptions = {}) =>
-		(await this.#ask({ do: "call", tool, input, caller: caller ?? this.#caller }, signal)).answer!;
+	call<N extends ToolName>(tool: N, input: InputOf<N>, options?: CallOptions): Promise<Answer<FactsOf<N>>>;
+	call<N extends string>(tool: ForeignName<N>, input: unknown, options?: CallOptions): Promise<Answer>;
+	async call(tool: string, input: unknown, { signal, caller }: CallOptions = {}): Promise<Answer> {
+		return (await this.#ask({ do: "call", tool, input, caller: caller ?? this.#caller }, signal)).answer!;
+	}
 
 	async tools(sets: readonly ToolSet[] = ["native"]): Promise<readonly ToolCard[]> {
 		return (await this.#ask({ do: "tools", sets })).tools!;

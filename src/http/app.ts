@@ -1,8 +1,9 @@
 // The routes. Each turns a request into one call on the client and its answer
 // into a response; who may come in is guard.ts.
 
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { HttpBindings } from "@hono/node-server";
 import { Hono, type MiddlewareHandler } from "hono";
-import { bodyLimit } from "hono/body-limit";
 import { Fault } from "../protocol/fault.ts";
 import { PARENT_HEADER, parentFromHeader } from "../session/parent.ts";
 import type { Client, ToolSet } from "../tools/client.ts";
@@ -23,7 +24,7 @@ export interface HttpParts {
 	readonly mcp?: (request: Request, visitor: { caller: Caller; readOnly: boolean }) => Promise<Response>;
 }
 
-type Env = { Variables: { token: TokenRecord } };
+type Env = { Bindings: HttpBindings; Variables: { token: TokenRecord } };
 
 // A write of 1 MiB, escaped in JSON, with room to spare.
 const MAX_BODY_BYTES = 4 << 20;
@@ -58,17 +59,8 @@ export function resumeAt(said: string | undefined): number | undefined {
 export function httpApp(parts: HttpParts, policy: AccessPolicy): Hono<Env> {
 	const { client, version, sets } = parts;
 	const app = new Hono<Env>();
-	const limit = bodyLimit({
-		maxSize: MAX_BODY_BYTES,
-		onError: (c) => c.json(new Fault("bad_input", { problems: ["the body is larger than 4 MiB"] }).toJSON(), 413),
-	});
 
 	app.use("*", guard(policy));
-	app.use("*", async (c, next) => {
-		await next();
-		c.header("x-content-type-options", "nosniff");
-		c.header("cache-control", c.res.headers.get("cache-control") ?? "no-store");
-	});
 	app.onError((error, c) => {
 		const fault = error instanceof Fault ? error : new Fault("internal", { problem: error.message });
 		return c.json(fault.toJSON(), fault.status as 400);
@@ -84,7 +76,7 @@ export function httpApp(parts: HttpParts, policy: AccessPolicy): Hono<Env> {
 		c.json(openApi(await client.tools(sets), version, new URL(c.req.url).origin)),
 	);
 
-	app.post("/v1/tools/:name", limit, async (c) => {
+	app.post("/v1/tools/:name", async (c) => {
 		const token = c.get("token");
 		const name = c.req.param("name");
 		const cards = await client.tools(sets);
@@ -95,7 +87,9 @@ export function httpApp(parts: HttpParts, policy: AccessPolicy): Hono<Env> {
 		// A form post from another site cannot have this type without asking first, and we never allow it.
 		if (!/^application\/json\b/.test(c.req.header("content-type") ?? ""))
 			throw new Fault("bad_input", { problems: ["the body must be JSON, with Content-Type: application/json"] });
-		const body = await c.req.text();
+		const body = await bodyOf(c.env.incoming);
+		if (body === null)
+			return c.json(new Fault("bad_input", { problems: ["the body is larger than 4 MiB"] }).toJSON(), 413);
 		let input: unknown;
 		try {
 			input = body === "" ? {} : JSON.parse(body);
@@ -103,19 +97,19 @@ export function httpApp(parts: HttpParts, policy: AccessPolicy): Hono<Env> {
 			throw new Fault("bad_input", { problems: [`the body is not JSON (${(error as Error).message})`] });
 		}
 		const caller = callerOf(parts, token, c.req.header(PARENT_HEADER));
-		const answer = await client.call(name, input, { caller, signal: c.req.raw.signal });
+		const answer = await client.call(name, input, { caller, signal: untilGone(c.env.outgoing) });
 		return prefersText(c.req.header("accept")) ? c.text(answer.text) : c.json(answer.facts);
 	});
 
 	app.get("/v1/sessions", async (c) => {
 		const status = c.req.query("status");
-		const { facts } = await client.call("list", status ? { status } : {}, {
+		const { facts } = await client.call<string>("list", status ? { status } : {}, {
 			caller: onlooker(parts, c.get("token")),
 		});
 		return c.json(facts);
 	});
 	app.get("/v1/sessions/:id", async (c) => {
-		const input = { session: c.req.param("id"), view: "screen" };
+		const input = { session: c.req.param("id"), view: "screen" } as const;
 		const answer = await client.call("read", input, { caller: onlooker(parts, c.get("token")) });
 		return prefersText(c.req.header("accept")) ? c.text(answer.text) : c.json(answer.facts);
 	});
@@ -148,6 +142,30 @@ export function httpApp(parts: HttpParts, policy: AccessPolicy): Hono<Env> {
 /** The daemon's own environment says nothing about the conversation of a caller over HTTP: only the request does. */
 function callerOf(parts: HttpParts, token: TokenRecord, parent: string | undefined): Caller {
 	return { ...parts.caller(token), parent: parentFromHeader(parent) };
+}
+
+/** Null when it is larger than allowed. Read from the socket: a web stream costs as much as the call itself. */
+function bodyOf(incoming: IncomingMessage): Promise<string | null> {
+	if (Number(incoming.headers["content-length"] ?? 0) > MAX_BODY_BYTES) return Promise.resolve(null);
+	return new Promise((resolve, reject) => {
+		const chunks: Buffer[] = [];
+		let size = 0;
+		incoming.on("data", (chunk: Buffer) => {
+			size += chunk.length;
+			if (size <= MAX_BODY_BYTES) chunks.push(chunk);
+		});
+		incoming.once("end", () => resolve(size > MAX_BODY_BYTES ? null : Buffer.concat(chunks).toString("utf8")));
+		incoming.once("close", () => reject(new Error("the request was cut off")));
+	});
+}
+
+/** Aborted when the client goes away before its answer was written. */
+function untilGone(outgoing: ServerResponse): AbortSignal {
+	const gone = new AbortController();
+	outgoing.once("close", () => {
+		if (!outgoing.writableFinished) gone.abort();
+	});
+	return gone.signal;
 }
 
 /** Looking through a route takes nothing from what is new to the token's own calls. */

@@ -37,6 +37,11 @@ export async function listen(options: ListenOptions): Promise<Listening> {
 	};
 	const app = httpApp(options, policy);
 	const server = createAdaptorServer({ fetch: app.fetch, hostname: HOST }) as Server;
+	// Set here, not by the app: changing a finished response would send it the slow way, as a web stream.
+	server.prependListener("request", (_, response) => {
+		response.setHeader("x-content-type-options", "nosniff");
+		response.setHeader("cache-control", "no-store");
+	});
 	const sockets = new WebSocketServer({
 		noServer: true,
 		maxPayload: MAX_MESSAGE_BYTES,

@@ -1,11 +1,32 @@
-// The description of the HTTP interface, made from the tool cards.
+// The description of the HTTP interface, made from the tool cards and the table of faults.
 
-import { faults } from "../protocol/fault.ts";
+import { type FaultCode, faults } from "../protocol/fault.ts";
 import type { ToolCard } from "../tools/client.ts";
 
 const json = (schema: object) => ({ content: { "application/json": { schema } } });
 const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` });
+
+/** One response for each status that a fault can have, with the codes that come with it. */
+function refusals(): Record<string, object> {
+	const byStatus = new Map<number, FaultCode[]>();
+	for (const code of FAULT_CODES) {
+		const { status } = faults[code];
+		byStatus.set(status, [...(byStatus.get(status) ?? []), code]);
+	}
+	const response = (codes: readonly FaultCode[]) => ({
+		description: codes.join(", "),
+		...json({ allOf: [ref("Fault"), { properties: { fault: { enum: codes } } }] }),
+	});
+	return Object.fromEntries([...byStatus].map(([status, codes]) => [status, response(codes)]));
+}
+
+const FAULT_CODES = Object.keys(faults) as FaultCode[];
 const refused = { description: "A fault: what went wrong and what to do next", ...json(ref("Fault")) };
+const answers = (schema: object, description: string) => ({
+	200: { description, content: { ...json(schema).content, "text/plain": { schema: { type: "string" } } } },
+	...refusals(),
+	default: refused,
+});
 const sessionId = {
 	name: "id",
 	in: "path",
@@ -32,37 +53,44 @@ function toolPath(card: ToolCard): object {
 			tags: ["tools"],
 			"x-effect": card.effect,
 			requestBody: { required: true, ...json(card.inputSchema) },
-			responses: {
-				200: {
-					description: "The facts; with `Accept: text/plain` the text that a model reads",
-					content: { "application/json": { schema: { type: "object" } }, "text/plain": { schema: { type: "string" } } },
-				},
-				default: refused,
-			},
+			responses: answers(ref(factsOf(card)), "The facts; with `Accept: text/plain` the text that a model reads"),
 		},
 	};
 }
 
+/** `ask_human` answers AskHumanFacts. */
+function factsOf({ name }: Pick<ToolCard, "name">): string {
+	return `${name.replace(/(?:^|_)(\w)/g, (_, letter: string) => letter.toUpperCase())}Facts`;
+}
+
+const get = (summary: string, schema: object, parameters: readonly object[] = []) => ({
+	get: { summary, parameters, responses: { 200: { description: "Facts", ...json(schema) }, default: refused } },
+});
+
+const number = { type: "integer", minimum: 0 };
+const record = (properties: Record<string, object>) => ({
+	type: "object",
+	required: Object.keys(properties),
+	properties,
+	additionalProperties: false,
+});
+const cardList = record({ tools: { type: "array", items: { type: "object" } } });
+const snapshot = record({ content: { type: "string" }, cols: number, rows: number, offset: number });
+
 export function openApi(cards: readonly ToolCard[], version: string, url: string): object {
-	const get = (summary: string, parameters: readonly object[] = []) => ({
-		get: {
-			summary,
-			parameters,
-			responses: { 200: { description: "Facts", ...json({ type: "object" }) }, default: refused },
-		},
-	});
 	return {
 		openapi: "3.1.0",
 		info: { title: "Dialtone", version, summary: "A real terminal for AI agents" },
 		servers: [{ url }],
 		security: [{ bearer: [] }],
 		paths: {
-			"/v1/tools": get("The tools"),
+			"/v1/tools": get("The tools", cardList),
 			...Object.fromEntries(cards.map((card) => [`/v1/tools/${card.name}`, toolPath(card)])),
-			"/v1/sessions": get("All sessions"),
-			"/v1/sessions/{id}": get("One session and its screen", [sessionId]),
+			"/v1/sessions": get("All sessions", ref("ListFacts")),
+			"/v1/sessions/{id}": get("One session and its screen", ref("ReadFacts"), [sessionId]),
 			"/v1/sessions/{id}/snapshot": get(
 				"The screen as what to write to a terminal of its size, and the offset to go on from",
+				snapshot,
 				[sessionId],
 			),
 			"/v1/sessions/{id}/output": stream(
@@ -80,11 +108,12 @@ export function openApi(cards: readonly ToolCard[], version: string, url: string
 		components: {
 			securitySchemes: { bearer: { type: "http", scheme: "bearer" } },
 			schemas: {
+				...Object.fromEntries(cards.map((card) => [factsOf(card), card.factsSchema])),
 				Fault: {
 					type: "object",
 					required: ["fault", "message", "next"],
 					properties: {
-						fault: { type: "string", enum: Object.keys(faults) },
+						fault: { type: "string", enum: FAULT_CODES },
 						message: { type: "string" },
 						next: { type: "string", description: "What the caller can do now" },
 						facts: {},

@@ -2,7 +2,7 @@
 // there now. Looking this way takes nothing from what is new to the model.
 
 import { type ListResourcesResult, type ReadResourceResult, ResourceNotFoundError } from "@modelcontextprotocol/server";
-import type { SessionFacts } from "../protocol/answer.ts";
+import { oneLine } from "../protocol/clean.ts";
 import type { SessionEvent } from "../protocol/events.ts";
 import { Fault } from "../protocol/fault.ts";
 import type { Client } from "../tools/client.ts";
@@ -15,22 +15,14 @@ export const uriOf = (name: string) => `${PREFIX}${encodeURIComponent(name)}`;
 /** A reader apart from the model, so that its own "new since your last look" stays untouched. */
 const onlooker = (caller: Caller): Caller => ({ ...caller, owner: `${caller.owner}:resources` });
 
-interface Listed {
-	readonly session: string;
-	readonly name: string;
-	readonly status?: string;
-	readonly command?: string;
-}
-
 export async function listResources(client: Client | null, caller: Caller): Promise<ListResourcesResult> {
 	if (client === null) return { resources: [] };
 	const { facts } = await client.call("list", {}, { caller: onlooker(caller) });
-	const { sessions } = facts as { sessions: readonly Listed[] };
 	return {
-		resources: sessions.map(({ name, session, status, command }) => ({
+		resources: facts.sessions.map(({ name, session, status, command }) => ({
 			uri: uriOf(name || session),
 			name: name || session,
-			description: [status, command].filter(Boolean).join(": "),
+			description: `${status}: ${oneLine(command)}`,
 			mimeType: "text/plain",
 		})),
 	};
@@ -41,7 +33,7 @@ export async function readResource(client: Client | null, uri: string, caller: C
 	const session = decodeURIComponent(uri.slice(PREFIX.length));
 	try {
 		const { facts } = await client.call("read", { session, view: "screen" }, { caller: onlooker(caller) });
-		return { contents: [{ uri, mimeType: "text/plain", text: (facts as SessionFacts).text }] };
+		return { contents: [{ uri, mimeType: "text/plain", text: facts.text }] };
 	} catch (error) {
 		if (error instanceof Fault && error.code === "session_not_found") throw new ResourceNotFoundError(uri);
 		throw error;

@@ -1,4 +1,4 @@
-// An MCP server over an client: the tool cards as they are, plain text results,
+// An MCP server over a client: the tool cards as they are, plain text results,
 // sessions as resources. It knows the protocol and no tool.
 //
 // Results carry no structuredContent: hosts show the model only that where it is
@@ -17,6 +17,7 @@ import {
 	Server,
 	type ServerContext,
 } from "@modelcontextprotocol/server";
+import { hasPicture } from "../protocol/answer.ts";
 import { Fault } from "../protocol/fault.ts";
 import { parentFromMeta } from "../session/parent.ts";
 import type { Client, ToolCard } from "../tools/client.ts";
@@ -126,9 +127,14 @@ async function callTool(
 		const caller = { ...known, parent: parentFromMeta(params._meta) ?? known.parent };
 		// Cancelling ends the wait and nothing else: the session goes on.
 		const { text, facts } = await client.call(card.name, input, { signal: ctx.mcpReq.signal, caller });
-		const { picture } = facts as { picture?: { mimeType: string; base64: string } };
-		const image = picture && ({ type: "image", data: picture.base64, mimeType: picture.mimeType } as const);
-		return { content: [{ type: "text", text }, ...(image ? [image] : [])] };
+		if (!hasPicture(facts)) return { content: [{ type: "text", text }] };
+		const { base64: data, mimeType } = facts.picture;
+		return {
+			content: [
+				{ type: "text", text },
+				{ type: "image", data, mimeType },
+			],
+		};
 	} catch (error) {
 		const fault = error instanceof Fault ? error : new Fault("internal", { problem: (error as Error).message });
 		return { content: [{ type: "text", text: `${fault.message} ${fault.next}` }], isError: true };

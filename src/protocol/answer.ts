@@ -1,15 +1,21 @@
 // What every call on a session answers: facts, never prose.
 //
 // The same record goes to the library, over HTTP and to `--json`; the text that
-// a model reads is made from it once, in tools/render.ts.
+// a model reads is made from it once, in tools/render.ts. What a program chose is
+// `Clean` here already. The schemas are in tools/facts.ts: the command line must not load zod.
+
+import type { Clean, CleanLine } from "./clean.ts";
 
 export const STATUSES = ["starting", "running", "succeeded", "failed", "cancelled", "stream_lost"] as const;
 export type Status = (typeof STATUSES)[number];
 
 /** `unresponsive`: the session's holder does not answer, so nothing is known of the program. */
-export type Activity = "working" | "waiting" | "listening" | "serving" | "stopped" | "unresponsive";
-export type WaitingFor = "command" | "line" | "key" | "secret";
-export type Certainty = "certain" | "likely" | "guess";
+export const ACTIVITIES = ["working", "waiting", "listening", "serving", "stopped", "unresponsive"] as const;
+export type Activity = (typeof ACTIVITIES)[number];
+export const WAITING_FOR = ["command", "line", "key", "secret"] as const;
+export type WaitingFor = (typeof WAITING_FOR)[number];
+export const CERTAINTIES = ["certain", "likely", "guess"] as const;
+export type Certainty = (typeof CERTAINTIES)[number];
 
 /** Whose turn it is, and the evidence. */
 export interface Attention {
@@ -21,8 +27,9 @@ export interface Attention {
 	readonly because: string;
 }
 
-/** Why a call came back. */
-export type Returned = "waiting" | "ended" | "matched" | "still" | "timeout" | "now";
+/** Why a call returned. */
+export const RETURNED = ["waiting", "ended", "matched", "still", "timeout", "now"] as const;
+export type Returned = (typeof RETURNED)[number];
 
 export interface ExitFacts {
 	readonly code: number | null;
@@ -33,21 +40,21 @@ export interface ExitFacts {
 /** What every call on a session answers. */
 export interface SessionFacts {
 	readonly session: string;
-	readonly name: string;
+	readonly name: CleanLine;
 	readonly status: Status;
 	/** Null once the session has ended. */
 	readonly activity: Activity | null;
 	readonly waitingFor: WaitingFor | null;
 	readonly certainty: Certainty | null;
-	readonly because: string;
+	readonly because: CleanLine;
 	readonly returned: Returned;
 	/** What is new since this caller's last look, clean and within the budget. */
-	readonly text: string;
+	readonly text: Clean;
 	/** The absolute byte offset up to which `text` tells the story. */
 	readonly offset: number;
 	readonly truncated: boolean;
 	readonly exit: ExitFacts | null;
-	readonly cwd: string;
+	readonly cwd: CleanLine;
 	/** TCP ports on which the session's processes listen. */
 	readonly ports: readonly number[];
 	/** Who may type: the agent, or the person who took over. */
@@ -59,11 +66,90 @@ export interface SessionFacts {
 	/** Where the cursor is on the screen, from 1; null when it is hidden or the session has ended. */
 	readonly cursor: { readonly row: number; readonly column: number } | null;
 	/** What stands out by colour: how menus say which item is chosen. */
-	readonly highlights: readonly { readonly row: number; readonly text: string }[];
+	readonly highlights: readonly { readonly row: number; readonly text: CleanLine }[];
 	/** Output that went by and is not in `text`: read it raw by these offsets. */
 	readonly missed: { readonly lines: number; readonly from: number; readonly to: number } | null;
 	/** In a shell of `run`: how the newest command ended. */
 	readonly lastCommand?: { readonly exitCode: number | null; readonly pipeStatus: readonly number[] };
 	/** Processes that a close could not end. */
-	readonly survivors?: readonly { readonly pid: number; readonly command: string }[];
+	readonly survivors?: readonly ProcessFacts[];
+	/** With `send`: a write with this id was typed before, so nothing was typed now. */
+	readonly repeated?: true;
+}
+
+export interface ProcessFacts {
+	readonly pid: number;
+	readonly command: CleanLine;
+}
+
+/** What `read` answers: with view `raw` the bytes, with view `picture` the picture. */
+export interface ReadFacts extends SessionFacts {
+	readonly base64?: string;
+	readonly from?: number;
+	readonly to?: number;
+	readonly gaps?: readonly { readonly from: number; readonly to: number }[];
+	readonly picture?: Picture;
+}
+
+export interface Picture {
+	readonly mimeType: "image/png";
+	readonly base64: string;
+}
+
+/** For those who pass on answers of any tool. */
+export function hasPicture(facts: object): facts is { readonly picture: Picture } {
+	return "picture" in facts;
+}
+
+/** What `run` answers beside the facts of its session. */
+export interface RunFacts extends SessionFacts {
+	/** Null while the command goes on. */
+	readonly exitCode: number | null;
+	/** The exit code of each part of the last pipe; 141 is a writer whose reader had enough, no failure. */
+	readonly pipeStatus: readonly number[];
+	/** The signal that ended it, such as SIGKILL. */
+	readonly signal: CleanLine | null;
+	/** Exit code 0 and no part of a pipe failed; null while it goes on. */
+	readonly ok: boolean | null;
+	/** With `separate`: as they were written, for programs. */
+	readonly stdout?: string;
+	readonly stderr?: string;
+	readonly timedOut: boolean;
+	readonly durationMs: number;
+	readonly shell: CleanLine;
+	/** What became of the shell, when that needs saying. */
+	readonly shellNote: CleanLine | null;
+	/** Left running in the background. */
+	readonly jobs: readonly ProcessFacts[];
+	/** Where its output begins and ends: `read` it raw for every byte. */
+	readonly from: number;
+	readonly to: number;
+}
+
+/** A session in a list: enough to decide which one to look at. */
+export interface ListedSession {
+	readonly session: string;
+	readonly name: CleanLine;
+	readonly command: CleanLine;
+	readonly cwd: CleanLine;
+	readonly status: Status;
+	readonly activity: Activity | null;
+	readonly waitingFor: WaitingFor | null;
+	readonly because: CleanLine;
+	readonly exit: ExitFacts | null;
+	readonly pid: number | null;
+	readonly createdAt: number;
+	readonly updatedAt: number;
+	readonly offset: number;
+	readonly lines: number;
+	readonly lastLine: CleanLine;
+	readonly truncated: boolean;
+	readonly owner: string | null;
+	readonly parent: string | null;
+	readonly keep: boolean;
+}
+
+export interface ListFacts {
+	readonly sessions: readonly ListedSession[];
+	readonly now: number;
 }

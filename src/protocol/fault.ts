@@ -3,162 +3,180 @@
 // A row is API: its code goes over the wire, its HTTP status and exit code are
 // read from here, and the documentation lists the table. Nothing else in the
 // project composes an error message for a caller.
+//
+// A model reads these sentences, so values from outside pass the filter on their way in;
+// `facts` keep them as they came, for programs.
+
+import { type CleanLine, joined, oneLine, safe } from "./clean.ts";
 
 interface FaultRow<F> {
 	/** The HTTP status. */
 	readonly status: number;
-	readonly message: (facts: F) => string;
+	readonly message: (facts: F) => CleanLine;
 	/** What the caller can do now. */
-	readonly next: (facts: F) => string;
+	readonly next: (facts: F) => CleanLine;
 }
 
 const row = <F>(it: FaultRow<F>): FaultRow<F> => it;
+const MAX_NAMES = 20;
+const PROBLEM_CHARS = 1000;
+const listed = (names: readonly string[]) =>
+	joined(
+		names.map((name) => oneLine(name)),
+		", ",
+	);
 const names = (open: readonly string[]) =>
-	open.length > 0 ? `Open sessions: ${open.slice(0, 20).join(", ")}.` : "No session is open: call `start`.";
+	open.length > 0
+		? safe`Open sessions: ${listed(open.slice(0, MAX_NAMES))}.`
+		: safe`No session is open: call \`start\`.`;
 
-const processName = (pid: number) => (pid > 0 ? `process ${pid}` : "its process is not known");
+const processName = (pid: number) => (pid > 0 ? safe`process ${pid}` : safe`its process is not known`);
 /** Input of more than 1 MiB is typed in pieces. */
-const typed = (bytes = 0) => (bytes > 0 ? `only the first ${bytes} bytes were typed` : "nothing was typed");
+const typed = (bytes = 0) => (bytes > 0 ? safe`only the first ${bytes} bytes were typed` : safe`nothing was typed`);
 
 export const faults = {
 	bad_input: row<{ problems: readonly string[] }>({
 		status: 400,
-		message: ({ problems }) => `Invalid input: ${problems.join("; ")}.`,
-		next: () => "Correct these fields and call again; nothing was done.",
+		message: ({ problems }) => safe`Invalid input: ${oneLine(problems.join("; "), PROBLEM_CHARS)}.`,
+		next: () => safe`Correct these fields and call again; nothing was done.`,
 	}),
 	unknown_tool: row<{ tool: string; tools: readonly string[] }>({
 		status: 404,
-		message: ({ tool }) => `There is no tool called "${tool}".`,
-		next: ({ tools }) => `Use one of: ${tools.join(", ")}.`,
+		message: ({ tool }) => safe`There is no tool called "${oneLine(tool)}".`,
+		next: ({ tools }) => safe`Use one of: ${listed(tools)}.`,
 	}),
 	session_not_found: row<{ id: string; open: readonly string[] }>({
 		status: 404,
-		message: ({ id }) => `There is no session called "${id}".`,
+		message: ({ id }) => safe`There is no session called "${oneLine(id)}".`,
 		next: ({ open }) => names(open),
 	}),
 	session_ended: row<{ id: string; how: string; maybeTyped?: boolean }>({
 		status: 409,
 		message: ({ id, how, maybeTyped }) =>
-			`Session "${id}" has ended (${how}); ${maybeTyped ? "the input may have been typed before" : "nothing was typed"}.`,
-		next: () => "Its output is still there: `read` it. `start` a new one to go on.",
+			safe`Session "${oneLine(id)}" has ended (${oneLine(how)}); ${maybeTyped ? "the input may have been typed before" : "nothing was typed"}.`,
+		next: () => safe`Its output is still there: \`read\` it. \`start\` a new one to go on.`,
 	}),
 	unresponsive: row<{ name: string; holderPid: number; maybeTyped?: boolean }>({
 		status: 503,
 		message: ({ name, holderPid, maybeTyped }) =>
-			`Session "${name}" does not answer: its holder (${processName(holderPid)}) is stopped or stuck.${maybeTyped ? " What you sent may be carried out when it continues." : ""}`,
+			safe`Session "${oneLine(name)}" does not answer: its holder (${processName(holderPid)}) is stopped or stuck.${maybeTyped ? " What you sent may be carried out when it continues." : ""}`,
 		next: ({ holderPid, maybeTyped }) =>
-			`Other sessions are not affected. If it was stopped, continue it${holderPid > 0 ? ` (kill -CONT ${holderPid})` : ""} and ${maybeTyped ? "`read` before you type again" : "call again"}; \`close\` with \`force\` to give it up.`,
+			safe`Other sessions are not affected. If it was stopped, continue it${holderPid > 0 ? safe` (kill -CONT ${holderPid})` : ""} and ${maybeTyped ? "`read` before you type again" : "call again"}; \`close\` with \`force\` to give it up.`,
 	}),
 	handed_over: row<{ name: string; maybeTyped?: boolean }>({
 		status: 503,
 		message: ({ name, maybeTyped }) =>
-			`Another Dialtone daemon is taking over session "${name}"${maybeTyped ? "; what you sent may have been carried out" : ""}.`,
-		next: ({ maybeTyped }) => `The session goes on: ${maybeTyped ? "`read` it before you type again" : "call again"}.`,
+			safe`Another Dialtone daemon is taking over session "${oneLine(name)}"${maybeTyped ? "; what you sent may have been carried out" : ""}.`,
+		next: ({ maybeTyped }) =>
+			safe`The session goes on: ${maybeTyped ? "`read` it before you type again" : "call again"}.`,
 	}),
 	session_unreachable: row<{ id: string; problem: string }>({
 		status: 503,
-		message: ({ id, problem }) => `Session "${id}" cannot be reached at the moment (${problem}).`,
-		next: () => "It may still be running: call again in a moment. The other sessions are not affected.",
+		message: ({ id, problem }) => safe`Session "${oneLine(id)}" cannot be reached at the moment (${oneLine(problem)}).`,
+		next: () => safe`It may still be running: call again in a moment. The other sessions are not affected.`,
 	}),
 	name_taken: row<{ name: string }>({
 		status: 409,
-		message: ({ name }) => `A running session is already called "${name}".`,
-		next: () => 'Use another name, or `ifExists: "use"` to go on with it, or `close` it first.',
+		message: ({ name }) => safe`A running session is already called "${oneLine(name)}".`,
+		next: () => safe`Use another name, or \`ifExists: "use"\` to go on with it, or \`close\` it first.`,
 	}),
 	too_many_sessions: row<{ limit: number; open: readonly string[] }>({
 		status: 429,
-		message: ({ limit }) => `All ${limit} sessions are in use.`,
-		next: ({ open }) => `Close one you no longer need. ${names(open)}`,
+		message: ({ limit }) => safe`All ${limit} sessions are in use.`,
+		next: ({ open }) => safe`Close one you no longer need. ${names(open)}`,
 	}),
 	spawn_failed: row<{ stage: string; code: string; message: string; command: string }>({
 		status: 422,
-		message: ({ command, stage, message }) => `"${command}" could not be started (${stage}: ${message}).`,
+		message: ({ command, stage, message }) =>
+			safe`"${oneLine(command)}" could not be started (${oneLine(stage)}: ${oneLine(message)}).`,
 		next: ({ stage, code }) =>
 			stage === "chdir"
-				? "Give a `cwd` that exists and is a directory."
+				? safe`Give a \`cwd\` that exists and is a directory.`
 				: stage === "exec" && code === "ENOENT"
-					? "Check the name and the PATH, or give an absolute path."
+					? safe`Check the name and the PATH, or give an absolute path.`
 					: stage === "exec" && code === "EACCES"
-						? "The file is not executable for this user."
+						? safe`The file is not executable for this user.`
 						: stage === "pty" || code === "EMFILE" || code === "ENFILE" || code === "EAGAIN"
-							? "The system is short of terminals, processes or descriptors: close sessions and try again."
-							: "Correct the call and try again.",
+							? safe`The system is short of terminals, processes or descriptors: close sessions and try again.`
+							: safe`Correct the call and try again.`,
 	}),
 	screen_moved: row<{ expected: number; offset: number }>({
 		status: 409,
 		message: ({ expected, offset }) =>
-			`The program wrote more since you looked (offset ${offset}, not ${expected}); nothing was typed.`,
-		next: () => "`read` what is new and decide again.",
+			safe`The program wrote more since you looked (offset ${offset}, not ${expected}); nothing was typed.`,
+		next: () => safe`\`read\` what is new and decide again.`,
 	}),
 	line_too_long: row<{ limit: number; typedBytes?: number }>({
 		status: 413,
 		message: ({ limit, typedBytes }) =>
-			`The program reads whole lines and the kernel keeps only ${limit} bytes of one; ${typed(typedBytes)}.`,
-		next: () => "Send shorter lines, or put the text in a file and name it.",
+			safe`The program reads whole lines and the kernel keeps only ${limit} bytes of one; ${typed(typedBytes)}.`,
+		next: () => safe`Send shorter lines, or put the text in a file and name it.`,
 	}),
 	paste_refused: row<{ lines: number }>({
 		status: 409,
 		message: ({ lines }) =>
-			`The program did not ask for bracketed paste, so ${lines} lines would each be taken as typed; nothing was typed.`,
-		next: () => "Send it as `text` if each line is meant to be entered, or set `force`.",
+			safe`The program did not ask for bracketed paste, so ${lines} lines would each be taken as typed; nothing was typed.`,
+		next: () => safe`Send it as \`text\` if each line is meant to be entered, or set \`force\`.`,
 	}),
 	queue_full: row<{ free: number; typedBytes?: number }>({
 		status: 429,
 		message: ({ free, typedBytes }) =>
-			`The program is not reading its input (${free} bytes of room); ${typed(typedBytes)}.`,
-		next: () => "`wait` until it works again, or `signal` INT.",
+			safe`The program is not reading its input (${free} bytes of room); ${typed(typedBytes)}.`,
+		next: () => safe`\`wait\` until it works again, or \`signal\` INT.`,
 	}),
 	unknown_key: row<{ key: string; nearest: readonly string[] }>({
 		status: 400,
-		message: ({ key }) => `There is no key called "${key}"; nothing was typed.`,
+		message: ({ key }) => safe`There is no key called "${oneLine(key)}"; nothing was typed.`,
 		next: ({ nearest }) =>
-			nearest.length > 0 ? `Did you mean ${nearest.join(", ")}?` : "Keys look like: enter, ctrl+c, alt+x, up, f5.",
+			nearest.length > 0 ? safe`Did you mean ${listed(nearest)}?` : safe`Keys look like: enter, ctrl+c, alt+x, up, f5.`,
 	}),
 	bad_pattern: row<{ pattern: string; problem: string }>({
 		status: 400,
-		message: ({ pattern, problem }) => `The pattern ${JSON.stringify(pattern)} cannot be used: ${problem}.`,
-		next: () => "Use `text` for a literal match, or a simpler pattern.",
+		message: ({ pattern, problem }) =>
+			safe`The pattern ${oneLine(JSON.stringify(pattern))} cannot be used: ${oneLine(problem, PROBLEM_CHARS)}.`,
+		next: () => safe`Use \`text\` for a literal match, or a simpler pattern.`,
 	}),
 	shell_busy: row<{ shell: string; running: string; session: string }>({
 		status: 409,
-		message: ({ shell, running }) => `Shell "${shell}" is still running: ${running}`,
+		message: ({ shell, running }) => safe`Shell "${oneLine(shell)}" is still running: ${oneLine(running)}`,
 		next: ({ session }) =>
-			`\`wait\` for it, answer it with \`send\` to session "${session}", or use another \`shell\`.`,
+			safe`\`wait\` for it, answer it with \`send\` to session "${oneLine(session)}", or use another \`shell\`.`,
 	}),
 	driven_by_human: row<{ id: string }>({
 		status: 423,
-		message: ({ id }) => `A person has taken over session "${id}"; nothing was typed.`,
-		next: () => "`wait` until they hand it back; reading is possible meanwhile.",
+		message: ({ id }) => safe`A person has taken over session "${oneLine(id)}"; nothing was typed.`,
+		next: () => safe`\`wait\` until they hand it back; reading is possible meanwhile.`,
 	}),
 	not_supported: row<{ what: string; instead: string }>({
 		status: 501,
-		message: ({ what }) => `${what} is not available here.`,
-		next: ({ instead }) => instead,
+		message: ({ what }) => safe`${oneLine(what)} is not available here.`,
+		next: ({ instead }) => oneLine(instead, PROBLEM_CHARS),
 	}),
 	no_daemon: row<{ problem: string }>({
 		status: 503,
-		message: ({ problem }) => `The Dialtone daemon cannot be reached: ${problem}.`,
-		next: () => "Run `dialtone daemon restart`; sessions go on in the meantime.",
+		message: ({ problem }) => safe`The Dialtone daemon cannot be reached: ${oneLine(problem, PROBLEM_CHARS)}.`,
+		next: () => safe`Run \`dialtone daemon restart\`; sessions go on in the meantime.`,
 	}),
 	version_mismatch: row<{ ours: string; theirs: string }>({
 		status: 409,
-		message: ({ ours, theirs }) => `This is Dialtone ${ours}, but the running daemon is ${theirs}.`,
-		next: () => "Run `dialtone daemon restart`; sessions go on in the meantime.",
+		message: ({ ours, theirs }) =>
+			safe`This is Dialtone ${oneLine(ours)}, but the running daemon is ${oneLine(theirs)}.`,
+		next: () => safe`Run \`dialtone daemon restart\`; sessions go on in the meantime.`,
 	}),
 	port_taken: row<{ port: number }>({
 		status: 409,
-		message: ({ port }) => `Another program listens on port ${port}.`,
-		next: () => "Choose another with `--port N`; 0 takes a free one.",
+		message: ({ port }) => safe`Another program listens on port ${port}.`,
+		next: () => safe`Choose another with \`--port N\`; 0 takes a free one.`,
 	}),
 	not_allowed: row<{ what: string }>({
 		status: 403,
-		message: ({ what }) => `${what} is not allowed.`,
-		next: () => "Ask the person who runs Dialtone.",
+		message: ({ what }) => safe`${oneLine(what)} is not allowed.`,
+		next: () => safe`Ask the person who runs Dialtone.`,
 	}),
 	internal: row<{ problem: string }>({
 		status: 500,
-		message: ({ problem }) => `Dialtone failed: ${problem}`,
-		next: () => "Try again; `dialtone doctor` may tell more.",
+		message: ({ problem }) => safe`Dialtone failed: ${oneLine(problem, PROBLEM_CHARS)}`,
+		next: () => safe`Try again; \`dialtone doctor\` may tell more.`,
 	}),
 } as const;
 
@@ -169,8 +187,9 @@ export type FaultFacts<C extends FaultCode> = Parameters<(typeof faults)[C]["mes
 export class Fault<C extends FaultCode = FaultCode> extends Error {
 	readonly code: C;
 	readonly facts: FaultFacts<C>;
-	readonly next: string;
+	readonly next: CleanLine;
 	readonly status: number;
+	declare readonly message: CleanLine;
 
 	constructor(code: C, facts: FaultFacts<C>, options?: { cause?: unknown }) {
 		const { message, next, status } = faults[code] as FaultRow<unknown>;

@@ -1,6 +1,7 @@
 // From kernel facts to what the rules talk about: who reads the terminal, how, and who else is up to something.
 
 import type { WaitingFor } from "../protocol/answer.ts";
+import { oneLine, quoted } from "../protocol/clean.ts";
 import type { InnerTerminal, KernelFacts, ThreadFacts } from "../protocol/kernel-facts.ts";
 import type { AttentionInput } from "./attention.ts";
 import { type LineShape, shapeOf } from "./last-line.ts";
@@ -92,8 +93,11 @@ export function inModes({ canonical, echo }: Modes): string {
 	return `${canonical ? "line" : "raw"} mode, echo ${echo ? "on" : "off"}`;
 }
 
+// The kernel keeps 15 bytes of a name, which the process itself may have chosen.
+const MAX_NAME_CHARS = 32;
+
 export function who(thread: ThreadFacts): string {
-	return `${thread.command} (${thread.pid})`;
+	return `${quoted(oneLine(thread.command, MAX_NAME_CHARS))} (${thread.pid})`;
 }
 
 const sleep = (ms: number) => (ms >= 1000 ? `${Math.round(ms / 100) / 10} s` : `${ms} ms`);

@@ -27,6 +27,15 @@ import { wait } from "./wait.ts";
 
 const ESCAPE = 0x1b;
 
+// A caller repeats a write within seconds; the holder remembers 1024 for the time after a restart.
+const REMEMBERED_IDS = 256;
+const NOTHING = new Uint8Array(0);
+
+export interface Typed {
+	/** A write with this id was typed before, so nothing was typed now. */
+	readonly repeated: boolean;
+}
+
 export interface SessionParts {
 	readonly id: string;
 	readonly name: string;
@@ -80,6 +89,8 @@ export class Session implements AsyncDisposable {
 	readonly #letGo = deferred<void>();
 	#status: Status = "running";
 	#cancelled = false;
+	/** The newest ids of writes that were typed, the oldest first. */
+	readonly #typedIds = new Set<string>();
 	#lastOutputAt = Date.now();
 	#lastTypedAt = 0;
 
@@ -172,22 +183,33 @@ export class Session implements AsyncDisposable {
 
 	/**
 	 * Types bytes, whole and never between another call's. A function is called when it is this write's turn: it encodes in
-	 * the modes of that moment, and when it throws nothing is typed.
+	 * the modes of that moment, and when it throws nothing is typed. A write whose id was typed before is not typed again.
 	 */
-	async type(input: Uint8Array | (() => Uint8Array), options: WriteOptions = {}): Promise<void> {
-		let typed = () => {};
+	async type(input: Uint8Array | (() => Uint8Array), options: WriteOptions = {}): Promise<Typed> {
+		const { id } = options;
+		let acknowledge = () => {};
+		let acceptedBefore = -1;
 		const encode = () => {
 			this.#mustRun();
+			if (id !== undefined && this.#typedIds.has(id)) return NOTHING;
 			const bytes = typeof input === "function" ? input() : input;
+			acceptedBefore = this.#pty.inputOffset;
 			this.#lastTypedAt = Date.now();
-			typed = this.#tracker.typing({ endsInEscape: bytes.at(-1) === ESCAPE });
+			acknowledge = this.#tracker.typing({ endsInEscape: bytes.at(-1) === ESCAPE });
 			return bytes;
 		};
 		try {
 			await this.#ask(this.#pty.write(encode, options));
 		} finally {
-			typed();
+			acknowledge();
 		}
+		if (id === undefined) return { repeated: false };
+		// Known here, or to the holder, which then accepted nothing: an earlier daemon sent it.
+		const repeated = acceptedBefore < 0 || this.#pty.inputOffset === acceptedBefore;
+		this.#typedIds.add(id);
+		const [oldest] = this.#typedIds;
+		if (this.#typedIds.size > REMEMBERED_IDS && oldest !== undefined) this.#typedIds.delete(oldest);
+		return { repeated };
 	}
 
 	/** Asks the holder to watch the program until the returned function is called. */

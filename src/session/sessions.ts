@@ -4,10 +4,10 @@
 
 import { join } from "node:path";
 import type { SessionRecord } from "../journal/records.ts";
+import { clean } from "../protocol/clean.ts";
 import { Fault } from "../protocol/fault.ts";
 import { Listeners } from "../protocol/listeners.ts";
 import type { Places } from "../pty/places.ts";
-import { clean } from "../terminal/clean.ts";
 import { Archive } from "./archive.ts";
 import { AttentionRefresh } from "./attention-refresh.ts";
 import { within } from "./deadline.ts";

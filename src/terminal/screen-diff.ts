@@ -9,7 +9,7 @@
 // A position belongs to whoever looked; the screen keeps no list of readers. It names
 // logical lines by number, and numbers never move: not by scrolling, trimming or resize.
 
-import { clean } from "./clean.ts";
+import { clean } from "../protocol/clean.ts";
 import type { Emulator } from "./emulator.ts";
 import { type Highlight, highlightsOf } from "./highlights.ts";
 import { joinRows, lineStarts, rowHash, startOfLine, textOfRow } from "./rows.ts";

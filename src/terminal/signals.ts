@@ -1,6 +1,7 @@
 // What a program tells the terminal beside its output: a title, its directory, a
 // notification, a bell, the marks of a shell. Told as events; none of it is trusted.
 
+import { oneLine } from "../protocol/clean.ts";
 import type { Emulator } from "./emulator.ts";
 
 export type Signal =
@@ -12,11 +13,6 @@ export type Signal =
 	| { readonly kind: "bell" }
 	/** OSC 133 or 633, its payload as it came: the journal's scanner knows the offsets. */
 	| { readonly kind: "mark"; readonly family: 133 | 633; readonly payload: string };
-
-const MAX_TITLE = 256;
-
-/** Text that a program chose, as far as it may be shown: one line, no controls. */
-const oneLine = (text: string) => text.replace(/[\p{Cc}\p{Cf}]/gu, "").slice(0, MAX_TITLE);
 
 /** `file://host/path%20x` → where; null for anything else. */
 function parseDirectory(url: string): { path: string; host: string } | null {

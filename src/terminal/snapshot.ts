@@ -1,6 +1,6 @@
 // The screen as it stands, for whoever wants all of it: rows, cursor, highlights, links.
 
-import { clean } from "./clean.ts";
+import { clean } from "../protocol/clean.ts";
 import type { Emulator } from "./emulator.ts";
 import { type Highlight, highlightsOf } from "./highlights.ts";
 import type { Link } from "./links.ts";

@@ -1,5 +1,8 @@
 import { z } from "zod";
+import { oneLine, safe, stacked } from "../protocol/clean.ts";
+import { cleanLine } from "./facts.ts";
 import { session } from "./fields.ts";
+import { target } from "./session-facts.ts";
 import { tool } from "./tool.ts";
 
 export const askHuman = tool({
@@ -12,18 +15,28 @@ export const askHuman = tool({
 		session,
 		question: z.string().min(1).max(2000).describe("What the person should do, in one or two sentences"),
 	}),
-	async run(input, { sessions }) {
-		const target = await sessions.find(input.session);
+	facts: z.strictObject({
+		session: z.string(),
+		name: cleanLine,
+		question: cleanLine,
+		how: cleanLine.describe("What the person can run"),
+		asked: z.boolean(),
+	}),
+	async run(input, context) {
+		const asking = await target(context, input.session);
+		const name = oneLine(asking.name);
 		return {
-			session: target.id,
-			name: target.name,
-			question: input.question,
-			how: `dialtone attach ${target.name}`,
+			session: asking.id,
+			name,
+			question: oneLine(input.question, 2000),
+			how: safe`dialtone attach ${name}`,
 			asked: false,
 		};
 	},
-	render(facts) {
-		const { name, question, how } = facts as { name: string; question: string; how: string };
-		return `Tell the person: ${question}\nThey can do it by running: ${how}\nThen call \`wait\` on "${name}".`;
-	},
+	render: ({ name, question, how }) =>
+		stacked([
+			safe`Tell the person: ${question}`,
+			safe`They can do it by running: ${how}`,
+			safe`Then call \`wait\` on "${name}".`,
+		]),
 });

@@ -18,15 +18,24 @@ import { start } from "./start.ts";
 import type { Tool } from "./tool.ts";
 import { wait } from "./wait.ts";
 
-export const catalogue: Readonly<Record<ToolSet, readonly Tool[]>> = {
+export const catalogue = {
 	native: [start, send, read, wait, run, list, close, signal, resize, askHuman],
 	exec: [unifiedExec, writeStdin, closePtySession, listPtySessions],
 	codex: [execCommand, codexWriteStdin],
 	pty: [ptyCreate, ptySendKeys, ptyCapture, ptyKill, ptyList],
 	terminal: [runBash, startBackgroundProcess, getProcessOutput, stopBackgroundProcess],
-};
+} as const satisfies Record<ToolSet, readonly Tool[]>;
 
-// The first bearer of a name answers to it: exec's write_stdin hands on what is meant for Codex's.
+type AnyTool = (typeof catalogue)[ToolSet][number];
+type ByName = { readonly [T in AnyTool as T["name"]]: T };
+
+export type ToolName = keyof ByName;
+/** What a caller may pass to a tool. */
+export type InputOf<N extends ToolName> = z.input<ByName[N]["input"]>;
+/** What a tool answers. */
+export type FactsOf<N extends ToolName> = z.output<ByName[N]["facts"]>;
+
+// Where two sets have a tool of the same name the first one is called: exec's write_stdin passes on what is meant for Codex's.
 const byName = new Map<string, Tool>();
 for (const tool of Object.values(catalogue).flat()) if (!byName.has(tool.name)) byName.set(tool.name, tool);
 
@@ -38,35 +47,59 @@ export function toolNames(): readonly string[] {
 	return [...byName.keys()];
 }
 
+const cards = new Map<string, ToolCard>();
+
 /** The tools of these sets as the outside sees them. */
 export function toolCards(sets: readonly ToolSet[] = ["native"]): readonly ToolCard[] {
-	const named = new Set<string>();
-	// A name is listed once: the first bearer answers to it.
-	const isNew = ({ name }: Tool) => !named.has(name) && named.add(name) !== undefined;
-	return sets.flatMap((set) =>
-		catalogue[set].filter(isNew).map(({ name, title, description, effect, always, input }) => ({
-			name,
-			title,
-			description,
-			effect,
-			always: always ?? false,
-			inputSchema: schemaOf(input),
-		})),
-	);
+	const names = new Set(sets.flatMap((set) => catalogue[set].map(({ name }) => name)));
+	return [...names].map(toolCard);
+}
+
+/** Made once: a JSON schema takes a millisecond, which is as long as a whole turn. */
+function toolCard(name: ToolName): ToolCard {
+	const known = cards.get(name);
+	if (known !== undefined) return known;
+	const { title, description, effect, always = false, input, facts } = byName.get(name)!;
+	const card = {
+		name,
+		title,
+		description,
+		effect,
+		always,
+		inputSchema: inputSchema(input),
+		factsSchema: factsSchema(facts),
+	};
+	cards.set(name, card);
+	return card;
 }
 
 // Bounds that no sensible call reaches: they are enforced, and the fault says so, but a model pays for every word it reads.
-const UNSAID = new Set(["minLength", "maxLength", "minItems", "maxItems"]);
+const UNSAID = ["minLength", "maxLength", "minItems", "maxItems"] as const;
 
-function schemaOf(input: z.ZodObject): Record<string, unknown> {
-	// Its dialect goes without saying: 2020-12 is what MCP and OpenAPI take it for.
-	const { $schema, ...schema } = z.toJSONSchema(input, {
+function inputSchema(input: z.ZodObject): Record<string, unknown> {
+	return schemaOf(input, {
 		io: "input",
 		override: ({ jsonSchema }) => {
-			const words = jsonSchema as Record<string, unknown>;
-			for (const word of UNSAID) delete words[word];
-			if (words.maximum === Number.MAX_SAFE_INTEGER) delete words.maximum;
+			for (const word of UNSAID) delete jsonSchema[word];
+			if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
 		},
 	});
-	return schema;
+}
+
+function factsSchema(facts: z.ZodType): Record<string, unknown> {
+	return schemaOf(facts, {
+		io: "output",
+		// Filtered text is a string to everybody else.
+		unrepresentable: "any",
+		override: ({ zodSchema, jsonSchema }) => {
+			if (zodSchema._zod.def.type === "custom") jsonSchema.type = "string";
+			if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
+		},
+	});
+}
+
+function schemaOf(schema: z.ZodType, options: Parameters<typeof z.toJSONSchema>[1]): Record<string, unknown> {
+	// The dialect goes without saying: MCP and OpenAPI take it for 2020-12.
+	const { $schema, ...words } = z.toJSONSchema(schema, options);
+	return words;
 }

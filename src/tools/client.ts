@@ -1,14 +1,15 @@
-// The hinge between the ways in and everything else: an Client takes calls.
+// The hinge between the ways in and everything else: a Client takes calls.
 // It may be in this process (local-client.ts) or behind the daemon's socket
 // (daemon/socket-client.ts); a way in cannot tell which.
 
 import type { SessionEvent } from "../protocol/events.ts";
 import type { OutputChunk } from "../protocol/output.ts";
+import type { FactsOf, InputOf, ToolName } from "./catalogue.ts";
 import type { Caller, Effect } from "./tool.ts";
 
-export interface Answer {
+export interface Answer<F extends object = object> {
 	/** What `--json`, HTTP and the library give. */
-	readonly facts: object;
+	readonly facts: F;
 	/** What a model reads. */
 	readonly text: string;
 }
@@ -19,8 +20,8 @@ export interface CallOptions {
 	readonly caller?: Caller;
 }
 
-/** Asks for a tool by name. Refusals are thrown as `Fault`. */
-export type Call = (tool: string, input: unknown, options?: CallOptions) => Promise<Answer>;
+/** A name from outside. The literal name of a tool is not one: its input is checked by the compiler. */
+export type ForeignName<N extends string> = N & (N extends ToolName ? never : unknown);
 
 /** A tool as the outside sees it: no code, only words and a JSON schema. */
 export interface ToolCard {
@@ -29,16 +30,26 @@ export interface ToolCard {
 	readonly description: string;
 	readonly effect: Effect;
 	readonly always: boolean;
-	/** JSON Schema 2020-12 of the input. */
+	/** JSON Schema 2020-12. */
 	readonly inputSchema: Readonly<Record<string, unknown>>;
+	readonly factsSchema: Readonly<Record<string, unknown>>;
 }
+
+/** Words that tools take, here because the command line must not load their schemas. */
+export const IF_EXISTS = ["fail", "use", "replace"] as const;
+export const VIEWS = ["new", "screen", "lines", "raw", "picture"] as const;
+export const SIGNALS = ["INT", "TERM", "KILL", "HUP", "TSTP", "CONT"] as const;
+export const LISTED = ["running", "ended", "starting", "succeeded", "failed", "cancelled", "stream_lost"] as const;
 
 /** A tool set: `native`, or a dialect of another system. */
 export const TOOL_SETS = ["native", "exec", "codex", "pty", "terminal"] as const;
 export type ToolSet = (typeof TOOL_SETS)[number];
 
 export interface Client extends AsyncDisposable {
-	readonly call: Call;
+	/** Calls a tool by name. Refusals are thrown as `Fault`. */
+	call<N extends ToolName>(tool: N, input: InputOf<N>, options?: CallOptions): Promise<Answer<FactsOf<N>>>;
+	/** The same with a name and an input from outside: the tool checks both. */
+	call<N extends string>(tool: ForeignName<N>, input: unknown, options?: CallOptions): Promise<Answer>;
 	/** The tools of these sets, in a fixed order. */
 	tools(sets?: readonly ToolSet[]): Promise<readonly ToolCard[]>;
 	/** Events from now on, or after `afterSeq` as far as they are remembered; ends when `signal` aborts. */

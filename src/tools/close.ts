@@ -1,8 +1,9 @@
 import { z } from "zod";
 import { Fault } from "../protocol/fault.ts";
+import { sessionFactsSchema } from "./facts.ts";
 import { budget, session } from "./fields.ts";
 import { renderSession } from "./render.ts";
-import { sessionFacts } from "./session-facts.ts";
+import { processFacts, sessionFacts, target } from "./session-facts.ts";
 import { tool } from "./tool.ts";
 
 export const close = tool({
@@ -18,20 +19,17 @@ export const close = tool({
 		forget: z.boolean().default(false).describe("Also delete its record and output"),
 		maxTokens: budget,
 	}),
-	async run(input, { sessions, caller }) {
-		const startedAt = performance.now();
+	facts: sessionFactsSchema,
+	async run(input, context) {
+		const { sessions } = context;
 		if (input.keep && input.forget)
 			throw new Fault("bad_input", { problems: ["what `keep` leaves running needs the log that `forget` deletes"] });
-		const target = await sessions.find(input.session);
-		const survivors = await sessions.close(target, { force: input.force, keep: input.keep });
-		const facts = await sessionFacts(target, {
-			caller,
-			outcome: { returned: "ended", attention: null },
-			startedAt,
-			maxTokens: input.maxTokens,
-		});
-		if (input.forget) await sessions.remove(target.id);
-		return survivors.length === 0 ? facts : { ...facts, survivors };
+		const closing = await target(context, input.session);
+		const survivors = await sessions.close(closing, { force: input.force, keep: input.keep });
+		const outcome = { returned: "ended", attention: null } as const;
+		const facts = await sessionFacts(closing, context, { outcome, maxTokens: input.maxTokens });
+		if (input.forget) await sessions.remove(closing.id);
+		return survivors.length === 0 ? facts : { ...facts, survivors: survivors.map(processFacts) };
 	},
 	render: renderSession,
 });

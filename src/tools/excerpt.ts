@@ -3,9 +3,9 @@
 
 import type { Excerpt } from "../journal/journal.ts";
 import { bytesOf } from "../journal/journal.ts";
+import { clean } from "../protocol/clean.ts";
 import type { Session } from "../session/session.ts";
 import { estimateTokens, type Fitted, fit } from "../terminal/budget.ts";
-import { clean } from "../terminal/clean.ts";
 import { Screen } from "../terminal/screen.ts";
 import type { ScreenDiff } from "../terminal/screen-diff.ts";
 

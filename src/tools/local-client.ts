@@ -1,16 +1,15 @@
-// An Client in this process: checks the input, runs the tool, makes the text.
+// A Client in this process: checks the input, runs the tool, makes the text.
 
 import type { SessionEvent } from "../protocol/events.ts";
 import { Fault } from "../protocol/fault.ts";
 import type { OutputChunk } from "../protocol/output.ts";
 import type { Sessions } from "../session/sessions.ts";
 import { repaint, repaintText } from "../terminal/repaint.ts";
-import { findTool, toolCards, toolNames } from "./catalogue.ts";
-import type { Answer, CallOptions, Client, DaemonStatus, ScreenSnapshot, ToolSet } from "./client.ts";
+import { type FactsOf, findTool, type InputOf, type ToolName, toolCards, toolNames } from "./catalogue.ts";
+import type { Answer, CallOptions, Client, DaemonStatus, ForeignName, ScreenSnapshot, ToolSet } from "./client.ts";
 import type { Caller } from "./tool.ts";
 
 const OUTPUT_PIECE_BYTES = 64 * 1024;
-const NEVER = new AbortController().signal;
 
 export interface LocalClientParts {
 	readonly sessions: Sessions;
@@ -26,7 +25,10 @@ export class LocalClient implements Client {
 		this.#parts = parts;
 	}
 
-	readonly call = async (name: string, input: unknown, options: CallOptions = {}): Promise<Answer> => {
+	call<N extends ToolName>(name: N, input: InputOf<N>, options?: CallOptions): Promise<Answer<FactsOf<N>>>;
+	call<N extends string>(name: ForeignName<N>, input: unknown, options?: CallOptions): Promise<Answer>;
+	async call(name: string, input: unknown, options: CallOptions = {}): Promise<Answer> {
+		const startedAt = performance.now();
 		const { sessions, caller } = this.#parts;
 		const tool = findTool(name);
 		if (tool === undefined) throw new Fault("unknown_tool", { tool: name, tools: toolNames() });
@@ -42,10 +44,11 @@ export class LocalClient implements Client {
 		const facts = await tool.run(parsed.data, {
 			sessions,
 			caller: options.caller ?? caller,
-			signal: options.signal ?? NEVER,
+			signal: options.signal ?? new AbortController().signal,
+			startedAt,
 		});
 		return { facts, text: tool.render(facts) };
-	};
+	}
 
 	async tools(sets: readonly ToolSet[] = ["native"]) {
 		return toolCards(sets);

@@ -1,78 +1,90 @@
 // The text that a model reads: one header line, the output in a fence that the
 // output cannot forge, and a last line only when something needs saying.
 
-import type { SessionFacts } from "../protocol/answer.ts";
+import { randomBytes } from "node:crypto";
+import type { ProcessFacts, SessionFacts } from "../protocol/answer.ts";
+import { type Clean, type CleanLine, inQuotes, joined, oneLine, quoted, safe, stacked } from "../protocol/clean.ts";
 
-/** Puts a text between fence lines; the closing one does not occur in it. */
-export function fenced(label: string, text: string): string {
-	const lines = new Set(text.split("\n"));
-	let end = label;
-	for (let number = 2; lines.has(end); number++) end = `${label}${number}`;
-	return `<<${end}\n${text}\n${end}`;
+/**
+ * Puts text between two lines with a word that the program could not know when it wrote
+ * the text, and that does not occur in it.
+ */
+export function fenced(label: "out" | "screen" | "rows", text: Clean): Clean {
+	for (let digits = 3; ; digits++) {
+		const word = safe`${label}-${oneLine(randomBytes(digits).toString("hex").slice(0, digits))}`;
+		if (!text.includes(word)) return stacked([safe`<<${word}`, text, word]);
+	}
 }
 
 /** One session's answer. */
-export function renderSession(facts: object): string {
-	const it = facts as SessionFacts;
-	const parts = [header(it)];
-	if (it.text !== "") parts.push(fenced(it.view === "lines" ? "out" : it.view, it.text));
-	const notes = notesOf(it);
-	if (notes.length > 0) parts.push(notes.join(" · "));
-	return parts.join("\n");
+export function renderSession(facts: SessionFacts): Clean {
+	const output = facts.text === "" ? [] : [fenced(facts.view === "lines" ? "out" : facts.view, facts.text)];
+	const notes = notesOn(facts);
+	return stacked([header(facts), ...output, ...(notes.length === 0 ? [] : [joined(notes, " · ")])]);
 }
 
-function header(facts: SessionFacts): string {
-	const { name, elapsedMs } = facts;
-	const state = stateOf(facts);
-	const took = elapsedMs < 10_000 ? `${elapsedMs} ms` : `${Math.round(elapsedMs / 1000)} s`;
-	return `[${name}] ${state} · ${took}${facts.status === "running" ? ` · ${evidence(facts)}` : ""}`;
+export const duration = (ms: number): CleanLine => (ms < 10_000 ? safe`${ms} ms` : safe`${Math.round(ms / 1000)} s`);
+
+export const processNames = (processes: readonly ProcessFacts[]): CleanLine =>
+	joined(
+		processes.map(({ pid, command }) => safe`${quoted(command)} (${pid})`),
+		", ",
+	);
+
+export const listeningOn = (ports: readonly number[]): CleanLine => safe`listening on ${joined(ports, ", ")}`;
+
+function header(facts: SessionFacts): CleanLine {
+	const evidence = facts.status === "running" ? safe` · ${evidenceOf(facts)}` : "";
+	return safe`[${facts.name}] ${stateOf(facts)} · ${duration(facts.elapsedMs)}${evidence}`;
 }
 
-/** The whole sentence where there is doubt; where there is none, only who it is: it is read on every turn. */
-function evidence({ activity, certainty, because }: SessionFacts): string {
+/** The whole sentence where there is doubt; otherwise only the reader's name, because it is read on every turn. */
+function evidenceOf({ activity, certainty, because }: SessionFacts): CleanLine {
 	const reader = /^(\S+) \(\d+\) is blocked in /.exec(because)?.[1];
 	return activity === "waiting" && certainty === "certain" && reader !== undefined
-		? `${reader} reads the terminal`
+		? safe`${oneLine(reader)} reads the terminal`
 		: because;
 }
 
 const WANTS = { command: "a command", line: "input", key: "input", secret: "a secret" } as const;
 
-function stateOf(facts: SessionFacts): string {
+function stateOf(facts: SessionFacts): CleanLine {
 	const { status, activity, waitingFor, certainty, returned, because } = facts;
-	if (status !== "running") return status === "succeeded" ? "ended, exit code 0" : `ended: ${because}`;
+	if (status !== "running") return status === "succeeded" ? safe`ended, exit code 0` : safe`ended: ${because}`;
 	const matched = returned === "matched" ? "matched; " : "";
+	const atTimeout = returned === "timeout" ? " at the timeout" : "";
 	switch (activity) {
-		case "waiting":
-			return `${matched}waiting for ${WANTS[waitingFor ?? "line"]} (${waitingFor === "line" || waitingFor === "key" ? `${waitingFor}, ` : ""}${certainty})`;
+		case "waiting": {
+			const how = waitingFor === "line" || waitingFor === "key" ? safe`${waitingFor}, ` : "";
+			return safe`${matched}waiting for ${WANTS[waitingFor ?? "line"]} (${how}${certainty ?? "guess"})`;
+		}
 		case "serving":
-			return `${matched}serving`;
+			return safe`${matched}serving`;
 		case "stopped":
-			return `${matched}stopped`;
+			return safe`${matched}stopped`;
 		case "unresponsive":
-			return `${matched}not responding`;
+			return safe`${matched}not responding`;
 		case "listening":
-			return `${matched}still running${returned === "timeout" ? " at the timeout" : ""}, may take input`;
+			return safe`${matched}still running${atTimeout}, may take input`;
 		default:
-			return `${matched}still working${returned === "timeout" ? " at the timeout" : ""}`;
+			return safe`${matched}still working${atTimeout}`;
 	}
 }
 
-function notesOf(facts: SessionFacts): string[] {
-	const notes: string[] = [];
-	const fullScreen = facts.view !== "lines";
-	if (fullScreen && facts.cursor !== null) notes.push(`cursor ${facts.cursor.row},${facts.cursor.column}`);
-	if (facts.highlights.length > 0) {
-		const shown = facts.highlights.slice(0, 6).map(({ row, text }) => `${row}: ${JSON.stringify(text.slice(0, 60))}`);
-		notes.push(`highlighted ${shown.join(", ")}`);
+function notesOn(facts: SessionFacts): readonly CleanLine[] {
+	const { cursor, highlights, lastCommand, ports, survivors } = facts;
+	const notes: CleanLine[] = [];
+	if (facts.repeated) notes.push(safe`already typed: this id was sent before, nothing was typed again`);
+	if (facts.view !== "lines" && cursor !== null) notes.push(safe`cursor ${cursor.row},${cursor.column}`);
+	if (highlights.length > 0) {
+		const shown = highlights.slice(0, 6).map(({ row, text }) => safe`${row}: ${inQuotes(oneLine(text, 60))}`);
+		notes.push(safe`highlighted ${joined(shown, ", ")}`);
 	}
-	if (facts.waitingFor === "command" && facts.lastCommand !== undefined) {
-		notes.push(`the command ended with exit code ${facts.lastCommand.exitCode ?? "unknown"}`);
+	if (facts.waitingFor === "command" && lastCommand !== undefined) {
+		notes.push(safe`the command ended with exit code ${lastCommand.exitCode ?? "unknown"}`);
 	}
-	if (facts.ports.length > 0) notes.push(`listening on ${facts.ports.join(", ")}`);
-	if (facts.text === "" && facts.status === "running") notes.push("nothing new");
-	if (facts.survivors !== undefined) {
-		notes.push(`could not end ${facts.survivors.map(({ pid, command }) => `${command} (${pid})`).join(", ")}`);
-	}
+	if (ports.length > 0) notes.push(listeningOn(ports));
+	if (facts.text === "" && facts.status === "running") notes.push(safe`nothing new`);
+	if (survivors !== undefined) notes.push(safe`could not end ${processNames(survivors)}`);
 	return notes;
 }

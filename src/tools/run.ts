@@ -1,42 +1,18 @@
 import { z } from "zod";
 import { bytesOf } from "../journal/journal.ts";
-import type { SessionFacts } from "../protocol/answer.ts";
+import type { RunFacts } from "../protocol/answer.ts";
+import { type CleanLine, oneLine, safe } from "../protocol/clean.ts";
 import { signalName } from "../pty/signals.ts";
 import type { Session } from "../session/session.ts";
 import type { Job } from "../session/shell/jobs.ts";
 import { asSeen } from "../session/shell/output.ts";
 import type { RunOutcome } from "../session/shell/run.ts";
-import { clean } from "../terminal/clean.ts";
+import { runFactsSchema } from "./facts.ts";
 import { budget, timeout } from "./fields.ts";
 import { renderRun } from "./render-run.ts";
-import { sessionFacts } from "./session-facts.ts";
+import { processFacts, sessionFacts } from "./session-facts.ts";
 import { directoryFor, runIn } from "./shell-named.ts";
 import { tool } from "./tool.ts";
-
-/** What `run` answers beside the facts of its session. */
-export interface RunFacts extends SessionFacts {
-	/** Null while the command goes on. */
-	readonly exitCode: number | null;
-	/** The exit code of each part of the last pipe; 141 is a writer whose reader had enough, no failure. */
-	readonly pipeStatus: readonly number[];
-	/** The signal that ended it, such as SIGKILL. */
-	readonly signal: string | null;
-	/** Exit code 0 and no part of a pipe failed; null while it goes on. */
-	readonly ok: boolean | null;
-	/** With `separate`. */
-	readonly stdout?: string;
-	readonly stderr?: string;
-	readonly timedOut: boolean;
-	readonly durationMs: number;
-	readonly shell: string;
-	/** What became of the shell, when that needs saying. */
-	readonly shellNote: string | null;
-	/** Left running in the background. */
-	readonly jobs: readonly Job[];
-	/** Where its output begins and ends: `read` it raw for every byte. */
-	readonly from: number;
-	readonly to: number;
-}
 
 export const run = tool({
 	name: "run",
@@ -68,8 +44,9 @@ export const run = tool({
 		clean: z.boolean().default(false).describe("For a new shell: read no start files"),
 		maxTokens: budget,
 	}),
-	async run(input, { sessions, caller, signal }): Promise<RunFacts> {
-		const startedAt = performance.now();
+	facts: runFactsSchema,
+	async run(input, context): Promise<RunFacts> {
+		const { sessions, caller, signal } = context;
 		const cwd = input.cwd === undefined ? null : await directoryFor(input.cwd, caller);
 		const { session, note, outcome } = await runIn(
 			input.shell,
@@ -77,11 +54,9 @@ export const run = tool({
 			{ ...input, cwd, waits: true, signal },
 		);
 		const { diff } = session.takeNew(caller.owner);
-		const text = clean(asSeen(await outputOf(session, outcome), session.screen.cols)).text;
-		const facts = await sessionFacts(session, {
-			caller,
+		const text = asSeen(await outputOf(session, outcome), session.screen.cols);
+		const facts = await sessionFacts(session, context, {
 			outcome,
-			startedAt,
 			maxTokens: input.maxTokens,
 			since: outcome.from,
 			// A full-screen program is looked at, not read.
@@ -91,16 +66,16 @@ export const run = tool({
 		return {
 			...facts,
 			...(streams === null ? {} : { stdout: decode(streams.stdout), stderr: decode(streams.stderr) }),
-			cwd: outcome.cwd ?? facts.cwd,
+			cwd: outcome.cwd === null ? facts.cwd : oneLine(outcome.cwd, 4096),
 			exitCode,
 			pipeStatus,
 			signal: signalOf(exitCode),
 			ok: exitCode === null ? null : exitCode === 0 && !pipeStatus.some(isFailure),
 			timedOut,
 			durationMs,
-			shell: input.shell,
+			shell: oneLine(input.shell),
 			shellNote: noteOf(outcome, note, session),
-			jobs,
+			jobs: jobs.map(processFacts),
 			from: outcome.from,
 			to: outcome.to,
 		};
@@ -128,15 +103,16 @@ const SIGPIPE_CODE = 141;
 const isFailure = (code: number) => code !== 0 && code !== SIGPIPE_CODE;
 
 /** Shells say 128 and the number of the signal. */
-function signalOf(exitCode: number | null): string | null {
-	return exitCode !== null && exitCode > 128 && exitCode <= 128 + 64 ? signalName(exitCode - 128) : null;
+function signalOf(exitCode: number | null): CleanLine | null {
+	const name = exitCode !== null && exitCode > 128 && exitCode <= 128 + 64 ? signalName(exitCode - 128) : null;
+	return name === null ? null : oneLine(name);
 }
 
-function noteOf(outcome: RunOutcome, note: string | null, { exit }: Session): string | null {
+function noteOf(outcome: RunOutcome, note: CleanLine | null, { exit }: Session): CleanLine | null {
 	if (outcome.shellEnded) {
-		const how = exit?.signal ?? `exit code ${exit?.code}`;
-		return `the command ended the shell (${how}); the next \`run\` gets a new one`;
+		const how = oneLine(exit?.signal ?? `exit code ${exit?.code}`);
+		return safe`the command ended the shell (${how}); the next \`run\` gets a new one`;
 	}
-	if (outcome.shellReplaced) return "the shell became another program (exec); the next `run` gets a new shell";
+	if (outcome.shellReplaced) return safe`the shell became another program (exec); the next \`run\` gets a new shell`;
 	return note;
 }

@@ -2,9 +2,10 @@ import { createHash } from "node:crypto";
 import { z } from "zod";
 import { Fault } from "../protocol/fault.ts";
 import { compose } from "../session/typing.ts";
+import { sessionFactsSchema } from "./facts.ts";
 import { budget, session, timeout, until } from "./fields.ts";
 import { renderSession } from "./render.ts";
-import { sessionFacts } from "./session-facts.ts";
+import { onSession } from "./session-facts.ts";
 import { tool } from "./tool.ts";
 
 export const send = tool({
@@ -36,35 +37,37 @@ export const send = tool({
 		id: z.string().min(1).max(200).optional().describe("A repeated id is not typed twice"),
 		maxTokens: budget,
 	}),
-	async run(input, { sessions, caller, signal }) {
-		const startedAt = performance.now();
-		const target = await sessions.find(input.session);
-		const id = input.id === undefined ? undefined : writeId(input.id);
-		let offset = target.journal.end;
-		const echoed = target.attention.waitingFor !== "secret";
-		const encode = () => {
-			offset = target.journal.end;
-			if (input.ifOffset !== undefined && offset > input.ifOffset) {
-				throw new Fault("screen_moved", { expected: input.ifOffset, offset });
-			}
-			return compose(input, target.screen.modes);
-		};
-		await target.type(encode, id === undefined ? {} : { id });
-		const outcome = await target.wait({
-			until: input.until ?? {},
-			timeoutMs: input.timeoutMs,
-			signal,
-			// A quick program has answered before the write is known to have happened.
-			from: offset,
-			// Where nothing is echoed, what repeats the typed text is the answer.
-			typed: echoed ? (input.text ?? input.paste) : undefined,
+	facts: sessionFactsSchema,
+	async run(input, context) {
+		let repeated = false;
+		const facts = await onSession(context, input, async (target) => {
+			const options = input.id === undefined ? {} : { id: writeId([context.caller.owner, target.id, input.id]) };
+			let offset = target.journal.end;
+			const echoed = target.attention.waitingFor !== "secret";
+			const encode = () => {
+				offset = target.journal.end;
+				if (input.ifOffset !== undefined && offset > input.ifOffset) {
+					throw new Fault("screen_moved", { expected: input.ifOffset, offset });
+				}
+				return compose(input, target.screen.modes);
+			};
+			({ repeated } = await target.type(encode, options));
+			return target.wait({
+				until: input.until ?? {},
+				timeoutMs: input.timeoutMs,
+				signal: context.signal,
+				// A quick program has answered before the write is known to have happened.
+				from: offset,
+				// Where nothing is echoed, what repeats the typed text is the answer.
+				typed: echoed ? (input.text ?? input.paste) : undefined,
+			});
 		});
-		return sessionFacts(target, { caller, outcome, startedAt, maxTokens: input.maxTokens });
+		return repeated ? { ...facts, repeated } : facts;
 	},
 	render: renderSession,
 });
 
-/** The holder knows writes by 16 bytes; callers by whatever they like. */
-function writeId(id: string): string {
-	return createHash("sha256").update(id).digest("hex").slice(0, 32);
+/** The holder knows writes by 16 bytes. A caller's id is its own: another caller's "1" is another write. */
+function writeId(parts: readonly [owner: string, session: string, id: string]): string {
+	return createHash("sha256").update(JSON.stringify(parts)).digest("hex").slice(0, 32);
 }

@@ -1,17 +1,18 @@
 // The facts that every call on a session answers with, gathered in one place.
 
-import type { SessionFacts } from "../protocol/answer.ts";
+import type { ProcessFacts, SessionFacts } from "../protocol/answer.ts";
+import { clean, oneLine } from "../protocol/clean.ts";
 import type { Outcome } from "../session/conditions.ts";
 import { describeEnd, type Session } from "../session/session.ts";
 import type { ScreenDiff } from "../terminal/screen-diff.ts";
 import { fitNew } from "./excerpt.ts";
-import type { Caller } from "./tool.ts";
+import type { ToolContext } from "./tool.ts";
+
+const MAX_BECAUSE_CHARS = 400;
+const MAX_PATH_CHARS = 4096;
 
 export interface FactsRequest {
-	readonly caller: Caller;
 	readonly outcome: Outcome;
-	/** `performance.now()` when the call began. */
-	readonly startedAt: number;
 	readonly maxTokens: number;
 	/** What to tell instead of what is new to the caller. */
 	readonly diff?: ScreenDiff;
@@ -19,13 +20,30 @@ export interface FactsRequest {
 	readonly since?: number;
 }
 
+/** The session that a call is about. */
+export function target({ sessions }: ToolContext, reference: string): Promise<Session> {
+	return sessions.find(reference);
+}
+
+/** A call on one session: finds it, acts on it, answers with what is new. */
+export async function onSession(
+	context: ToolContext,
+	input: { readonly session: string; readonly maxTokens: number },
+	act: (session: Session) => Promise<Outcome>,
+): Promise<SessionFacts> {
+	const session = await target(context, input.session);
+	return sessionFacts(session, context, { outcome: await act(session), maxTokens: input.maxTokens });
+}
+
 /** What is new to the caller, whose turn it is, and everything else worth knowing. */
-export async function sessionFacts(session: Session, request: FactsRequest): Promise<SessionFacts> {
+export async function sessionFacts(
+	session: Session,
+	{ caller, startedAt }: ToolContext,
+	request: FactsRequest,
+): Promise<SessionFacts> {
 	// Before anything is awaited, so that text, offset and verdict are of the moment in which the wait ended.
 	const { diff, since } =
-		request.diff === undefined
-			? session.takeNew(request.caller.owner)
-			: { diff: request.diff, since: request.since ?? 0 };
+		request.diff === undefined ? session.takeNew(caller.owner) : { diff: request.diff, since: request.since ?? 0 };
 	const { ended, status, exit } = session;
 	const offset = session.journal.end;
 	const attention = request.outcome.attention ?? session.attention;
@@ -37,26 +55,30 @@ export async function sessionFacts(session: Session, request: FactsRequest): Pro
 	]);
 	return {
 		session: session.id,
-		name: session.name,
+		name: oneLine(session.name),
 		status,
 		activity: ended ? null : attention.activity,
 		waitingFor: ended ? null : attention.waitingFor,
 		certainty: ended ? null : attention.certainty,
-		because: ended ? describeEnd(status, exit) : attention.because,
+		because: oneLine(ended ? describeEnd(status, exit) : attention.because, MAX_BECAUSE_CHARS),
 		returned: request.outcome.returned,
-		text,
+		text: clean(text).text,
 		offset,
 		truncated,
 		exit,
-		cwd,
+		cwd: oneLine(cwd, MAX_PATH_CHARS),
 		ports,
 		driver: "agent",
 		sandbox: null,
-		elapsedMs: Math.round(performance.now() - request.startedAt),
+		elapsedMs: Math.round(performance.now() - startedAt),
 		view: diff.kind,
 		cursor: ended || !diff.cursor.visible ? null : { row: diff.cursor.row + 1, column: diff.cursor.column + 1 },
-		highlights: diff.highlights.map(({ row, text: highlighted }) => ({ row: row + 1, text: highlighted })),
+		highlights: diff.highlights.map(({ row, text: highlighted }) => ({ row: row + 1, text: oneLine(highlighted) })),
 		missed: diff.missed,
 		...(last === null ? {} : { lastCommand: { exitCode: last.exitCode, pipeStatus: last.pipeStatus } }),
 	};
+}
+
+export function processFacts({ pid, command }: { readonly pid: number; readonly command: string }): ProcessFacts {
+	return { pid, command: oneLine(command) };
 }

@@ -2,6 +2,7 @@
 
 import { stat } from "node:fs/promises";
 import { isAbsolute, resolve } from "node:path";
+import { type CleanLine, oneLine, safe } from "../protocol/clean.ts";
 import { Fault } from "../protocol/fault.ts";
 import { hasEnded } from "../session/lifecycle.ts";
 import { describeEnd, type Session } from "../session/session.ts";
@@ -22,7 +23,7 @@ export async function runIn(
 	name: string,
 	wanted: ShellWanted,
 	request: RunRequest,
-): Promise<{ session: Session; note: string | null; outcome: RunOutcome }> {
+): Promise<{ session: Session; note: CleanLine | null; outcome: RunOutcome }> {
 	const { session, note } = await shellNamed(name, wanted);
 	try {
 		return { session, note, outcome: await runCommand(session, request) };
@@ -40,7 +41,7 @@ const starting = new WeakMap<Sessions, Map<string, Promise<Session>>>();
 async function shellNamed(
 	name: string,
 	{ sessions, caller, program, clean = false }: ShellWanted,
-): Promise<{ session: Session; note: string | null }> {
+): Promise<{ session: Session; note: CleanLine | null }> {
 	const [latest] = sessions.shells(caller.owner, name);
 	// Also one that is being started or adopted at this moment.
 	const existing = latest === undefined || hasEnded(latest.record.state) ? null : await sessions.find(latest.record.id);
@@ -60,10 +61,9 @@ async function shellNamed(
 	mine.set(key, start);
 	const session = await start.finally(() => mine.delete(key));
 	if (latest === undefined) return { session, note: null };
-	const fate = replaced
-		? "became another program"
-		: `had ended (${describeEnd(latest.record.state, latest.record.exit)})`;
-	return { session, note: `a new shell: the one before ${fate}, and its state is gone` };
+	const { state, exit } = latest.record;
+	const fate = replaced ? safe`became another program` : safe`had ended (${oneLine(describeEnd(state, exit))})`;
+	return { session, note: safe`a new shell: the one before ${fate}, and its state is gone` };
 }
 
 /** An existing directory, as the caller means it. */

@@ -1,7 +1,9 @@
 import { z } from "zod";
+import { SIGNALS } from "./client.ts";
+import { sessionFactsSchema } from "./facts.ts";
 import { budget, session, timeout } from "./fields.ts";
 import { renderSession } from "./render.ts";
-import { sessionFacts } from "./session-facts.ts";
+import { onSession } from "./session-facts.ts";
 import { tool } from "./tool.ts";
 
 export const signal = tool({
@@ -12,16 +14,15 @@ export const signal = tool({
 	effect: "types",
 	input: z.strictObject({
 		session,
-		signal: z.enum(["INT", "TERM", "KILL", "HUP", "TSTP", "CONT"]).default("INT"),
+		signal: z.enum(SIGNALS).default("INT"),
 		timeoutMs: timeout.default(5000),
 		maxTokens: budget,
 	}),
-	async run(input, { sessions, caller, signal: aborted }) {
-		const startedAt = performance.now();
-		const target = await sessions.find(input.session);
-		await target.signal(`SIG${input.signal}`);
-		const outcome = await target.wait({ until: {}, timeoutMs: input.timeoutMs, signal: aborted });
-		return sessionFacts(target, { caller, outcome, startedAt, maxTokens: input.maxTokens });
-	},
+	facts: sessionFactsSchema,
+	run: (input, context) =>
+		onSession(context, input, async (target) => {
+			await target.signal(`SIG${input.signal}`);
+			return target.wait({ until: {}, timeoutMs: input.timeoutMs, signal: context.signal });
+		}),
 	render: renderSession,
 });

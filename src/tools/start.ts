@@ -1,5 +1,7 @@
 import { z } from "zod";
 import { MAX_PARENT_CHARS } from "../session/parent.ts";
+import { IF_EXISTS } from "./client.ts";
+import { sessionFactsSchema } from "./facts.ts";
 import { budget, height, timeout, until, width } from "./fields.ts";
 import { renderSession } from "./render.ts";
 import { sessionFacts } from "./session-facts.ts";
@@ -55,7 +57,7 @@ export const start = tool({
 			.optional()
 			.describe("Resource limits"),
 		ifExists: z
-			.enum(["fail", "use", "replace"])
+			.enum(IF_EXISTS)
 			.default("fail")
 			.describe("When a running session has this name: refuse, go on with it, or end it first"),
 		parent: z
@@ -66,8 +68,9 @@ export const start = tool({
 			.describe("The conversation that it belongs to, where your host does not say so itself"),
 		maxTokens: budget,
 	}),
-	async run(input, { sessions, caller, signal }) {
-		const startedAt = performance.now();
+	facts: sessionFactsSchema,
+	async run(input, context) {
+		const { sessions, caller, signal } = context;
 		const before = input.again === undefined ? null : await sessions.endedRecord(input.again);
 		const isShell =
 			input.command === undefined && input.argv === undefined && (before === null || before.shell !== null);
@@ -96,7 +99,7 @@ export const start = tool({
 		// All of it where the session is new; where it was gone on with, what this caller has not seen.
 		const from = session.seenBy(caller.owner);
 		const outcome = await session.wait({ until: input.until ?? {}, timeoutMs: input.timeoutMs, signal, from });
-		return sessionFacts(session, { caller, outcome, startedAt, maxTokens: input.maxTokens });
+		return sessionFacts(session, context, { outcome, maxTokens: input.maxTokens });
 	},
 	render: renderSession,
 });

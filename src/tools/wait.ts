@@ -1,9 +1,10 @@
 import { z } from "zod";
 import { bytesOf } from "../journal/journal.ts";
 import { MOST_ALREADY_BYTES } from "../session/session.ts";
+import { sessionFactsSchema } from "./facts.ts";
 import { budget, session, timeout, until } from "./fields.ts";
 import { renderSession } from "./render.ts";
-import { sessionFacts } from "./session-facts.ts";
+import { onSession } from "./session-facts.ts";
 import { tool } from "./tool.ts";
 
 export const wait = tool({
@@ -26,22 +27,21 @@ export const wait = tool({
 			),
 		maxTokens: budget,
 	}),
-	async run(input, { sessions, caller, signal }) {
-		const startedAt = performance.now();
-		const target = await sessions.find(input.session);
-		const upTo = target.journal.end;
-		const from = Math.max(input.from ?? target.seenBy(caller.owner), upTo - MOST_ALREADY_BYTES);
-		// From memory, or after a restart from disk.
-		const earlier = await target.journal.read(from, upTo);
-		const outcome = await target.wait({
-			until: input.until ?? {},
-			timeoutMs: input.timeoutMs,
-			signal,
-			// What came between the caller's last look and this call is new to them, and may be what they wait for.
-			from: upTo,
-			earlier: bytesOf(earlier),
-		});
-		return sessionFacts(target, { caller, outcome, startedAt, maxTokens: input.maxTokens });
-	},
+	facts: sessionFactsSchema,
+	run: (input, context) =>
+		onSession(context, input, async (target) => {
+			const upTo = target.journal.end;
+			const from = Math.max(input.from ?? target.seenBy(context.caller.owner), upTo - MOST_ALREADY_BYTES);
+			// From memory, or after a restart from disk.
+			const earlier = await target.journal.read(from, upTo);
+			return target.wait({
+				until: input.until ?? {},
+				timeoutMs: input.timeoutMs,
+				signal: context.signal,
+				// Output between the caller's last look and this call is new to them, and may be what they wait for.
+				from: upTo,
+				earlier: bytesOf(earlier),
+			});
+		}),
 	render: renderSession,
 });

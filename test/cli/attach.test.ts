@@ -40,9 +40,7 @@ async function person(cols = 100, rows = 30) {
 			}),
 		/** The process that their shell runs now. */
 		childNamed: async (program: string) => {
-			const { sessions } = (await desk.client.call("list", {})).facts as {
-				sessions: { name: string; pid: number }[];
-			};
+			const { sessions } = (await desk.client.call("list", {})).facts;
 			const shell = sessions.find((one) => one.name === name)!.pid;
 			return Number(spawnSync("pgrep", ["-P", String(shell), "-x", program], { encoding: "utf8" }).stdout.trim());
 		},

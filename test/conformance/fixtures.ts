@@ -3,7 +3,7 @@
 // sampling, logging, prompts) has no fixture: see not-applicable.json.
 
 import { Fault } from "../../src/protocol/fault.ts";
-import type { Call, Client, ToolCard } from "../../src/tools/client.ts";
+import type { CallOptions, Client, ToolCard } from "../../src/tools/client.ts";
 
 interface Fixture {
 	readonly card: ToolCard;
@@ -18,6 +18,7 @@ const fixture = (name: string, run: Fixture["run"], inputSchema: object = { type
 		effect: "reads",
 		always: false,
 		inputSchema: inputSchema as ToolCard["inputSchema"],
+		factsSchema: { type: "object" },
 	},
 	run,
 });
@@ -60,7 +61,7 @@ const FIXTURES: readonly Fixture[] = [
 
 /** The real client, with the suite's tools beside its own. */
 export function withFixtures(client: Client): Client {
-	const call: Call = async (tool, input, options) => {
+	const call: Client["call"] = async (tool: string, input: unknown, options?: CallOptions) => {
 		const found = FIXTURES.find(({ card }) => card.name === tool);
 		return found === undefined ? client.call(tool, input, options) : { facts: {}, text: await found.run() };
 	};

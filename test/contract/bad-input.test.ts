@@ -89,9 +89,7 @@ async function outcome(tool: string, input: unknown): Promise<Fault | null> {
 
 /** What must not change: who is there, and what was said to the probe. */
 async function world(): Promise<unknown> {
-	const { sessions } = (await dialtone.client.call("list", {})).facts as {
-		sessions: { name: string; offset: number; status: string }[];
-	};
+	const { sessions } = (await dialtone.client.call("list", {})).facts;
 	return sessions.map(({ name, offset, status }) => [name, offset, status]);
 }
 
@@ -233,9 +231,7 @@ describe("R2.5 input that is well formed and still cannot be", () => {
 		const fault = await outcome("start", input);
 		if (fault === null) throw new Error("it was taken");
 		wellSaid(fault, JSON.stringify(input));
-		const { sessions } = (await dialtone.client.call("list", { status: "running" })).facts as {
-			sessions: { name: string }[];
-		};
+		const { sessions } = (await dialtone.client.call("list", { status: "running" })).facts;
 		expect(sessions.map(({ name }) => name)).toEqual([probe]);
 	});
 

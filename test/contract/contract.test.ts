@@ -2,9 +2,9 @@
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { SURFACES, type Surface } from "./surfaces.ts";
-import { type AttentionTracker, Refused, turnOf } from "./turn.ts";
+import { Refused, type Turn, turnOf } from "./turn.ts";
 
-type Talk = (tool: string, input: object, signal?: AbortSignal) => Promise<AttentionTracker>;
+type Talk = (tool: string, input: object, signal?: AbortSignal) => Promise<Turn>;
 
 const SURVEY = `read -p 'Delete it? [y/N] ' a; echo "you said $a"; read -s -p 'Password: ' p; echo; echo "\${#p} characters"; exit 3`;
 const survey = { argv: ["bash", "-c", SURVEY] };

@@ -1,9 +1,10 @@
 // One answer in the words all surfaces share: some give facts, some give the text
 // a model reads, and a behaviour must look the same in both.
 
-import type { SessionFacts } from "../../src/protocol/answer.ts";
+import { isClean } from "../../src/protocol/clean.ts";
+import { sessionFactsSchema } from "../../src/tools/facts.ts";
 
-export interface AttentionTracker {
+export interface Turn {
 	/** `waiting for line`, `ended 3`, `ended SIGTERM`, `working`, … */
 	readonly state: string;
 	/** What the program printed, as it was told. */
@@ -13,19 +14,20 @@ export interface AttentionTracker {
 /** What a surface gave back, before it is brought to one form. */
 export type Given = { readonly facts: object } | { readonly text: string };
 
-export function turnOf(given: Given): AttentionTracker {
-	return "facts" in given ? fromFacts(given.facts as SessionFacts) : fromText(given.text);
+export function turnOf(given: Given): Turn {
+	return "facts" in given ? fromFacts(given.facts) : fromText(given.text);
 }
 
-function fromFacts(facts: SessionFacts): AttentionTracker {
-	const { exit, activity, waitingFor, text } = facts;
+function fromFacts(facts: object): Turn {
+	const { exit, activity, waitingFor, text } = sessionFactsSchema.parse(facts);
 	if (exit !== null) return { state: `ended ${exit.signal ?? exit.code}`, output: text };
 	return { state: activity === "waiting" ? `waiting for ${waitingFor}` : String(activity), output: text };
 }
 
-function fromText(text: string): AttentionTracker {
+function fromText(text: string): Turn {
 	const [header = "", ...rest] = text.split("\n");
-	const fence = /^<<(\w+)\n([\s\S]*)\n\1$/m.exec(rest.join("\n"));
+	if (!isClean(text)) throw new Error(`not clean: ${JSON.stringify(text)}`);
+	const fence = /^<<([a-z]+-[0-9a-f]{3,})\n([\s\S]*)\n\1$/m.exec(rest.join("\n"));
 	const output = fence?.[2] ?? "";
 	const waiting = /waiting for (?:a (command|secret)|input \((line|key))/.exec(header);
 	if (waiting !== null) return { state: `waiting for ${waiting[1] ?? waiting[2]}`, output };

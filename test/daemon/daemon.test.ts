@@ -62,9 +62,7 @@ describe("R4.7 sessions outlive their daemon", () => {
 		await facts(first, "start", { name: "late", command: "echo begun; sleep 1; echo done; exit 42", timeoutMs: 0 });
 		const here = { until: { text: "here", only: true }, ...patient };
 		await facts(first, "start", { name: "lost", command: "echo here; sleep 1000", ...here });
-		const { sessions } = (await first.call("list", {})).facts as unknown as {
-			sessions: { session: string; name: string }[];
-		};
+		const { sessions } = (await first.call("list", {})).facts;
 		const lost = sessions.find(({ name }) => name === "lost")!;
 		const { pid } = await first.status();
 		process.kill(pid, "SIGKILL");
@@ -137,11 +135,9 @@ describe("R4.7 sessions outlive their daemon", () => {
 		await using home = new Home();
 		await using client = await home.connect();
 		await facts(client, "start", { name: "old", command: "echo old; read x", ...patient });
-		const { now } = (await client.call("list", {})).facts as { now: number };
+		const { now } = (await client.call("list", {})).facts;
 		await facts(client, "start", { name: "new", command: "echo new; read x", ...patient });
-		const { sessions } = (await client.call("list", { since: now + 1 })).facts as {
-			sessions: { name: string; lastLine: string }[];
-		};
+		const { sessions } = (await client.call("list", { since: now + 1 })).facts;
 		expect(sessions.map(({ name, lastLine }) => [name, lastLine])).toEqual([["new", "new"]]);
 	});
 });

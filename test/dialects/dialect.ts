@@ -1,5 +1,6 @@
 // One Dialtone for the tests of a dialect, and calls that give facts and text.
 
+import { findTool } from "../../src/tools/catalogue.ts";
 import { Shells } from "../shell/shells.ts";
 
 export class Dialect implements AsyncDisposable {
@@ -14,7 +15,10 @@ export class Dialect implements AsyncDisposable {
 	}
 
 	async call<F = Record<string, unknown>>(tool: string, input: object = {}): Promise<F> {
-		return (await this.shells.dialtone.client.call(tool, input)).facts as F;
+		const { facts } = await this.shells.dialtone.client.call(tool, input);
+		// The schema that documents an answer is strict: a field more or less fails here.
+		findTool(tool)?.facts.parse(facts);
+		return facts as F;
 	}
 
 	async text(tool: string, input: object = {}): Promise<string> {

@@ -160,9 +160,7 @@ test("R2.7 at most 10 sessions, an error that says so, and stale ones are ended"
 		message: expect.stringContaining("10"),
 	});
 	const running = async () =>
-		((await small.client.call("list_pty_sessions", {})).facts as { sessions: Result[] }).sessions.filter(
-			(it) => it.running,
-		).length;
+		(await small.client.call("list_pty_sessions", {})).facts.sessions.filter((it) => it.running).length;
 	while ((await running()) > 0) await new Promise((resolve) => setTimeout(resolve, 50));
 	expect((await call("true")).success).toBe(true);
 });

@@ -88,7 +88,7 @@ test("S3: calls on it say what is wrong and what to do, a wait in progress ends,
 	goOn(holder);
 	goOn(slowHolder);
 	await allAnswer();
-	let { text } = await session.send({ text: "again", submit: true, ...patient });
+	let text: string = (await session.send({ text: "again", submit: true, ...patient })).text;
 	await until("the second line came back", async () => {
 		text += (await session.read()).text;
 		return text.includes("again");

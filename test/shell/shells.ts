@@ -5,12 +5,12 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Dialtone } from "../../src/index.ts";
-import type { SessionFacts } from "../../src/protocol/answer.ts";
+import type { RunFacts, SessionFacts } from "../../src/protocol/answer.ts";
 import { asWritten } from "../../src/session/shell/output.ts";
-import type { RunFacts, run } from "../../src/tools/run.ts";
-import type { InputOf } from "../../src/tools/tool.ts";
+import type { InputOf } from "../../src/tools/catalogue.ts";
+import { runFactsSchema } from "../../src/tools/facts.ts";
 
-export type RunInput = Omit<InputOf<typeof run>, "command">;
+export type RunInput = Omit<InputOf<"run">, "command">;
 
 export class Shells implements AsyncDisposable {
 	readonly home: string;
@@ -39,7 +39,8 @@ export class Shells implements AsyncDisposable {
 			...input,
 			command,
 		});
-		return facts as RunFacts;
+		runFactsSchema.parse(facts);
+		return facts;
 	}
 
 	/** The same, as a model reads it. */
@@ -47,12 +48,12 @@ export class Shells implements AsyncDisposable {
 		return (await this.dialtone.client.call("run", { program: "bash", timeoutMs: 60_000, ...input, command })).text;
 	}
 
-	async send(input: object): Promise<SessionFacts> {
-		return (await this.dialtone.client.call("send", { timeoutMs: 60_000, ...input })).facts as SessionFacts;
+	async send(input: InputOf<"send">): Promise<SessionFacts> {
+		return (await this.dialtone.client.call("send", { timeoutMs: 60_000, ...input })).facts;
 	}
 
-	async wait(input: object): Promise<SessionFacts> {
-		return (await this.dialtone.client.call("wait", { timeoutMs: 60_000, ...input })).facts as SessionFacts;
+	async wait(input: InputOf<"wait">): Promise<SessionFacts> {
+		return (await this.dialtone.client.call("wait", { timeoutMs: 60_000, ...input })).facts;
 	}
 
 	/** Every byte that the command wrote. */

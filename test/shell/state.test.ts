@@ -5,7 +5,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Dialtone } from "../../src/index.ts";
-import type { RunFacts } from "../../src/tools/run.ts";
 import { needs } from "../programs.ts";
 import { Shells } from "./shells.ts";
 
@@ -134,7 +133,7 @@ describe("R5.1 a shell between calls", () => {
 test("R4.7 a shell outlives its daemon with its state, and what ran meanwhile is known", async () => {
 	const home = await mkdtemp(join(tmpdir(), "dialtone-lasting-"));
 	const run = async (dialtone: Dialtone, command: string, more: object = {}) =>
-		(await dialtone.client.call("run", { command, program: "bash", clean: true, ...more })).facts as RunFacts;
+		(await dialtone.client.call("run", { command, program: "bash", clean: true, ...more })).facts;
 	{
 		await using first = await Dialtone.open({ home, owner: "lasting" });
 		await run(first, "kept=1; cd /usr");
@@ -168,7 +167,7 @@ describe("R5.1 the user's own shell", () => {
 		expect(await readFile(join(theirs.home, ".hist"), "utf8")).toBe("echo typed\nfalse\n");
 		// What the person saw: no mark, no word of ours but the line that hands over.
 		const all = await theirs.dialtone.client.call("read", { session: "main", view: "lines", lines: 100 });
-		expect((all.facts as { text: string }).text.split("\n")[0]).toMatch(/^> /);
+		expect(all.facts.text.split("\n")[0]).toMatch(/^> /);
 	});
 
 	test("a fancy prompt that writes PS1 anew each time, with many lines and colours, breaks nothing", async () => {
@@ -251,6 +250,6 @@ sys.exit(4)
 	const small = await shells.run("echo shown 1; echo shown 2 >&2", { shell: "apart", separate: true });
 	expect(small).toMatchObject({ stdout: "shown 1\n", stderr: "shown 2\n" });
 	const screen = await shells.dialtone.client.call("read", { session: "apart", view: "lines", lines: 10 });
-	expect((screen.facts as { text: string }).text).toContain("shown 1");
-	expect((screen.facts as { text: string }).text).toContain("shown 2");
+	expect(screen.facts.text).toContain("shown 1");
+	expect(screen.facts.text).toContain("shown 2");
 });

@@ -2,9 +2,9 @@
 
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { notesOn } from "../../src/terminal/notes.ts";
 import { Screen } from "../../src/terminal/screen.ts";
 import type { Position } from "../../src/terminal/screen-diff.ts";
+import { notesOn } from "./notes.ts";
 
 const golden = join(import.meta.dirname, "golden");
 

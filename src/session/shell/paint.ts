@@ -1,7 +1,7 @@
 // Covers the line that hands a command over with the command itself: what a
 // person who watches, or an agent that reads the screen, expects after a prompt.
 
-import { clean } from "../../terminal/clean.ts";
+import { clean } from "../../protocol/clean.ts";
 
 interface Place {
 	readonly cols: number;

@@ -2,19 +2,21 @@
 // its limits and the text that its models are used to.
 
 import { z } from "zod";
+import { type Clean, oneLine, safe, stacked } from "../../protocol/clean.ts";
 import type { Session } from "../../session/session.ts";
+import { cleanText, count } from "../facts.ts";
+import { target } from "../session-facts.ts";
 import { type ToolContext, tool } from "../tool.ts";
 import { seenOutput } from "./new-output.ts";
 
-interface CodexResult {
-	readonly output: string;
-	readonly wall_time_seconds: number;
-	readonly original_token_count: number;
-	/** Only while it runs. */
-	readonly session_id?: number;
-	/** Only when it has ended. */
-	readonly exit_code?: number;
-}
+export const codexFacts = z.strictObject({
+	output: cleanText,
+	wall_time_seconds: z.number(),
+	original_token_count: count,
+	session_id: z.exactOptional(count).describe("Only while it runs"),
+	exit_code: z.exactOptional(z.int()).describe("Only when it has ended"),
+});
+type CodexFacts = z.output<typeof codexFacts>;
 
 // Codex clamps, it does not refuse.
 const clamped = (min: number, max: number) => (ms: number) => Math.min(max, Math.max(min, ms));
@@ -42,9 +44,9 @@ export const execCommand = tool({
 		yield_time_ms: ms("How long to wait for output, in ms: 250 to 30000, 10000 by default"),
 		max_output_tokens: maxOutput,
 	}),
-	async run(input, context): Promise<CodexResult> {
+	facts: codexFacts,
+	async run(input, context) {
 		const { sessions, caller } = context;
-		const startedAt = performance.now();
 		const shell = input.shell ?? (caller.env.SHELL || "/bin/bash");
 		const taken = new Set(sessions.list().map(({ record }) => record.name));
 		let number = FIRST_NUMBER;
@@ -56,7 +58,7 @@ export const execCommand = tool({
 			caller,
 		});
 		const yieldMs = forCommand(input.yield_time_ms ?? 10_000);
-		return answer(session, { yieldMs, maxTokens: input.max_output_tokens, startedAt }, context);
+		return answer(session, { yieldMs, maxTokens: input.max_output_tokens }, context);
 	},
 	render,
 });
@@ -73,13 +75,13 @@ export const codexWriteStdin = tool({
 		yield_time_ms: ms("How long to wait for output, in ms: 250 to 30000, without chars 5000 to 280000"),
 		max_output_tokens: maxOutput,
 	}),
-	async run(input, context): Promise<CodexResult> {
-		const startedAt = performance.now();
-		const session = await context.sessions.find(String(input.session_id));
+	facts: codexFacts,
+	async run(input, context) {
+		const session = await target(context, String(input.session_id));
 		const { chars } = input;
 		if (chars !== "") await session.type(new TextEncoder().encode(chars));
 		const yieldMs = chars === "" ? forPoll(input.yield_time_ms ?? 5000) : forCommand(input.yield_time_ms ?? 250);
-		return answer(session, { yieldMs, maxTokens: input.max_output_tokens, startedAt }, context);
+		return answer(session, { yieldMs, maxTokens: input.max_output_tokens }, context);
 	},
 	render,
 });
@@ -87,29 +89,28 @@ export const codexWriteStdin = tool({
 interface Asked {
 	readonly yieldMs: number;
 	readonly maxTokens: number;
-	readonly startedAt: number;
 }
 
-async function answer(session: Session, asked: Asked, { caller, signal }: ToolContext): Promise<CodexResult> {
+async function answer(session: Session, asked: Asked, { caller, signal, startedAt }: ToolContext): Promise<CodexFacts> {
 	await session.wait({ until: {}, timeoutMs: asked.yieldMs, signal });
 	const news = seenOutput(session, caller.owner, asked.maxTokens);
 	const { exit } = session;
 	return {
 		output: news.text,
-		wall_time_seconds: Math.round(performance.now() - asked.startedAt) / 1000,
+		wall_time_seconds: Math.round(performance.now() - startedAt) / 1000,
 		original_token_count: news.tokens,
 		...(exit === null ? { session_id: Number(session.name) } : { exit_code: exit.code ?? -1 }),
 	};
 }
 
-function render(facts: CodexResult): string {
-	return [
-		`Wall time: ${facts.wall_time_seconds.toFixed(4)} seconds`,
-		facts.session_id === undefined
-			? `Process exited with code ${facts.exit_code}`
-			: `Process running with session ID ${facts.session_id}`,
-		`Original token count: ${facts.original_token_count}`,
-		"Output:",
-		facts.output,
-	].join("\n");
+function render({ wall_time_seconds, session_id, exit_code = -1, original_token_count, output }: CodexFacts): Clean {
+	return stacked([
+		safe`Wall time: ${oneLine(wall_time_seconds.toFixed(4))} seconds`,
+		session_id === undefined
+			? safe`Process exited with code ${exit_code}`
+			: safe`Process running with session ID ${session_id}`,
+		safe`Original token count: ${original_token_count}`,
+		safe`Output:`,
+		output,
+	]);
 }

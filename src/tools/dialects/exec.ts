@@ -2,28 +2,32 @@
 // fields. Every result has the same shape, also a refusal.
 
 import { z } from "zod";
+import { cleanJson, oneLine } from "../../protocol/clean.ts";
 import { Fault } from "../../protocol/fault.ts";
 import { hasEnded } from "../../session/lifecycle.ts";
 import type { Session } from "../../session/session.ts";
-import { type Tool, type ToolContext, tool } from "../tool.ts";
-import { codexWriteStdin } from "./codex.ts";
+import { cleanLine, count } from "../facts.ts";
+import { target } from "../session-facts.ts";
+import { type ToolContext, tool } from "../tool.ts";
+import { codexFacts, codexWriteStdin } from "./codex.ts";
 import { rawOutput, seenOutput } from "./new-output.ts";
 
-interface ExecResult {
-	readonly success: boolean;
-	readonly session_id: string | null;
-	readonly output: string;
-	readonly running: boolean;
-	readonly exit_code: number | null;
-	readonly truncated: boolean;
-	/** Only when it did not succeed. */
-	readonly error?: { readonly code: string; readonly message: string; readonly next: string };
-}
+const execFacts = z.strictObject({
+	success: z.boolean(),
+	session_id: z.string().nullable(),
+	output: z.string(),
+	running: z.boolean(),
+	exit_code: z.int().nullable(),
+	truncated: z.boolean(),
+	error: z
+		.exactOptional(z.strictObject({ code: z.string(), message: cleanLine, next: cleanLine }))
+		.describe("Only when it did not succeed"),
+});
+type ExecFacts = z.output<typeof execFacts>;
 
 const yieldTime = z.int().min(0).max(280_000).default(100).describe("How long to wait for output, in ms");
 const maxOutput = z.int().min(1).max(1_000_000).default(10_000).describe("Maximum output, in tokens");
 const raw = z.boolean().default(false).describe("Output as it came, with its escape sequences");
-const json = (facts: object) => JSON.stringify(facts);
 
 interface Answering {
 	readonly yield_time_ms: number;
@@ -47,6 +51,7 @@ export const unifiedExec = tool({
 		max_output_tokens: maxOutput,
 		raw,
 	}),
+	facts: execFacts,
 	run: (input, context) =>
 		orRefusal(null, async () => {
 			const { sessions, caller } = context;
@@ -60,10 +65,10 @@ export const unifiedExec = tool({
 			});
 			return answer(session, input, context);
 		}),
-	render: json,
+	render: cleanJson,
 });
 
-export const writeStdin: Tool = tool({
+export const writeStdin = tool({
 	name: "write_stdin",
 	title: "Type into a running command",
 	description:
@@ -83,17 +88,18 @@ export const writeStdin: Tool = tool({
 		max_output_tokens: maxOutput,
 		raw,
 	}),
-	run: async (input, context): Promise<object> => {
+	facts: z.union([execFacts, codexFacts]),
+	run: async (input, context) => {
 		const { session_id } = input;
 		if (typeof session_id === "number") return codexWriteStdin.run({ ...input, session_id }, context);
 		return orRefusal(session_id, async () => {
-			const session = await context.sessions.find(session_id);
+			const session = await target(context, session_id);
 			if (input.chars !== "") await session.type(new TextEncoder().encode(input.chars));
 			return answer(session, { ...input, yield_time_ms: input.yield_time_ms ?? 100 }, context);
 		});
 	},
-	render: (facts) => ("success" in facts ? json(facts) : codexWriteStdin.render(facts as never)),
-}) as unknown as Tool;
+	render: (facts) => ("success" in facts ? cleanJson(facts) : codexWriteStdin.render(facts)),
+});
 
 export const closePtySession = tool({
 	name: "close_pty_session",
@@ -106,15 +112,16 @@ export const closePtySession = tool({
 		max_output_tokens: maxOutput,
 		raw,
 	}),
+	facts: execFacts,
 	run: (input, context) =>
 		orRefusal(input.session_id, async () => {
-			const session = await context.sessions.find(input.session_id);
+			const session = await target(context, input.session_id);
 			if (!input.force && !session.ended) await askToEnd(session, context);
 			// What it left behind, and what did not listen.
 			await context.sessions.close(session, { force: input.force, keep: false });
 			return answer(session, { ...input, yield_time_ms: 0 }, context);
 		}),
-	render: json,
+	render: cleanJson,
 });
 
 export const listPtySessions = tool({
@@ -123,14 +130,29 @@ export const listPtySessions = tool({
 	description: "Your sessions: those that run, and those that have ended and can still be read.",
 	effect: "reads",
 	input: z.object({}),
+	facts: z.strictObject({
+		success: z.boolean(),
+		sessions: z.array(
+			z.strictObject({
+				session_id: z.string(),
+				cmd: cleanLine,
+				workdir: cleanLine,
+				running: z.boolean(),
+				exit_code: z.int().nullable(),
+				pid: count.nullable(),
+				created_at: count,
+				last_output_at: count,
+			}),
+		),
+	}),
 	async run(_, { sessions, caller }) {
 		const mine = sessions
 			.list()
 			.filter(({ record }) => record.owner === caller.owner)
 			.map(({ record, session }) => ({
 				session_id: record.id,
-				cmd: record.command,
-				workdir: record.cwd,
+				cmd: oneLine(record.command, 1000),
+				workdir: oneLine(record.cwd, 4096),
 				running: !hasEnded(record.state),
 				exit_code: record.exit?.code ?? null,
 				pid: record.pid,
@@ -139,7 +161,7 @@ export const listPtySessions = tool({
 			}));
 		return { success: true, sessions: mine };
 	},
-	render: json,
+	render: cleanJson,
 });
 
 /** TERM to the program itself, which may have something to say before it goes. */
@@ -148,7 +170,7 @@ async function askToEnd(session: Session, { sessions, signal }: ToolContext): Pr
 	await session.wait({ until: { only: true }, timeoutMs: sessions.options.endGraceMs, signal });
 }
 
-async function answer(session: Session, input: Answering, { caller, signal }: ToolContext): Promise<ExecResult> {
+async function answer(session: Session, input: Answering, { caller, signal }: ToolContext): Promise<ExecFacts> {
 	await session.wait({ until: {}, timeoutMs: input.yield_time_ms, signal });
 	const news = await (input.raw ? rawOutput : seenOutput)(session, caller.owner, input.max_output_tokens);
 	return {
@@ -162,7 +184,7 @@ async function answer(session: Session, input: Answering, { caller, signal }: To
 }
 
 /** A refusal in the shape of a result: nobody has to catch anything. */
-async function orRefusal(session_id: string | null, act: () => Promise<ExecResult>): Promise<ExecResult> {
+async function orRefusal(session_id: string | null, act: () => Promise<ExecFacts>): Promise<ExecFacts> {
 	try {
 		return await act();
 	} catch (error) {

@@ -2,11 +2,12 @@
 // four characters to a token, a visible mark where it was cut.
 
 import { bytesOf } from "../../journal/journal.ts";
+import { type Clean, clean } from "../../protocol/clean.ts";
 import type { Session } from "../../session/session.ts";
 import { fit } from "../../terminal/budget.ts";
 
-export interface NewOutput {
-	readonly text: string;
+export interface NewOutput<T extends string = string> {
+	readonly text: T;
 	readonly truncated: boolean;
 	/** Before it was cut. */
 	readonly tokens: number;
@@ -15,9 +16,10 @@ export interface NewOutput {
 const tokensOf = (text: string) => Math.ceil(text.length / 4);
 
 /** As a person would have seen it; moves the caller's place in it. */
-export function seenOutput(session: Session, owner: string, maxTokens: number): NewOutput {
+export function seenOutput(session: Session, owner: string, maxTokens: number): NewOutput<Clean> {
 	const { diff } = session.takeNew(owner);
-	return cut(diff.text, maxTokens, diff.missed !== null);
+	const news = cut(diff.text, maxTokens, diff.missed !== null);
+	return { ...news, text: clean(news.text).text };
 }
 
 const rawPlaces = new WeakMap<Session, Map<string, number>>();

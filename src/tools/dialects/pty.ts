@@ -3,17 +3,39 @@
 import { z } from "zod";
 import type { SessionRecord } from "../../journal/records.ts";
 import { STATUSES } from "../../protocol/answer.ts";
+import { clean, cleanJson, oneLine } from "../../protocol/clean.ts";
 import { Fault } from "../../protocol/fault.ts";
 import { hasEnded } from "../../session/lifecycle.ts";
 import type { Session } from "../../session/session.ts";
 import type { Sessions } from "../../session/sessions.ts";
 import { compose } from "../../session/typing.ts";
-import { clean } from "../../terminal/clean.ts";
+import { cleanLine, cleanText, count } from "../facts.ts";
 import { height, width } from "../fields.ts";
+import { target } from "../session-facts.ts";
 import { tool } from "../tool.ts";
 
 const terminalId = z.string().min(1).max(200).describe("From pty_create or pty_list; a name works too");
-const json = (facts: object) => JSON.stringify(facts);
+
+/** A terminal's record, in the words of this dialect (R4.1, R4.6). */
+const card = {
+	terminal_id: z.string(),
+	name: cleanLine,
+	cmd: cleanLine,
+	cwd: cleanLine,
+	state: z.enum(STATUSES),
+	is_running: z.boolean(),
+	pid: count.nullable(),
+	exit_code: z.int().nullable(),
+	created_at: count,
+	updated_at: count,
+	resolved_at: count.nullable(),
+	bytes_out: count,
+	lines_out: count,
+	last_line: cleanLine,
+	truncated: z.boolean(),
+	parent: z.string().nullable(),
+};
+const cardFacts = z.strictObject(card);
 
 export const ptyCreate = tool({
 	name: "pty_create",
@@ -32,11 +54,12 @@ export const ptyCreate = tool({
 		cols: width.default(120),
 		rows: height.default(40),
 	}),
+	facts: cardFacts,
 	async run({ cmd, ...input }, { sessions, caller }) {
 		const session = await sessions.start({ ...input, command: cmd, keep: true, caller });
 		return cardFor(sessions, session);
 	},
-	render: json,
+	render: cleanJson,
 });
 
 export const ptySendKeys = tool({
@@ -51,14 +74,15 @@ export const ptySendKeys = tool({
 		keys: z.union([z.string().max(1_000_000), z.array(z.string().min(1).max(40)).max(1000)]),
 		enter: z.boolean().default(true),
 	}),
-	async run({ terminal_id, keys, enter }, { sessions }) {
-		const session = await sessions.find(terminal_id);
+	facts: z.strictObject({ terminal_id: z.string(), ok: z.boolean() }),
+	async run({ terminal_id, keys, enter }, context) {
+		const session = await target(context, terminal_id);
 		const typing =
 			typeof keys === "string" ? { text: keys, submit: enter } : { keys: enter ? [...keys, "enter"] : keys };
 		await session.type(() => compose(typing, session.screen.modes));
 		return { terminal_id: session.id, ok: true };
 	},
-	render: json,
+	render: cleanJson,
 });
 
 export const ptyCapture = tool({
@@ -73,14 +97,15 @@ export const ptyCapture = tool({
 		lines: z.int().min(1).max(100_000).default(50),
 		tail: z.boolean().default(true),
 	}),
-	async run({ terminal_id, lines, tail }, { sessions }) {
-		const session = await sessions.find(terminal_id);
+	facts: z.strictObject({ ...card, output: cleanText }),
+	async run({ terminal_id, lines, tail }, context) {
+		const session = await target(context, terminal_id);
 		const all = session.screen.lines(tail ? lines : Number.MAX_SAFE_INTEGER);
 		const full = session.screen.modes.alternateScreen && !session.ended;
 		const shown = full ? session.screen.snapshot().text.split("\n") : tail ? all : all.slice(0, lines);
-		return { ...cardFor(sessions, session), output: clean(shown.join("\n")).text };
+		return { ...cardFor(context.sessions, session), output: clean(shown.join("\n")).text };
 	},
-	render: (facts) => (facts as { output: string }).output,
+	render: ({ output }) => output,
 });
 
 export const ptyKill = tool({
@@ -90,13 +115,15 @@ export const ptyKill = tool({
 		"TERM ends the terminal and everything in it, after a grace of 2 s by force; KILL at once. INT is Ctrl+C for the program in front, and the terminal stays. Safe to repeat.",
 	effect: "ends",
 	input: z.object({ terminal_id: terminalId, signal: z.enum(["TERM", "KILL", "INT"]).default("TERM") }),
-	async run({ terminal_id, signal }, { sessions }) {
-		const session = await sessions.find(terminal_id);
+	facts: cardFacts,
+	async run({ terminal_id, signal }, context) {
+		const { sessions } = context;
+		const session = await target(context, terminal_id);
 		if (signal !== "INT") await sessions.close(session, { force: signal === "KILL", keep: false });
 		else if (!session.ended) await session.signal("SIGINT");
 		return cardFor(sessions, session);
 	},
-	render: json,
+	render: cleanJson,
 });
 
 export const ptyList = tool({
@@ -105,6 +132,7 @@ export const ptyList = tool({
 	description: "All terminals, the newest first, or only those in one state.",
 	effect: "reads",
 	input: z.object({ state: z.enum(STATUSES).optional() }),
+	facts: z.strictObject({ terminals: z.array(cardFacts) }),
 	async run({ state }, { sessions }) {
 		const terminals = sessions
 			.list()
@@ -112,7 +140,7 @@ export const ptyList = tool({
 			.map(({ record, session }) => cardOf(record, session));
 		return { terminals };
 	},
-	render: json,
+	render: cleanJson,
 });
 
 function cardFor(sessions: Sessions, session: Session) {
@@ -121,15 +149,14 @@ function cardFor(sessions: Sessions, session: Session) {
 	return cardOf(known.record, session);
 }
 
-/** A terminal's record, in the words of this dialect (R4.1, R4.6). */
-function cardOf(record: SessionRecord, session: Session | null) {
+function cardOf(record: SessionRecord, session: Session | null): z.output<typeof cardFacts> {
 	const { bytesOut, linesOut, lastLine, truncated } = session?.journal.stats ?? { ...record, truncated: false };
 	const state = session?.status ?? record.state;
 	return {
 		terminal_id: record.id,
-		name: record.name,
-		cmd: record.command,
-		cwd: record.cwd,
+		name: oneLine(record.name),
+		cmd: oneLine(record.command, 1000),
+		cwd: oneLine(record.cwd, 4096),
 		state,
 		is_running: !hasEnded(state),
 		pid: record.pid,
@@ -139,7 +166,7 @@ function cardOf(record: SessionRecord, session: Session | null) {
 		resolved_at: record.resolvedAt,
 		bytes_out: bytesOut,
 		lines_out: linesOut,
-		last_line: clean(lastLine).text,
+		last_line: oneLine(lastLine),
 		truncated,
 		parent: record.parent,
 	};

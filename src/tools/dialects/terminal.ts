@@ -2,10 +2,12 @@
 // processes in the background.
 
 import { z } from "zod";
+import { clean, cleanJson, oneLine, safe } from "../../protocol/clean.ts";
 import { Fault } from "../../protocol/fault.ts";
 import type { Session } from "../../session/session.ts";
 import type { Sessions } from "../../session/sessions.ts";
-import { clean } from "../../terminal/clean.ts";
+import { cleanLine, cleanText } from "../facts.ts";
+import { target } from "../session-facts.ts";
 import { runIn } from "../shell-named.ts";
 import { type Caller, tool } from "../tool.ts";
 import { cut } from "./new-output.ts";
@@ -14,7 +16,6 @@ const SHELL = "bash";
 // What a model can use; the rest is in the session's log.
 const MAX_TOKENS = 100_000;
 const processId = z.string().regex(/^bg_\d{3,}$/, "such as bg_001");
-const json = (facts: object) => JSON.stringify(facts);
 
 export const runBash = tool({
 	name: "run_bash",
@@ -30,6 +31,13 @@ export const runBash = tool({
 			.max(4_000_000)
 			.refine((it) => !it.includes("\0"), "no shell can take a NUL byte"),
 		timeout_seconds: z.number().min(0.1).max(280).default(30),
+	}),
+	facts: z.strictObject({
+		stdout: z.string(),
+		stderr: z.string(),
+		exit_code: z.int().nullable(),
+		timed_out: z.boolean(),
+		note: z.exactOptional(cleanLine),
 	}),
 	async run({ command, timeout_seconds }, { sessions, caller, signal }) {
 		const { outcome, note } = await runIn(
@@ -51,11 +59,11 @@ export const runBash = tool({
 			stderr: text(outcome.streams?.stderr),
 			exit_code: outcome.exitCode,
 			timed_out: outcome.timedOut,
-			...(outcome.shellEnded ? { note: "the command ended the shell; the next one gets a new shell" } : {}),
+			...(outcome.shellEnded ? { note: safe`the command ended the shell; the next one gets a new shell` } : {}),
 			...(note === null ? {} : { note }),
 		};
 	},
-	render: json,
+	render: cleanJson,
 });
 
 export const startBackgroundProcess = tool({
@@ -65,11 +73,12 @@ export const startBackgroundProcess = tool({
 	effect: "starts",
 	always: true,
 	input: z.object({ command: z.string().min(1).max(1_000_000) }),
+	facts: z.strictObject({ process_id: cleanLine, status: z.literal("started") }),
 	async run({ command }, { sessions, caller }) {
 		const session = await startNumbered(sessions, caller, command);
-		return { process_id: session.name, status: "started" };
+		return { process_id: oneLine(session.name), status: "started" as const };
 	},
-	render: json,
+	render: cleanJson,
 });
 
 export const getProcessOutput = tool({
@@ -79,16 +88,22 @@ export const getProcessOutput = tool({
 	effect: "reads",
 	always: true,
 	input: z.object({ process_id: processId, lines: z.int().min(1).max(100_000).default(100) }),
-	async run({ process_id, lines }, { sessions }) {
-		const session = await sessions.find(process_id);
+	facts: z.strictObject({
+		output: cleanText,
+		is_running: z.boolean(),
+		process_id: cleanLine,
+		exit_code: z.exactOptional(z.int().nullable()),
+	}),
+	async run({ process_id, lines }, context) {
+		const session = await target(context, process_id);
 		return {
 			output: clean(session.screen.lines(lines).join("\n")).text,
 			is_running: !session.ended,
-			process_id,
+			process_id: oneLine(process_id),
 			...(session.exit === null ? {} : { exit_code: session.exit.code }),
 		};
 	},
-	render: json,
+	render: cleanJson,
 });
 
 export const stopBackgroundProcess = tool({
@@ -97,11 +112,12 @@ export const stopBackgroundProcess = tool({
 	description: "End a background process and everything it started. Safe to repeat.",
 	effect: "ends",
 	input: z.object({ process_id: processId }),
-	async run({ process_id }, { sessions }) {
-		await sessions.close(await sessions.find(process_id), { force: false, keep: false });
-		return { status: "stopped", process_id };
+	facts: z.strictObject({ status: z.literal("stopped"), process_id: cleanLine }),
+	async run({ process_id }, context) {
+		await context.sessions.close(await target(context, process_id), { force: false, keep: false });
+		return { status: "stopped" as const, process_id: oneLine(process_id) };
 	},
-	render: json,
+	render: cleanJson,
 });
 
 /** Where the agent's shell is now, and under the next free number. */

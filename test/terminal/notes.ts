@@ -1,9 +1,9 @@
 // What plain rows cannot show, in words: where the cursor is and what stands out.
 // Rows and columns are counted from 1 here, as people and status lines count.
 
-import { clean } from "./clean.ts";
-import type { Highlight } from "./highlights.ts";
-import type { Cursor } from "./screen-diff.ts";
+import { clean } from "../../src/protocol/clean.ts";
+import type { Highlight } from "../../src/terminal/highlights.ts";
+import type { Cursor } from "../../src/terminal/screen-diff.ts";
 
 export interface Shown {
 	readonly buffer: "normal" | "alternate";

@@ -1,0 +1,115 @@
+// Text for a model: only what a person could see.
+//
+// Escape and control characters could act on a terminal downstream; bidi controls, tags
+// and other invisible characters say one thing to the eye and another to a tokenizer.
+// The types below can only be made here, and renderers take nothing else: text that a
+// program, a file name or a caller chose cannot reach a model unfiltered by mistake.
+
+declare const clean_: unique symbol;
+declare const line_: unique symbol;
+
+/** Filtered text of any number of lines. Belongs inside a fence. */
+export type Clean = string & { readonly [clean_]: true };
+/** Filtered text of exactly one line, bounded in length. May stand next to our own words. */
+export type CleanLine = Clean & { readonly [line_]: true };
+
+/** Controls but newline and tab, line separators, surrogates, noncharacters, and everything that is not drawn. */
+const UNSEEN =
+	/(?![\n\t]|\u200c|\u200d|[\ufe00-\ufe0f])[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\p{Noncharacter_Code_Point}]/gu;
+
+/** Joiners and variation selectors: part of scripts and emoji, but a row of them, or one behind ASCII, is a hidden message. */
+const CARRIERS = /(?:\u200c|\u200d|[\ufe00-\ufe0f])+/gu;
+const EMOJI_JOIN = "\ufe0f\u200d"; // ❤️‍🔥 needs both
+const PICTURE = /^\p{Extended_Pictographic}/u;
+const KEYCAP = /[0-9#*]/;
+
+const PLAIN = /^[\t\n\x20-\x7e]*$/;
+
+export interface Cleaned {
+	readonly text: Clean;
+	/** Characters that were removed. */
+	readonly removed: number;
+}
+
+/** Filters text of any number of lines. */
+export function clean(text: string): Cleaned {
+	if (PLAIN.test(text)) return { text: branded(text), removed: 0 };
+	let removed = 0;
+	const cleaned = filtered(text.replace(/\r\n/g, "\n"), (unseen) => {
+		removed += [...unseen].length;
+		return "";
+	});
+	return { text: branded(cleaned), removed };
+}
+
+function filtered(text: string, replace: (unseen: string) => string): string {
+	return text.replace(UNSEEN, replace).replace(CARRIERS, (carriers, at: number, whole: string) => {
+		const end = at + carriers.length;
+		const kept = carriersToKeep(carriers, whole[at - 1] ?? "\n", whole.slice(end, end + 2));
+		return kept.length === carriers.length ? kept : kept + replace(carriers.slice(kept.length));
+	});
+}
+
+function carriersToKeep(carriers: string, before: string, after: string): string {
+	if (before <= "\x7f") return KEYCAP.test(before) && carriers[0] === "\ufe0f" ? "\ufe0f" : "";
+	return carriers === EMOJI_JOIN && PICTURE.test(after) ? carriers : carriers[0]!;
+}
+
+const MAX_LINE_CHARS = 200;
+
+/** Filters text into one line of bounded length: line breaks are shown as ↵, a cut as …. */
+export function oneLine(text: string, maxChars: number = MAX_LINE_CHARS): CleanLine {
+	// What a filter removes is bounded, too, so that a megabyte of it costs nothing.
+	const head = text.length > 8 * maxChars ? text.slice(0, 8 * maxChars) : text;
+	const line = clean(head.replace(/\r\n|[\n\r\v\f\x85\u2028\u2029]/g, "↵")).text;
+	if (line.length <= maxChars && head.length === text.length) return branded(line);
+	return branded(`${clean(line.slice(0, maxChars - 1)).text}…`);
+}
+
+export const isClean = (value: unknown): value is Clean => typeof value === "string" && clean(value).text === value;
+
+export const isCleanLine = (value: unknown): value is CleanLine => isClean(value) && !value.includes("\n");
+
+/** Text of ours: a literal, a union of literals, a number, or a filtered line. A plain `string` is none of them. */
+type Safe<T> = string extends T ? never : T;
+
+/** A sentence around filtered values: the compiler refuses a value that did not pass the filter. */
+export function safe<V extends readonly (string | number)[]>(
+	words: TemplateStringsArray,
+	...values: V & { readonly [K in keyof V]: Safe<V[K]> }
+): CleanLine {
+	return branded(String.raw({ raw: words }, ...values));
+}
+
+export function joined(lines: readonly (CleanLine | number)[], separator: ", " | "; " | " · " | " | "): CleanLine {
+	return branded(lines.join(separator));
+}
+
+/** One below the other. */
+export function stacked(parts: readonly Clean[]): Clean {
+	return branded(parts.join("\n"));
+}
+
+export function inQuotes(line: CleanLine): CleanLine {
+	return branded(JSON.stringify(line));
+}
+
+/** A value that cannot be mistaken for our own words: in quotes unless it is plain. */
+export function quoted(line: CleanLine): CleanLine {
+	return /^[\w .,+:@%=~/-]+$/.test(line) ? line : inQuotes(line);
+}
+
+/** JSON in which nothing is invisible: such characters are escaped, so that no value changes. */
+export function cleanJson(value: object): Clean {
+	return branded(filtered(JSON.stringify(value), escaped));
+}
+
+function escaped(text: string): string {
+	const units = Array.from({ length: text.length }, (_, at) => text.charCodeAt(at));
+	return units.map((unit) => `\\u${unit.toString(16).padStart(4, "0")}`).join("");
+}
+
+/** The one place where the types above are given. */
+function branded(text: string): CleanLine {
+	return text as CleanLine;
+}

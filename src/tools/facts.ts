@@ -1,0 +1,117 @@
+// Schemas of what tools answer. They document the answers (OpenAPI) and check them in
+// tests; on the way to a caller nothing is parsed.
+
+import { z } from "zod";
+import {
+	ACTIVITIES,
+	CERTAINTIES,
+	type ListedSession,
+	type ListFacts,
+	RETURNED,
+	type ReadFacts,
+	type RunFacts,
+	type SessionFacts,
+	STATUSES,
+	WAITING_FOR,
+} from "../protocol/answer.ts";
+import { type Clean, type CleanLine, isClean, isCleanLine } from "../protocol/clean.ts";
+
+/** One schema for each field, no more and no fewer: the compiler compares it with the type. */
+type Shape<T> = { readonly [K in keyof T]-?: z.ZodType<T[K]> };
+
+/** Text that passed the filter; a plain string does not compile. */
+export const cleanText = z.custom<Clean>(isClean, "text that did not pass the filter");
+export const cleanLine = z.custom<CleanLine>(isCleanLine, "not one line that passed the filter");
+
+export const count = z.int().min(0);
+const exit = z.strictObject({ code: z.int().nullable(), signal: z.string().nullable() });
+const range = { from: count, to: count };
+const processes = z.array(z.strictObject({ pid: count, command: cleanLine }));
+
+const session = {
+	session: z.string().describe("The id"),
+	name: cleanLine,
+	status: z.enum(STATUSES),
+	activity: z.enum(ACTIVITIES).nullable().describe("Null once the session has ended"),
+	waitingFor: z.enum(WAITING_FOR).nullable(),
+	certainty: z.enum(CERTAINTIES).nullable(),
+	because: cleanLine.describe("One sentence of evidence"),
+	returned: z.enum(RETURNED).describe("Why the call returned"),
+	text: cleanText.describe("What is new since this caller's last look"),
+	offset: count.describe("The byte offset up to which `text` tells the story"),
+	truncated: z.boolean(),
+	exit: exit.nullable(),
+	cwd: cleanLine,
+	ports: z.array(count).describe("TCP ports on which the session's processes listen"),
+	driver: z.enum(["agent", "human"]),
+	sandbox: z.string().nullable(),
+	elapsedMs: count,
+	view: z.enum(["lines", "screen", "rows"]),
+	cursor: z.strictObject({ row: count, column: count }).nullable().describe("From 1; null when hidden"),
+	highlights: z.array(z.strictObject({ row: count, text: cleanLine })).describe("What stands out by colour"),
+	missed: z
+		.strictObject({ lines: count, ...range })
+		.nullable()
+		.describe("Output that is not in `text`"),
+	lastCommand: z.exactOptional(z.strictObject({ exitCode: z.int().nullable(), pipeStatus: z.array(z.int()) })),
+	survivors: z.exactOptional(processes).describe("Processes that a close could not end"),
+	repeated: z.exactOptional(z.literal(true)).describe("A write with this id was typed before; nothing was typed now"),
+} satisfies Shape<SessionFacts>;
+
+export const sessionFactsSchema: z.ZodType<SessionFacts> = z.strictObject(session);
+
+const read = {
+	...session,
+	base64: z.exactOptional(z.string()),
+	from: z.exactOptional(count),
+	to: z.exactOptional(count),
+	gaps: z.exactOptional(z.array(z.strictObject(range))),
+	picture: z.exactOptional(z.strictObject({ mimeType: z.literal("image/png"), base64: z.string() })),
+} satisfies Shape<ReadFacts>;
+
+export const readFactsSchema: z.ZodType<ReadFacts> = z.strictObject(read);
+
+const run = {
+	...session,
+	...range,
+	exitCode: z.int().nullable().describe("Null while the command goes on"),
+	pipeStatus: z.array(z.int()),
+	signal: cleanLine.nullable().describe("The signal that ended it"),
+	ok: z.boolean().nullable().describe("Exit code 0 and no part of a pipe failed"),
+	stdout: z.exactOptional(z.string()),
+	stderr: z.exactOptional(z.string()),
+	timedOut: z.boolean(),
+	durationMs: count,
+	shell: cleanLine,
+	shellNote: cleanLine.nullable(),
+	jobs: processes.describe("Left running in the background"),
+} satisfies Shape<RunFacts>;
+
+export const runFactsSchema: z.ZodType<RunFacts> = z.strictObject(run);
+
+const listed = {
+	session: z.string().describe("The id"),
+	name: cleanLine,
+	command: cleanLine,
+	cwd: cleanLine,
+	status: z.enum(STATUSES),
+	activity: z.enum(ACTIVITIES).nullable(),
+	waitingFor: z.enum(WAITING_FOR).nullable(),
+	because: cleanLine,
+	exit: exit.nullable(),
+	pid: count.nullable(),
+	createdAt: count,
+	updatedAt: count,
+	offset: count,
+	lines: count,
+	lastLine: cleanLine,
+	truncated: z.boolean(),
+	owner: z.string().nullable(),
+	parent: z.string().nullable(),
+	keep: z.boolean(),
+} satisfies Shape<ListedSession>;
+
+export const listFactsSchema: z.ZodType<ListFacts> = z.strictObject({
+	sessions: z.array(z.strictObject(listed)),
+	now: count,
+});
