@@ -94,7 +94,7 @@ function overHttp({ url, token }: { url: string; token: string }): WayIn {
 
 /** Without the SDK's client, which would take more time than the server. */
 async function overMcpByHand(env: Record<string, string>): Promise<WayIn> {
-	const child = spawn(process.execPath, [...(process.env.BENCH_MCP_ARGS?.split(" ") ?? []), MAIN, "mcp"], {
+	const child = spawn(process.execPath, [MAIN, "mcp"], {
 		env,
 		stdio: ["pipe", "pipe", "inherit"],
 	});
