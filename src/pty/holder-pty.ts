@@ -188,6 +188,7 @@ export class HolderPty implements Pty {
 		this.#letGo = true;
 		this.#stream.letGo();
 		this.#holder.close();
+		for (const listeners of [this.#stream.outputs, this.#events, this.#facts, this.#fencings]) listeners.clear();
 	}
 
 	#persist<T>(question: (connection: HolderSocket) => Promise<T>): Promise<T> {

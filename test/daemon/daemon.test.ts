@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { SessionFacts } from "../../src/protocol/answer.ts";
 import type { Client } from "../../src/tools/client.ts";
-import { needs } from "../programs.ts";
+import { needing } from "../programs.ts";
 import { Home } from "./home.ts";
 
 const facts = async (client: Client, tool: string, input: object) =>
@@ -79,11 +79,10 @@ describe("R4.7 sessions outlive their daemon", () => {
 		expect(await facts(second, "read", { session: "lost" })).toMatchObject({ status: "stream_lost", text: "here" });
 	});
 
-	test("a screen in the middle of a full-screen program is rebuilt from the log", async ({ skip }) => {
-		if (!needs("vim")) skip();
+	test("a screen in the middle of a full-screen program is rebuilt from the log", needing("vim"), async () => {
 		await using home = new Home();
 		const first = await home.connect();
-		await facts(first, "start", { name: "vim", argv: ["vim", "-u", "NONE", "-N"], ...patient });
+		await facts(first, "start", { name: "vim", argv: ["vim", "-u", "NONE", "-N"], cwd: home.path, ...patient });
 		const before = await facts(first, "send", { session: "vim", text: "ifirst line", ...patient });
 		expect(before.view).not.toBe("lines");
 		await home.cli("daemon", "stop");

@@ -4,7 +4,7 @@ import { execFileSync } from "node:child_process";
 import { chmodSync, chownSync, copyFileSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
-import { needs } from "../programs.ts";
+import { needing } from "../programs.ts";
 import {
 	Client,
 	cleanUp,
@@ -99,8 +99,9 @@ describe("R4.4 ending the tree", () => {
 		expect(tree.filter(lives)).toEqual([]);
 	});
 
-	test.skipIf(process.getuid?.() !== 0 || !needs("setpriv"))(
+	test(
 		"what may not be signalled goes by the kernel's hang-up, and what ignores that is named",
+		needing("root"),
 		async () => {
 			const dir = sessionDirectory();
 			chmodSync(dir, 0o777);

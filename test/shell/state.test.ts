@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Dialtone } from "../../src/index.ts";
 import type { RunFacts } from "../../src/tools/run.ts";
-import { needs } from "../programs.ts";
+import { needing } from "../programs.ts";
 import { Shells } from "./shells.ts";
 
 let shells: Shells;
@@ -204,7 +204,7 @@ shopt -s extdebug`,
 		expect((await shells.run("env | grep -c aid=", { shell: "nonce" })).text).toBe("0\n");
 	});
 
-	test.skipIf(!needs("zsh"))("zsh: start files in ZDOTDIR, hooks, history and options stay the user's", async () => {
+	test("zsh: start files in ZDOTDIR, hooks, history and options stay the user's", needing("zsh"), async () => {
 		await using theirs = await Shells.open({
 			".zshenv": "export FROM_ENV=1",
 			".zshrc":
@@ -220,7 +220,7 @@ shopt -s extdebug`,
 		expect((await theirs.run("echo on", input)).text).toBe("on\n");
 	});
 
-	test.skipIf(!needs("fish"))("fish: functions, variables and the user's prompt stay", async () => {
+	test("fish: functions, variables and the user's prompt stay", needing("fish"), async () => {
 		const input = { program: "fish", shell: "fishy" };
 		await shells.run(
 			"function fish_prompt; echo -n 'fishy> '; end; set -gx WORD kept; function greet; echo hello $argv; end; cd /usr",
