@@ -140,7 +140,7 @@ describe("R1.6 a conversation in one call a turn", () => {
 
 	test(
 		"ssh: the host key is asked for, the password is not echoed, the remote shell answers",
-		needing("ssh", "sshd"),
+		needing("ssh", "sshd", "openssl", "mount"),
 		async () => {
 			await using server = await startSshd();
 			const ssh = await dialtone.start({ argv: ["ssh", ...server.arguments], ...patient });

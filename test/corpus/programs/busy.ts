@@ -30,6 +30,7 @@ export const cases: Case[] = [
 			return ["make", "-j4"];
 		},
 		busy(1200, /building/),
+		{ needs: ["make"] },
 	),
 	program(
 		"a C build",
