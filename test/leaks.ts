@@ -6,12 +6,35 @@ import { chmodSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach } from "vitest";
-import { openSubscriptions } from "../src/protocol/listeners.ts";
+import { Listeners, openSubscriptions } from "../src/protocol/listeners.ts";
 import { until } from "./condition.ts";
 import { installStubs } from "./programs.ts";
 
 /** Closing takes effect a little later: a socket's end, a child's exit. */
 const SETTLE_MS = 5_000;
+
+const place = (): string => new Error().stack?.split("\n").slice(3, 6).join("\n") ?? "";
+
+/** Where each open subscription was made. */
+const subscribed = new Map<Listeners<unknown>, Set<string>>();
+
+function trackSubscriptions(): void {
+	const { add, clear } = Listeners.prototype;
+	Listeners.prototype.add = function (this: Listeners<unknown>, listener) {
+		const undo = add.call(this, listener);
+		const key = `${place()}\n`;
+		const places = subscribed.get(this) ?? new Set();
+		subscribed.set(this, places.add(key));
+		return () => {
+			undo();
+			if (this.size === 0) subscribed.delete(this);
+		};
+	};
+	Listeners.prototype.clear = function (this: Listeners<unknown>) {
+		clear.call(this);
+		subscribed.delete(this);
+	};
+}
 
 /** Timers of the code under test, each with the place that set it. Vitest's own are made by functions it saved before. */
 const timers = new Map<NodeJS.Timeout, string>();
@@ -21,7 +44,7 @@ function trackTimers(): void {
 		const real: (...args: never[]) => NodeJS.Timeout = globalThis[name];
 		const tracked = (...args: never[]) => {
 			const timer = real(...args);
-			timers.set(timer, new Error(name).stack?.split("\n").slice(2, 5).join("\n") ?? name);
+			timers.set(timer, place());
 			return timer;
 		};
 		// With what hangs on it, as util.promisify() needs.
@@ -75,6 +98,7 @@ async function expectNone(what: string, look: () => readonly string[]): Promise<
 	if (!empty) throw new Error(`${what}:\n${look().join("\n")}`);
 }
 
+trackSubscriptions();
 trackTimers();
 const outer = tmpdir();
 /** Every temporary file of this test file is in here. Others may pass through: some tests run programs as nobody. */
@@ -84,7 +108,9 @@ process.env.TMPDIR = directory;
 const removeStubs = installStubs();
 
 const subscriptions = (): string[] =>
-	openSubscriptions() > 0 ? [`${openSubscriptions()} subscriptions have not been undone`] : [];
+	openSubscriptions() > 0
+		? [`${openSubscriptions()} open, made here:`, ...[...subscribed.values()].flatMap((it) => [...it])]
+		: [];
 let openedBefore: Map<string, string>;
 beforeAll(() => {
 	openedBefore = descriptors();

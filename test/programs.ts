@@ -28,12 +28,16 @@ export const PACKAGES: ReadonlyMap<string, string> = new Map(
 		}),
 );
 
+/** The font of pictures. */
+export const MONOSPACE = "/usr/share/fonts/truetype/dejavu/DejaVuSansMono.ttf";
+
 const STUB = join(import.meta.dirname, "fixtures/undeclared-program");
 
 /** A directory for the front of PATH in which every program that is not declared is a stub. */
 export function stubs(declared: readonly string[] = []): string {
 	const directory = mkdtempSync(join(tmpdir(), "dt-stubs-"));
-	for (const program of PACKAGES.keys()) if (!declared.includes(program)) symlinkSync(STUB, join(directory, program));
+	for (const program of PACKAGES.keys())
+		if (!program.startsWith("/") && !declared.includes(program)) symlinkSync(STUB, join(directory, program));
 	return directory;
 }
 
@@ -64,12 +68,12 @@ function postgresDirectories(): string[] {
 	}
 }
 
-/** The full path of a program, or null. */
+/** The full path of a program, or of a file the list names by its path; null where it is missing. */
 export function find(program: string): string | null {
-	for (const directory of directories) {
-		const path = join(directory, program);
+	const file = program.startsWith("/");
+	for (const path of file ? [program] : directories.map((directory) => join(directory, program))) {
 		try {
-			accessSync(path, constants.X_OK);
+			accessSync(path, file ? constants.R_OK : constants.X_OK);
 			return path;
 		} catch {
 			// not here
@@ -84,7 +88,7 @@ export function missing(...programs: readonly string[]): string[] {
 		if (program === "root") return process.getuid?.() !== 0;
 		const package_ = PACKAGES.get(program);
 		if (package_ === undefined) throw new Error(`add ${program} to scripts/debian-packages.txt`);
-		if (ownStubs !== null) rmSync(join(ownStubs, program), { force: true });
+		if (ownStubs !== null && !program.startsWith("/")) rmSync(join(ownStubs, program), { force: true });
 		if (find(program) !== null) return false;
 		if (process.env.CI) throw new Error(`${program} is missing, and CI is set: install ${package_}`);
 		return true;

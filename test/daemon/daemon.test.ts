@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { existsSync, lstatSync, readdirSync, readlinkSync as readlink } from "node:fs";
+import { lstatSync, readdirSync, readFileSync, readlinkSync as readlink } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { SessionFacts } from "../../src/protocol/answer.ts";
@@ -277,8 +277,9 @@ describe("many at once (R2.9)", () => {
 function holderOf(home: Home, id: string): number {
 	for (const pid of readdirSync("/proc").filter((name) => /^\d+$/.test(name))) {
 		const link = join("/proc", pid, "fd");
-		if (!existsSync(link)) continue;
 		try {
+			// The daemon, killed a moment ago, may not be gone yet and have the log open too.
+			if (!readFileSync(join("/proc", pid, "cmdline"), "utf8").includes("dialtone-holder")) continue;
 			for (const fd of readdirSync(link)) {
 				const target = readlink(join(link, fd));
 				if (target.startsWith(join(home.path, "sessions", id))) return Number(pid);

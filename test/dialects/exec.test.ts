@@ -3,6 +3,7 @@
 import { realpath } from "node:fs/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Dialtone } from "../../src/index.ts";
+import { needing } from "../programs.ts";
 import { Dialect } from "./dialect.ts";
 
 interface Result {
@@ -75,7 +76,7 @@ test("R2.1 yield_time_ms gives control back while the command goes on", async ()
 	});
 });
 
-test("R2.2 write_stdin converses with a program", async () => {
+test("R2.2 write_stdin converses with a program", needing("python3"), async () => {
 	const { session_id, output } = await start("python3 -q");
 	expect(output).toContain(">>>");
 	expect((await type(session_id, "x = 6 * 7\n")).running).toBe(true);

@@ -113,7 +113,7 @@ describe("R5.1 a shell between calls", () => {
 		expect(facts).toMatchObject({ stdout: "done\n", stderr: "", exitCode: 0, timedOut: false });
 	});
 
-	test("a port that a command opens is told", async () => {
+	test("a port that a command opens is told", needing("python3"), async () => {
 		const facts = await shells.run(
 			"python3 -c 'import socket,time; s=socket.socket(); s.bind((\"127.0.0.1\",0)); s.listen(); print(s.getsockname()[1], flush=True); time.sleep(60)' & read -t 0 x; sleep 0.5; true",
 			{ shell: "port" },
@@ -232,25 +232,29 @@ shopt -s extdebug`,
 	});
 });
 
-test("R5.1 stdout and stderr come apart, complete, in order, and both are seen on the terminal", async () => {
-	const file = join(shells.home, "both.py");
-	await writeFile(
-		file,
-		`import sys
+test(
+	"R5.1 stdout and stderr come apart, complete, in order, and both are seen on the terminal",
+	needing("python3"),
+	async () => {
+		const file = join(shells.home, "both.py");
+		await writeFile(
+			file,
+			`import sys
 for i in range(20000):
     print("out", i)
     print("err", i, file=sys.stderr)
 sys.exit(4)
 `,
-	);
-	const facts = await shells.run(`python3 ${file}`, { shell: "apart", separate: true });
-	const lines = (word: string) => Array.from({ length: 20_000 }, (_, i) => `${word} ${i}\n`).join("");
-	expect(facts.stdout === lines("out")).toBe(true);
-	expect(facts.stderr === lines("err")).toBe(true);
-	expect(facts).toMatchObject({ exitCode: 4, pipeStatus: [4] });
-	const small = await shells.run("echo shown 1; echo shown 2 >&2", { shell: "apart", separate: true });
-	expect(small).toMatchObject({ stdout: "shown 1\n", stderr: "shown 2\n" });
-	const screen = await shells.dialtone.client.call("read", { session: "apart", view: "lines", lines: 10 });
-	expect((screen.facts as { text: string }).text).toContain("shown 1");
-	expect((screen.facts as { text: string }).text).toContain("shown 2");
-});
+		);
+		const facts = await shells.run(`python3 ${file}`, { shell: "apart", separate: true });
+		const lines = (word: string) => Array.from({ length: 20_000 }, (_, i) => `${word} ${i}\n`).join("");
+		expect(facts.stdout === lines("out")).toBe(true);
+		expect(facts.stderr === lines("err")).toBe(true);
+		expect(facts).toMatchObject({ exitCode: 4, pipeStatus: [4] });
+		const small = await shells.run("echo shown 1; echo shown 2 >&2", { shell: "apart", separate: true });
+		expect(small).toMatchObject({ stdout: "shown 1\n", stderr: "shown 2\n" });
+		const screen = await shells.dialtone.client.call("read", { session: "apart", view: "lines", lines: 10 });
+		expect((screen.facts as { text: string }).text).toContain("shown 1");
+		expect((screen.facts as { text: string }).text).toContain("shown 2");
+	},
+);
