@@ -1,20 +1,6 @@
-// A command's output from its raw bytes: exactly, and as a person would have seen it.
+// A command's output from its raw bytes, as a person would have seen it.
 
 import { Screen } from "../../terminal/screen.ts";
-
-const CR = 0x0d;
-const LF = 0x0a;
-
-/** The bytes that the program wrote: the terminal made CR LF of each LF. */
-export function asWritten(bytes: Uint8Array): Uint8Array {
-	const written = new Uint8Array(bytes.length);
-	let length = 0;
-	for (let at = 0; at < bytes.length; at++) {
-		if (bytes[at] === CR && bytes[at + 1] === LF) continue;
-		written[length++] = bytes[at]!;
-	}
-	return written.subarray(0, length);
-}
 
 // What moves the cursor or paints: escapes, backspace, a carriage return that is not before a line feed.
 const PAINTS = /\x1b|\x08|\x0b|\x0c|\r(?!\n)/;
