@@ -173,7 +173,9 @@ export class FakePty implements Pty {
 		};
 	}
 
-	async [Symbol.asyncDispose](): Promise<void> {}
+	async [Symbol.asyncDispose](): Promise<void> {
+		for (const listeners of [this.#outputs, this.#events, this.#facts, this.#fencings]) listeners.clear();
+	}
 
 	#refuseWhenEnded(): void {
 		if (this.#exit !== null) throw new PtyIoError("ended", "the program has ended");

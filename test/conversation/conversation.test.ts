@@ -82,7 +82,7 @@ describe("R1.6 a conversation in one call a turn", () => {
 		expect(ended).toMatchObject({ returned: "ended", status: "succeeded" });
 	});
 
-	test("gdb: a breakpoint, a value, the end of the program", needing("gdb", "cc"), async () => {
+	test("gdb: a breakpoint, a value, the end of the program", needing("gdb"), async () => {
 		const source = join(scratch, "sum.c");
 		writeFileSync(
 			source,
@@ -140,7 +140,7 @@ describe("R1.6 a conversation in one call a turn", () => {
 
 	test(
 		"ssh: the host key is asked for, the password is not echoed, the remote shell answers",
-		needing("ssh", "sshd", "openssl", "mount"),
+		needing("ssh", "sshd", "openssl"),
 		async () => {
 			await using server = await startSshd();
 			const ssh = await dialtone.start({ argv: ["ssh", ...server.arguments], ...patient });

@@ -87,7 +87,7 @@ export const cases: Case[] = [
 			{ truth: "key", shows: /\$ $/ },
 			{ line: "exit", truth: "ended" },
 		],
-		{ needs: ["ssh", "sshd", "openssl", "mount"], user: "root" },
+		{ needs: ["ssh", "sshd", "openssl"], user: "root" },
 	),
 	program(
 		"setsid -w",
