@@ -135,14 +135,17 @@ describe("output and events", () => {
 });
 
 describe("the house", () => {
-	test("the daemon says who it is, leaves its sessions running, and finds them again", async () => {
+	test("S20: the daemon says who it is, leaves its sessions running, and finds them again", async () => {
 		await line.run(["start", "--name", "lasting", "cat"]);
 		const before = await line.json(["daemon", "status"]);
 		expect(before).toMatchObject({ running: true, pid: expect.any(Number), version: expect.any(String) });
 		expect((await line.run(["daemon", "stop"])).out).toContain("lasting");
 		expect(await line.run(["daemon", "status"])).toMatchObject({ code: 7 });
 		expect((await line.run(["send", "lasting", "still", "--until", "still\nstill"])).code).toBe(0);
-		const after = await line.json(["daemon", "restart"]);
+		const restarted = await line.run(["daemon", "restart", "--json"]);
+		expect(restarted).toMatchObject({ code: 0, err: "" });
+		const after = JSON.parse(restarted.out);
+		expect(after).toMatchObject({ running: true, pid: expect.any(Number) });
 		expect(after.pid).not.toBe(before.pid);
 	});
 

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { promisify } from "node:util";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { Dialtone } from "../../src/index.ts";
 import { asciicast, scriptPair } from "../../src/journal/export.ts";
 import { bytesOf, Journal } from "../../src/journal/journal.ts";
@@ -17,10 +17,10 @@ import { needing } from "../programs.ts";
 import { compiled, Stage } from "../pty/stage.ts";
 
 let stage: Stage;
-beforeAll(async () => {
+beforeEach(async () => {
 	stage = await Stage.open();
 });
-afterAll(() => stage[Symbol.asyncDispose]());
+afterEach(() => stage[Symbol.asyncDispose]());
 
 async function lines(cast: AsyncIterable<string>): Promise<unknown[]> {
 	const all: unknown[] = [];

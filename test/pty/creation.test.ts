@@ -4,7 +4,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { PtyCreationError, PtyError } from "../../src/pty/errors.ts";
 import { type LaunchSpec, launch } from "../../src/pty/launch.ts";
 import type { Exhaustion } from "../fixtures/exhaustion.ts";
@@ -13,10 +13,10 @@ import { needing } from "../programs.ts";
 import { compiled, root, Stage } from "./stage.ts";
 
 let stage: Stage;
-beforeAll(async () => {
+beforeEach(async () => {
 	stage = await Stage.open();
 });
-afterAll(() => stage[Symbol.asyncDispose]());
+afterEach(() => stage[Symbol.asyncDispose]());
 
 /** Fails to start, and nothing is left of it: no file, no socket. */
 async function refusal(argv: readonly string[], changes: Partial<LaunchSpec> = {}): Promise<PtyCreationError> {

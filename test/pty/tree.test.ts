@@ -3,7 +3,7 @@ import { chmodSync, copyFileSync, readdirSync, readFileSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { launch } from "../../src/pty/launch.ts";
 import { descendants, listeningPorts, workingDirectory } from "../../src/pty/process-tree.ts";
 import { until } from "../condition.ts";
@@ -12,10 +12,10 @@ import { isAlive } from "./alive.ts";
 import { compiled, root, Stage } from "./stage.ts";
 
 let stage: Stage;
-beforeAll(async () => {
+beforeEach(async () => {
 	stage = await Stage.open();
 });
-afterAll(() => stage[Symbol.asyncDispose]());
+afterEach(() => stage[Symbol.asyncDispose]());
 
 const numbersIn = (path: string) => {
 	try {
