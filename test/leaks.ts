@@ -10,6 +10,9 @@ import { Listeners, openSubscriptions } from "../src/protocol/listeners.ts";
 import { until } from "./condition.ts";
 import { installStubs } from "./programs.ts";
 
+/** What other programs keep in a temporary directory: the cache of tsx, the place of fish, a file of a compiler that was killed. */
+const OTHERS = /^(tsx-|fish\.|cc\w{6}\.)/;
+
 /** Closing takes effect a little later: a socket's end, a child's exit. */
 const SETTLE_MS = 5_000;
 
@@ -135,9 +138,8 @@ afterAll(async () => {
 		await expectNone("this file leaves descriptors", () =>
 			[...descriptors()].filter(([fd, target]) => openedBefore.get(fd) !== target).map((pair) => pair.join(" → ")),
 		);
-		// tsx keeps its cache there, for programs of ours that run from source.
 		await expectNone("this file leaves temporary files", () =>
-			readdirSync(directory).filter((name) => !name.startsWith("tsx-")),
+			readdirSync(directory).filter((name) => !OTHERS.test(name)),
 		);
 	} finally {
 		rmSync(directory, { recursive: true, force: true });

@@ -5,6 +5,7 @@
 // with CI set it fails. To run one without declaring it fails everywhere: PATH leads
 // to a stub until the program is declared.
 
+import { spawnSync } from "node:child_process";
 import { accessSync, constants, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -82,10 +83,18 @@ export function find(program: string): string | null {
 	return null;
 }
 
-/** Declares that the caller runs these programs (or needs `root`), and returns those that are missing. */
+/** What a test may need beside programs. */
+const ABILITIES: Readonly<Record<string, () => boolean>> = {
+	root: () => process.getuid?.() === 0,
+	/** Mounts of its own: root, and not in a container that forbids it. */
+	mounts: () => process.getuid?.() === 0 && spawnSync("unshare", ["-m", "true"]).status === 0,
+};
+
+/** Declares that the caller runs these programs or needs these abilities, and returns those that are missing. */
 export function missing(...programs: readonly string[]): string[] {
 	return programs.filter((program) => {
-		if (program === "root") return process.getuid?.() !== 0;
+		const ability = ABILITIES[program];
+		if (ability !== undefined) return !ability();
 		const package_ = PACKAGES.get(program);
 		if (package_ === undefined) throw new Error(`add ${program} to scripts/debian-packages.txt`);
 		if (ownStubs !== null && !program.startsWith("/")) rmSync(join(ownStubs, program), { force: true });

@@ -177,7 +177,7 @@ const BEHAVIOURS: readonly Behaviour[] = [
 		what: "a name is taken once, or gone on with where that is asked for",
 		show: async (talk, name) => {
 			await talk("start", { argv: ["cat"], name });
-			const fault = await refusal(talk("start", { argv: ["cat"], name }), "name_taken");
+			await refusal(talk("start", { argv: ["cat"], name }), "name_taken");
 			expect((await talk("start", { argv: ["cat"], name, ifExists: "use" })).state).toBe("waiting for line");
 		},
 	},
@@ -196,7 +196,7 @@ const BEHAVIOURS: readonly Behaviour[] = [
 		what: "a write for a screen that has moved on is refused",
 		show: async (talk, name) => {
 			await talk("start", { argv: ["bash", "-c", "echo hello; cat"], name });
-			const fault = await refusal(talk("send", { session: name, text: "x", ifOffset: 1 }), "screen_moved");
+			await refusal(talk("send", { session: name, text: "x", ifOffset: 1 }), "screen_moved");
 		},
 	},
 	{

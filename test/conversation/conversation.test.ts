@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Dialtone } from "../../src/index.ts";
 import { needing } from "../programs.ts";
 import { startPostgres } from "../servers/postgres.ts";
-import { startSshd } from "../servers/sshd.ts";
+import { SSHD_NEEDS, startSshd } from "../servers/sshd.ts";
 
 let dialtone: Dialtone;
 let scratch: string;
@@ -140,7 +140,7 @@ describe("R1.6 a conversation in one call a turn", () => {
 
 	test(
 		"ssh: the host key is asked for, the password is not echoed, the remote shell answers",
-		needing("ssh", "sshd", "openssl"),
+		needing(...SSHD_NEEDS),
 		async () => {
 			await using server = await startSshd();
 			const ssh = await dialtone.start({ argv: ["ssh", ...server.arguments], ...patient });

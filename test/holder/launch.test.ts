@@ -191,7 +191,7 @@ describe("R3.3 what cannot be started says at which stage and why, and leaves no
 });
 
 describe("R3.3 when the machine has no more", () => {
-	test("no more terminals: the third of three is refused, the others go on", needing("root"), async () => {
+	test("no more terminals: the third of three is refused, the others go on", needing("mounts"), async () => {
 		const dir = sessionDirectory();
 		for (const name of ["1", "2", "3"]) mkdirSync(join(dir, name));
 		for (const name of ["1", "2", "3"])
@@ -265,7 +265,7 @@ describe("R3.3 when the machine has no more", () => {
 
 	test(
 		"a full disk stops neither the program nor the exit; the gap is told, and the log comes back",
-		needing("root"),
+		needing("mounts"),
 		async () => {
 			const program =
 				"stty -opost -echo; echo start; read x; head -c 3000000 /dev/zero | tr '\\0' x; echo full; read x; echo back; read x; exit 6";
@@ -293,7 +293,7 @@ describe("R3.3 when the machine has no more", () => {
 		},
 	);
 
-	test("the exit is written twice although the disk is full to the last block", needing("root"), async () => {
+	test("the exit is written twice although the disk is full to the last block", needing("mounts"), async () => {
 		await using small = await onSmallDisk(1, "cat /dev/zero > $DISK/ballast; trap '' HUP; (sleep 0.3; echo) & exit 8");
 		const client = await Client.open(small.socket);
 		await client.until(() => client.exits.length === 1);

@@ -112,7 +112,7 @@ async function inside<T>(shell: string, fixture: string, ...args: readonly strin
 }
 
 describe("when the system is short of something, the others go on", () => {
-	test("terminals", needing("root"), async () => {
+	test("terminals", needing("mounts"), async () => {
 		const line =
 			"mount -t devpts -o newinstance,max=5,ptmxmode=0666 devpts /dev/pts && mount --bind /dev/pts/ptmx /dev/ptmx && $RUN";
 		const told = await inside<Exhaustion>(`unshare -m sh -c "${line}"`, "exhaustion.ts", stage.home);
@@ -131,7 +131,7 @@ describe("when the system is short of something, the others go on", () => {
 		expect(told.answered).toBe(told.started);
 	});
 
-	test("disk", needing("root"), async () => {
+	test("disk", needing("mounts"), async () => {
 		const [tiny, roomy] = [join(stage.home, "tiny"), join(stage.home, "roomy")];
 		mkdirSync(tiny);
 		mkdirSync(roomy);

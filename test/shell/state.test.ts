@@ -3,7 +3,7 @@
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { Dialtone } from "../../src/index.ts";
 import type { RunFacts } from "../../src/tools/run.ts";
 import { needing } from "../programs.ts";
@@ -47,6 +47,7 @@ describe("R5.1 a shell between calls", () => {
 		expect((await shells.run("pwd", { shell, cwd: "/usr" })).text).toBe("/usr\n");
 		expect((await shells.run("pwd", { shell })).text).toBe("/usr\n");
 		const odd = await mkdtemp(join(tmpdir(), "it's a %20 ünïcode;\tplace "));
+		onTestFinished(() => rm(odd, { recursive: true }));
 		const facts = await shells.run("echo $?", { shell, cwd: odd });
 		expect(facts).toMatchObject({ text: "0\n", cwd: odd });
 		await expect(shells.run("pwd", { shell, cwd: "/no/such/place" })).rejects.toMatchObject({ code: "bad_input" });
