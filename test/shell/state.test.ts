@@ -22,12 +22,12 @@ describe("R5.1 a shell between calls", () => {
 		for (let call = 1; call <= 200; call++) {
 			total += call;
 			const facts = await shells.run(
-				`step; mkdir -p /tmp/dt-state/${call % 7}; cd /tmp/dt-state/${call % 7}; echo $n; sh -c 'echo $total'`,
+				`step; mkdir -p ~/state/${call % 7}; cd ~/state/${call % 7}; echo $n; sh -c 'echo $total'`,
 			);
 			expect(facts.text).toBe(`${call}\n${total}\n`);
-			expect(facts.cwd).toBe(`/tmp/dt-state/${call % 7}`);
+			expect(facts.cwd).toBe(join(shells.home, `state/${call % 7}`));
 		}
-		await shells.run("cd /; rm -r /tmp/dt-state");
+		await shells.run("cd /");
 	});
 
 	test("directory, exports, functions, aliases, options and traps last", async () => {
@@ -116,7 +116,7 @@ describe("R5.1 a shell between calls", () => {
 
 	test("a port that a command opens is told", needing("python3"), async () => {
 		const facts = await shells.run(
-			"python3 -c 'import socket,time; s=socket.socket(); s.bind((\"127.0.0.1\",0)); s.listen(); print(s.getsockname()[1], flush=True); time.sleep(60)' & read -t 0 x; sleep 0.5; true",
+			"python3 -c 'import socket,time; s=socket.socket(); s.bind((\"127.0.0.1\",0)); s.listen(); print(s.getsockname()[1], flush=True); time.sleep(60)' > $HOME/port & until [ -s $HOME/port ]; do sleep 0.05; done; cat $HOME/port",
 			{ shell: "port" },
 		);
 		expect(facts.ports).toEqual([Number(/^(\d+)$/m.exec(facts.text)?.[1])]);
@@ -125,7 +125,7 @@ describe("R5.1 a shell between calls", () => {
 	test("what is handed over is readable by this user alone and does not stay", async () => {
 		const facts = await shells.run("true 'a secret word'", { shell: "files" });
 		const { stdout } = await shells.run(
-			`ls -la ${join("$HOME", "..")} >/dev/null; find / -xdev -path '*/sessions/${facts.session}/shell' -printf '%m\\n' -execdir find {} -type f -printf '%m\\n' \\; 2>/dev/null | sort -u; grep -rls 'secret wor[d]' /tmp/dialtone-*/sessions/${facts.session}/shell || echo none`,
+			`ls -la ${join("$HOME", "..")} >/dev/null; find ${tmpdir()} -path '*/sessions/${facts.session}/shell' -printf '%m\\n' -execdir find {} -type f -printf '%m\\n' \\; 2>/dev/null | sort -u; grep -rls 'secret wor[d]' ${tmpdir()}/dialtone-*/sessions/${facts.session}/shell || echo none`,
 			{ shell: "files", separate: true },
 		);
 		expect(stdout).toBe("600\n700\nnone\n");
