@@ -22,6 +22,8 @@ export default function setup(): () => void {
 	const before = changes();
 	return () => {
 		const added = [...(changes() ?? [])].filter((line) => before !== null && !before.has(line));
-		if (added.length > 0) throw new Error(`the tests changed the checkout:\n${added.join("\n")}`);
+		if (added.length === 0) return;
+		process.exitCode = 1; // vitest reports an error here and exits with 0
+		throw new Error(`the tests changed the checkout:\n${added.join("\n")}`);
 	};
 }
