@@ -4,12 +4,15 @@ import { defineConfig } from "vitest/config";
 // noisy machine, so few at a time and with limits that only a hang can reach.
 export default defineConfig({
 	test: {
+		reporters: ["default", "./test/skip-report.ts"],
 		projects: [
 			{
 				test: {
 					name: "unit",
 					sequence: { groupOrder: 0 },
 					include: ["src/**/*.test.ts", "test/layers.test.ts"],
+					globalSetup: "test/checkout.ts",
+					setupFiles: "test/leaks.ts",
 					testTimeout: 20_000,
 				},
 			},
@@ -19,6 +22,8 @@ export default defineConfig({
 					sequence: { groupOrder: 1 },
 					include: ["test/**/*.test.ts"],
 					exclude: ["test/layers.test.ts"],
+					globalSetup: "test/checkout.ts",
+					setupFiles: "test/leaks.ts",
 					testTimeout: 120_000,
 					hookTimeout: 60_000,
 					pool: "forks",

@@ -1,9 +1,10 @@
 // Makes a bare clone runnable: installs packages, builds the holder, compiles
-// TypeScript; each only when its inputs changed. Uses nothing but Node, so that
-// it can run before anything is installed.
+// TypeScript; each only when its inputs changed. With --test it also installs the
+// Debian packages that tests run, where it may. Uses nothing but Node, so that it
+// can run before anything is installed.
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 const root = join(import.meta.dirname, "..");
@@ -12,25 +13,14 @@ process.chdir(root);
 
 /** Every file below the given paths, in a stable order. */
 function filesBelow(paths) {
-	return paths.flatMap((path) =>
-		existsSync(path) && readdirSyncSafe(path)
-			? readdirSync(path, { recursive: true, withFileTypes: true })
-					.filter((entry) => entry.isFile())
-					.map((entry) => join(entry.parentPath ?? entry.path, entry.name))
-					.sort()
-			: existsSync(path)
-				? [path]
-				: [],
-	);
-}
-
-function readdirSyncSafe(path) {
-	try {
-		readdirSync(path);
-		return true;
-	} catch {
-		return false; // a file, not a directory
-	}
+	return paths.flatMap((path) => {
+		const stats = statSync(path, { throwIfNoEntry: false });
+		if (!stats?.isDirectory()) return stats ? [path] : [];
+		return readdirSync(path, { recursive: true, withFileTypes: true })
+			.filter((entry) => entry.isFile())
+			.map((entry) => join(entry.parentPath, entry.name))
+			.sort();
+	});
 }
 
 function fingerprint(paths) {
@@ -96,3 +86,5 @@ step({
 			"Fix the errors above and run it again.",
 		),
 });
+if (process.argv.includes("--test"))
+	command("sh", ["scripts/install-debian-packages.sh", "--tests"], "See the message above.");

@@ -55,7 +55,7 @@ const dependencies: Dependencies = {
 		restart: async () => {
 			await dependencies.daemon.stop({ sessions: false });
 			await using client = await reachDaemon(reach("cli"));
-			return client.status();
+			return await client.status(); // before it is disposed of
 		},
 		run: async () => (await import("./serve.ts")).runDaemon({ where, foreground: null }),
 	},

@@ -8,6 +8,7 @@ import { callerHere } from "./caller.ts";
 import { fileLog } from "./daemon/log.ts";
 import { becomeDaemon } from "./daemon/run.ts";
 import type { Listening } from "./http/listen.ts";
+import { reportListenerErrors } from "./protocol/listeners.ts";
 import { type Places, preparePlaces } from "./pty/places.ts";
 import { type Client, TOOL_SETS } from "./tools/client.ts";
 import { VERSION } from "./version.ts";
@@ -27,6 +28,7 @@ export interface RunOptions {
 export async function runDaemon({ where, foreground }: RunOptions): Promise<number> {
 	await preparePlaces(where);
 	const log = fileLog(join(where.state, "daemon.log"), process.env.DIALTONE_LOG_LEVEL);
+	reportListenerErrors((err, event) => log.error({ err, event }, "a listener threw"));
 	let http: Listening | null = null;
 	const daemon = await becomeDaemon({
 		run: where.run,

@@ -1,50 +1,64 @@
-// Which real programs this machine has. In CI a missing one is a failure; on
-// a developer's machine it is a skip that names the package.
+// The programs that tests run and a bare Debian does not have.
+//
+// scripts/debian-packages.txt lists them. A test declares those it runs; where one
+// is missing the test is skipped and the report at the end names it (skip-report.ts),
+// with CI set it fails. To run one without declaring it fails everywhere: PATH leads
+// to a stub until the program is declared.
 
-import { accessSync, constants, readdirSync } from "node:fs";
-import { join } from "node:path";
+import { spawnSync } from "node:child_process";
+import { accessSync, constants, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import type { TestContext, TestOptions } from "vitest";
 
-/** Programs whose Debian package has another name. */
-const PACKAGE: Readonly<Record<string, string>> = {
-	cc: "gcc",
-	fdfind: "fd-find",
-	irb: "ruby",
-	tclsh: "tcl",
-	ping: "iputils-ping",
-	php: "php-cli",
-	script: "bsdutils",
-	setsid: "util-linux",
-	flock: "util-linux",
-	su: "util-linux",
-	chsh: "passwd",
-	top: "procps",
-	watch: "procps",
-	initdb: "postgresql",
-	nginx: "nginx-light",
-	gp: "pari-gp",
-	guile: "guile-3.0",
-	emacs: "emacs-nox",
-	gnuplot: "gnuplot-nox",
-	swipl: "swi-prolog-nox",
-	gpg: "gnupg",
-	lua: "lua5.4",
-	mariadb: "mariadb-client",
-	mariadbd: "mariadb-server",
-	"mariadb-install-db": "mariadb-server",
-	nvim: "neovim",
-	pg_ctl: "postgresql",
-	postgres: "postgresql",
-	psql: "postgresql-client",
-	"redis-cli": "redis-tools",
-	ssh: "openssh-client",
-	sshd: "openssh-server",
-	prlimit: "util-linux",
-	scriptreplay: "bsdutils",
-	setpriv: "util-linux",
-	unshare: "util-linux",
-};
+declare module "vitest" {
+	interface TaskMeta {
+		/** What kept the test from running, each with what it kept: the test itself, or a part of it. */
+		missing?: readonly { readonly program: string; readonly part?: string }[];
+	}
+}
 
-/** Servers live where a plain PATH does not look. */
+/** Program → Debian package. */
+export const PACKAGES: ReadonlyMap<string, string> = new Map(
+	readFileSync(join(import.meta.dirname, "../scripts/debian-packages.txt"), "utf8")
+		.split("\n")
+		.filter((line) => line !== "" && !line.startsWith("#"))
+		.flatMap((line) => {
+			const [name = "", ...programs] = line.split(" ");
+			return programs.map((program) => [program, name] as const);
+		}),
+);
+
+/** The font of pictures. */
+export const MONOSPACE = "/usr/share/fonts/truetype/dejavu/DejaVuSansMono.ttf";
+
+const STUB = join(import.meta.dirname, "fixtures/undeclared-program");
+
+/** A directory for the front of PATH in which every program that is not declared is a stub. */
+export function stubs(declared: readonly string[] = []): string {
+	const directory = mkdtempSync(join(tmpdir(), "dt-stubs-"));
+	for (const program of PACKAGES.keys())
+		if (!program.startsWith("/") && !declared.includes(program)) symlinkSync(STUB, join(directory, program));
+	return directory;
+}
+
+/** Where this worker's stubs are, once installed. */
+let ownStubs: string | null = null;
+
+/** Puts the stubs in front of this process's PATH; returns the function that takes them away. */
+export function installStubs(): () => void {
+	const directory = stubs();
+	const before = process.env.PATH ?? "";
+	process.env.PATH = `${directory}:${before}`;
+	ownStubs = directory;
+	return () => {
+		process.env.PATH = before;
+		ownStubs = null;
+		rmSync(directory, { recursive: true });
+	};
+}
+
+/** Servers are installed where PATH does not lead. */
 const directories = [...(process.env.PATH ?? "").split(":"), "/usr/sbin", "/sbin", ...postgresDirectories()];
 
 function postgresDirectories(): string[] {
@@ -55,12 +69,12 @@ function postgresDirectories(): string[] {
 	}
 }
 
-/** The full path of a program, or null. */
+/** The full path of a program, or of a file the list names by its path; null where it is missing. */
 export function find(program: string): string | null {
-	for (const directory of directories) {
-		const path = join(directory, program);
+	const file = program.startsWith("/");
+	for (const path of file ? [program] : directories.map((directory) => join(directory, program))) {
 		try {
-			accessSync(path, constants.X_OK);
+			accessSync(path, file ? constants.R_OK : constants.X_OK);
 			return path;
 		} catch {
 			// not here
@@ -69,23 +83,49 @@ export function find(program: string): string | null {
 	return null;
 }
 
-const told = new Set<string>();
+/** What a test may need beside programs. */
+const ABILITIES: Readonly<Record<string, () => boolean>> = {
+	root: () => process.getuid?.() === 0,
+	/** Mounts of its own: root, and not in a container that forbids it. */
+	mounts: () => process.getuid?.() === 0 && spawnSync("unshare", ["-m", "true"]).status === 0,
+};
 
-/** Whether all of them are here. */
-export function needs(...programs: string[]): boolean {
-	const missing = programs.filter((program) => find(program) === null);
-	if (missing.length === 0) return true;
-	const packages = missing.map((program) => PACKAGE[program] ?? program).join(" ");
-	if (process.env.CI) throw new Error(`missing in CI: install ${packages}`);
-	if (!told.has(packages)) console.warn(`skipped: install ${packages} to run it`);
-	told.add(packages);
-	return false;
+/** Declares that the caller runs these programs or needs these abilities, and returns those that are missing. */
+export function missing(...programs: readonly string[]): string[] {
+	return programs.filter((program) => {
+		const ability = ABILITIES[program];
+		if (ability !== undefined) return !ability();
+		const package_ = PACKAGES.get(program);
+		if (package_ === undefined) throw new Error(`add ${program} to scripts/debian-packages.txt`);
+		if (ownStubs !== null && !program.startsWith("/")) rmSync(join(ownStubs, program), { force: true });
+		if (find(program) !== null) return false;
+		if (process.env.CI) throw new Error(`${program} is missing, and CI is set: install ${package_}`);
+		return true;
+	});
 }
 
-/** For what only root may provoke: private mounts, other users. */
-export function needsRoot(): boolean {
-	if (process.getuid?.() === 0) return true;
-	if (!told.has("root")) console.warn("skipped: needs root");
-	told.add("root");
-	return false;
+/** Options of a test that runs these programs: `test("…", needing("vim"), async () => …)`. */
+export function needing(...programs: readonly string[]): Pick<TestOptions, "skip" | "meta"> {
+	const lacks = missing(...programs);
+	return lacks.length === 0 ? {} : { skip: true, meta: { missing: lacks.map((program) => ({ program })) } };
 }
+
+/** The same from within a test, where the programs depend on its arguments. */
+export function skipWithout({ task, skip }: TestContext, ...programs: readonly string[]): void {
+	const lacks = missing(...programs);
+	if (lacks.length === 0) return;
+	task.meta.missing = lacks.map((program) => ({ program }));
+	skip(`needs ${lacks.join(", ")}`);
+}
+
+/** The programs of the list that these arguments name, also within a line of shell. */
+export function named(argv: readonly string[]): string[] {
+	const words = argv.flatMap((argument) => argument.split(/[^\w.+-]+/));
+	return [...new Set(words)].filter((word) => PACKAGES.has(word));
+}
+
+/** The system's PATH and our own node, without what the person who runs the tests has put there. */
+export const SYSTEM_PATH = [
+	...["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin", "/usr/games"],
+	dirname(process.execPath),
+].join(":");

@@ -55,6 +55,7 @@ export async function becomeDaemon(parts: DaemonParts): Promise<Daemon | null> {
 	const lock = await acquireOrDefer(run, version);
 	if (lock === null) return null;
 	let stopListening: (() => Promise<void>) | null = null;
+	let stopCounting: (() => void) | null = null;
 	let open: DaemonSessions | null = null;
 	let clients = 0;
 	let idle: NodeJS.Timeout | null = null;
@@ -68,6 +69,7 @@ export async function becomeDaemon(parts: DaemonParts): Promise<Daemon | null> {
 		leaving ??= (async () => {
 			log.info({ sessions }, "leaving");
 			if (idle !== null) clearTimeout(idle);
+			stopCounting?.();
 			const notEnded = sessions ? await open?.endAll() : [];
 			if (notEnded?.length) log.error({ sessions: notEnded }, "these sessions could not be ended");
 			// New clients find no lock and start the next daemon; old ones see their connection end.
@@ -82,7 +84,7 @@ export async function becomeDaemon(parts: DaemonParts): Promise<Daemon | null> {
 	const considerIdleness = () => {
 		if (idle !== null) clearTimeout(idle);
 		idle = null;
-		if (parts.idleMs === 0 || clients > 0 || (open?.runningSessions() ?? 0) > 0) return;
+		if (leaving !== null || parts.idleMs === 0 || clients > 0 || (open?.runningSessions() ?? 0) > 0) return;
 		idle = setTimeout(() => void leave({ sessions: false }), parts.idleMs);
 		idle.unref();
 	};
@@ -104,7 +106,7 @@ export async function becomeDaemon(parts: DaemonParts): Promise<Daemon | null> {
 		throw error;
 	}
 	removeLocksBefore(run, lock.epoch);
-	open.onSessions(considerIdleness);
+	stopCounting = open.onSessions(considerIdleness);
 	considerIdleness();
 	log.info({ epoch: lock.epoch, socket: lock.socket, sessions: open.runningSessions() }, "listening");
 	return { lock, client: open.client, left, leave };

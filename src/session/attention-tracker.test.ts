@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test, vi } from "vitest";
+import { FakePty } from "../../test/fake-pty.ts";
 import type { KernelFacts, ThreadFacts } from "../protocol/kernel-facts.ts";
-import { FakePty } from "../pty/fake-pty.ts";
 import { AttentionTracker } from "./attention-tracker.ts";
 
 const READER: ThreadFacts = {

@@ -1,9 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { PLAIN_MODES } from "../../test/plain-modes.ts";
 import { Fault } from "../protocol/fault.ts";
 import { NAMED } from "./key-names.ts";
 import { encodeKey, encodeKeys, encodeText } from "./keys.ts";
-import { type Modes, PLAIN_MODES } from "./modes.ts";
+import type { Modes } from "./modes.ts";
 
 const press = (name: string, modes: Partial<Modes> = {}) =>
 	new TextDecoder().decode(encodeKey(name, { ...PLAIN_MODES, ...modes }));

@@ -22,20 +22,6 @@ export interface Modes {
 	readonly kittyKeyboard: number;
 }
 
-/** A terminal of which nothing was asked yet. */
-export const PLAIN_MODES: Modes = {
-	applicationCursor: false,
-	applicationKeypad: false,
-	bracketedPaste: false,
-	mouse: "none",
-	mouseEncoding: "legacy",
-	focus: false,
-	synchronized: false,
-	alternateScreen: false,
-	cursorVisible: true,
-	kittyKeyboard: 0,
-};
-
 const MOUSE: Record<string, Modes["mouse"]> = { X10: "press", VT200: "click", DRAG: "drag", ANY: "any" };
 const ENCODING: Record<string, Modes["mouseEncoding"]> = { SGR: "sgr", SGR_PIXELS: "sgr-pixels" };
 

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { PLAIN_MODES } from "./modes.ts";
+import { PLAIN_MODES } from "../../test/plain-modes.ts";
 import { encodePaste } from "./paste.ts";
 
 const bracketed = { ...PLAIN_MODES, bracketedPaste: true };

@@ -38,7 +38,7 @@ describe("R1.3 what is new in line output", () => {
 		expect(reader().sees(frames).text).toBe("100 %");
 	});
 
-	test("a line drawn again further up is told as it hashes now", () => {
+	test("a line drawn again further up is reported as it looks now", () => {
 		const { sees } = reader();
 		sees("layer 1: waiting\r\nlayer 2: waiting\r\nlayer 3: waiting\r\n");
 		expect(sees("\x1b[2A\x1b[2Klayer 2: done\x1b[2B\r").text).toBe("layer 2: done");

@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { Screen } from "./screen.ts";
 import type { Signal } from "./signals.ts";
 
@@ -10,6 +10,7 @@ function terminal(output = "", options: { cols?: number; rows?: number; now?: ()
 	const signals: Signal[] = [];
 	screen.onReply((bytes) => replies.push(new TextDecoder().decode(bytes)));
 	screen.onSignal((signal) => signals.push(signal));
+	onTestFinished(() => screen.dispose());
 	const feed = (text: string) => screen.feed(encode(text));
 	feed(output);
 	return { screen, feed, replies, signals };
@@ -167,7 +168,7 @@ describe("the snapshot", () => {
 });
 
 describe("a screen put away and made again", () => {
-	test("hashes the same, keeps its readers' positions and goes on", () => {
+	test("looks the same, keeps its readers' positions and goes on", () => {
 		const output = `${Array.from({ length: 60 }, (_, i) => `line ${i} ${"x".repeat(i)}\r\n`).join("")}\x1b[?1003h\x1b[?1006h\x1b[?25l\x1b]2;t\x07$ `;
 		const { screen } = terminal(output);
 		const { position } = screen.diffSince(null);

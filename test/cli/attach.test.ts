@@ -5,6 +5,7 @@ import { spawnSync } from "node:child_process";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Dialtone } from "../../src/index.ts";
 import type { SessionFacts } from "../../src/protocol/answer.ts";
+import { needing } from "../programs.ts";
 import { CommandLine, MAIN } from "./command-line.ts";
 
 let line: CommandLine;
@@ -92,7 +93,7 @@ describe("R3.7 attaching a person's terminal", () => {
 		expect(await ada.sees()).toMatch(/ends has ended: exit code 7[\s\S]*left with 7/);
 	});
 
-	test("an order to end in the middle gives the terminal back", async () => {
+	test("an order to end in the middle gives the terminal back", needing("pgrep"), async () => {
 		await inside("killed", "printf '\\033[?1049h\\033[?25l\\033[?1000h'; echo here I am; cat");
 		const ada = await person();
 		await ada.attach("killed", "here I am");

@@ -3,6 +3,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Dialtone } from "../../src/index.ts";
 import type { SessionFacts } from "../../src/protocol/answer.ts";
+import { needing } from "../programs.ts";
 import { CommandLine, MAIN } from "./command-line.ts";
 
 let line: CommandLine;
@@ -28,30 +29,34 @@ const start = async (name: string, port: string) =>
 	).facts as SessionFacts;
 
 describe("npm start", () => {
-	test("says where it listens, how to log in, what to paste and what to try; Ctrl+C says what goes on", async () => {
-		const { text } = await start("serve", "0");
-		const url = /http:\/\/127\.0\.0\.1:\d+/.exec(text)![0];
-		const token = /dt_[\w-]+/.exec(text)![0];
-		expect(text).toContain("mcpServers");
-		expect(text.split("\n").length).toBeLessThan(30);
-		const get = (bearer: string) => fetch(`${url}/v1/sessions`, { headers: { authorization: `Bearer ${bearer}` } });
-		expect((await get(token)).status).toBe(200);
-		expect((await get("dt_wrong")).status).toBe(401);
-		// What it says to try works as it stands.
-		expect((await line.run(["start", "--name", "py", "python3", "-q"])).out).toContain(">>> ");
-		expect((await line.json(["daemon", "status"])).http).toBe(url);
-		const ended = (await desk.client.call("send", { session: "serve", keys: ["ctrl+c"] })).facts as SessionFacts;
-		expect(ended.text).toMatch(/go on: py/);
-		expect(ended.exit).toEqual({ code: 0, signal: null });
-		expect((await line.run(["send", "py", "6*7"])).out).toContain("42");
-	});
+	test(
+		"says where it listens, how to log in, what to paste and what to try; Ctrl+C says what goes on",
+		needing("python3"),
+		async () => {
+			const { text } = await start("serve", "0");
+			const url = /http:\/\/127\.0\.0\.1:\d+/.exec(text)![0];
+			const token = /dt_[\w-]+/.exec(text)![0];
+			expect(text).toContain("mcpServers");
+			expect(text.split("\n").length).toBeLessThan(30);
+			const get = (bearer: string) => fetch(`${url}/v1/sessions`, { headers: { authorization: `Bearer ${bearer}` } });
+			expect((await get(token)).status).toBe(200);
+			expect((await get("dt_wrong")).status).toBe(401);
+			// What it says to try works as it stands.
+			expect((await line.run(["start", "--name", "py", "python3", "-q"])).out).toContain(">>> ");
+			expect((await line.json(["daemon", "status"])).http).toBe(url);
+			const ended = (await desk.client.call("send", { session: "serve", keys: ["ctrl+c"] })).facts as SessionFacts;
+			expect(ended.text).toMatch(/go on: py/);
+			expect(ended.exit).toEqual({ code: 0, signal: null });
+			expect((await line.run(["send", "py", "6*7"])).out).toContain("42");
+		},
+	);
 
 	test("a port that is taken is told in words", async () => {
 		await start("first", "0");
 		const taken = new URL(String((await line.json(["daemon", "status"])).http)).port;
 		const other = new CommandLine();
 		const { code, err } = await other.run(["serve", "--foreground", "--port", taken]);
-		expect(code).not.toBe(0);
+		expect(code).toBeGreaterThan(0);
 		expect(err).toContain(taken);
 		expect(err).toContain("--port");
 		await other[Symbol.asyncDispose]();

@@ -9,13 +9,29 @@ type Talk = (tool: string, input: object, signal?: AbortSignal) => Promise<Turn>
 const SURVEY = `read -p 'Delete it? [y/N] ' a; echo "you said $a"; read -s -p 'Password: ' p; echo; echo "\${#p} characters"; exit 3`;
 const survey = { argv: ["bash", "-c", SURVEY] };
 
-/** What was refused, and that it says what to do. */
-async function refusal(act: Promise<unknown>): Promise<Refused> {
+/** The refusals of each behaviour in this process: every other surface must pass on their words. */
+const references = new Map<string, Refused[]>();
+let surface: Surface;
+/** The behaviour that is shown, and how many of its refusals have been seen. */
+let shown = { what: "", refusals: 0 };
+
+/** Expects a refusal with this code where the surface carries codes, and in the same words everywhere. */
+async function refusal(act: Promise<unknown>, code: string): Promise<Refused> {
 	const error = await act.then(
-		() => new Error("it was not refused"),
+		() => new Error("the call was not refused"),
 		(reason: unknown) => reason,
 	);
 	if (!(error instanceof Refused)) throw error;
+	expect(error.code).toBe(surface.codes ? code : null);
+	const known = references.get(shown.what) ?? [];
+	references.set(shown.what, known);
+	const reference = known[shown.refusals++];
+	if (reference === undefined) known.push(error);
+	else {
+		expect(`${error.message} ${error.next}`).toContain(reference.message);
+		// Each surface names its own tools.
+		if (code !== "unknown_tool") expect(`${error.message} ${error.next}`).toContain(reference.next);
+	}
 	return error;
 }
 
@@ -71,12 +87,26 @@ const BEHAVIOURS: readonly Behaviour[] = [
 		},
 	},
 	{
-		what: "a condition ends a wait: text, pattern, stillness",
+		what: "a condition ends a wait: text, pattern",
 		show: async (talk, name) => {
 			const command = "echo one; sleep 0.2; echo two 22; sleep 60";
 			expect((await talk("start", { command, name, until: { text: "one" } })).output).toContain("one");
 			expect((await talk("wait", { session: name, until: { pattern: "two \\d+" } })).output).toContain("two 22");
-			expect((await talk("wait", { session: name, until: { stillMs: 100 }, timeoutMs: 30_000 })).state).toBe("working");
+		},
+	},
+	{
+		what: "X2 S2 stillness counts from the call, and ends the wait long before its timeout",
+		show: async (talk, name) => {
+			await talk("start", { command: "echo one; sleep 100", name, until: { text: "one" } });
+			const until = { stillMs: 1500 };
+			// After the first the session has been quiet for longer than that: the second must not return at once.
+			for (const _ of ["first", "second"]) {
+				const before = performance.now();
+				expect((await talk("wait", { session: name, until, timeoutMs: 90_000 })).state).toBe("working");
+				const elapsedMs = performance.now() - before;
+				expect(elapsedMs).toBeGreaterThan(until.stillMs - 50); // two clocks
+				expect(elapsedMs).toBeLessThan(45_000);
+			}
 		},
 	},
 	{
@@ -106,8 +136,7 @@ const BEHAVIOURS: readonly Behaviour[] = [
 		what: "R2.5 an unknown session is refused with those that exist",
 		show: async (talk, name) => {
 			await talk("start", { argv: ["cat"], name });
-			const fault = await refusal(talk("read", { session: "nobody" }));
-			expect([null, "session_not_found"]).toContain(fault.code);
+			const fault = await refusal(talk("read", { session: "nobody" }), "session_not_found");
 			expect(`${fault.message} ${fault.next}`).toContain(`There is no session called "nobody".`);
 			expect(`${fault.message} ${fault.next}`).toContain(name);
 		},
@@ -116,26 +145,23 @@ const BEHAVIOURS: readonly Behaviour[] = [
 		what: "R3.6 nothing is typed into a session that has ended",
 		show: async (talk, name) => {
 			expect((await talk("start", { argv: ["true"], name })).state).toBe("ended 0");
-			const fault = await refusal(talk("send", { session: name, text: "x" }));
-			expect([null, "session_ended"]).toContain(fault.code);
+			const fault = await refusal(talk("send", { session: name, text: "x" }), "session_ended");
 			expect(fault.message).toContain("nothing was typed");
 		},
 	},
 	{
 		what: "a wrong field is refused by its name, and nothing is done",
 		show: async (talk, name) => {
-			const fault = await refusal(talk("start", { argv: ["cat"], name, colour: "red" }));
-			expect([null, "bad_input"]).toContain(fault.code);
+			const fault = await refusal(talk("start", { argv: ["cat"], name, colour: "red" }), "bad_input");
 			expect(fault.message).toContain("colour");
-			await refusal(talk("read", { session: name }));
+			await refusal(talk("read", { session: name }), "session_not_found");
 		},
 	},
 	{
 		what: "a key that does not exist is refused with one that does, and none of the others is pressed",
 		show: async (talk, name) => {
 			await talk("start", { argv: ["cat"], name });
-			const fault = await refusal(talk("send", { session: name, text: "abc", keys: ["entre"] }));
-			expect([null, "unknown_key"]).toContain(fault.code);
+			const fault = await refusal(talk("send", { session: name, text: "abc", keys: ["entre"] }), "unknown_key");
 			expect(`${fault.message} ${fault.next}`).toContain("enter");
 			expect((await talk("read", { session: name, view: "lines" })).output.trim()).toBe("");
 		},
@@ -143,8 +169,7 @@ const BEHAVIOURS: readonly Behaviour[] = [
 	{
 		what: "R2.5 a program that cannot be started is a refusal with the reason",
 		show: async (talk, name) => {
-			const fault = await refusal(talk("start", { argv: ["/no/such/program"], name }));
-			expect([null, "spawn_failed"]).toContain(fault.code);
+			const fault = await refusal(talk("start", { argv: ["/no/such/program"], name }), "spawn_failed");
 			expect(fault.message).toMatch(/no such file/i);
 		},
 	},
@@ -152,8 +177,7 @@ const BEHAVIOURS: readonly Behaviour[] = [
 		what: "a name is taken once, or gone on with where that is asked for",
 		show: async (talk, name) => {
 			await talk("start", { argv: ["cat"], name });
-			const fault = await refusal(talk("start", { argv: ["cat"], name }));
-			expect([null, "name_taken"]).toContain(fault.code);
+			await refusal(talk("start", { argv: ["cat"], name }), "name_taken");
 			expect((await talk("start", { argv: ["cat"], name, ifExists: "use" })).state).toBe("waiting for line");
 		},
 	},
@@ -172,8 +196,7 @@ const BEHAVIOURS: readonly Behaviour[] = [
 		what: "a write for a screen that has moved on is refused",
 		show: async (talk, name) => {
 			await talk("start", { argv: ["bash", "-c", "echo hello; cat"], name });
-			const fault = await refusal(talk("send", { session: name, text: "x", ifOffset: 1 }));
-			expect([null, "screen_moved"]).toContain(fault.code);
+			await refusal(talk("send", { session: name, text: "x", ifOffset: 1 }), "screen_moved");
 		},
 	},
 	{
@@ -253,23 +276,23 @@ const BEHAVIOURS: readonly Behaviour[] = [
 	{
 		what: "an unknown tool is refused with those that exist",
 		show: async (talk) => {
-			const fault = await refusal(talk("fly", {}));
-			expect([null, "unknown_tool"]).toContain(fault.code);
+			const fault = await refusal(talk("fly", {}), "unknown_tool");
 			expect(`${fault.message} ${fault.next}`).toMatch(/There is no tool called "fly".*start/);
 		},
 	},
 ];
 
+// The first is this process: its words are the reference.
 describe.each(Object.entries(SURFACES))("by %s", (_, open) => {
-	let surface: Surface;
 	let used = 0;
 	beforeAll(async () => {
 		surface = await open();
 	});
-	afterAll(() => surface?.close());
+	afterAll(() => surface.close());
 
 	for (const { what, show } of BEHAVIOURS)
-		test(what, () =>
-			show(async (tool, input, signal) => turnOf(await surface.call(tool, input, signal)), `s${++used}`),
-		);
+		test(what, () => {
+			shown = { what, refusals: 0 };
+			return show(async (tool, input, signal) => turnOf(await surface.call(tool, input, signal)), `s${++used}`);
+		});
 });

@@ -14,6 +14,8 @@ import type { Client as DialtoneClient } from "../../src/tools/client.ts";
 import { type Given, Refused } from "./turn.ts";
 
 export interface Surface {
+	/** Whether a refusal carries its fault's code. MCP has the words alone: they are for a model. */
+	readonly codes: boolean;
 	call(tool: string, input: unknown, signal?: AbortSignal): Promise<Given>;
 	close(): Promise<void>;
 }
@@ -62,6 +64,7 @@ async function refusing(act: () => Promise<Given>): Promise<Given> {
 }
 
 const overClient = (client: DialtoneClient, close: () => Promise<void>): Surface => ({
+	codes: true,
 	call: (tool, input, signal) =>
 		refusing(async () => ({ facts: (await client.call(tool, input, signal ? { signal } : {})).facts })),
 	close,
@@ -93,6 +96,7 @@ async function daemonSocket(): Promise<Surface> {
 async function commandLine(): Promise<Surface> {
 	const at = home();
 	return {
+		codes: true,
 		call: async (tool, input, signal) => {
 			const { code, out } = await dialtone(["call", tool, JSON.stringify(input)], at.env, signal);
 			const facts = JSON.parse(out) as object & Partial<FaultJson>;
@@ -129,6 +133,7 @@ async function served(): Promise<{ at: ReturnType<typeof home>; url: string; tok
 async function http(): Promise<Surface> {
 	const { url, token, close } = await served();
 	return {
+		codes: true,
 		call: async (tool, input, signal) => {
 			const answer = await fetch(`${url}/v1/tools/${tool}`, {
 				method: "POST",
@@ -154,6 +159,7 @@ type Era = "2025" | "2026";
 
 function overMcp(mcp: Client, close: () => Promise<void>): Surface {
 	return {
+		codes: false,
 		call: async (name, input, signal) => {
 			let result: Awaited<ReturnType<Client["callTool"]>>;
 			try {
@@ -234,6 +240,7 @@ async function mcpByHand(): Promise<Surface> {
 	if (hello.protocolVersion !== "2025-06-18") throw new Error(`it wants to speak ${hello.protocolVersion}`);
 	write({ method: "notifications/initialized" });
 	return {
+		codes: false,
 		call: async (name, input, signal) =>
 			mcpGiven((await ask("tools/call", { name, arguments: input }, signal)) as ToolResult),
 		close: async () => {

@@ -7,9 +7,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Dialtone } from "../../src/index.ts";
-import { needs } from "../programs.ts";
+import { needing } from "../programs.ts";
 import { startPostgres } from "../servers/postgres.ts";
-import { startSshd } from "../servers/sshd.ts";
+import { SSHD_NEEDS, startSshd } from "../servers/sshd.ts";
 
 let dialtone: Dialtone;
 let scratch: string;
@@ -26,7 +26,7 @@ afterAll(async () => {
 const patient = { timeoutMs: 60_000 };
 
 describe("R1.6 a conversation in one call a turn", () => {
-	test.skipIf(!needs("python3"))("python: a question, an answer, a multi-line definition, the end", async () => {
+	test("python: a question, an answer, a multi-line definition, the end", needing("python3"), async () => {
 		const python = await dialtone.start({ command: "python3 -q", ...patient });
 		expect(python.facts).toMatchObject({ returned: "waiting", activity: "waiting" });
 		expect(python.facts.text).toContain(">>> ");
@@ -55,7 +55,7 @@ describe("R1.6 a conversation in one call a turn", () => {
 		expect(ended).toMatchObject({ returned: "ended", status: "failed", exit: { code: 3, signal: null } });
 	});
 
-	test.skipIf(!needs("psql", "postgres"))("psql: a query, a pager, a prompt that continues, the end", async () => {
+	test("psql: a query, a pager, a prompt that continues, the end", needing("psql", "postgres"), async () => {
 		await using server = await startPostgres();
 		const psql = await dialtone.start({ argv: ["psql", ...server.arguments], ...patient });
 		expect(psql.facts).toMatchObject({ returned: "waiting" });
@@ -82,7 +82,7 @@ describe("R1.6 a conversation in one call a turn", () => {
 		expect(ended).toMatchObject({ returned: "ended", status: "succeeded" });
 	});
 
-	test.skipIf(!needs("gdb", "cc"))("gdb: a breakpoint, a value, the end of the program", async () => {
+	test("gdb: a breakpoint, a value, the end of the program", needing("gdb"), async () => {
 		const source = join(scratch, "sum.c");
 		writeFileSync(
 			source,
@@ -101,7 +101,7 @@ describe("R1.6 a conversation in one call a turn", () => {
 		expect((await gdb.send({ text: "quit", submit: true, ...patient })).returned).toBe("ended");
 	});
 
-	test.skipIf(!needs("vim"))("vim: a text is written and saved", async () => {
+	test("vim: a text is written and saved", needing("vim"), async () => {
 		const file = join(scratch, "note.txt");
 		const vim = await dialtone.start({ argv: ["vim", "-u", "NONE", "-N", file], ...patient });
 		expect(vim.facts).toMatchObject({ returned: "waiting", waitingFor: "key", view: "screen" });
@@ -114,7 +114,7 @@ describe("R1.6 a conversation in one call a turn", () => {
 		expect(readFileSync(file, "utf8")).toBe("hello from an agent\n");
 	});
 
-	test.skipIf(!needs("git", "vim"))("git rebase -i: two commits become one in an editor", async () => {
+	test("git rebase -i: two commits become one in an editor", needing("git", "vim"), async () => {
 		const repository = join(scratch, "repository");
 		const git = (...args: string[]) =>
 			execFileSync("git", ["-C", repository, "-c", "user.name=A", "-c", "user.email=a@b.c", ...args]);
@@ -138,8 +138,9 @@ describe("R1.6 a conversation in one call a turn", () => {
 		expect(git("log", "--format=%s").toString().trim().split("\n")).toEqual(["two", "one"]);
 	});
 
-	test.skipIf(!needs("ssh", "sshd"))(
+	test(
 		"ssh: the host key is asked for, the password is not echoed, the remote shell answers",
+		needing(...SSHD_NEEDS),
 		async () => {
 			await using server = await startSshd();
 			const ssh = await dialtone.start({ argv: ["ssh", ...server.arguments], ...patient });

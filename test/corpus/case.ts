@@ -3,6 +3,8 @@
 // To add a program, add a file to programs/. The truth is what a person who knows the
 // program would say, never what Dialtone said.
 
+import { named } from "../programs.ts";
+
 /**
  * What is true after a step:
  * - line, key, secret, command: it waits for that
@@ -19,7 +21,7 @@ export interface Step {
 	readonly text?: string;
 	readonly keys?: readonly string[];
 	readonly truth: Truth;
-	/** What the screen shows by then: told before that is told too early. */
+	/** What the screen shows by then: an answer before that is too early. */
 	readonly shows?: RegExp;
 	/** For `busy`: how long it stays so. Default 700 ms. */
 	readonly forMs?: number;
@@ -27,14 +29,14 @@ export interface Step {
 
 export interface Case {
 	readonly name: string;
-	/** Programs that must be there; see test/programs.ts. */
+	/** Programs it runs that a bare Debian lacks: those its arguments name, and others it declares. See test/programs.ts. */
 	readonly needs: readonly string[];
 	/** Program and arguments, or what makes them once its server runs. */
 	readonly start: readonly string[] | ((place: Place) => Promise<readonly string[]> | readonly string[]);
 	readonly env?: Readonly<Record<string, string>>;
 	/** The first is the truth after the start. */
 	readonly steps: readonly Step[];
-	/** Why it is still told wrong. It stays in the table; the day it is right the test asks to remove this. */
+	/** Why it is still judged wrong. It stays in the table, and counts. */
 	readonly known?: string;
 	/** Needs root, or must not have it. */
 	readonly user?: "root" | "normal";
@@ -51,5 +53,7 @@ export interface Place {
 
 /** Shorthand for a program whose every step is written out. */
 export function program(name: string, start: Case["start"], steps: readonly Step[], more: Partial<Case> = {}): Case {
-	return { name, needs: typeof start === "function" ? [] : start.slice(0, 1), start, steps, ...more };
+	const typed = steps.flatMap(({ line }) => line ?? []);
+	const needs = [...(more.needs ?? []), ...named([...(typeof start === "function" ? [] : start), ...typed])];
+	return { name, start, steps, ...more, needs };
 }

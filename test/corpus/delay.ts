@@ -1,6 +1,6 @@
 // How long from the moment a program blocks to the moment its caller knows.
 //
-// The programs note that moment themselves, by the same monotonic clock: see fixtures/blocks.py.
+// The programs record that moment themselves, by the same monotonic clock: see fixtures/blocks.py.
 
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -12,12 +12,12 @@ const fixture = (name: string) => join(import.meta.dirname, "fixtures", name);
 
 /** What the kernel is certain of, and the one that needs quiet. */
 export const ways = {
-	prompt: ["/usr/bin/python3", fixture("blocks.py"), "prompt"],
-	later: ["/usr/bin/python3", fixture("blocks.py"), "later"],
-	silent: ["/usr/bin/python3", fixture("blocks.py"), "silent"],
-	slept: ["/usr/bin/python3", fixture("blocks.py"), "slept"],
-	key: ["/usr/bin/python3", fixture("blocks.py"), "key"],
-	poll: ["/usr/bin/python3", fixture("blocks.py"), "poll"],
+	prompt: ["python3", fixture("blocks.py"), "prompt"],
+	later: ["python3", fixture("blocks.py"), "later"],
+	silent: ["python3", fixture("blocks.py"), "silent"],
+	slept: ["python3", fixture("blocks.py"), "slept"],
+	key: ["python3", fixture("blocks.py"), "key"],
+	poll: ["python3", fixture("blocks.py"), "poll"],
 	"node readline": [process.execPath, fixture("blocks.mjs")],
 } as const;
 

@@ -17,7 +17,7 @@ const { values, positionals } = parseArgs({
 		quick: { type: "boolean", default: false },
 	},
 });
-const cases = (await corpus())
+const cases = (await corpus()).cases
 	.filter((one) => positionals.length === 0 || positionals.some((part) => one.name.includes(part)))
 	.filter((one, index) => !values.quick || one.user !== undefined || index % 4 === 0);
 await using dialtone = await Dialtone.open({ options: { maxSessions: 100 } });

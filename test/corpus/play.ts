@@ -1,9 +1,10 @@
-// Plays one case through the library, as a caller would, and compares what it was told with the truth.
+// Plays one case through the library, as a caller would, and compares the answers with the truth.
 
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Dialtone, SessionFacts, Terminal } from "../../src/index.ts";
+import { named, SYSTEM_PATH, stubs } from "../programs.ts";
 import type { Case, Place, Step, Truth } from "./case.ts";
 
 export interface Outcome {
@@ -34,11 +35,10 @@ export async function playAll(cases: readonly Case[], dialtone: Dialtone, lanes:
 	const lane = async () => {
 		for (let one = left.shift(); one !== undefined; one = left.shift()) outcomes.push(...(await play(one, dialtone)));
 	};
-	try {
-		await Promise.all(Array.from({ length: lanes }, lane));
-	} finally {
-		await endShared();
-	}
+	// All lanes come to rest before anything they use is taken away.
+	const ends = await Promise.allSettled(Array.from({ length: lanes }, lane));
+	await endShared();
+	for (const end of ends) if (end.status === "rejected") throw end.reason;
 	return outcomes.sort((a, b) => a.case.localeCompare(b.case) || a.step - b.step);
 }
 
@@ -67,6 +67,10 @@ async function play(one: Case, dialtone: Dialtone): Promise<Outcome[]> {
 
 async function playIn(one: Case, dialtone: Dialtone, place: Place): Promise<Outcome[]> {
 	const argv = typeof one.start === "function" ? await one.start(place) : one.start;
+	const undeclared = named(argv).filter((program) => !one.needs.includes(program));
+	if (undeclared.length > 0) throw new Error(`case "${one.name}" must declare that it needs ${undeclared.join(", ")}`);
+	const path = stubs(one.needs);
+	place.defer(() => rm(path, { recursive: true }));
 	const outcomes: Outcome[] = [];
 	let terminal: Terminal | null = null;
 	try {
@@ -74,6 +78,7 @@ async function playIn(one: Case, dialtone: Dialtone, place: Place): Promise<Outc
 			const timeoutMs = isTurn(step.truth) || step.truth === "ended" ? PATIENCE_MS : (step.forMs ?? BUSY_MS);
 			let facts: SessionFacts;
 			if (terminal === null) {
+				const PATH = `${path}:${SYSTEM_PATH}`;
 				const env = { HOME: place.directory, LC_ALL: "C.UTF-8", PATH, SHELL: "/bin/bash", ...one.env };
 				terminal = await dialtone.start({ argv: [...argv], cwd: place.directory, env, cols: 100, rows: 30, timeoutMs });
 				facts = terminal.facts;
@@ -89,9 +94,6 @@ async function playIn(one: Case, dialtone: Dialtone, place: Place): Promise<Outc
 	}
 	return outcomes;
 }
-
-// Without the shims and wrappers of whoever runs the corpus.
-const PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/usr/games";
 
 function act(terminal: Terminal, { line, text, keys }: Step, timeoutMs: number): Promise<SessionFacts> {
 	if (line === undefined && text === undefined && keys === undefined) return terminal.wait({ timeoutMs });

@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { closeSync, existsSync, mkdtempSync, readdirSync, readlinkSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -60,6 +60,9 @@ describe("the daemon's log", () => {
 		const long = "x".repeat(20_000);
 		for (let line = 0; line < 600; line++) log.info({ long }, "line");
 		expect(existsSync(`${path}.1`)).toBe(true);
+		// The daemon keeps its log open until it exits.
+		const isLog = (fd: string) => existsSync(`/proc/self/fd/${fd}`) && readlinkSync(`/proc/self/fd/${fd}`) === path;
+		for (const fd of readdirSync("/proc/self/fd").filter(isLog)) closeSync(Number(fd));
 		rmSync(directory, { recursive: true });
 	});
 });

@@ -127,6 +127,7 @@ describe("R5.2 R5.3 R5.4 background processes", () => {
 			break;
 		}
 		done.abort();
+		await events.return?.();
 	});
 
 	test("an unknown one is a fault", async () => {

@@ -7,20 +7,20 @@ import { join } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { promisify } from "node:util";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { Dialtone } from "../../src/index.ts";
 import { asciicast, scriptPair } from "../../src/journal/export.ts";
 import { bytesOf, Journal } from "../../src/journal/journal.ts";
 import { listSegments } from "../../src/journal/segments.ts";
 import { until } from "../condition.ts";
-import { needs } from "../programs.ts";
+import { needing } from "../programs.ts";
 import { compiled, Stage } from "../pty/stage.ts";
 
 let stage: Stage;
-beforeAll(async () => {
+beforeEach(async () => {
 	stage = await Stage.open();
 });
-afterAll(() => stage[Symbol.asyncDispose]());
+afterEach(() => stage[Symbol.asyncDispose]());
 
 async function lines(cast: AsyncIterable<string>): Promise<unknown[]> {
 	const all: unknown[] = [];
@@ -92,7 +92,7 @@ describe("R4.2 a subscriber joins a running session", () => {
 });
 
 describe("a recording in the formats of others", () => {
-	test.skipIf(!needs("scriptreplay"))("scriptreplay plays every byte, resizes and all", async () => {
+	test("scriptreplay plays every byte, resizes and all", async () => {
 		const { pty, spec, heard } = await stage.start(
 			"printf 'erste Zeile ü🦀\\n'; read x; printf '\\033[31mrot\\033[0m\\n'; read x; printf 'Ende'; exit 3",
 		);
@@ -123,7 +123,7 @@ describe("a recording in the formats of others", () => {
 		expect(summary.stdout).toMatch(/EXIT_CODE:\s*3/);
 	});
 
-	test.skipIf(!needs("scriptreplay"))("scriptreplay also plays the holder's own timing over the raw log", async () => {
+	test("scriptreplay also plays the holder's own timing over the raw log", async () => {
 		const { pty, spec, heard } = await stage.start("seq 1 2000");
 		await pty.closed;
 		const typescript = join(stage.home, "raw-typescript");
@@ -139,21 +139,28 @@ describe("a recording in the formats of others", () => {
 		expect(stdout.trimEnd()).toBe(heard.text.trimEnd());
 	});
 
-	test("asciicast of a flood of wide characters is exact, whatever the borders of its chunks", async () => {
-		const { pty, spec, heard } = await stage.start(["python3", "-c", "import sys; sys.stdout.write('漢字🦀é'*40000)"], {
-			cols: 91,
-			rows: 31,
-		});
-		await pty.closed;
-		expect(heard.count).toBeGreaterThan(400_000);
-		const [header, ...events] = (await lines(
-			asciicast({ directory: spec.directory, version: 3, cols: 1, rows: 1, command: "x", startedAt: 1000 }),
-		)) as [{ version: number; term: object }, ...[number, string, string][]];
-		expect(header).toMatchObject({ version: 3, term: { cols: 91, rows: 31 }, timestamp: 1, command: "x" });
-		const text = events.filter(([, code]) => code === "o").map(([, , data]) => data);
-		expect(text.join("")).toBe("漢字🦀é".repeat(40_000));
-		expect(events.at(-1)).toEqual([expect.any(Number), "x", "0"]);
-	});
+	test(
+		"asciicast of a flood of wide characters is exact, whatever the borders of its chunks",
+		needing("python3"),
+		async () => {
+			const { pty, spec, heard } = await stage.start(
+				["python3", "-c", "import sys; sys.stdout.write('漢字🦀é'*40000)"],
+				{
+					cols: 91,
+					rows: 31,
+				},
+			);
+			await pty.closed;
+			expect(heard.count).toBeGreaterThan(400_000);
+			const [header, ...events] = (await lines(
+				asciicast({ directory: spec.directory, version: 3, cols: 1, rows: 1, command: "x", startedAt: 1000 }),
+			)) as [{ version: number; term: object }, ...[number, string, string][]];
+			expect(header).toMatchObject({ version: 3, term: { cols: 91, rows: 31 }, timestamp: 1, command: "x" });
+			const text = events.filter(([, code]) => code === "o").map(([, , data]) => data);
+			expect(text.join("")).toBe("漢字🦀é".repeat(40_000));
+			expect(events.at(-1)).toEqual([expect.any(Number), "x", "0"]);
+		},
+	);
 
 	test("times are real: a pause of the program is a pause of the recording", async () => {
 		const { pty, spec } = await stage.start("printf one; sleep 0.4; printf two");

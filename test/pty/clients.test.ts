@@ -2,16 +2,16 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { connect, type Socket } from "node:net";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { attachFrame, helloFrame } from "../../src/protocol/frames.ts";
 import { until } from "../condition.ts";
 import { Stage, type Started } from "./stage.ts";
 
 let stage: Stage;
-beforeAll(async () => {
+beforeEach(async () => {
 	stage = await Stage.open();
 });
-afterAll(() => stage[Symbol.asyncDispose]());
+afterEach(() => stage[Symbol.asyncDispose]());
 
 /** A client that asks for everything and never reads. */
 function silentClient(socketPath: string): Socket {

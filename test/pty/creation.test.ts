@@ -4,19 +4,19 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { PtyCreationError, PtyError } from "../../src/pty/errors.ts";
 import { type LaunchSpec, launch } from "../../src/pty/launch.ts";
 import type { Exhaustion } from "../fixtures/exhaustion.ts";
 import type { FullDisk } from "../fixtures/full-disk.ts";
-import { needs, needsRoot } from "../programs.ts";
+import { needing } from "../programs.ts";
 import { compiled, root, Stage } from "./stage.ts";
 
 let stage: Stage;
-beforeAll(async () => {
+beforeEach(async () => {
 	stage = await Stage.open();
 });
-afterAll(() => stage[Symbol.asyncDispose]());
+afterEach(() => stage[Symbol.asyncDispose]());
 
 /** Fails to start, and nothing is left of it: no file, no socket. */
 async function refusal(argv: readonly string[], changes: Partial<LaunchSpec> = {}): Promise<PtyCreationError> {
@@ -92,7 +92,7 @@ describe("R3.3 a program that cannot be started says at which stage, and why", (
 			expect(await refusal(["true"])).toMatchObject({ stage: "launch", code: "EPROTO" });
 		});
 
-		test.skipIf(!needs("setpriv", "prlimit") || !needsRoot())("may not have another process", async () => {
+		test("may not have another process", needing("root"), async () => {
 			const { holder, places } = await stage.asNobody("--nproc=0:0");
 			const spec = { ...(await stage.spec(["true"])), ...places };
 			process.env.DIALTONE_HOLDER = holder;
@@ -112,7 +112,7 @@ async function inside<T>(shell: string, fixture: string, ...args: readonly strin
 }
 
 describe("when the system is short of something, the others go on", () => {
-	test.skipIf(!needs("unshare", "mount") || !needsRoot())("terminals", async () => {
+	test("terminals", needing("mounts"), async () => {
 		const line =
 			"mount -t devpts -o newinstance,max=5,ptmxmode=0666 devpts /dev/pts && mount --bind /dev/pts/ptmx /dev/ptmx && $RUN";
 		const told = await inside<Exhaustion>(`unshare -m sh -c "${line}"`, "exhaustion.ts", stage.home);
@@ -131,7 +131,7 @@ describe("when the system is short of something, the others go on", () => {
 		expect(told.answered).toBe(told.started);
 	});
 
-	test.skipIf(!needs("unshare", "mount") || !needsRoot())("disk", async () => {
+	test("disk", needing("mounts"), async () => {
 		const [tiny, roomy] = [join(stage.home, "tiny"), join(stage.home, "roomy")];
 		mkdirSync(tiny);
 		mkdirSync(roomy);

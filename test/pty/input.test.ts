@@ -2,7 +2,7 @@
 import { createHash, randomBytes, randomInt } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { descendants } from "../../src/pty/process-tree.ts";
 import { until } from "../condition.ts";
 import { isAlive } from "./alive.ts";
@@ -10,10 +10,10 @@ import { sizeOf, throughKills } from "./owner-process.ts";
 import { Stage } from "./stage.ts";
 
 let stage: Stage;
-beforeAll(async () => {
+beforeEach(async () => {
 	stage = await Stage.open();
 });
-afterAll(() => stage[Symbol.asyncDispose]());
+afterEach(() => stage[Symbol.asyncDispose]());
 
 const nameOf = (pid: number) => readFileSync(`/proc/${pid}/comm`, "utf8").trim();
 const sha256 = (bytes: Uint8Array) => createHash("sha256").update(bytes).digest("hex");

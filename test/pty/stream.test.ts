@@ -3,7 +3,7 @@ import { createHash, randomBytes, randomInt } from "node:crypto";
 import { createReadStream, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { listSegments } from "../../src/journal/segments.ts";
 import { adopt } from "../../src/pty/adopt.ts";
 import { readExit } from "../../src/pty/exit-file.ts";
@@ -14,10 +14,10 @@ import { OwnerProcess, sizeOf, throughKills } from "./owner-process.ts";
 import { compiled, Heard, Stage } from "./stage.ts";
 
 let stage: Stage;
-beforeAll(async () => {
+beforeEach(async () => {
 	stage = await Stage.open();
 });
-afterAll(() => stage[Symbol.asyncDispose]());
+afterEach(() => stage[Symbol.asyncDispose]());
 
 const sha256 = (bytes: Uint8Array) => createHash("sha256").update(bytes).digest("hex");
 async function sha256Of(...paths: string[]): Promise<string> {
@@ -65,7 +65,7 @@ describe("R3.2 the end of a fast program is never lost", () => {
 		await first.exited;
 		await first[Symbol.asyncDispose]();
 		await until("the holder is gone", () => !isAlive(first.holderPid));
-		const late = new HolderPty({ ...spec, from: 10 });
+		await using late = new HolderPty({ ...spec, from: 10 });
 		expect(await late.connect()).toBe(false);
 		const heard = new Heard(late, 10);
 		expect((await heard.exited).code).toBe(5);

@@ -3,19 +3,19 @@ import { chmodSync, copyFileSync, readdirSync, readFileSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { launch } from "../../src/pty/launch.ts";
 import { descendants, listeningPorts, workingDirectory } from "../../src/pty/process-tree.ts";
 import { until } from "../condition.ts";
-import { needs, needsRoot } from "../programs.ts";
+import { needing } from "../programs.ts";
 import { isAlive } from "./alive.ts";
 import { compiled, root, Stage } from "./stage.ts";
 
 let stage: Stage;
-beforeAll(async () => {
+beforeEach(async () => {
 	stage = await Stage.open();
 });
-afterAll(() => stage[Symbol.asyncDispose]());
+afterEach(() => stage[Symbol.asyncDispose]());
 
 const numbersIn = (path: string) => {
 	try {
@@ -62,7 +62,7 @@ describe("R4.4 what cannot be ended", () => {
 		delete process.env.DIALTONE_HOLDER;
 	});
 
-	test.skipIf(!needs("setpriv") || !needsRoot())("is named, in the answer and in the record of the exit", async () => {
+	test("is named, in the answer and in the record of the exit", needing("root"), async () => {
 		const { holder, places } = await stage.asNobody();
 		const stubborn = join(stage.home, "stubborn");
 		copyFileSync(compiled("stubborn"), stubborn);

@@ -27,6 +27,9 @@ export interface Sshd extends AsyncDisposable {
 const USER = "dialtone-guest";
 const PASSWORD = "open-sesame-42";
 
+/** What it takes to run it and to log in. */
+export const SSHD_NEEDS: readonly string[] = ["ssh", "sshd", "ssh-keygen", "openssl", "mounts"];
+
 export async function startSshd(): Promise<Sshd> {
 	const directory = mkdtempSync(join(tmpdir(), "dt-sshd-"));
 	chmodSync(directory, 0o755);

@@ -7,6 +7,7 @@ import { afterEach, describe, expect, test } from "vitest";
 import { Dialtone } from "../../src/index.ts";
 import type { Options } from "../../src/session/options.ts";
 import { until as eventually } from "../condition.ts";
+import { MONOSPACE, needing } from "../programs.ts";
 
 const opened: Dialtone[] = [];
 async function open(options: Partial<Options> = {}, home?: string): Promise<Dialtone> {
@@ -195,22 +196,26 @@ describe("R1.2 R4.4 signals and ends", () => {
 		expect(closed.survivors).toBeUndefined();
 	});
 
-	test("with keep only the main program ends; what it left in the background lives on until it is closed", async () => {
-		const dialtone = await open();
-		const server =
-			"import http.server as h; s=h.HTTPServer(('127.0.0.1',0),h.BaseHTTPRequestHandler); print('port',s.server_port,flush=True); s.serve_forever()";
-		const session = await dialtone.start({
-			command: `trap '' HUP; python3 -c "${server}" & sleep 1000`,
-			until: { pattern: "port \\d+" },
-			...patient,
-		});
-		const [port] = session.facts.ports;
-		expect(port).toBeGreaterThan(0);
-		const kept = await session.close({ keep: true });
-		expect(kept.status).toBe("cancelled");
-		expect(kept.ports).toEqual([port]);
-		expect((await session.close()).ports).toEqual([]);
-	});
+	test(
+		"with keep only the main program ends; what it left in the background lives on until it is closed",
+		needing("python3"),
+		async () => {
+			const dialtone = await open();
+			const server =
+				"import http.server as h; s=h.HTTPServer(('127.0.0.1',0),h.BaseHTTPRequestHandler); print('port',s.server_port,flush=True); s.serve_forever()";
+			const session = await dialtone.start({
+				command: `trap '' HUP; python3 -c "${server}" & sleep 1000`,
+				until: { pattern: "port \\d+" },
+				...patient,
+			});
+			const [port] = session.facts.ports;
+			expect(port).toBeGreaterThan(0);
+			const kept = await session.close({ keep: true });
+			expect(kept.status).toBe("cancelled");
+			expect(kept.ports).toEqual([port]);
+			expect((await session.close()).ports).toEqual([]);
+		},
+	);
 
 	test("a stopped program is told as stopped; CONT lets it go on", async () => {
 		const dialtone = await open();
@@ -323,7 +328,7 @@ describe("R2.6 R2.8 what an agent reads is bounded, and nothing is out of reach"
 		expect((await dialtone.start({ command, ...patient })).facts.text).toBe("progress 2000");
 	});
 
-	test("an agent that can look gets the screen as a picture", async () => {
+	test("an agent that can look gets the screen as a picture", needing(MONOSPACE), async () => {
 		const dialtone = await open();
 		const session = await dialtone.start({ command: "printf '\\033[7mchosen\\033[0m\\n'; read x", ...patient });
 		const { picture } = (await dialtone.client.call("read", { session: session.id, view: "picture" })).facts as {

@@ -1,7 +1,7 @@
 // R5.1, R5.5: commands that break naive shells, with their exact bytes and codes.
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { needs } from "../programs.ts";
+import { named, skipWithout } from "../programs.ts";
 import { Shells } from "./shells.ts";
 
 type Program = "bash" | "zsh" | "fish" | "dash";
@@ -221,25 +221,22 @@ const NASTY: readonly Nasty[] = [
 ];
 
 describe.each(ALL)("R5.1 nasty commands in %s", (program) => {
-	const here = needs(program, "awk");
 	let shells: Shells;
 	beforeAll(async () => {
 		shells = await Shells.open();
 	});
 	afterAll(() => shells[Symbol.asyncDispose]());
 
-	test.skipIf(!here).each(NASTY.filter((it) => it.in.includes(program)))(
-		"$name",
-		async ({ command, output, code, pipe }) => {
-			const facts = await shells.run(command, { program, shell: program });
-			const bytes = await shells.bytes(facts);
-			// Not toEqual on a megabyte: its difference takes minutes to print.
-			if (bytes.length > 5000) expect(bytes.equals(Buffer.from(output))).toBe(true);
-			else expect(bytes.toString("latin1")).toBe(Buffer.from(output).toString("latin1"));
-			expect(facts.exitCode).toBe(code ?? 0);
-			if (pipe !== undefined) expect(facts.pipeStatus).toEqual(pipe);
-			expect(facts.returned).toBe("ended");
-			expect(facts.shellNote).toBeNull();
-		},
-	);
+	test.for(NASTY.filter((it) => it.in.includes(program)))("$name", async ({ command, output, code, pipe }, context) => {
+		skipWithout(context, ...named([program, command]));
+		const facts = await shells.run(command, { program, shell: program });
+		const bytes = await shells.bytes(facts);
+		// Not toEqual on a megabyte: its difference takes minutes to print.
+		if (bytes.length > 5000) expect(bytes.equals(Buffer.from(output))).toBe(true);
+		else expect(bytes.toString("latin1")).toBe(Buffer.from(output).toString("latin1"));
+		expect(facts.exitCode).toBe(code ?? 0);
+		if (pipe !== undefined) expect(facts.pipeStatus).toEqual(pipe);
+		expect(facts.returned).toBe("ended");
+		expect(facts.shellNote).toBeNull();
+	});
 });

@@ -6,7 +6,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Dialtone } from "../../src/index.ts";
 import type { RunFacts, SessionFacts } from "../../src/protocol/answer.ts";
-import { asWritten } from "../../src/session/shell/output.ts";
 import type { InputOf } from "../../src/tools/catalogue.ts";
 import { runFactsSchema } from "../../src/tools/facts.ts";
 
@@ -73,4 +72,18 @@ export class Shells implements AsyncDisposable {
 		if (this.#before !== undefined) process.env.HOME = this.#before;
 		await rm(this.home, { recursive: true, force: true });
 	}
+}
+
+const CR = 0x0d;
+const LF = 0x0a;
+
+/** The bytes that the program wrote: the terminal made CR LF of each LF. */
+function asWritten(bytes: Uint8Array): Uint8Array {
+	const written = new Uint8Array(bytes.length);
+	let length = 0;
+	for (let at = 0; at < bytes.length; at++) {
+		if (bytes[at] === CR && bytes[at + 1] === LF) continue;
+		written[length++] = bytes[at]!;
+	}
+	return written.subarray(0, length);
 }

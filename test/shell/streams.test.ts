@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { openSubscriptions } from "../../src/protocol/listeners.ts";
 import { until } from "../condition.ts";
-import { needs } from "../programs.ts";
+import { needing } from "../programs.ts";
 import { Shells } from "./shells.ts";
 
 let shells: Shells;
@@ -40,11 +40,11 @@ const leftovers = async (dir: string) => {
 };
 
 describe.each(["bash", "zsh", "fish", "dash"])("streams apart in %s", (program) => {
-	const here = needs(program, "python3");
+	const needed = needing(program, "python3");
 	const run = (command: string, more: object = {}) =>
 		shells.run(command, { shell: `apart-${program}`, program, separate: true, ...more });
 
-	test.skipIf(!here)("each stream is exact, run after run, and codes are the command's", async () => {
+	test("each stream is exact, run after run, and codes are the command's", needed, async () => {
 		for (let i = 0; i < 10; i++) {
 			expect(await run(`echo out ${i}; echo err ${i} >&2; sh -c 'exit ${i}'`)).toMatchObject({
 				stdout: `out ${i}\n`,
@@ -60,8 +60,9 @@ describe.each(["bash", "zsh", "fish", "dash"])("streams apart in %s", (program) 
 		});
 	});
 
-	test.skipIf(!here)(
+	test(
 		"a job in the background delays neither the command nor the next one, and its later words are its own",
+		needed,
 		async () => {
 			const facts = await run("sh -c 'sleep 1; echo late' & echo now", { timeoutMs: 20_000 });
 			expect(facts).toMatchObject({ stdout: "now\n", exitCode: 0 });
@@ -79,29 +80,26 @@ describe.each(["bash", "zsh", "fish", "dash"])("streams apart in %s", (program) 
 		},
 	);
 
-	test.skipIf(!here)(
-		"a command that is ended at its timeout keeps what it printed, and the next one is clean",
-		async () => {
-			const facts = await run("echo first; echo problem >&2; sleep 600", { timeoutMs: 700 });
-			expect(facts).toMatchObject({ timedOut: true, exitCode: 130, stdout: expect.stringMatching(/^first\n/) });
-			expect(facts.stderr).toContain("problem\n");
-			expect(await run("echo clean")).toMatchObject({ stdout: "clean\n", stderr: "" });
-		},
-	);
+	test("a command that is ended at its timeout keeps what it printed, and the next one is clean", needed, async () => {
+		const facts = await run("echo first; echo problem >&2; sleep 600", { timeoutMs: 700 });
+		expect(facts).toMatchObject({ timedOut: true, exitCode: 130, stdout: expect.stringMatching(/^first\n/) });
+		expect(facts.stderr).toContain("problem\n");
+		expect(await run("echo clean")).toMatchObject({ stdout: "clean\n", stderr: "" });
+	});
 
-	test.skipIf(!here)("a command left running gives what it has printed so far, and leaves no file behind", async () => {
+	test("a command left running gives what it has printed so far, and leaves no file behind", needed, async () => {
 		const facts = await run("echo early; sleep 1; echo late", { timeoutMs: 300, onTimeout: "leave" });
 		expect(facts).toMatchObject({ returned: "timeout", stdout: "early\n", exitCode: null });
 		expect(await shells.wait({ session: facts.session })).toMatchObject({ text: expect.stringContaining("late") });
 		expect(await run("echo next")).toMatchObject({ stdout: "next\n" });
 	});
 
-	test.skipIf(!here)("a program may open its own /dev/stdout and /dev/stderr again", async () => {
+	test("a program may open its own /dev/stdout and /dev/stderr again", needed, async () => {
 		const facts = await run("echo one; sh -c 'echo two >/dev/stdout; echo three >/dev/stderr'; echo four");
 		expect(facts).toMatchObject({ stdout: "one\ntwo\nfour\n", stderr: "three\n" });
 	});
 
-	test.skipIf(!here)("a helper that was killed is replaced", async () => {
+	test("a helper that was killed is replaced", needed, async () => {
 		const { session } = await run("echo started");
 		const pid = helperOf(session);
 		process.kill(pid, "SIGKILL");

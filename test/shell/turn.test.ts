@@ -2,7 +2,7 @@
 // time is ended, and the shell is not.
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { needs } from "../programs.ts";
+import { named, needing, skipWithout } from "../programs.ts";
 import { Shells } from "./shells.ts";
 
 let shells: Shells;
@@ -12,32 +12,35 @@ beforeAll(async () => {
 afterAll(() => shells[Symbol.asyncDispose]());
 
 describe("R1.4 a command that asks", () => {
-	test.each([
+	test.for([
 		["read -p", "bash", "read -p 'name? ' name; echo hello $name", "name? ", "line"],
 		["read", "zsh", "read 'name?name? '; echo hello $name", "name? ", "line"],
 		["python's input()", "fish", "python3 -c \"print('hello', input('name? '))\"", "name? ", "line"],
 		["python's input()", "bash", "python3 -c \"print('hello', input('name? '))\"", "name? ", "line"],
 		["read in sh", "dash", "printf 'name? '; read name; echo hello $name", "name? ", "line"],
-	])("%s in %s is waiting at once, and send answers it", async (_, program, command, prompt, waitingFor) => {
-		if (!needs(program, "python3")) return;
-		const shell = `asks-${program}`;
-		const facts = await shells.run(command, { shell, program });
-		expect(facts).toMatchObject({
-			returned: "waiting",
-			activity: "waiting",
-			waitingFor,
-			exitCode: null,
-			ok: null,
-			timedOut: false,
-		});
-		expect(facts.text).toBe(prompt);
-		const answered = await shells.send({ session: facts.session, text: "Bob", submit: true });
-		expect(answered).toMatchObject({ activity: "waiting", waitingFor: "command" });
-		expect(answered.text).toContain("hello Bob");
-		expect((await shells.run("echo ready", { shell, program })).text).toBe("ready\n");
-	});
+	] as const)(
+		"%s in %s is waiting at once, and send answers it",
+		async ([, program, command, prompt, waitingFor], context) => {
+			skipWithout(context, ...named([program, command]));
+			const shell = `asks-${program}`;
+			const facts = await shells.run(command, { shell, program });
+			expect(facts).toMatchObject({
+				returned: "waiting",
+				activity: "waiting",
+				waitingFor,
+				exitCode: null,
+				ok: null,
+				timedOut: false,
+			});
+			expect(facts.text).toBe(prompt);
+			const answered = await shells.send({ session: facts.session, text: "Bob", submit: true });
+			expect(answered).toMatchObject({ activity: "waiting", waitingFor: "command" });
+			expect(answered.text).toContain("hello Bob");
+			expect((await shells.run("echo ready", { shell, program })).text).toBe("ready\n");
+		},
+	);
 
-	test("a password is a secret, and never echoed", async () => {
+	test("a password is a secret, and never echoed", needing("python3"), async () => {
 		const shell = "secret";
 		const facts = await shells.run("read -rs -p 'Password: ' word; echo; echo ${#word}", { shell });
 		expect(facts).toMatchObject({ returned: "waiting", text: "Password: " });
@@ -79,18 +82,21 @@ describe("R1.4 a command that asks", () => {
 		expect(both.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"]);
 	});
 
-	test("pagers are off, and one that opens all the same is waiting for a key and leaves the shell usable", async () => {
-		const shell = "pager";
-		expect(await shells.run("seq 500 | $PAGER | tail -1; echo $GIT_PAGER $MANPAGER", { shell })).toMatchObject({
-			text: "500\ncat cat\n",
-			returned: "ended",
-		});
-		if (!needs("less")) return;
-		const facts = await shells.run("seq 500 | less -+F", { shell });
-		expect(facts).toMatchObject({ returned: "waiting", waitingFor: "key" });
-		await shells.send({ session: facts.session, keys: ["q"] });
-		expect((await shells.run("echo usable", { shell })).text).toBe("usable\n");
-	});
+	test(
+		"pagers are off, and one that opens all the same is waiting for a key and leaves the shell usable",
+		needing("less"),
+		async () => {
+			const shell = "pager";
+			expect(await shells.run("seq 500 | $PAGER | tail -1; echo $GIT_PAGER $MANPAGER", { shell })).toMatchObject({
+				text: "500\ncat cat\n",
+				returned: "ended",
+			});
+			const facts = await shells.run("seq 500 | less -+F", { shell });
+			expect(facts).toMatchObject({ returned: "waiting", waitingFor: "key" });
+			await shells.send({ session: facts.session, keys: ["q"] });
+			expect((await shells.run("echo usable", { shell })).text).toBe("usable\n");
+		},
+	);
 
 	test("a shell within the shell waits for keys, and leaving it gives the first one back", async () => {
 		const shell = "nested";
@@ -117,8 +123,8 @@ describe("R5.1 a command past its timeout", () => {
 		expect((await shells.run("echo $kept $PWD", { shell })).text).toBe("1 /usr\n");
 	});
 
-	test.each(["zsh", "fish", "dash"])("and so it is in %s", async (program) => {
-		if (!needs(program)) return;
+	test.for(["zsh", "fish", "dash"])("and so it is in %s", async (program, context) => {
+		skipWithout(context, ...named([program]));
 		const shell = `slow-${program}`;
 		expect(await shells.run("sleep 600", { shell, program, timeoutMs: 500 })).toMatchObject({
 			timedOut: true,
@@ -127,15 +133,19 @@ describe("R5.1 a command past its timeout", () => {
 		expect((await shells.run("echo on", { shell, program })).text).toBe("on\n");
 	});
 
-	test("a program that ignores INT and TERM is killed, and what stands behind it in the line does not go on for ever", async () => {
-		const shell = "stubborn";
-		await shells.run("kept=1", { shell });
-		const deaf =
-			"python3 -c 'import signal,time; [signal.signal(s, signal.SIG_IGN) for s in (2, 15)]; print(\"deaf\", flush=True); time.sleep(600)'";
-		const facts = await shells.run(deaf, { shell, timeoutMs: 3000 });
-		expect(facts).toMatchObject({ timedOut: true, exitCode: 137, signal: "SIGKILL" });
-		expect((await shells.run("echo $kept", { shell })).text).toBe("1\n");
-	});
+	test(
+		"a program that ignores INT and TERM is killed, and what stands behind it in the line does not go on for ever",
+		needing("python3"),
+		async () => {
+			const shell = "stubborn";
+			await shells.run("kept=1", { shell });
+			const deaf =
+				"python3 -c 'import signal,time; [signal.signal(s, signal.SIG_IGN) for s in (2, 15)]; print(\"deaf\", flush=True); time.sleep(600)'";
+			const facts = await shells.run(deaf, { shell, timeoutMs: 3000 });
+			expect(facts).toMatchObject({ timedOut: true, exitCode: 137, signal: "SIGKILL" });
+			expect((await shells.run("echo $kept", { shell })).text).toBe("1\n");
+		},
+	);
 
 	test("only the job in front is hit: what runs in the background goes on", async () => {
 		const shell = "front";

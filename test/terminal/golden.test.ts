@@ -5,22 +5,22 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { Screen } from "../../src/terminal/screen.ts";
-import { meta, recordings } from "./replay.ts";
+import { recordings, transcript } from "./replay.ts";
 
 const whole = () => Number.POSITIVE_INFINITY;
 
 describe("R1.3 what an agent reads of a real program", () => {
 	test.each(recordings)("$name", async (recording) => {
-		await expect(meta(recording, whole)).toMatchFileSnapshot(`golden/${recording.name}.txt`);
+		await expect(transcript(recording, whole)).toMatchFileSnapshot(`golden/${recording.name}.txt`);
 	});
 
 	test.each(recordings)("$name, its output arriving byte by byte, reads the same", (recording) => {
-		expect(meta(recording, () => 1)).toBe(meta(recording, whole));
+		expect(transcript(recording, () => 1)).toBe(transcript(recording, whole));
 	});
 
 	test.each(recordings)("$name, its screen put away and made again at every look, reads the same", (recording) => {
 		const asleep = (screen: Screen) => Screen.restore(JSON.parse(JSON.stringify(screen.serialize())));
-		expect(meta(recording, whole, asleep)).toBe(meta(recording, whole));
+		expect(transcript(recording, whole, asleep)).toBe(transcript(recording, whole));
 	});
 
 	test("no honest program asks for more than it may, even a hundred times in a row", () => {
@@ -32,14 +32,14 @@ describe("R1.3 what an agent reads of a real program", () => {
 	});
 
 	test("every recording, its output split anywhere, reads the same", () => {
-		const expected = new Map(recordings.map((recording) => [recording.name, meta(recording, whole)]));
+		const expected = new Map(recordings.map((recording) => [recording.name, transcript(recording, whole)]));
 		fc.assert(
 			fc.property(
 				fc.constantFrom(...recordings),
 				fc.array(fc.nat(300), { minLength: 1, maxLength: 30 }),
 				(recording, sizes) => {
 					let i = 0;
-					expect(meta(recording, () => sizes[i++ % sizes.length]!)).toBe(expected.get(recording.name));
+					expect(transcript(recording, () => sizes[i++ % sizes.length]!)).toBe(expected.get(recording.name));
 				},
 			),
 			{ numRuns: 60 },

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { encodeKey } from "../../src/terminal/keys.ts";
 import { Screen } from "../../src/terminal/screen.ts";
-import { needs } from "../programs.ts";
+import { needing } from "../programs.ts";
 import { startBridged } from "./bridge.ts";
 
 const PROGRAMS: readonly { argv: readonly string[]; ready: RegExp; quit: readonly string[] }[] = [
@@ -30,7 +30,7 @@ const LIMIT_MS = 8000;
 describe("R1.6 programs start at once and go when told", () => {
 	for (const { argv, ready, quit } of PROGRAMS) {
 		const program = argv[0] === "sh" ? "fzf" : argv[0]!;
-		test.skipIf(!needs("python3", program))(program, async () => {
+		test(program, needing("python3", program), async () => {
 			const dir = mkdtempSync(join(tmpdir(), "real-programs-"));
 			writeFileSync(join(dir, "notes.txt"), "first line\nsecond line\n");
 			const screen = new Screen({ cols: 80, rows: 24 });
@@ -56,6 +56,7 @@ describe("R1.6 programs start at once and go when told", () => {
 			} finally {
 				child.stdin.destroy();
 				await ended;
+				screen.dispose();
 				rmSync(dir, { recursive: true, force: true });
 			}
 		});

@@ -13,7 +13,7 @@ import { startBridged } from "./bridge.ts";
 import { type Scene, scenes } from "./scenes.ts";
 
 const golden = join(import.meta.dirname, "golden");
-/** A look is taken when the wanted text is there and the program has been quiet for so long. */
+/** A read is recorded when the wanted text is there and the program has been quiet for this long. */
 const QUIET_MS = 400;
 const LIMIT_MS = 20_000;
 
@@ -37,7 +37,7 @@ async function record(name: string, scene: Scene): Promise<void> {
 	void closed.then(() => {
 		ended = true;
 	});
-	const hashes: { offset: number; after: string }[] = [];
+	const reads: { offset: number; after: string }[] = [];
 	for (const { keys = [], type = "", until } of steps) {
 		const before = screen.offset;
 		if (type) child.stdin.write(encodeText(type, screen.modes));
@@ -52,7 +52,7 @@ async function record(name: string, scene: Scene): Promise<void> {
 			}
 			await new Promise((resolve) => setTimeout(resolve, 20));
 		}
-		hashes.push({
+		reads.push({
 			offset: screen.offset,
 			after: [type && JSON.stringify(type), ...keys].filter(Boolean).join(" ") || "start",
 		});
@@ -61,10 +61,10 @@ async function record(name: string, scene: Scene): Promise<void> {
 	child.kill();
 	await closed;
 	mkdirSync(golden, { recursive: true });
-	writeFileSync(join(golden, `${name}.bytes`), Buffer.concat(chunks).subarray(0, hashes.at(-1)!.offset));
-	writeFileSync(join(golden, `${name}.json`), `${JSON.stringify({ argv, cols, rows, hashes }, null, "\t")}\n`);
+	writeFileSync(join(golden, `${name}.bytes`), Buffer.concat(chunks).subarray(0, reads.at(-1)!.offset));
+	writeFileSync(join(golden, `${name}.json`), `${JSON.stringify({ argv, cols, rows, reads }, null, "\t")}\n`);
 	rmSync(dir, { recursive: true });
-	console.log(`${name}: ${hashes.at(-1)!.offset} bytes, ${hashes.length} hashes`);
+	console.log(`${name}: ${reads.at(-1)!.offset} bytes, ${reads.length} reads`);
 }
 
 const wanted = process.argv.slice(2);

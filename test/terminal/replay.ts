@@ -1,4 +1,4 @@
-// A recording told as an agent would have read it: each look, one after the other.
+// A recording as an agent would have read it: each read, one after the other.
 
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -13,7 +13,7 @@ export interface Recording {
 	readonly bytes: Uint8Array;
 	readonly cols: number;
 	readonly rows: number;
-	readonly hashes: readonly { readonly offset: number; readonly after: string }[];
+	readonly reads: readonly { readonly offset: number; readonly after: string }[];
 }
 
 export const recordings: readonly Recording[] = readdirSync(golden)
@@ -27,29 +27,29 @@ export const recordings: readonly Recording[] = readdirSync(golden)
 		};
 	});
 
-/** Feeds the bytes up to each look in pieces of the given sizes, and tells what was read. `between` may exchange the screen after a look. */
-export function meta(
-	{ bytes, cols, rows, hashes }: Recording,
+/** Feeds the bytes up to each read in pieces of the given sizes, and returns what was read. `between` may replace the screen after a read. */
+export function transcript(
+	{ bytes, cols, rows, reads }: Recording,
 	nextSize: () => number,
 	between: (screen: Screen) => Screen = (screen) => screen,
 ): string {
 	let screen = new Screen({ cols, rows });
 	let position: Position | null = null;
 	let at = 0;
-	const told: string[] = [];
-	for (const { offset, after } of hashes) {
+	const lines: string[] = [];
+	for (const { offset, after } of reads) {
 		while (at < offset) {
 			const end = Math.min(offset, at + Math.max(1, nextSize()));
 			screen.feed(bytes.subarray(at, end));
 			at = end;
 		}
-		const look = screen.diffSince(position);
-		position = JSON.parse(JSON.stringify(look.position)) as Position;
-		const missed = look.missed ? ` · missed ${look.missed.lines} lines` : "";
-		told.push(`──── ${after} → ${look.kind}${missed}`, look.text, ...notesOn(look).map((note) => `(${note})`));
+		const diff = screen.diffSince(position);
+		position = JSON.parse(JSON.stringify(diff.position)) as Position;
+		const missed = diff.missed ? ` · missed ${diff.missed.lines} lines` : "";
+		lines.push(`──── ${after} → ${diff.kind}${missed}`, diff.text, ...notesOn(diff).map((note) => `(${note})`));
 		screen = between(screen);
 	}
-	told.push("──── the screen at the end", screen.snapshot().text);
+	lines.push("──── the screen at the end", screen.snapshot().text);
 	screen.dispose();
-	return `${told.join("\n")}\n`;
+	return `${lines.join("\n")}\n`;
 }

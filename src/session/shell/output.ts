@@ -1,20 +1,6 @@
-// A command's output from its raw bytes: exactly, and as a person would have seen it.
+// A command's output from its raw bytes, as a person would have seen it.
 
 import { Screen } from "../../terminal/screen.ts";
-
-const CR = 0x0d;
-const LF = 0x0a;
-
-/** The bytes that the program wrote: the terminal turned each LF into CR LF. */
-export function asWritten(bytes: Uint8Array): Uint8Array {
-	const written = new Uint8Array(bytes.length);
-	let length = 0;
-	for (let at = 0; at < bytes.length; at++) {
-		if (bytes[at] === CR && bytes[at + 1] === LF) continue;
-		written[length++] = bytes[at]!;
-	}
-	return written.subarray(0, length);
-}
 
 // Sequences that change neither the text nor the cursor's place: colours, erasing what is blank anyway (grep and gcc
 // do that after each colour), cursor shape, keypad and the like, titles and marks, the ASCII character set.

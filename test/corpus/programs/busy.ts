@@ -30,6 +30,7 @@ export const cases: Case[] = [
 			return ["make", "-j4"];
 		},
 		busy(1200, /building/),
+		{ needs: ["make"] },
 	),
 	program(
 		"a C build",
@@ -78,9 +79,12 @@ export const cases: Case[] = [
 	program("a background job that prints", ["bash", "-c", "(while :; do echo bg; sleep 0.3; done) & wait"], busy(1200)),
 	program("a stopped program", ["bash", "-c", "kill -STOP $$; sleep 30"], [{ truth: "stopped", forMs: 700 }]),
 	program("grep -r", sh("grep -rs something-that-is-nowhere /usr/share > /dev/null; sleep 30"), busy(1200)),
-	program("flock", ({ directory }) => sh(`exec 9> ${directory}/lock; flock 9; flock ${directory}/lock true`), busy(), {
-		needs: ["flock"],
-	}),
+	program(
+		"flock",
+		({ directory }) => sh(`exec 9> ${directory}/lock; flock 9; flock ${directory}/lock true`),
+		busy(),
+		{},
+	),
 	program("a fifo nobody writes to", ({ directory }) => sh(`mkfifo ${directory}/f; cat ${directory}/f`), busy()),
 	program(
 		"git over a slow disk",
@@ -89,7 +93,7 @@ export const cases: Case[] = [
 			return sh("tar cf - /usr/share/doc 2>/dev/null | gzip -9 > /dev/null; sleep 30");
 		},
 		busy(1200),
-		{ name: "tar | gzip", needs: ["tar", "gzip"] },
+		{ name: "tar | gzip" },
 	),
 	program("sleep in a subshell of a shell", ["bash", "-c", "bash -c 'bash -c \"sleep 30; true\"; true'; true"], busy()),
 	program("xargs", sh("printf '1\\n2\\n3\\n' | xargs -n1 -P3 sh -c 'sleep 30'"), busy()),

@@ -11,29 +11,44 @@ const inFile =
 	};
 
 export const cases: Case[] = [
-	program("vim", inFile("vim", "-u", "NONE", "-N", "--cmd", "set showmode", "file.txt"), [
-		{ truth: "key", shows: /line 1/ },
-		{ keys: ["i"], truth: "key", shows: /INSERT/ },
-		{ text: "hello", truth: "key", shows: /hello/ },
-		{ keys: ["esc"], truth: "key" },
-		{ line: ":!echo shelled", truth: "key", shows: /Press ENTER/ },
-		{ keys: ["enter"], truth: "key" },
-		{ line: ":sleep 1500m", truth: "busy", forMs: 800 },
-		{ truth: "key" },
-		{ line: ":q!", truth: "ended" },
-	]),
-	program("nano", inFile("nano", "file.txt"), [
-		{ truth: "key", shows: /line 1/ },
-		{ text: "hello", truth: "key", shows: /hello/ },
-		{ keys: ["ctrl+x"], truth: "key", shows: /Save modified/ },
-		{ text: "n", truth: "ended" },
-	]),
-	program("less", inFile("less", "file.txt"), [
-		{ truth: "key", shows: /line 1/ },
-		{ text: " ", truth: "key", shows: /line 50/ },
-		{ text: "G", truth: "key", shows: /\(END\)/ },
-		{ text: "q", truth: "ended" },
-	]),
+	program(
+		"vim",
+		inFile("vim", "-u", "NONE", "-N", "--cmd", "set showmode", "file.txt"),
+		[
+			{ truth: "key", shows: /line 1/ },
+			{ keys: ["i"], truth: "key", shows: /INSERT/ },
+			{ text: "hello", truth: "key", shows: /hello/ },
+			{ keys: ["esc"], truth: "key" },
+			{ line: ":!echo shelled", truth: "key", shows: /Press ENTER/ },
+			{ keys: ["enter"], truth: "key" },
+			{ line: ":sleep 1500m", truth: "busy", forMs: 800 },
+			{ truth: "key" },
+			{ line: ":q!", truth: "ended" },
+		],
+		{ needs: ["vim"] },
+	),
+	program(
+		"nano",
+		inFile("nano", "file.txt"),
+		[
+			{ truth: "key", shows: /line 1/ },
+			{ text: "hello", truth: "key", shows: /hello/ },
+			{ keys: ["ctrl+x"], truth: "key", shows: /Save modified/ },
+			{ text: "n", truth: "ended" },
+		],
+		{ needs: ["nano"] },
+	),
+	program(
+		"less",
+		inFile("less", "file.txt"),
+		[
+			{ truth: "key", shows: /line 1/ },
+			{ text: " ", truth: "key", shows: /line 50/ },
+			{ text: "G", truth: "key", shows: /\(END\)/ },
+			{ text: "q", truth: "ended" },
+		],
+		{ needs: ["less"] },
+	),
 	program(
 		"less, no data yet",
 		["sh", "-c", "sleep 1.5 | less"],
@@ -51,6 +66,7 @@ export const cases: Case[] = [
 	program("man", ["man", "bash"], [{ truth: "key" }, { text: "q", truth: "ended" }], {
 		user: "root",
 		env: { PAGER: "less" },
+		needs: ["less"],
 	}),
 	program(
 		"htop",
@@ -131,6 +147,7 @@ export const cases: Case[] = [
 			{ truth: "key", shows: /Hello/ },
 			{ text: "q", truth: "key", shows: /exit w3m/ },
 		],
+		{ needs: ["w3m"] },
 	),
 	program(
 		"screen",

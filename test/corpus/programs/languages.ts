@@ -41,6 +41,8 @@ export const cases: Case[] = [
 			{ line: "n", truth: "busy", forMs: 1000 },
 			{ truth: "line", shows: /\$y = 2/ },
 		],
+		// The debugger comes with the whole of perl, as this program does; perl-base has neither.
+		{ needs: ["prove"] },
 	),
 	program(
 		"lua",
@@ -89,6 +91,7 @@ export const cases: Case[] = [
 			{ line: "run", truth: "busy", forMs: 900 },
 			{ truth: "key", shows: /exited normally.*\n\(gdb\) $/ },
 		],
+		{ needs: ["gdb"] },
 	),
 	program(
 		"gdb, a program that asks",

@@ -47,6 +47,7 @@ export const cases: Case[] = [
 			{ keys: ["ctrl+c"], truth: "key" },
 			{ line: "exit", truth: "ended" },
 		],
+		{ needs: ["tmux"] },
 	),
 	program(
 		"tmux attach to a server outside",
@@ -65,6 +66,7 @@ export const cases: Case[] = [
 			{ line: "sleep 30", truth: "busy", forMs: 1200 },
 			{ keys: ["ctrl+c"], truth: "key" },
 		],
+		{ needs: ["tmux"] },
 	),
 	program(
 		"python pty.spawn",

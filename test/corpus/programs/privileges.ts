@@ -1,4 +1,4 @@
-import { startSshd } from "../../servers/sshd.ts";
+import { SSHD_NEEDS, startSshd } from "../../servers/sshd.ts";
 import { type Case, program } from "../case.ts";
 
 export const cases: Case[] = [
@@ -87,7 +87,7 @@ export const cases: Case[] = [
 			{ truth: "key", shows: /\$ $/ },
 			{ line: "exit", truth: "ended" },
 		],
-		{ needs: ["ssh", "sshd", "openssl"], user: "root" },
+		{ needs: SSHD_NEEDS, user: "root" },
 	),
 	program(
 		"setsid -w",

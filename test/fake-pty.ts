@@ -1,13 +1,13 @@
 // A terminal without a program: the test decides what comes out and sees what goes in.
 
-import type { HolderEvent, SignalTarget } from "../protocol/frames.ts";
-import type { KernelFacts } from "../protocol/kernel-facts.ts";
-import { Listeners } from "../protocol/listeners.ts";
-import type { OutputChunk } from "../protocol/output.ts";
-import { deferred } from "./deferred.ts";
-import { PtyIoError } from "./errors.ts";
-import type { Input } from "./input-queue.ts";
-import type { Pty, PtyEnding, PtyExit, WriteOptions } from "./pty.ts";
+import type { HolderEvent, SignalTarget } from "../src/protocol/frames.ts";
+import type { KernelFacts } from "../src/protocol/kernel-facts.ts";
+import { Listeners } from "../src/protocol/listeners.ts";
+import type { OutputChunk } from "../src/protocol/output.ts";
+import { deferred } from "../src/pty/deferred.ts";
+import { PtyIoError } from "../src/pty/errors.ts";
+import type { Input } from "../src/pty/input-queue.ts";
+import type { Pty, PtyEnding, PtyExit, WriteOptions } from "../src/pty/pty.ts";
 
 export class FakePty implements Pty {
 	readonly pid = 1000;
