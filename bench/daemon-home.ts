@@ -11,7 +11,7 @@ import { VERSION } from "../src/version.ts";
 
 const root = join(import.meta.dirname, "..");
 /** DIALTONE_BENCH_MAIN names another build's main.js, to compare versions. */
-export const MAIN = process.env.DIALTONE_BENCH_MAIN ?? join(root, "dist/main.js");
+const MAIN = process.env.DIALTONE_BENCH_MAIN ?? join(root, "dist/main.js");
 
 export class DaemonHome implements AsyncDisposable {
 	readonly path: string;

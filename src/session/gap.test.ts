@@ -7,7 +7,6 @@ import { expect, onTestFinished, test } from "vitest";
 import { FakePty } from "../../test/fake-pty.ts";
 import { Journal } from "../journal/journal.ts";
 import type { OutputChunk } from "../protocol/output.ts";
-import { Screen } from "../terminal/screen.ts";
 import { DrawScheduler } from "./draw-scheduler.ts";
 import { Keyframes } from "./keyframes.ts";
 import { ScreenCache } from "./screen-cache.ts";
@@ -24,6 +23,7 @@ async function withGap() {
 	const directory = await mkdtemp(join(tmpdir(), "dt-gap-"));
 	const pty = new FakePty();
 	const keyframes = new Keyframes(directory, { everyBytes: 1 << 20, savedAt: 0 });
+	const cache = new ScreenCache({ maxScreens: 1, maxIdleMs: 60_000 });
 	const session = new Session({
 		id: "s",
 		name: "s",
@@ -31,7 +31,7 @@ async function withGap() {
 		pty,
 		journal: new Journal({ directory }),
 		screen: { options: { cols: 40, rows: 6 }, from: 0 },
-		drawing: { scheduler: new DrawScheduler(), cache: new ScreenCache({ maxScreens: 1, maxIdleMs: 60_000 }) },
+		drawing: { scheduler: new DrawScheduler(), cache },
 		resolved: null,
 		replayedUntil: 0,
 		keyframes,
@@ -42,6 +42,7 @@ async function withGap() {
 	let disposed = false;
 	const dispose = async () => {
 		if (!disposed) await session[Symbol.asyncDispose]();
+		cache[Symbol.dispose]();
 		disposed = true;
 	};
 	onTestFinished(async () => {

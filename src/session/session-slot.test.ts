@@ -197,6 +197,7 @@ describe("a slot over a fake terminal", () => {
 describe("model", () => {
 	test("whatever is asked at the same moment, no session is mislaid, doubled or left running unowned", async () => {
 		const property = fc.asyncProperty(fc.scheduler(), batches(12), async (scheduler, commands) => {
+			rmSync(home, { recursive: true, force: true });
 			home = mkdtempSync(join(tmpdir(), "dt-slot-"));
 			{
 				await using _leaks = new LeakCheck();

@@ -235,7 +235,12 @@ export class Sessions implements AsyncDisposable {
 		const { options } = this;
 		const context = { options, drawing: this.#drawing };
 		const directory = join(places.sessions, record.id);
-		const connection = { directory, socketPath: places.socketFor(record.id), epoch: BigInt(epoch) };
+		const connection = {
+			directory,
+			socketPath: places.socketFor(record.id),
+			epoch: BigInt(epoch),
+			pid: record.pid,
+		};
 		return new SessionSlot(
 			{
 				record,
