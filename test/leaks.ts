@@ -10,8 +10,8 @@ import { Listeners, openSubscriptions } from "../src/protocol/listeners.ts";
 import { until } from "./condition.ts";
 import { installStubs } from "./programs.ts";
 
-/** What other programs keep in a temporary directory: the cache of tsx, the place of fish, a file of a compiler that was killed. */
-const OTHERS = /^(tsx-|fish\.|cc\w{6}\.)/;
+/** What other programs keep in a temporary directory: the cache of tsx, the state of fish. */
+const OTHERS = /^(tsx-|fish\.)/;
 
 /** Closing takes effect a little later: a socket's end, a child's exit. */
 const SETTLE_MS = 5_000;

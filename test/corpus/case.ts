@@ -29,7 +29,7 @@ export interface Step {
 
 export interface Case {
 	readonly name: string;
-	/** Programs it runs that a bare Debian lacks: those its arguments name, and others it declares. See test/programs.ts. */
+	/** Programs it runs that a bare Debian lacks: those that its arguments, lines and environment name, and others it declares. See test/programs.ts. */
 	readonly needs: readonly string[];
 	/** Program and arguments, or what makes them once its server runs. */
 	readonly start: readonly string[] | ((place: Place) => Promise<readonly string[]> | readonly string[]);
@@ -53,7 +53,9 @@ export interface Place {
 
 /** Shorthand for a program whose every step is written out. */
 export function program(name: string, start: Case["start"], steps: readonly Step[], more: Partial<Case> = {}): Case {
+	const argv = typeof start === "function" ? [] : start;
 	const typed = steps.flatMap(({ line }) => line ?? []);
-	const needs = [...(more.needs ?? []), ...named([...(typeof start === "function" ? [] : start), ...typed])];
+	// A pager or an editor is named by the environment.
+	const needs = [...(more.needs ?? []), ...named([...argv, ...typed, ...Object.values(more.env ?? {})])];
 	return { name, start, steps, ...more, needs };
 }

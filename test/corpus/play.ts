@@ -79,7 +79,8 @@ async function playIn(one: Case, dialtone: Dialtone, place: Place): Promise<Outc
 			let facts: SessionFacts;
 			if (terminal === null) {
 				const PATH = `${path}:${SYSTEM_PATH}`;
-				const env = { HOME: place.directory, LC_ALL: "C.UTF-8", PATH, SHELL: "/bin/bash", ...one.env };
+				const { directory } = place;
+				const env = { HOME: directory, TMPDIR: directory, LC_ALL: "C.UTF-8", PATH, SHELL: "/bin/bash", ...one.env };
 				terminal = await dialtone.start({ argv: [...argv], cwd: place.directory, env, cols: 100, rows: 30, timeoutMs });
 				facts = terminal.facts;
 			} else {
