@@ -47,6 +47,7 @@ export class Display implements Drawable, Cached, AsyncDisposable {
 	readonly #parts: DisplayParts;
 	readonly #screen: LazyScreen;
 	#held = false;
+	#heldAt = Number.NEGATIVE_INFINITY;
 	#catchingUp: Promise<void> | null = null;
 
 	constructor(parts: DisplayParts) {
@@ -101,13 +102,14 @@ export class Display implements Drawable, Cached, AsyncDisposable {
 	hold(held: boolean): void {
 		if (held === this.#held) return;
 		this.#held = held;
+		this.#heldAt = performance.now();
 		if (held) this.#parts.pty.pause();
 		else this.#parts.pty.resume();
 	}
 
-	/** Receives what was left in the log. */
+	/** Receives what was left in the log. One that was held a moment ago is still behind. */
 	async catchUp(): Promise<void> {
-		if (!this.#held) return;
+		if (!this.#held && performance.now() - this.#heldAt > CATCH_UP_MS) return;
 		this.#catchingUp ??= this.#receiveRest().finally(() => {
 			this.#catchingUp = null;
 		});

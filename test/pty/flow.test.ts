@@ -5,7 +5,7 @@ import { createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import { setImmediate as turn } from "node:timers/promises";
 import fc from "fast-check";
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { readLog } from "../../src/journal/segments.ts";
 import { FrameType } from "../../src/protocol/frames.ts";
 import { reportListenerErrors } from "../../src/protocol/listeners.ts";
@@ -20,16 +20,14 @@ import { compiled, Heard, root, Stage } from "./stage.ts";
 let stage: Stage;
 const reported: string[] = [];
 let reportBefore: ReturnType<typeof reportListenerErrors>;
-beforeAll(async () => {
+beforeEach(async () => {
 	stage = await Stage.open();
 	reportBefore = reportListenerErrors((error, origin) => reported.push(`${origin}: ${(error as Error).message}`));
 });
-afterAll(async () => {
+afterEach(async () => {
 	reportListenerErrors(reportBefore);
-	await stage[Symbol.asyncDispose]();
-});
-afterEach(() => {
 	reported.length = 0;
+	await stage[Symbol.asyncDispose]();
 });
 
 const MB = 1_000_000;
@@ -171,7 +169,7 @@ describe("S9: errors on the way of the output", () => {
 		const [file, aside] = [join(spec.directory, "exit"), join(spec.directory, "aside")];
 		renameSync(file, aside);
 		symlinkSync("/", file); // reading it is EISDIR
-		const late = new HolderPty({ ...spec, from: 0 });
+		const late = stage.keep(new HolderPty({ ...spec, from: 0 }));
 		expect(await late.connect()).toBe(false);
 		const heard = new Heard(late);
 		for (let i = 0; i < 20; i++) await turn();

@@ -1,6 +1,6 @@
 // A holder that does not answer harms its own session only, and briefly.
 import { randomBytes } from "node:crypto";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { adopt } from "../../src/pty/adopt.ts";
 import { HolderPty } from "../../src/pty/holder-pty.ts";
 import { until } from "../condition.ts";
@@ -8,10 +8,10 @@ import { isAlive } from "./alive.ts";
 import { Heard, Stage } from "./stage.ts";
 
 let stage: Stage;
-beforeAll(async () => {
+beforeEach(async () => {
 	stage = await Stage.open();
 });
-afterAll(() => stage[Symbol.asyncDispose]());
+afterEach(() => stage[Symbol.asyncDispose]());
 
 const ECHO = 'stty -echo; echo READY; while read line; do echo "<$line>"; done';
 

@@ -8,6 +8,7 @@ import { afterEach, describe, expect, test } from "vitest";
 import { Dialtone, type Terminal } from "../../src/index.ts";
 import type { Options } from "../../src/session/options.ts";
 import { until as eventually } from "../condition.ts";
+import { needing } from "../programs.ts";
 
 let home: string;
 let dialtone: Dialtone;
@@ -118,7 +119,7 @@ describe("S23 a flood that nobody looks at", () => {
 });
 
 describe("a screen that is put away", () => {
-	test("wakes as it was when somebody looks, types or something is printed", async () => {
+	test("wakes as it was when somebody looks, types or something is printed", needing("python3"), async () => {
 		await open({ hibernateMs: 50 });
 		const python = await dialtone.start({ argv: ["python3", "-q"] });
 		await python.send({ text: "print('\\033[31mred\\033[0m')", submit: true });

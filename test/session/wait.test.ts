@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { Dialtone } from "../../src/index.ts";
 import { openSubscriptions } from "../../src/protocol/listeners.ts";
 import { until } from "../condition.ts";
+import { needing } from "../programs.ts";
 
 const REDRAWS = `import os, signal
 signal.signal(signal.SIGWINCH, lambda *_: print(os.get_terminal_size()))
@@ -36,7 +37,7 @@ test("S2: stillness counts from the beginning of the call, however long the sess
 	await quiet.close();
 });
 
-test("S2: resize answers after the program has redrawn", async () => {
+test("S2: resize answers after the program has redrawn", needing("python3"), async () => {
 	const redraws = await dialtone.start({
 		argv: ["python3", "-uc", REDRAWS],
 		until: { text: "started", only: true },

@@ -40,7 +40,7 @@ const leftovers = async (dir: string) => {
 };
 
 describe.each(["bash", "zsh", "fish", "dash"])("streams apart in %s", (program) => {
-	const needed = needing(program, "python3");
+	const needed = needing("python3", ...(["zsh", "fish"].includes(program) ? [program] : []));
 	const run = (command: string, more: object = {}) =>
 		shells.run(command, { shell: `apart-${program}`, program, separate: true, ...more });
 

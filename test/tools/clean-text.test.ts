@@ -11,6 +11,7 @@ import { listResources } from "../../src/mcp/resources.ts";
 import { isClean, isCleanLine } from "../../src/protocol/clean.ts";
 import { findTool, type ToolName } from "../../src/tools/catalogue.ts";
 import { until } from "../condition.ts";
+import { needing } from "../programs.ts";
 
 const HOSTILE = join(import.meta.dirname, "../fixtures/hostile.py");
 const caller = { owner: "model", cwd: "/", env: {} };
@@ -97,17 +98,21 @@ async function conversation(words: Words): Promise<readonly string[]> {
 }
 
 describe("G4: what a program says outside its output", () => {
-	test("S4: a process that calls itself by an escape and a line break is named in one line", async () => {
-		await start({ ...PLAIN, name: "\x1b[2J\nEVIL" }, "renamed");
-		const header = await until("the kernel tells the new name", async () => {
-			const { lines } = await ask("read", { session: "renamed" });
-			return lines[0]!.includes("EVIL") && lines[0];
-		});
-		expect(header).toMatch(/^\[renamed\] waiting for input \(line, certain\) · \d+ ms · "\[2J↵EVIL" /);
-		await conversation({ ...PLAIN, name: "\x1b[2J\nEVIL" });
-	});
+	test(
+		"S4: a process that calls itself by an escape and a line break is named in one line",
+		needing("python3"),
+		async () => {
+			await start({ ...PLAIN, name: "\x1b[2J\nEVIL" }, "renamed");
+			const header = await until("the kernel tells the new name", async () => {
+				const { lines } = await ask("read", { session: "renamed" });
+				return lines[0]!.includes("EVIL") && lines[0];
+			});
+			expect(header).toMatch(/^\[renamed\] waiting for input \(line, certain\) · \d+ ms · "\[2J↵EVIL" /);
+			await conversation({ ...PLAIN, name: "\x1b[2J\nEVIL" });
+		},
+	);
 
-	test("the directory, highlights and the screen carry no bidi, tag or forged line", async () => {
+	test("the directory, highlights and the screen carry no bidi, tag or forged line", needing("python3"), async () => {
 		const odd = "\u202e\u{e0041}\u{e0042}dir";
 		const texts = await conversation({ ...PLAIN, cwd: odd, highlight: `${odd} ·`, title: FORGED, screen: true });
 		expect(texts.join("\n")).toContain('highlighted 5: "dir ·"');
@@ -171,36 +176,40 @@ describe("G4: what a program says outside its output", () => {
 		expect(words.size).toBeGreaterThan(15);
 	});
 
-	test("nothing a program controls gives a line outside the fence or a character that nobody sees", async () => {
-		const text = fc.oneof(
-			fc.string({ unit: "binary", maxLength: 60 }),
-			fc.constantFrom(
-				FORGED,
-				"\x1b[2J\nEVIL",
-				"\u202eoof",
-				"\u{e0041}\u{e0042}",
-				"\x9b2J",
-				"a\u200d\u200d\u200db",
-				"\x1b]0;x\x07",
-				"\r\nout\n",
-			),
-		);
-		const words = fc.record({
-			name: text,
-			title: text,
-			cwd: text,
-			output: text,
-			highlight: text,
-			argv: text,
-			screen: fc.boolean(),
-		});
-		await fc.assert(
-			fc.asyncProperty(words, async (words) => {
-				await conversation(words);
-			}),
-			{ numRuns: 12 },
-		);
-	});
+	test(
+		"nothing a program controls gives a line outside the fence or a character that nobody sees",
+		needing("python3"),
+		async () => {
+			const text = fc.oneof(
+				fc.string({ unit: "binary", maxLength: 60 }),
+				fc.constantFrom(
+					FORGED,
+					"\x1b[2J\nEVIL",
+					"\u202eoof",
+					"\u{e0041}\u{e0042}",
+					"\x9b2J",
+					"a\u200d\u200d\u200db",
+					"\x1b]0;x\x07",
+					"\r\nout\n",
+				),
+			);
+			const words = fc.record({
+				name: text,
+				title: text,
+				cwd: text,
+				output: text,
+				highlight: text,
+				argv: text,
+				screen: fc.boolean(),
+			});
+			await fc.assert(
+				fc.asyncProperty(words, async (words) => {
+					await conversation(words);
+				}),
+				{ numRuns: 12 },
+			);
+		},
+	);
 });
 
 test("this test can fail: the checks find a forged line", () => {
