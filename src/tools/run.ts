@@ -4,7 +4,6 @@ import type { RunFacts } from "../protocol/answer.ts";
 import { type CleanLine, oneLine, safe } from "../protocol/clean.ts";
 import { signalName } from "../pty/signals.ts";
 import type { Session } from "../session/session.ts";
-import type { Job } from "../session/shell/jobs.ts";
 import { asSeen } from "../session/shell/output.ts";
 import type { RunOutcome } from "../session/shell/run.ts";
 import { runFactsSchema } from "./facts.ts";
