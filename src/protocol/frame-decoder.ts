@@ -105,11 +105,6 @@ export class FrameDecoder {
 		this.#emit = emit;
 	}
 
-	/** True between frames: a stream that ends elsewhere was cut. */
-	get atBoundary(): boolean {
-		return this.#phase.is === "header" && this.#phase.bytes === HEADER_BYTES;
-	}
-
 	/** Throws BadFrame at the first malformed frame; the frames before it have been emitted. */
 	push(chunk: Uint8Array): void {
 		if (this.#broken) fail("the stream was already broken");

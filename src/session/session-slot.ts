@@ -39,6 +39,7 @@ export interface SlotListener {
 	opened(slot: SessionSlot, isNew: boolean): void;
 	attention(slot: SessionSlot, attention: Attention): void;
 	fenced(slot: SessionSlot): void;
+	outputLost(slot: SessionSlot): void;
 	/** The main program has ended; the record is final. */
 	ended(slot: SessionSlot, session: Session | null): void;
 	/** Nothing of it runs any more. */
@@ -272,6 +273,7 @@ export class SessionSlot {
 		subscriptions.push(
 			session.onEnded(() => this.#ended(live)),
 			session.onFenced(() => events.fenced(this)),
+			session.onOutputLost(() => events.outputLost(this)),
 			session.onDecided((attention) => {
 				const verdict = `${attention.activity} ${attention.waitingFor}`;
 				if (verdict !== last) events.attention(this, attention);

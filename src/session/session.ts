@@ -173,6 +173,10 @@ export class Session implements AsyncDisposable {
 	onOutput(listener: (chunk: OutputChunk) => void): () => void {
 		return this.#outputs.add(listener);
 	}
+	/** Output could not be logged (a full disk): it is gone. */
+	onOutputLost(listener: () => void): () => void {
+		return this.#pty.onEvent(({ event }) => event === "log_lost" && listener());
+	}
 	/** A newer daemon has taken this session over. */
 	onFenced(listener: () => void): () => void {
 		return this.#pty.onFenced(listener);

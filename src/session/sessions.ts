@@ -69,6 +69,7 @@ export class Sessions implements AsyncDisposable {
 		attention: (slot, { activity, waitingFor, because }) =>
 			this.#emit(slot, "attention", { activity, waitingFor, because }),
 		fenced: () => this.#parts.onFenced(),
+		outputLost: (slot) => this.#emit(slot, "lost_output"),
 		ended: (slot, session) => {
 			this.#registry.freeName(slot);
 			this.#counts.emit();

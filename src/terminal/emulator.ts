@@ -235,10 +235,6 @@ export class Emulator {
 		const { normal, alt } = this.#core.buffers;
 		return { normal, alternate: alt };
 	}
-	/** Orders too dear to be carried out. */
-	get refused(): number {
-		return this.#budget.refused;
-	}
 	/** Neither an escape sequence nor a character is half read. */
 	get settled(): boolean {
 		return this.#parser.currentState === 0 && this.#utf8.settled;
@@ -264,9 +260,6 @@ export class Emulator {
 	/** Answers that the emulator gives by itself. */
 	onData(listener: (data: string) => void): void {
 		this.#term.onData(listener);
-	}
-	onBell(listener: () => void): void {
-		this.#term.onBell(listener);
 	}
 	onBufferChange(listener: () => void): void {
 		this.#term.buffer.onBufferChange(listener);

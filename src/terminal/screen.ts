@@ -16,9 +16,9 @@ import { plainLines, startOfLast, stylesBefore } from "./plain-lines.ts";
 import { answerQuestions, ReplyGate } from "./replies.ts";
 import { joinRows, lineStarts, lineToCursor } from "./rows.ts";
 import { type Cursor, diffScreen, type Position, type ScreenDiff } from "./screen-diff.ts";
-import { observeSignals, type Signal } from "./signals.ts";
 import { type Snapshot, snapshotOf } from "./snapshot.ts";
 import { type Run, styledRowsOf } from "./styled-rows.ts";
+import { observeDirectory, observeTitle } from "./title.ts";
 
 export interface ScreenOptions {
 	readonly cols: number;
@@ -59,8 +59,6 @@ interface Stretch {
 
 /** CAN: ends a half-read sequence without a trace. */
 const CANCEL = Uint8Array.of(0x18);
-/** Notifications and marks in one feed; beyond that nobody could read them. */
-const MAX_SIGNALS = 64;
 
 export class Screen {
 	readonly #emulator: Emulator;
@@ -68,12 +66,10 @@ export class Screen {
 	readonly #links: Links;
 	readonly #gate: ReplyGate;
 	readonly #replyListeners = new Listeners<Uint8Array>("terminal reply");
-	readonly #signalListeners = new Listeners<Signal>("terminal signal");
 	/** Where in the bytes a row was current: absolute rows and offsets, both rising. */
 	#checkpoints: { row: number; offset: number }[] = [];
 	#replies = "";
 	readonly #controls = new ControlFilter();
-	readonly #signals = new Map<string | number, Signal>();
 	#offset: number;
 	#clears = 0;
 	#screenId = 0;
@@ -91,7 +87,12 @@ export class Screen {
 		answerQuestions(emulator, this.#kitty, (text) => {
 			if (this.#gate.admits(text)) this.#replies += text;
 		});
-		observeSignals(emulator, (signal) => this.#happened(signal));
+		observeTitle(emulator, (title) => {
+			this.#title = title;
+		});
+		observeDirectory(emulator, (path) => {
+			this.#cwd = path;
+		});
 		emulator.beforeErase = (how) => this.#erasing(how);
 		emulator.onBufferChange(() => {
 			if (emulator.alternate) this.#screenId++;
@@ -130,11 +131,6 @@ export class Screen {
 	/** Answers to the program's questions, to be typed to it: at most one call for each feed. */
 	onReply(listener: (bytes: Uint8Array) => void): () => void {
 		return this.#replyListeners.add(listener);
-	}
-
-	/** Title, directory, notification, progress, bell, shell marks, as they pass. */
-	onSignal(listener: (signal: Signal) => void): () => void {
-		return this.#signalListeners.add(listener);
 	}
 
 	resize(cols: number, rows: number): void {
@@ -201,11 +197,6 @@ export class Screen {
 		);
 	}
 
-	/** What hostile output has brought about: faults of the emulator that were recovered, orders that were too dear. */
-	get troubles(): { readonly recovered: number; readonly refused: number } {
-		return { recovered: this.#emulator.recoveries, refused: this.#emulator.refused };
-	}
-
 	/** The cursor's logical line up to the cursor: the shape of a prompt. */
 	lastLine(): string {
 		return lineToCursor(this.#emulator.active);
@@ -244,7 +235,6 @@ export class Screen {
 		this.#emulator.open(bytes.length);
 		this.#emulator.write(this.#controls.feed(bytes));
 		this.#replies = "";
-		this.#signals.clear();
 	}
 
 	/** An empty screen with the same modes that goes on at `to`, after so many lines that were not drawn. */
@@ -267,7 +257,6 @@ export class Screen {
 		const screen = new Screen({ ...options, cols: state.cols, rows: state.rows });
 		applyKeyframe(screen.#emulator, state);
 		screen.#replies = "";
-		screen.#signals.clear();
 		screen.#offset = state.offset;
 		screen.#clears = state.clears;
 		screen.#screenId = state.screenId;
@@ -281,28 +270,11 @@ export class Screen {
 
 	dispose(): void {
 		this.#replyListeners.clear();
-		this.#signalListeners.clear();
 		this.#emulator.dispose();
-	}
-
-	/** Ten thousand bells in a feed are one bell, and of ten thousand titles the last one counts. */
-	#happened(signal: Signal): void {
-		if (signal.kind === "title") this.#title = signal.title;
-		if (signal.kind === "cwd") this.#cwd = signal.path;
-		const lasting = signal.kind !== "notification" && signal.kind !== "mark";
-		if (!lasting && this.#signals.size >= MAX_SIGNALS) return;
-		const key = lasting ? signal.kind : this.#signals.size;
-		this.#signals.delete(key);
-		this.#signals.set(key, signal);
 	}
 
 	/** What the feed brought about, told once it is over. */
 	#emit(): void {
-		if (this.#signals.size > 0) {
-			const signals = [...this.#signals.values()];
-			this.#signals.clear();
-			for (const signal of signals) this.#signalListeners.emit(signal);
-		}
 		if (this.#replies !== "") {
 			const reply = new TextEncoder().encode(this.#replies);
 			this.#replies = "";

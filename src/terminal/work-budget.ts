@@ -51,8 +51,6 @@ const EVERY_FEED = 8_000;
 
 export class WorkBudget {
 	#credit = SAVED;
-	/** Orders that were not carried out. */
-	refused = 0;
 
 	/** A new feed begins. */
 	open(): void {
@@ -65,10 +63,7 @@ export class WorkBudget {
 
 	/** False: the order is not carried out. */
 	spend(price: number): boolean {
-		if (price > this.#credit) {
-			this.refused++;
-			return false;
-		}
+		if (price > this.#credit) return false;
 		this.#credit -= price;
 		return true;
 	}
