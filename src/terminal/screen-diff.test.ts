@@ -172,3 +172,14 @@ describe("R1.3 what is new on a full screen", () => {
 		expect(sees("").text).toBe("x".repeat(10));
 	});
 });
+
+test("what was missed never ends before it begins", () => {
+	const screen = new Screen({ cols: 2, rows: 11, scrollback: 0 });
+	screen.feed(new TextEncoder().encode("\x1b[B\x1b7"));
+	const { position } = screen.diffSince(null);
+	screen.feed(new TextEncoder().encode(`\r\n\r\n${" ".repeat(30)}`));
+	const { missed } = screen.diffSince(position);
+	expect(missed).not.toBeNull();
+	expect(missed!.to).toBeGreaterThanOrEqual(missed!.from);
+	screen.dispose();
+});

@@ -137,7 +137,8 @@ function diffLines(emulator: Emulator, meta: ScreenMeta, since: Position): Scree
 		buffer: "normal",
 		cursor: meta.cursor,
 		highlights: highlightsOf(emulator, grid).filter(({ row }) => drawn || !meta.cursor.visible || redrawn.has(row)),
-		missed: lost > 0 ? { lines: lost, from: since.offset, to: meta.keptFrom() } : null,
+		// The offset of a kept line is known to a slice of output only: it may lie before what was seen.
+		missed: lost > 0 ? { lines: lost, from: since.offset, to: Math.max(since.offset, meta.keptFrom()) } : null,
 		offset: meta.offset,
 		position: {
 			version: 1,

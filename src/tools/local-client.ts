@@ -57,19 +57,16 @@ export class LocalClient implements Client {
 	async *events({ afterSeq, signal }: { afterSeq?: number; signal: AbortSignal }): AsyncGenerator<SessionEvent> {
 		const { events } = this.#parts.sessions;
 		const queue: SessionEvent[] = [];
-		const wakeup = new Wakeup(signal);
-		const undo = events.subscribe(afterSeq ?? events.seq, (event) => {
-			queue.push(event);
-			wakeup.notify();
-		});
-		try {
-			while (!signal.aborted) {
-				const next = queue.shift();
-				if (next !== undefined) yield next;
-				else await wakeup.wait();
-			}
-		} finally {
-			undo();
+		using wakeup = new Wakeup(signal, (notify) => [
+			events.subscribe(afterSeq ?? events.seq, (event) => {
+				queue.push(event);
+				notify();
+			}),
+		]);
+		while (!signal.aborted) {
+			const next = queue.shift();
+			if (next !== undefined) yield next;
+			else await wakeup.wait();
 		}
 	}
 
@@ -79,24 +76,19 @@ export class LocalClient implements Client {
 		{ from, signal }: { from: number; signal: AbortSignal },
 	): AsyncGenerator<OutputChunk> {
 		const session = await this.#parts.sessions.find(reference);
-		const wakeup = new Wakeup(signal);
-		const undo = [session.onOutput(() => wakeup.notify()), session.onEnded(() => wakeup.notify())];
-		try {
-			for (let at = from; !signal.aborted; ) {
-				const { end } = session.journal;
-				if (at >= end) {
-					if (session.ended) return;
-					await wakeup.wait();
-					continue;
-				}
-				const excerpt = await session.journal.read(at, Math.min(end, at + OUTPUT_PIECE_BYTES));
-				const pieces: OutputChunk[] = [...excerpt.chunks, ...excerpt.gaps.map((gap) => ({ gap }))];
-				const start = (piece: OutputChunk) => ("gap" in piece ? piece.gap.from : piece.offset);
-				yield* pieces.sort((a, b) => start(a) - start(b));
-				at = excerpt.to;
+		using wakeup = new Wakeup(signal, (notify) => [session.onOutput(notify), session.onEnded(notify)]);
+		for (let at = from; !signal.aborted; ) {
+			const { end } = session.journal;
+			if (at >= end) {
+				if (session.ended) return;
+				await wakeup.wait();
+				continue;
 			}
-		} finally {
-			for (const each of undo) each();
+			const excerpt = await session.journal.read(at, Math.min(end, at + OUTPUT_PIECE_BYTES));
+			const pieces: OutputChunk[] = [...excerpt.chunks, ...excerpt.gaps.map((gap) => ({ gap }))];
+			const start = (piece: OutputChunk) => ("gap" in piece ? piece.gap.from : piece.offset);
+			yield* pieces.sort((a, b) => start(a) - start(b));
+			at = excerpt.to;
 		}
 	}
 
@@ -121,26 +113,41 @@ export class LocalClient implements Client {
 	}
 }
 
-/** One waiter, woken by a notify or by the signal; a notify while nobody waits is not lost. */
-class Wakeup {
-	#rang = false;
+/**
+ * Wakes one waiter when it is notified or the caller goes away; a notification while nobody waits is not lost. The
+ * subscriptions end with the caller, also while the generator that made them is suspended at a `yield`.
+ */
+class Wakeup implements Disposable {
+	readonly #signal: AbortSignal;
+	readonly #subscriptions: readonly (() => void)[];
+	readonly #stop = () => this[Symbol.dispose]();
+	#notified = false;
 	#wake = () => {};
 
-	constructor(signal: AbortSignal) {
-		signal.addEventListener("abort", () => this.notify(), { once: true });
-	}
-
-	notify(): void {
-		this.#rang = true;
-		this.#wake();
+	constructor(signal: AbortSignal, subscribe: (notify: () => void) => readonly (() => void)[]) {
+		this.#signal = signal;
+		this.#subscriptions = subscribe(() => this.#notify());
+		signal.addEventListener("abort", this.#stop);
+		if (signal.aborted) this.#stop();
 	}
 
 	async wait(): Promise<void> {
-		if (!this.#rang) {
+		if (!this.#notified) {
 			await new Promise<void>((resolve) => {
 				this.#wake = resolve;
 			});
 		}
-		this.#rang = false;
+		this.#notified = false;
+	}
+
+	[Symbol.dispose](): void {
+		this.#signal.removeEventListener("abort", this.#stop);
+		for (const unsubscribe of this.#subscriptions) unsubscribe();
+		this.#notify();
+	}
+
+	#notify(): void {
+		this.#notified = true;
+		this.#wake();
 	}
 }

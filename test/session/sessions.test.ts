@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
 import { Dialtone } from "../../src/index.ts";
+import { openSubscriptions } from "../../src/protocol/listeners.ts";
 import type { Options } from "../../src/session/options.ts";
 import { until as eventually } from "../condition.ts";
 import { MONOSPACE, needing } from "../programs.ts";
@@ -337,4 +338,19 @@ describe("R2.6 R2.8 what an agent reads is bounded, and nothing is out of reach"
 		expect(picture.mimeType).toBe("image/png");
 		expect(Buffer.from(picture.base64, "base64").subarray(1, 4).toString()).toBe("PNG");
 	});
+});
+
+test("S6: a stream that is aborted while its reader does not read keeps no subscription", async () => {
+	const dialtone = await open();
+	const terminal = await dialtone.start({ argv: ["cat"], ...patient });
+	const before = openSubscriptions();
+	const gone = new AbortController();
+	const events = dialtone.events(gone.signal)[Symbol.asyncIterator]();
+	const output = terminal.output({ signal: gone.signal })[Symbol.asyncIterator]();
+	const [event] = [events.next(), output.next()];
+	await terminal.send({ text: "x", submit: true, ...patient });
+	await event;
+	expect(openSubscriptions()).toBeGreaterThan(before);
+	gone.abort();
+	expect(openSubscriptions()).toBe(before);
 });
