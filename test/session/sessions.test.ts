@@ -348,7 +348,7 @@ test("S6: a stream that is aborted while its reader does not read keeps no subsc
 	const events = dialtone.events(gone.signal)[Symbol.asyncIterator]();
 	const output = terminal.output({ signal: gone.signal })[Symbol.asyncIterator]();
 	const [event] = [events.next(), output.next()];
-	await terminal.send({ text: "x", submit: true, ...patient });
+	await terminal.resize({ cols: 100, rows: 30 });
 	await event;
 	expect(openSubscriptions()).toBeGreaterThan(before);
 	gone.abort();
