@@ -5,8 +5,8 @@
 // emulator.test.ts fails when an upgrade moves what is used here. Everything above
 // this file sees rows, a cursor and numbers that never run backwards.
 
-import xterm from "@xterm/headless";
-import { Unicode11Addon } from "./unicode.ts";
+import { Unicode11Addon } from "@xterm/addon-unicode11/lib/addon-unicode11.mjs";
+import { Terminal } from "@xterm/headless/lib-headless/xterm-headless.mjs";
 import { Utf8Decoder } from "./utf8.ts";
 import { ORDERS, PRICE, WorkBudget } from "./work-budget.ts";
 
@@ -149,7 +149,7 @@ const clamp = (value: number, { min, max }: { min: number; max: number }) =>
 const OWN_OSC = [0, 1, 2, 4, 8, 10, 11, 12, 104, 110, 111, 112];
 
 export class Emulator {
-	readonly #term: InstanceType<typeof xterm.Terminal>;
+	readonly #term: Terminal;
 	readonly #core: Core;
 	readonly #utf8 = new Utf8Decoder();
 	readonly #budget = new WorkBudget();
@@ -167,7 +167,7 @@ export class Emulator {
 	afterReset: () => void = () => {};
 
 	constructor({ cols, rows, scrollback }: EmulatorOptions) {
-		this.#term = new xterm.Terminal({
+		this.#term = new Terminal({
 			cols: clamp(cols, LIMITS.cols),
 			rows: clamp(rows, LIMITS.rows),
 			scrollback,
@@ -250,7 +250,7 @@ export class Emulator {
 		return this.#core._inputHandler._curAttrData;
 	}
 	/** For the serializer, which is an addon of the same family. */
-	get terminal(): InstanceType<typeof xterm.Terminal> {
+	get terminal(): Terminal {
 		return this.#term;
 	}
 	newCell(): Cell {

@@ -5,7 +5,7 @@
 // (the pen, a hidden cursor, the mouse's encoding, margins, the saved cursor); that goes
 // beside it. Tab stops and character sets other than the usual are lost.
 
-import addon from "@xterm/addon-serialize";
+import { SerializeAddon } from "@xterm/addon-serialize/lib/addon-serialize.mjs";
 import type { Emulator, Grid } from "./emulator.ts";
 
 export interface Keyframe {
@@ -31,13 +31,6 @@ interface Margins {
 	readonly savedX: number;
 	readonly savedY: number;
 }
-
-interface Serializer {
-	activate(terminal: unknown): void;
-	serialize(): string;
-	dispose(): void;
-}
-const { SerializeAddon } = addon as unknown as { SerializeAddon: new () => Serializer };
 
 const marginsOf = ({ scrollTop, scrollBottom, savedX, savedY }: Grid): Margins => ({
 	scrollTop,
