@@ -49,8 +49,8 @@ const dependencies: Dependencies = {
 			if (client === null) return null;
 			const { pid } = await client.status();
 			const { facts } = await client.call("list", { status: "running" });
-			await client.stop(options);
-			return { pid, left: options.sessions ? [] : facts.sessions.map(({ name }) => name) };
+			const notEnded = await client.stop(options);
+			return { pid, left: options.sessions ? notEnded : facts.sessions.map(({ name }) => name) };
 		},
 		restart: async () => {
 			await dependencies.daemon.stop({ sessions: false });

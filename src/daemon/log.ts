@@ -1,6 +1,6 @@
 // The daemon's own log: JSON lines in a 0600 file, rotated when it grows.
 
-import { appendFileSync, mkdirSync, renameSync, statSync } from "node:fs";
+import { closeSync, mkdirSync, openSync, renameSync, statSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
 
 const MAX_BYTES = 5 << 20;
@@ -15,29 +15,35 @@ export interface FileLog {
 /** Logs to a file; the previous one is kept as `.1`. `level: "error"` leaves everything else out. */
 export function fileLog(path: string, level = "info"): FileLog {
 	mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+	rotate(path);
+	// Kept open: a home that was removed meanwhile is not made anew by a last line.
+	let file = openSync(path, "a", 0o600);
 	let lines = 0;
 	const write = (name: keyof typeof LEVELS, facts: object, msg: string) => {
 		if (LEVELS[name] < (level === "error" ? LEVELS.error : LEVELS.info)) return;
 		const line = JSON.stringify({ level: LEVELS[name], time: Date.now(), pid: process.pid, ...facts, msg }, serialize);
 		try {
-			appendFileSync(path, `${line}\n`, { mode: 0o600 });
-			if (++lines % CHECK_EVERY_LINES === 0) rotate(path);
+			writeSync(file, `${line}\n`);
+			if (++lines % CHECK_EVERY_LINES !== 0 || !rotate(path)) return;
+			closeSync(file);
+			file = openSync(path, "a", 0o600);
 		} catch {
 			// A full disk: the daemon's work comes first.
 		}
 	};
-	rotate(path);
 	return {
 		info: (facts, message) => write("info", facts, message),
 		error: (facts, message) => write("error", facts, message),
 	};
 }
 
-function rotate(path: string): void {
+function rotate(path: string): boolean {
 	try {
-		if (statSync(path).size >= MAX_BYTES) renameSync(path, `${path}.1`);
+		if (statSync(path).size < MAX_BYTES) return false;
+		renameSync(path, `${path}.1`);
+		return true;
 	} catch {
-		// There is none yet, or it cannot be renamed: then it keeps growing.
+		return false; // there is none yet, or it cannot be renamed: then it keeps growing
 	}
 }
 

@@ -65,13 +65,17 @@ export async function becomeDaemon(parts: DaemonParts): Promise<Daemon | null> {
 		hasLeft = resolve;
 	});
 
+	const endSessions = async (): Promise<readonly string[]> => {
+		const left = (await open?.endAll()) ?? [];
+		if (left.length > 0) log.error({ sessions: left }, "these sessions could not be ended");
+		return left;
+	};
 	const leave = ({ sessions }: { sessions: boolean }): Promise<void> => {
 		leaving ??= (async () => {
 			log.info({ sessions }, "leaving");
 			if (idle !== null) clearTimeout(idle);
 			stopCounting?.();
-			const notEnded = sessions ? await open?.endAll() : [];
-			if (notEnded?.length) log.error({ sessions: notEnded }, "these sessions could not be ended");
+			if (sessions) await endSessions();
 			// New clients find no lock and start the next daemon; old ones see their connection end.
 			releaseLock(run, lock);
 			await open?.close();
@@ -94,7 +98,11 @@ export async function becomeDaemon(parts: DaemonParts): Promise<Daemon | null> {
 		stopListening = await listen(lock.socket, {
 			client: open.client,
 			version,
-			onStop: (options) => setImmediate(() => void leave(options)), // the answer goes out first
+			onStop: async ({ sessions }) => {
+				const left = sessions ? await endSessions() : [];
+				setImmediate(() => void leave({ sessions: false })); // the answer goes out first
+				return left;
+			},
 			onClients: (count) => {
 				clients = count;
 				considerIdleness();

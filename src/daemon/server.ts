@@ -11,8 +11,8 @@ import { type Done, type More, type Question, type Request, readLines, writeLine
 export interface ServerParts {
 	readonly client: Client;
 	readonly version: string;
-	/** Asked to stop; with the sessions or leaving them running. */
-	readonly onStop: (options: { sessions: boolean }) => void;
+	/** Asked to stop, with the sessions or leaving them running; returns those that could not be ended. */
+	readonly onStop: (options: { sessions: boolean }) => Promise<readonly string[]>;
 	/** Called whenever the number of clients changes. */
 	readonly onClients: (count: number) => void;
 	readonly onProblem: (problem: unknown) => void;
@@ -105,8 +105,7 @@ async function answer(
 		case "status":
 			return { status: await client.status() };
 		case "stop":
-			onStop({ sessions: question.sessions });
-			return {};
+			return { left: await onStop({ sessions: question.sessions }) };
 	}
 }
 

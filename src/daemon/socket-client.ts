@@ -96,11 +96,12 @@ export class SocketClient implements Client {
 		return (await this.#ask({ do: "status" })).status!;
 	}
 
-	/** Asks the daemon to end; settles when it has let go of the socket. */
-	async stop(options: { sessions: boolean }): Promise<void> {
+	/** Stops the daemon; settles when it has closed the connection, with the sessions that could not be ended. */
+	async stop(options: { sessions: boolean }): Promise<readonly string[]> {
 		const closed = once(this.#socket, "close");
-		await this.#ask({ do: "stop", sessions: options.sessions });
+		const { left = [] } = await this.#ask({ do: "stop", sessions: options.sessions });
 		await closed;
+		return left;
 	}
 
 	async [Symbol.asyncDispose](): Promise<void> {

@@ -36,6 +36,8 @@ export type More =
 export type Done = {
 	hello?: { version: string; pid: number };
 	answer?: Answer;
+	/** Names of sessions that could not be ended. */
+	left?: readonly string[];
 	tools?: readonly ToolCard[];
 	snapshot?: ScreenSnapshot;
 	status?: DaemonStatus;

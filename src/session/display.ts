@@ -41,6 +41,8 @@ export interface DisplayParts {
 	readonly onOutput: (listener: (chunk: OutputChunk) => void) => () => void;
 	/** The emulator answers what the program asked. */
 	readonly onReply: (reply: Uint8Array) => void;
+	/** The output of an earlier daemon's time is drawn, and nothing newer. */
+	readonly onReplayed: (screen: Screen) => void;
 }
 
 export class Display implements Drawable, Cached, AsyncDisposable {
@@ -57,6 +59,7 @@ export class Display implements Drawable, Cached, AsyncDisposable {
 			...parts.screen,
 			journal,
 			answeredUntil,
+			onReplayed: parts.onReplayed,
 			onReply: (reply, offset) => {
 				if (offset > answeredUntil) parts.onReply(reply);
 			},
@@ -67,6 +70,10 @@ export class Display implements Drawable, Cached, AsyncDisposable {
 	get screen(): Screen {
 		this.#parts.drawing.cache.use(this);
 		return this.#screen.current;
+	}
+	/** Output of an earlier daemon's time has not been received again yet. */
+	get isBehind(): boolean {
+		return this.#parts.journal.end < this.#parts.answeredUntil;
 	}
 	get attended(): boolean {
 		return this.#catchingUp !== null || this.#parts.attended();
@@ -107,9 +114,9 @@ export class Display implements Drawable, Cached, AsyncDisposable {
 		else this.#parts.pty.resume();
 	}
 
-	/** Receives what was left in the log. One that was held a moment ago is still behind. */
+	/** Receives what was left in the log. One that was held a moment ago, or has just been adopted, is still behind. */
 	async catchUp(): Promise<void> {
-		if (!this.#held && performance.now() - this.#heldAt > CATCH_UP_MS) return;
+		if (!this.#held && !this.isBehind && performance.now() - this.#heldAt > CATCH_UP_MS) return;
 		this.#catchingUp ??= this.#receiveRest().finally(() => {
 			this.#catchingUp = null;
 		});
@@ -134,7 +141,11 @@ export class Display implements Drawable, Cached, AsyncDisposable {
 		// The log has every byte before we do.
 		const { to: offset } = await logBounds(journal.directory);
 		const skipTo = offset - journal.memoryBytes;
-		if (skipTo > journal.end) await this.#passOver(skipTo);
+		if (skipTo > journal.end) {
+			// Nothing may arrive from behind what is passed over.
+			this.hold(true);
+			await this.#passOver(skipTo);
+		}
 		this.hold(false);
 		await wait<Outcome>([received({ journal, onOutput }, offset), timeout(CATCH_UP_MS)]);
 	}

@@ -22,6 +22,8 @@ export interface LazyScreenParts {
 	readonly onReply: (reply: Uint8Array, offset: number) => void;
 	/** Output below this was answered by an earlier owner: it is never drawn together with newer output. */
 	readonly answeredUntil: number;
+	/** Called once, when everything below `answeredUntil` is drawn and nothing above it. */
+	readonly onReplayed?: (screen: Screen) => void;
 }
 
 type Content =
@@ -140,8 +142,12 @@ export class LazyScreen implements Disposable {
 	}
 
 	#feed(screen: Screen, bytes: Uint8Array): void {
-		const answered = Math.max(0, this.#parts.answeredUntil - screen.offset);
-		if (answered > 0) screen.feed(bytes.subarray(0, answered));
+		const { answeredUntil, onReplayed } = this.#parts;
+		const answered = Math.max(0, answeredUntil - screen.offset);
+		if (answered > 0) {
+			screen.feed(bytes.subarray(0, answered));
+			if (screen.offset >= answeredUntil) onReplayed?.(screen);
+		}
 		if (bytes.length > answered) screen.feed(bytes.subarray(answered));
 	}
 

@@ -128,6 +128,6 @@ async function beginningOf(slot: SessionSlot, options: Options): Promise<Beginni
 		to,
 		keyframe,
 		tail: bytesOf({ chunks }),
-		seen: numbered ? await SeenPositions.load(directory) : new SeenPositions(directory),
+		seen: await SeenPositions.load(directory, { foreign: !numbered }),
 	};
 }

@@ -1,7 +1,8 @@
 // What each caller has seen of a session, kept in `seen.json`, so that after a
 // restart of the daemon, however it ended, nothing is new that was read before.
 
-import { readFile, rename, writeFile } from "node:fs/promises";
+import { renameSync, writeFileSync } from "node:fs";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Position } from "../terminal/screen-diff.ts";
 
@@ -9,69 +10,60 @@ const FILE = "seen.json";
 const VERSION = 1;
 // Agents come and go under new names; one that is forgotten sees everything as new, which is safe.
 const MAX_OWNERS = 64;
-/** The first change is written at once, because an agent takes one look a turn; a burst of them is written this often. */
-const WRITE_EVERY_MS = 250;
 
-export class SeenPositions implements AsyncDisposable {
+export class SeenPositions {
 	readonly #path: string | null;
 	readonly #positions: Map<string, Position>;
-	#timer: NodeJS.Timeout | null = null;
-	#changed = false;
-	#writing: Promise<void> = Promise.resolve();
+	/** The positions are of a screen that numbered its lines otherwise. */
+	#foreign: boolean;
 
 	/** Without a directory they are kept in memory only. */
-	constructor(directory: string | null = null, positions: readonly (readonly [string, Position])[] = []) {
+	constructor(
+		directory: string | null = null,
+		positions: readonly (readonly [string, Position])[] = [],
+		{ foreign = false }: { foreign?: boolean } = {},
+	) {
 		this.#path = directory && join(directory, FILE);
 		this.#positions = new Map(positions);
+		this.#foreign = foreign;
 	}
 
-	static async load(directory: string): Promise<SeenPositions> {
+	static async load(directory: string, options: { foreign: boolean }): Promise<SeenPositions> {
 		try {
 			const { version, seen } = JSON.parse(await readFile(join(directory, FILE), "utf8"));
-			return new SeenPositions(directory, version === VERSION ? seen : []);
+			return new SeenPositions(directory, version === VERSION ? seen : [], options);
 		} catch {
 			return new SeenPositions(directory); // nobody has looked yet
 		}
 	}
 
 	get(owner: string): Position | null {
-		return this.#positions.get(owner) ?? null;
+		return this.#foreign ? null : (this.#positions.get(owner) ?? null);
 	}
 
+	/** On disk before it returns, so that no answer is forgotten that was given. */
 	set(owner: string, position: Position): void {
 		this.#positions.delete(owner); // the newest last, so that the first is the one to forget
 		this.#positions.set(owner, position);
 		const [oldest] = this.#positions.keys();
 		if (this.#positions.size > MAX_OWNERS && oldest !== undefined) this.#positions.delete(oldest);
-		this.#changed = true;
-		if (this.#path === null || this.#timer !== null) return;
-		void this.#write(this.#path);
-		this.#timer = setTimeout(() => {
-			this.#timer = null;
-			if (this.#path !== null) void this.#write(this.#path);
-		}, WRITE_EVERY_MS);
-		this.#timer.unref();
+		if (this.#path === null) return;
+		try {
+			const text = JSON.stringify({ version: VERSION, seen: [...this.#positions] });
+			writeFileSync(`${this.#path}.tmp`, text, { mode: 0o600 });
+			renameSync(`${this.#path}.tmp`, this.#path);
+		} catch {
+			// A full disk, or the session was removed: after a restart callers are told more than is new to them, never less.
+		}
 	}
 
-	/** Writes what has not been written. */
-	async [Symbol.asyncDispose](): Promise<void> {
-		if (this.#timer !== null) clearTimeout(this.#timer);
-		this.#timer = null;
-		if (this.#path !== null) await this.#write(this.#path);
-	}
-
-	#write(path: string): Promise<void> {
-		this.#writing = this.#writing.then(async () => {
-			if (!this.#changed) return;
-			this.#changed = false;
-			try {
-				const text = JSON.stringify({ version: VERSION, seen: [...this.#positions] });
-				await writeFile(`${path}.tmp`, text, { mode: 0o600 });
-				await rename(`${path}.tmp`, path);
-			} catch {
-				// A full disk: after a restart these callers are told more than is new to them, never less.
-			}
-		});
-		return this.#writing;
+	/** A screen that numbers its lines anew has drawn all earlier output: who had seen all of it has seen this. */
+	relocate(position: Position): void {
+		if (!this.#foreign) return;
+		this.#foreign = false;
+		for (const [owner, { offset }] of this.#positions) {
+			if (offset >= position.offset) this.#positions.set(owner, position);
+			else this.#positions.delete(owner);
+		}
 	}
 }

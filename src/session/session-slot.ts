@@ -240,8 +240,10 @@ export class SessionSlot {
 		const live: Live = { name: "live", session, subscriptions: [], timer: null };
 		this.#enter("opened", live);
 		if (!this.#record.terminalOpen) this.#evictWhenIdle(live);
-		else if (session.ended) this.#ended(live);
-		else this.#running(live);
+		else if (this.isRunning) {
+			if (session.ended) this.#ended(live);
+			else this.#running(live);
+		}
 		if (this.#record.terminalOpen) void session.closed.then(() => this.#closed(live));
 		return session;
 	}

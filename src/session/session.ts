@@ -117,6 +117,7 @@ export class Session implements AsyncDisposable {
 			answeredUntil: parts.replayedUntil,
 			attended: () => this.#attended,
 			onOutput: (listener) => this.#outputs.add(listener),
+			onReplayed: (screen) => parts.seen.relocate(screen.diffSince(null).position),
 			// The one arrow that points back: the emulator answers what the program asked it.
 			onReply: (reply) => void this.type(reply).catch(() => {}), // it ended before it got the answer
 		});
@@ -245,9 +246,12 @@ export class Session implements AsyncDisposable {
 
 	/** What is new to this caller, and remembers that it has been seen. */
 	takeNew(owner: string): { diff: ScreenDiff; since: number } {
+		// Drawn first: what was seen before a restart is known when the replay is on the screen.
+		const { screen } = this;
 		const since = this.#seen.get(owner);
-		const diff = this.screen.diffSince(since);
-		this.#seen.set(owner, diff.position);
+		const diff = screen.diffSince(since);
+		// A holder that does not answer keeps from us what was there before: nothing of it has been seen anew.
+		if (!this.#display.isBehind) this.#seen.set(owner, diff.position);
 		return { diff, since: since?.offset ?? 0 };
 	}
 
@@ -323,7 +327,6 @@ export class Session implements AsyncDisposable {
 		this.#endings.clear();
 		await this.#pty[Symbol.asyncDispose]();
 		await this.#display[Symbol.asyncDispose]();
-		await this.#seen[Symbol.asyncDispose]();
 	}
 
 	/** Rejects when the session is let go of first: then its end is not heard of here. */

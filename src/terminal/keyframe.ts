@@ -44,8 +44,9 @@ export function takeKeyframe(emulator: Emulator): Keyframe | null {
 	if (!emulator.settled) return null;
 	const serializer = new SerializeAddon();
 	serializer.activate(emulator.terminal);
-	// It leaves the pen on before it draws the alternate screen, as if that began with a clean one.
-	const content = serializer.serialize().replace("\x1b[?1049h\x1b[H", "$&\x1b[m");
+	// It draws the alternate screen as if that began blank and ended where its text ends: entering it with colours on
+	// fills it with them, and so does erasing.
+	const content = serializer.serialize().replace("\x1b[?1049h\x1b[H", `$&\x1b[m\x1b[2J${erasedCells(emulator)}\x1b[H`);
 	serializer.dispose();
 	const { normal, alternate } = emulator.grids;
 	const { coreService, coreMouseService } = emulator.state;
@@ -63,6 +64,30 @@ export function takeKeyframe(emulator: Emulator): Keyframe | null {
 		normal: marginsOf(normal),
 		alternate: marginsOf(alternate),
 	};
+}
+
+/** The colours of what was erased to the right of the text on the alternate screen. */
+function erasedCells(emulator: Emulator): string {
+	if (!emulator.alternate) return "";
+	const { lines, ybase } = emulator.grids.alternate;
+	const cell = emulator.newCell();
+	let filled = "";
+	for (let y = 0; y < emulator.rows; y++) {
+		const row = lines.get(ybase + y);
+		if (row === undefined) continue;
+		let from = emulator.cols;
+		row.loadCell(from - 1, cell);
+		const { bg } = cell;
+		const color = cell.getBgColor();
+		const background = cell.isBgRGB()
+			? `2;${color >> 16};${(color >> 8) & 255};${color & 255}`
+			: cell.isBgPalette()
+				? `5;${color}`
+				: null;
+		while (from > row.getTrimmedLength() && row.loadCell(from - 1, cell).bg === bg) from--;
+		if (background !== null && from < emulator.cols) filled += `\x1b[${y + 1};${from + 1}H\x1b[48;${background}m\x1b[K`;
+	}
+	return filled === "" ? "" : `${filled}\x1b[m`;
 }
 
 /** Into a new emulator of the same size. */

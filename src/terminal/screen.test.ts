@@ -184,3 +184,16 @@ describe("a screen put away and made again", () => {
 		expect(screen.serialize()).not.toBeNull();
 	});
 });
+
+test.each([
+	["set before it is entered", "\x1b[31;44mbefore\x1b[?1049hhi\x1b[3;10Hthere"],
+	["set after it was entered", "before\x1b[?1049h\x1b[31;44mhi\x1b[3;10Hthere"],
+	["used to erase a part of it", "\x1b[?1049hhi\x1b[48;5;22m\x1b[3;10H\x1b[J\x1b[48;2;1;2;3m\x1b[2;2H\x1b[Kx"],
+])("the alternate screen with a background that is %s looks the same after it was saved", (_, output) => {
+	const { screen } = terminal(output);
+	const restored = Screen.restore(screen.serialize()!);
+	expect(restored.snapshot()).toEqual(screen.snapshot());
+	expect(restored.styledRows()).toEqual(screen.styledRows());
+	expect(restored.diffSince(screen.diffSince(null).position).text).toBe("");
+	restored.dispose();
+});

@@ -245,7 +245,8 @@ export class Screen {
 		return {
 			...this.serialize()!, // settled by the cancel
 			content: emulator.alternate ? "\x1b[?1049h" : "",
-			cursorLine: emulator.lineOfRow(emulator.normal.lines.length - 1) + 1 + lines,
+			// As if they had been drawn, so that positions from before stay comparable.
+			cursorLine: emulator.lineOfRow(emulator.normal.ybase + emulator.normal.y) + lines,
 			droppedRows,
 			offset: to,
 			checkpoints: [{ row: droppedRows, offset: to }],
