@@ -45,7 +45,7 @@ describe("npm start", () => {
 			expect((await line.run(["start", "--name", "py", "python3", "-q"])).out).toContain(">>> ");
 			expect((await line.json(["daemon", "status"])).http).toBe(url);
 			const ended = (await desk.client.call("send", { session: "serve", keys: ["ctrl+c"] })).facts as SessionFacts;
-			expect(ended.text).toMatch(/go on: py/);
+			expect(ended.text).toMatch(/keep running: py/);
 			expect(ended.exit).toEqual({ code: 0, signal: null });
 			expect((await line.run(["send", "py", "6*7"])).out).toContain("42");
 		},

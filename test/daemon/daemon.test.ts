@@ -184,14 +184,14 @@ describe("one daemon per user", () => {
 		await using home = new Home();
 		const started = JSON.parse((await home.cli("call", "start", '{"name":"sh","argv":["bash","--norc"]}')).stdout);
 		expect(started).toMatchObject({ status: "running", waitingFor: "key" });
-		expect((await home.cli("daemon", "stop")).stdout).toContain("These sessions go on: sh");
+		expect((await home.cli("daemon", "stop")).stdout).toContain("These sessions keep running: sh");
 		const status = JSON.parse((await home.cli("daemon", "status", "--json")).stdout);
 		expect(status).toEqual({ running: false });
 		const { sessions } = JSON.parse((await home.cli("call", "list", "{}")).stdout);
 		expect(sessions).toMatchObject([{ name: "sh", status: "running" }]);
 		// Also when no daemon runs: the sessions are what is meant.
 		await home.cli("daemon", "stop");
-		expect((await home.cli("daemon", "stop", "--sessions")).stdout).toContain("No session is left");
+		expect((await home.cli("daemon", "stop", "--sessions")).stdout).toContain("No sessions are running");
 		const after = JSON.parse((await home.cli("call", "list", "{}")).stdout);
 		expect(after.sessions).toMatchObject([{ name: "sh", status: "cancelled" }]);
 	});

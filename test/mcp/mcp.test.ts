@@ -41,9 +41,9 @@ async function connect(
 		const { elicit } = options;
 		client.setRequestHandler("elicitation/create", async ({ params }) => ({ action: elicit(params) }));
 	}
-	const visitor = { caller: { owner: "http:agent", cwd: "/", env: {} }, readOnly };
+	const access = { caller: { owner: "http:agent", cwd: "/", env: {} }, readOnly };
 	const transport = new StreamableHTTPClientTransport(new URL("http://127.0.0.1/mcp"), {
-		fetch: (url, init) => mcp.fetch(new Request(url, init as RequestInit), visitor),
+		fetch: (url, init) => mcp.fetch(new Request(url, init as RequestInit), access),
 	});
 	await client.connect(transport);
 	opened.push(client);
