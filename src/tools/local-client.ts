@@ -13,7 +13,7 @@ const OUTPUT_PIECE_BYTES = 64 * 1024;
 
 export interface LocalClientParts {
 	readonly sessions: Sessions;
-	/** Who asks when a call does not say. */
+	/** The caller of calls that name none. */
 	readonly caller: Caller;
 	readonly status: () => DaemonStatus;
 }
@@ -73,7 +73,7 @@ export class LocalClient implements Client {
 		}
 	}
 
-	/** A cursor into the journal: a reader that is slow or stops costs nobody anything. */
+	/** A cursor into the journal: a reader that is slow or stops delays no other. */
 	async *output(
 		reference: string,
 		{ from, signal }: { from: number; signal: AbortSignal },
@@ -121,9 +121,9 @@ export class LocalClient implements Client {
 	}
 }
 
-/** One waiter, woken by a notify or by the signal; a notify while nobody waits is not lost. */
+/** One waiter, woken by a notify or by the signal; a notify without a waiter is not lost. */
 class Wakeup {
-	#rang = false;
+	#notified = false;
 	#wake = () => {};
 
 	constructor(signal: AbortSignal) {
@@ -131,16 +131,16 @@ class Wakeup {
 	}
 
 	notify(): void {
-		this.#rang = true;
+		this.#notified = true;
 		this.#wake();
 	}
 
 	async wait(): Promise<void> {
-		if (!this.#rang) {
+		if (!this.#notified) {
 			await new Promise<void>((resolve) => {
 				this.#wake = resolve;
 			});
 		}
-		this.#rang = false;
+		this.#notified = false;
 	}
 }

@@ -30,7 +30,7 @@ const start = async (name: string, port: string) =>
 
 describe("npm start", () => {
 	test(
-		"says where it listens, how to log in, what to paste and what to try; Ctrl+C says what goes on",
+		"prints where it listens, how to log in, what to paste and what to try; Ctrl+C lists what keeps running",
 		needing("python3"),
 		async () => {
 			const { text } = await start("serve", "0");
@@ -51,7 +51,7 @@ describe("npm start", () => {
 		},
 	);
 
-	test("a port that is taken is told in words", async () => {
+	test("a port that is taken is a clear error", async () => {
 		await start("first", "0");
 		const taken = new URL(String((await line.json(["daemon", "status"])).http)).port;
 		const other = new CommandLine();
