@@ -1,4 +1,4 @@
-// Makes the parts of a daemon, or of a Dialtone inside another program: places,
+// Creates the parts of a daemon, or of a Dialtone inside another program: places,
 // options, sessions, client.
 
 import { type Places, preparePlaces } from "./pty/places.ts";

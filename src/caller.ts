@@ -1,4 +1,4 @@
-// Who asks, when it is this process: its directory, its environment, and a name.
+// The caller, when it is this process: its directory, its environment, and a name.
 
 import { parentFromEnvironment } from "./session/parent.ts";
 import type { Caller } from "./tools/tool.ts";

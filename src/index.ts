@@ -1,6 +1,6 @@
 // The library: `import { Dialtone } from "dialtone"`.
 //
-// Typed words over the same Client that every other way in uses.
+// Typed methods over the same Client that every other interface uses.
 
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -26,14 +26,14 @@ export { Fault, type FaultCode, faults } from "./protocol/fault.ts";
 type Aimed<N extends "send" | "wait" | "read" | "signal" | "resize" | "close"> = Omit<InputOf<N>, "session">;
 
 export interface DialtoneOptions {
-	/** Where sessions live. In this process: a temporary directory that goes when you dispose. Through the daemon: the user's own. */
+	/** Where sessions are kept. In this process: a temporary directory, removed on dispose. Through the daemon: the user's own. */
 	readonly home?: string;
-	/** Who asks: what is new is told to each owner apart. */
+	/** The caller: "new" output is tracked for each owner. */
 	readonly owner?: string;
 	readonly options?: Partial<Options>;
 }
 
-/** Terminals for a program: in this process with `open`, or shared and lasting with `connect`. */
+/** Terminals for a program: in this process with `open`, or shared and persistent with `connect`. */
 export class Dialtone implements AsyncDisposable {
 	readonly client: Client;
 	readonly #dispose: () => Promise<void>;
@@ -47,7 +47,7 @@ export class Dialtone implements AsyncDisposable {
 	static async open(options: DialtoneOptions = {}): Promise<Dialtone> {
 		const home = options.home ?? (await mkdtemp(join(tmpdir(), "dialtone-")));
 		const where = places({ ...process.env, DIALTONE_HOME: home });
-		// The daemon's ground with nobody invited: one owner of a home at a time, and a fence for the one before.
+		// Takes the daemon's lock of this home: one owner at a time, and the one before is fenced.
 		const daemon = await becomeDaemon({
 			run: where.run,
 			version: VERSION,
@@ -72,14 +72,14 @@ export class Dialtone implements AsyncDisposable {
 				};
 			},
 		});
-		if (daemon === null) throw new Error(`Another Dialtone has ${home}: use Dialtone.connect({ home }).`);
+		if (daemon === null) throw new Error(`Another Dialtone process uses ${home}: call Dialtone.connect({ home }).`);
 		return new Dialtone(daemon.client, async () => {
-			await daemon.leave({ sessions: options.home === undefined });
+			await daemon.stop({ sessions: options.home === undefined });
 			if (options.home === undefined) await rm(home, { recursive: true, force: true, maxRetries: 10 });
 		});
 	}
 
-	/** Terminals of the user's daemon, which is started if need be. They go on when you dispose. */
+	/** Terminals of the user's daemon, which is started if necessary. They keep running when you dispose. */
 	static async connect(options: DialtoneOptions = {}): Promise<Dialtone> {
 		const env = options.home === undefined ? process.env : { ...process.env, DIALTONE_HOME: options.home };
 		const client = await reachDaemon({

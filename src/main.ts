@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// Makes the parts and hands them on; imports a way in only when its word is said,
-// so that a command of the daemon starts about as fast as node itself.
+// Creates the parts and connects them; imports an interface only when its command is
+// used, so that a command that only calls the daemon starts about as fast as node itself.
 
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
@@ -26,7 +26,7 @@ function reach(owner: string, more: Partial<ReachOptions> = {}): ReachOptions {
 	};
 }
 
-/** Who types at this command line. An agent that has only a shell can set it, to have its own "new". */
+/** The caller of this command line. An agent that has only a shell can set it, to have its own "new". */
 const me = process.env.DIALTONE_OWNER ?? "cli";
 
 const dependencies: Dependencies = {
@@ -43,9 +43,10 @@ const dependencies: Dependencies = {
 		},
 		stop: async (options) => {
 			const found = await findDaemon(reach("cli", { anyVersion: true }));
-			// Sessions go on without a daemon; to end them takes one.
+			// Sessions keep running without a daemon; ending them needs one.
 			await using client =
-				found ?? (options.sessions && sessionsGoOn() ? await reachDaemon(reach("cli", { anyVersion: true })) : null);
+				found ??
+				(options.sessions && sessionsAreRunning() ? await reachDaemon(reach("cli", { anyVersion: true })) : null);
 			if (client === null) return null;
 			const { pid } = await client.status();
 			const { facts } = await client.call("list", { status: "running" });
@@ -65,7 +66,7 @@ const dependencies: Dependencies = {
 			await using client = await reachDaemon(
 				reach("cli", { command: [...self, "serve", "--foreground", "--port", String(port)] }),
 			);
-			say(`Dialtone listens on ${(await client.status()).http}\n`);
+			say(`Dialtone is listening on ${(await client.status()).http}\n`);
 			return 0;
 		}
 		return (await import("./serve.ts")).runDaemon({ where, foreground: { port, say } });
@@ -75,7 +76,7 @@ const dependencies: Dependencies = {
 			import("./mcp/stdio.ts"),
 			import("./tools/catalogue.ts"),
 		]);
-		// One connection for the life of the server, made anew when the daemon was restarted.
+		// One connection for the life of the server, reopened when the daemon was restarted.
 		const connection = lasting(() => reachDaemon(reach("mcp")));
 		const existing = lasting(() => findDaemon(reach("mcp")));
 		const host = callerHere("mcp");
@@ -84,11 +85,11 @@ const dependencies: Dependencies = {
 			tools: async () => toolCards(sets),
 			connect: connection.get,
 			peek: existing.get,
-			// The host's process tells two agents of the same make apart: each has its own shell and its own "new",
+			// The host's pid distinguishes two agents of the same kind: each has its own shell and its own "new",
 			// and keeps them when the host starts its server again.
 			caller: (client) => ({ ...host, owner: process.env.DIALTONE_OWNER ?? `mcp:${client}:${process.ppid}` }),
 		});
-		// The host has gone: an open connection must not keep us here.
+		// The host is gone: an open connection would keep this process alive.
 		await Promise.all([connection.close(), existing.close()]);
 		return 0;
 	},
@@ -100,12 +101,12 @@ const dependencies: Dependencies = {
 	},
 };
 
-/** A holder's socket is there as long as its session. */
-function sessionsGoOn(): boolean {
+/** A holder's socket exists as long as its session. */
+function sessionsAreRunning(): boolean {
 	try {
 		return readdirSync(where.run).some((name) => name.endsWith(".sock") && !/^d\d+\.sock$/.test(name));
 	} catch {
-		return false; // nothing was ever started here
+		return false; // no session was ever started
 	}
 }
 
@@ -125,13 +126,14 @@ function lasting<T extends (AsyncDisposable & { readonly lost: boolean }) | null
 	};
 }
 
-let heard = false;
+let handlesErrors = false;
 
 const io: Io = {
 	out: (text) => {
-		// A reader that has seen enough (`| head`) is no failure of ours.
-		if (!heard) process.stdout.on("error", ({ code }: NodeJS.ErrnoException) => code !== "EPIPE" && process.exit(1));
-		heard = true;
+		// A reader that closes the pipe early (`| head`) is not an error.
+		if (!handlesErrors)
+			process.stdout.on("error", ({ code }: NodeJS.ErrnoException) => code !== "EPIPE" && process.exit(1));
+		handlesErrors = true;
 		process.stdout.write(text);
 	},
 	err: (text) => void process.stderr.write(text),

@@ -1,5 +1,5 @@
 // The daemon as a process: in the background, started by the first call, or in
-// the foreground with HTTP and a page of words for the person who started it.
+// the foreground with HTTP and instructions for the person who started it.
 
 import { homedir } from "node:os";
 import { join } from "node:path";
@@ -13,18 +13,18 @@ import { type Places, preparePlaces } from "./pty/places.ts";
 import { type Client, TOOL_SETS } from "./tools/client.ts";
 import { VERSION } from "./version.ts";
 
-// Long enough that a person's next command finds it, short enough that it is not forgotten.
+// Long enough for a person's next command, short enough that no forgotten daemon stays around.
 const IDLE_MS = 10 * 60_000;
 
 const WELCOME_TOKEN = "npm-start";
 
 export interface RunOptions {
 	readonly where: Places;
-	/** Null: in the background, quiet, and leaving by itself when idle. */
+	/** Null: in the background, without output; stops by itself when idle. */
 	readonly foreground: { readonly port: number; readonly say: (text: string) => void } | null;
 }
 
-/** Runs the daemon until it is told to stop; the exit code. */
+/** Runs the daemon until it is stopped; returns the exit code. */
 export async function runDaemon({ where, foreground }: RunOptions): Promise<number> {
 	await preparePlaces(where);
 	const log = fileLog(join(where.state, "daemon.log"), process.env.DIALTONE_LOG_LEVEL);
@@ -41,7 +41,7 @@ export async function runDaemon({ where, foreground }: RunOptions): Promise<numb
 				epoch,
 				socket,
 				environment: process.env,
-				// Every call over the socket says who asks; this one is for the daemon's own.
+				// Every call over the socket names its caller; this one is for the daemon's own calls.
 				caller: { owner: "daemon", cwd: "/", env: {} },
 				http: () => http?.url ?? null,
 				onFenced,
@@ -59,7 +59,7 @@ export async function runDaemon({ where, foreground }: RunOptions): Promise<numb
 			};
 		},
 	});
-	// In the background nobody reads what we print: a warning of node's own must not be the end of the daemon.
+	// In the background our output may have no reader: a warning printed by node must not end the daemon (EPIPE).
 	for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {});
 	process.on("warning", (warning) => log.error({ err: warning }, "warning"));
 	process.on("unhandledRejection", (problem) => log.error({ err: problem }, "unhandled"));
@@ -67,32 +67,34 @@ export async function runDaemon({ where, foreground }: RunOptions): Promise<numb
 		try {
 			http = await openHttp(where, daemon.client, foreground.port);
 		} catch (error) {
-			// Without its port it is not what was asked for: make room for the next try.
-			await daemon.leave({ sessions: false });
+			// Without its port it is not what was requested: free the lock for the next attempt.
+			await daemon.stop({ sessions: false });
 			throw error;
 		}
 	}
 
 	if (foreground === null) process.stdout.write("ready\n");
 	else if (daemon === null) {
-		foreground.say("A Dialtone daemon already runs; stop it with `dialtone daemon stop`.\n");
+		foreground.say("A Dialtone daemon is already running; stop it with `dialtone daemon stop`.\n");
 		return 1;
 	} else if (process.stdout.isTTY) foreground.say(await welcome(where, http!));
 	else foreground.say(`ready\n${await welcome(where, http!)}`);
 	if (daemon === null) return 0;
 
-	let asked = false;
+	let stopping = false;
 	const stop = async () => {
-		if (asked) return;
-		asked = true;
+		if (stopping) return;
+		stopping = true;
 		const left = await namesOf(daemon.client);
-		await daemon.leave({ sessions: false });
+		await daemon.stop({ sessions: false });
 		foreground?.say(
-			left.length === 0 ? "\nStopped. No session is left.\n" : `\nStopped. These sessions go on: ${left.join(", ")}.\n`,
+			left.length === 0
+				? "\nStopped. No sessions are running.\n"
+				: `\nStopped. These sessions keep running: ${left.join(", ")}.\n`,
 		);
 	};
 	for (const name of ["SIGINT", "SIGTERM"] as const) process.on(name, () => void stop());
-	await daemon.left;
+	await daemon.stopped;
 	return 0;
 }
 
@@ -109,7 +111,7 @@ async function openHttp(where: Places, client: Client, port: number): Promise<Li
 		connect: async () => client,
 		peek: async () => client,
 	});
-	// A caller over HTTP has no directory or environment of its own: those of the person who runs the server serve.
+	// A caller over HTTP has no directory or environment of its own: those of the user who runs the server are used.
 	const person = callerHere("http", homedir());
 	const listening = await listen({
 		client,
@@ -158,7 +160,7 @@ async function welcome(where: Places, { url }: Listening): Promise<string> {
     ${home}node ${main} start --name py python3
     ${home}node ${main} send py "6*7"
 
-  Ctrl+C stops the daemon; sessions go on.
+  Ctrl+C stops the daemon; sessions keep running.
 
 `;
 }

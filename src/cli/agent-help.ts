@@ -6,16 +6,16 @@ import { EXIT_MEANINGS } from "./exit-codes.ts";
 
 const PAGE = `# Dialtone from a shell, for an agent
 
-You have programs that ask questions: debuggers, REPLs, installers, ssh, git add -p. One call is one turn:
-you type, and the call comes back the moment the program wants your next answer. Never sleep, never poll.
+For programs that ask questions: debuggers, REPLs, installers, ssh, git add -p. One call is one turn:
+you type, and the call returns the moment the program wants your next answer. Never sleep, never poll.
 
-    dialtone start --name db -- sqlite3 app.db        starts it; comes back when it waits for you
-    dialtone send db '.tables'                        types a line and Enter; comes back with what is new
+    dialtone start --name db -- sqlite3 app.db        starts it; returns when it waits for you
+    dialtone send db '.tables'                        types a line and Enter; returns what is new
     dialtone send db --key ctrl+c                     presses keys: enter, tab, up, esc, f5, alt+x, ctrl+d
     dialtone screen db                                what a person would see now (full-screen programs)
     dialtone wait db --until 'done' --timeout 60s     when you have nothing to type
     dialtone kill db                                  ends it with everything it started
-    dialtone run 'cd src && make'                     a shell that keeps cd and exports; exit code passed through
+    dialtone run 'cd src && make'                     a shell that keeps cd and exports; exits with its code
 
 The first line of each answer says whose turn it is:
 
@@ -23,16 +23,16 @@ The first line of each answer says whose turn it is:
 
 - waiting: your turn. \`command\` a shell prompt, \`line\` a line, \`key\` single keys or full screen, \`secret\` a
   password: do not type one you were not given; ask the person to \`dialtone attach db\`.
-- working: not your turn. \`wait\` for it; do something else meanwhile.
-- ended: it is over; the exit code is there, and so is all its output.
+- working: not your turn. \`wait\` for it; do something else in the meantime.
+- ended: the exit code is shown, and all its output can still be read.
 
 Worth knowing
 - --json on any command gives the facts as one JSON object; a fault is {"fault","message","next"}: do what \`next\` says.
 - A session outlives your shell and the daemon. Lost track? \`dialtone ls\`.
-- \`read\` gives what is new since your last look; a cut says how to get the middle (\`read --from N --to M\`).
+- \`read\` gives what is new since your last look; a cut shows how to get the middle (\`read --from N --to M\`).
 - Several lines at once: \`dialtone send db --paste - < file\`. Do not submit: --no-submit.
-- Refuse to type if the screen moved on: --if-offset N with the \`offset\` you last saw.
-- Servers: \`dialtone start --name web --keep --port 3000 -- npm run dev\` comes back when the port is open.
+- Refuse to type if there is newer output: --if-offset N with the \`offset\` you last saw.
+- Servers: \`dialtone start --name web --keep --port 3000 -- npm run dev\` returns when the port is open.
 - Any tool directly: \`dialtone call send '{"session":"db","text":".quit","submit":true}'\`; \`dialtone tools\` lists them.
 
 Exit codes

@@ -1,5 +1,5 @@
-// One command line: finds the command, reads its flags, runs it, and turns what went
-// wrong into words (or one JSON object) and a number.
+// The command line: finds the command, reads its flags, runs it, and turns an error
+// into a message (or one JSON object) and an exit code.
 
 import { Fault } from "../protocol/fault.ts";
 import type { Command, Dependencies, Io } from "./command.ts";
@@ -7,15 +7,20 @@ import { COMMANDS } from "./commands.ts";
 import { EXIT, exitCodeOfFault } from "./exit-codes.ts";
 import { parse } from "./flags.ts";
 
-/** Other words for commands, as people type them. */
-const ALSO: Readonly<Record<string, string>> = { list: "ls", "--help": "help", "-h": "help", "--version": "version" };
+/** Aliases of commands, as people type them. */
+const ALIASES: Readonly<Record<string, string>> = {
+	list: "ls",
+	"--help": "help",
+	"-h": "help",
+	"--version": "version",
+};
 
-// These pass a program's exit code through, so their own failures need numbers apart.
+// These pass a program's exit code through, so their own failures need distinct codes.
 const PASSES_THROUGH = new Set(["run", "attach"]);
 
 export async function cli(args: readonly string[], dependencies: Dependencies, io: Io): Promise<number> {
 	const [word = "help", ...rest] = args;
-	const command = COMMANDS.find(({ name }) => name === (ALSO[word] ?? word));
+	const command = COMMANDS.find(({ name }) => name === (ALIASES[word] ?? word));
 	if (command === undefined) {
 		const near = COMMANDS.filter(({ name, hidden }) => !hidden && name.startsWith(word.slice(0, 2))).map(
 			({ name }) => name,
@@ -43,7 +48,7 @@ export async function cli(args: readonly string[], dependencies: Dependencies, i
 async function failed(error: unknown, command: Command, args: readonly string[], io: Io): Promise<number> {
 	const fault =
 		error instanceof Fault ? error : new Fault("internal", { problem: (error as Error).message }, { cause: error });
-	// `call` speaks JSON whatever happens; the others when they were asked to.
+	// `call` always prints JSON; the others with --json.
 	if (args.includes("--json") || command.name === "call") {
 		const { fault: code, message, next } = fault.toJSON();
 		io.out(`${JSON.stringify({ fault: code, message, next })}\n`);

@@ -22,7 +22,7 @@ export interface Command {
 	readonly usage: string;
 	readonly summary: string;
 	readonly flags?: Readonly<Record<string, Flag>>;
-	/** The first word begins a foreign command line: flags after it are not ours. */
+	/** The first word begins another program's command line: flags after it are not ours. */
 	readonly takesCommand?: true;
 	/** What the first word is, for completion. */
 	readonly first?: "session" | readonly string[];
@@ -30,10 +30,10 @@ export interface Command {
 	readonly more?: string;
 	/** Left out of the short help. */
 	readonly hidden?: true;
-	readonly run: (it: Invocation) => Promise<number>;
+	readonly run: (invocation: Invocation) => Promise<number>;
 }
 
-/** Where a command speaks and listens: the process, or a test. */
+/** A command's input and output: the process's, or a test's. */
 export interface Io {
 	out(text: string | Uint8Array): void;
 	err(text: string): void;
@@ -43,7 +43,7 @@ export interface Io {
 	readonly cwd: string;
 }
 
-/** What main.ts hands to the commands: the other ways in, none of which this layer knows. */
+/** What main.ts passes to the commands: the other interfaces, none of which this layer imports. */
 export interface Dependencies {
 	readonly version: string;
 	/** The client, starting the daemon where none runs. */
@@ -51,19 +51,19 @@ export interface Dependencies {
 	/** The client of a daemon that already runs, or null. */
 	peek(): Promise<Client | null>;
 	readonly daemon: {
-		/** Null where none runs. */
+		/** Null if none runs. */
 		status(): Promise<DaemonStatus | null>;
-		/** Null where none ran. */
+		/** Null if none ran. */
 		stop(options: { sessions: boolean }): Promise<{ pid: number; left: readonly string[] } | null>;
 		restart(): Promise<DaemonStatus>;
-		/** Runs the daemon in this process until it is told to stop. */
+		/** Runs the daemon in this process until it is stopped. */
 		run(): Promise<number>;
 	};
 	serve(options: ServeOptions): Promise<number>;
 	mcp(options: { sets: readonly ToolSet[] }): Promise<number>;
-	/** The words for the hosts' configuration files. */
+	/** The text for the hosts' configuration files. */
 	mcpHelp(): Promise<string>;
-	/** The tools without asking a daemon. */
+	/** The tools without contacting a daemon. */
 	toolCards(sets: readonly ToolSet[]): Promise<readonly ToolCard[]>;
 	tokens(): Promise<TokenStore>;
 	/** Where everything is kept. */

@@ -1,9 +1,9 @@
-// Every command of the command line. A record names its words; what it does is
-// imported only when the word is said, so that each command starts as fast as node does.
+// Every command of the command line. A record declares its flags; its implementation is
+// imported only when it is used, so that each command starts as fast as node does.
 
 import type { Command, Flag } from "./command.ts";
 
-const timeout: Flag = { type: "string", short: "t", value: "30s", summary: "come back after this time at the latest" };
+const timeout: Flag = { type: "string", short: "t", value: "30s", summary: "return after this time at the latest" };
 const cwd: Flag = { type: "string", value: "DIR", summary: "where it runs (default: here)" };
 const tools: Flag = {
 	type: "string",
@@ -13,12 +13,12 @@ const tools: Flag = {
 	summary: "which tool sets, separated by commas (default: native)",
 };
 const until: Record<string, Flag> = {
-	until: { type: "string", short: "u", value: "TEXT", summary: "come back when this text appears" },
-	pattern: { type: "string", value: "REGEX", summary: "come back when this pattern appears" },
-	gone: { type: "string", value: "TEXT", summary: "come back when this text is no longer on the screen" },
-	still: { type: "string", value: "2s", summary: "come back when nothing was printed for this time" },
-	port: { type: "string", value: "N", summary: "come back when this TCP port is open" },
-	only: { type: "boolean", summary: "do not come back just because the program waits" },
+	until: { type: "string", short: "u", value: "TEXT", summary: "return when this text appears" },
+	pattern: { type: "string", value: "REGEX", summary: "return when this pattern appears" },
+	gone: { type: "string", value: "TEXT", summary: "return when this text is no longer on the screen" },
+	still: { type: "string", value: "2s", summary: "return when there was no output for this time" },
+	port: { type: "string", value: "N", summary: "return when this TCP port is open" },
+	only: { type: "boolean", summary: "do not return just because the program waits" },
 	timeout,
 };
 
@@ -26,7 +26,7 @@ export const COMMANDS: readonly Command[] = [
 	{
 		name: "start",
 		usage: "[--] COMMAND [ARG…]",
-		summary: "start a program; comes back when it waits for you",
+		summary: "start a program; returns when it waits for you",
 		takesCommand: true,
 		more: "One word is a command line for the shell, several are a program and its arguments.",
 		flags: {
@@ -44,12 +44,12 @@ export const COMMANDS: readonly Command[] = [
 			},
 			...until,
 		},
-		run: async (it) => (await import("./session-commands.ts")).start(it),
+		run: async (invocation) => (await import("./session-commands.ts")).start(invocation),
 	},
 	{
 		name: "send",
 		usage: "SESSION [TEXT… | -]",
-		summary: "type a line or press keys; comes back with the answer",
+		summary: "type a line or press keys; returns the answer",
 		first: "session",
 		more: "Text is entered with Enter unless --no-submit is given or keys follow. `-` takes the text from stdin.",
 		flags: {
@@ -61,7 +61,7 @@ export const COMMANDS: readonly Command[] = [
 			id: { type: "string", value: "ID", summary: "a repeated call with this id is not typed twice" },
 			...until,
 		},
-		run: async (it) => (await import("./session-commands.ts")).send(it),
+		run: async (invocation) => (await import("./session-commands.ts")).send(invocation),
 	},
 	{
 		name: "read",
@@ -81,14 +81,14 @@ export const COMMANDS: readonly Command[] = [
 			to: { type: "string", value: "OFFSET", summary: "to this offset" },
 			search: { type: "string", value: "TEXT", summary: "only lines with this text" },
 		},
-		run: async (it) => (await import("./session-commands.ts")).read(it),
+		run: async (invocation) => (await import("./session-commands.ts")).read(invocation),
 	},
 	{
 		name: "screen",
 		usage: "SESSION",
 		summary: "what a person would see now",
 		first: "session",
-		run: async (it) => (await import("./session-commands.ts")).screen(it),
+		run: async (invocation) => (await import("./session-commands.ts")).screen(invocation),
 	},
 	{
 		name: "wait",
@@ -96,12 +96,12 @@ export const COMMANDS: readonly Command[] = [
 		summary: "wait until it is your turn, it ended, or a condition holds",
 		first: "session",
 		flags: until,
-		run: async (it) => (await import("./session-commands.ts")).wait(it),
+		run: async (invocation) => (await import("./session-commands.ts")).wait(invocation),
 	},
 	{
 		name: "run",
 		usage: "[--] COMMAND…",
-		summary: "run a command in a shell that keeps cd and exports; its exit code is ours",
+		summary: "run a command in a shell that keeps cd and exports; exits with its code",
 		takesCommand: true,
 		flags: {
 			shell: { type: "string", short: "s", value: "NAME", summary: "which shell (default: main)" },
@@ -109,23 +109,23 @@ export const COMMANDS: readonly Command[] = [
 			separate: { type: "boolean", summary: "keep stdout and stderr apart" },
 			timeout,
 		},
-		run: async (it) => (await import("./session-commands.ts")).run(it),
+		run: async (invocation) => (await import("./session-commands.ts")).run(invocation),
 	},
 	{
 		name: "ls",
 		usage: "",
 		summary: "list the sessions",
 		flags: { status: { type: "string", value: "STATUS", summary: "only those: running, succeeded, failed, …" } },
-		run: async (it) => (await import("./session-commands.ts")).list(it),
+		run: async (invocation) => (await import("./session-commands.ts")).list(invocation),
 	},
 	{
 		name: "attach",
 		usage: "SESSION",
-		summary: "take the keyboard yourself; leave with Ctrl+\\ twice",
+		summary: "take over the keyboard; detach with Ctrl+\\ twice",
 		first: "session",
-		more: "Leaves with the program's exit code if it ends, with 0 if you detach.",
+		more: "Exits with the program's exit code if it ends, with 0 if you detach.",
 		flags: { "read-only": { type: "boolean", short: "r", summary: "watch without typing" } },
-		run: async (it) => (await import("./attach.ts")).attach(it),
+		run: async (invocation) => (await import("./attach.ts")).attach(invocation),
 	},
 	{
 		name: "logs",
@@ -133,24 +133,24 @@ export const COMMANDS: readonly Command[] = [
 		summary: "everything it printed, byte for byte",
 		first: "session",
 		flags: {
-			follow: { type: "boolean", short: "f", summary: "go on until it ends" },
+			follow: { type: "boolean", short: "f", summary: "follow until it ends" },
 			from: { type: "string", value: "OFFSET", summary: "from this offset" },
 		},
-		run: async (it) => (await import("./stream-commands.ts")).logs(it),
+		run: async (invocation) => (await import("./stream-commands.ts")).logs(invocation),
 	},
 	{
 		name: "events",
 		usage: "",
-		summary: "what happens to all sessions, as it happens",
+		summary: "the events of all sessions, live",
 		flags: { after: { type: "string", value: "SEQ", summary: "begin after this event" } },
-		run: async (it) => (await import("./stream-commands.ts")).events(it),
+		run: async (invocation) => (await import("./stream-commands.ts")).events(invocation),
 	},
 	{
 		name: "resize",
 		usage: "SESSION COLSxROWS",
 		summary: "change the size of its terminal",
 		first: "session",
-		run: async (it) => (await import("./session-commands.ts")).resize(it),
+		run: async (invocation) => (await import("./session-commands.ts")).resize(invocation),
 	},
 	{
 		name: "kill",
@@ -167,7 +167,7 @@ export const COMMANDS: readonly Command[] = [
 			},
 			force: { type: "boolean", short: "f", summary: "KILL at once" },
 		},
-		run: async (it) => (await import("./session-commands.ts")).kill(it),
+		run: async (invocation) => (await import("./session-commands.ts")).kill(invocation),
 	},
 	{
 		name: "rm",
@@ -175,7 +175,7 @@ export const COMMANDS: readonly Command[] = [
 		summary: "forget an ended session with its output",
 		first: "session",
 		flags: { force: { type: "boolean", short: "f", summary: "end it first" } },
-		run: async (it) => (await import("./session-commands.ts")).remove(it),
+		run: async (invocation) => (await import("./session-commands.ts")).remove(invocation),
 	},
 	{
 		name: "export",
@@ -190,41 +190,41 @@ export const COMMANDS: readonly Command[] = [
 				choices: ["cast", "cast2", "script", "text", "svg"],
 				summary: "cast (asciicast v3), cast2 (v2), script, text or svg",
 			},
-			output: { type: "string", short: "o", value: "FILE", summary: "where to (default: stdout)" },
+			output: { type: "string", short: "o", value: "FILE", summary: "write to this file (default: stdout)" },
 		},
-		run: async (it) => (await import("./recordings.ts")).exportRecording(it),
+		run: async (invocation) => (await import("./recordings.ts")).exportRecording(invocation),
 	},
 	{
 		name: "replay",
 		usage: "SESSION",
-		summary: "play its output back as it happened",
+		summary: "play its output back at its original speed",
 		first: "session",
 		flags: {
-			speed: { type: "string", value: "2", summary: "how many times as fast" },
+			speed: { type: "string", value: "2", summary: "playback speed, as a factor" },
 			"idle-limit": { type: "string", value: "2s", summary: "shorten longer pauses to this" },
 		},
-		run: async (it) => (await import("./recordings.ts")).replay(it),
+		run: async (invocation) => (await import("./recordings.ts")).replay(invocation),
 	},
 	{
 		name: "call",
 		usage: "TOOL [JSON | -]",
 		summary: "call any tool; prints its facts as one JSON object",
 		flags: { text: { type: "boolean", summary: "print what a model would read instead" } },
-		run: async (it) => (await import("./session-commands.ts")).call(it),
+		run: async (invocation) => (await import("./session-commands.ts")).call(invocation),
 	},
 	{
 		name: "tools",
 		usage: "",
 		summary: "list the tools an agent has",
 		flags: { tools },
-		run: async (it) => (await import("./session-commands.ts")).tools(it),
+		run: async (invocation) => (await import("./session-commands.ts")).tools(invocation),
 	},
 	{
 		name: "mcp",
 		usage: "",
-		summary: "be an MCP server on stdin and stdout; --help shows how to configure hosts",
+		summary: "run an MCP server on stdin and stdout; --help shows how to configure hosts",
 		flags: { tools },
-		run: async (it) => (await import("./daemon-commands.ts")).mcp(it),
+		run: async (invocation) => (await import("./daemon-commands.ts")).mcp(invocation),
 	},
 	{
 		name: "serve",
@@ -234,66 +234,66 @@ export const COMMANDS: readonly Command[] = [
 			foreground: { type: "boolean", short: "f", summary: "run the daemon in this process until Ctrl+C" },
 			port: { type: "string", short: "p", value: "N", summary: "which port (default 17492; 0 takes a free one)" },
 		},
-		run: async (it) => (await import("./daemon-commands.ts")).serve(it),
+		run: async (invocation) => (await import("./daemon-commands.ts")).serve(invocation),
 	},
 	{
 		name: "token",
 		usage: "create [NAME] | list | revoke ID",
 		summary: "tokens for HTTP",
 		first: ["create", "list", "revoke"],
-		flags: { "read-only": { type: "boolean", summary: "may look, may not type" } },
-		run: async (it) => (await import("./daemon-commands.ts")).token(it),
+		flags: { "read-only": { type: "boolean", summary: "may read, but not type" } },
+		run: async (invocation) => (await import("./daemon-commands.ts")).token(invocation),
 	},
 	{
 		name: "daemon",
 		usage: "status | stop | restart | run",
-		summary: "the process that keeps the sessions in view; they go on without it",
+		summary: "the process that serves the sessions; they keep running without it",
 		first: ["status", "stop", "restart", "run"],
 		flags: { sessions: { type: "boolean", summary: "stop: end the sessions too" } },
-		run: async (it) => (await import("./daemon-commands.ts")).daemon(it),
+		run: async (invocation) => (await import("./daemon-commands.ts")).daemon(invocation),
 	},
 	{
 		name: "doctor",
 		usage: "",
 		summary: "check this installation",
-		run: async (it) => (await import("./doctor.ts")).doctor(it),
+		run: async (invocation) => (await import("./doctor.ts")).doctor(invocation),
 	},
 	{
 		name: "completion",
 		usage: "bash | zsh | fish",
 		summary: "print a completion script",
 		first: ["bash", "zsh", "fish"],
-		run: async (it) => (await import("./completion.ts")).completion(it, COMMANDS),
+		run: async (invocation) => (await import("./completion.ts")).completion(invocation, COMMANDS),
 	},
 	{
 		name: "agent-help",
 		usage: "",
 		summary: "a page for a model that has only a shell",
-		run: async (it) => (await import("./agent-help.ts")).agentHelp(it),
+		run: async (invocation) => (await import("./agent-help.ts")).agentHelp(invocation),
 	},
 	{
 		name: "demo",
 		usage: "",
 		summary: "watch a conversation with real programs",
 		flags: { fast: { type: "boolean", summary: "do not pause for reading" } },
-		run: async (it) => (await import("./demo.ts")).demo(it),
+		run: async (invocation) => (await import("./demo.ts")).demo(invocation),
 	},
 	{
 		name: "help",
 		usage: "[COMMAND | exit-codes]",
 		summary: "this help",
-		run: async (it) => {
+		run: async (invocation) => {
 			const { exitCodesHelp, generalHelp, commandHelp } = await import("./help.ts");
-			const command = COMMANDS.find(({ name }) => name === it.words[0]);
-			if (it.words[0] === "exit-codes") it.io.out(exitCodesHelp());
-			else it.io.out(command ? commandHelp(command) : generalHelp(COMMANDS, it.dependencies.version));
+			const command = COMMANDS.find(({ name }) => name === invocation.words[0]);
+			if (invocation.words[0] === "exit-codes") invocation.io.out(exitCodesHelp());
+			else invocation.io.out(command ? commandHelp(command) : generalHelp(COMMANDS, invocation.dependencies.version));
 			return 0;
 		},
 	},
 	{
 		name: "version",
 		usage: "",
-		summary: "which Dialtone this is",
+		summary: "the version of Dialtone",
 		run: async ({ io, json, dependencies }) => {
 			io.out(json ? `${JSON.stringify({ version: dependencies.version })}\n` : `${dependencies.version}\n`);
 			return 0;

@@ -1,6 +1,6 @@
 // Completion scripts for bash, zsh and fish, printed from the table of commands, so
-// that they can never know other words than the parser does. Session names are
-// asked of a running daemon only (`dialtone __sessions`): a Tab starts nothing.
+// that they always match the parser. Session names come from
+// a running daemon only (`dialtone __sessions`): pressing Tab starts nothing.
 
 import { Fault } from "../protocol/fault.ts";
 import type { Command, Invocation } from "./command.ts";
@@ -100,8 +100,7 @@ const SCRIPTS = { bash, zsh, fish } as const;
 
 export async function completion({ words, io }: Invocation, commands: readonly Command[]): Promise<number> {
 	const shell = words[0] as (typeof SHELLS)[number];
-	if (!SHELLS.includes(shell))
-		throw new Fault("bad_input", { problems: [`say for which shell: ${SHELLS.join(", ")}`] });
+	if (!SHELLS.includes(shell)) throw new Fault("bad_input", { problems: [`choose a shell: ${SHELLS.join(", ")}`] });
 	io.out(SCRIPTS[shell](commands.filter(({ hidden }) => !hidden)));
 	return 0;
 }

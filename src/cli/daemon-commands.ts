@@ -1,4 +1,4 @@
-// The commands that look after the installation: daemon, server, tokens, MCP.
+// The commands for the installation: daemon, server, tokens, MCP.
 
 import { Fault } from "../protocol/fault.ts";
 import type { Invocation } from "./command.ts";
@@ -6,20 +6,20 @@ import { EXIT } from "./exit-codes.ts";
 import { toolSets } from "./session-commands.ts";
 import { table } from "./table.ts";
 
-const oneOf = (what: string, words: readonly string[], said: string | undefined) =>
+const oneOf = (what: string, words: readonly string[], given: string | undefined) =>
 	new Fault("bad_input", {
-		problems: [said === undefined ? `say which: ${what} ${words.join("|")}` : `there is no \`${what} ${said}\``],
+		problems: [given === undefined ? `choose one: ${what} ${words.join("|")}` : `there is no \`${what} ${given}\``],
 	});
 
 export const DAEMON_WORDS = ["status", "stop", "restart", "run"] as const;
 
-export async function daemon(it: Invocation): Promise<number> {
-	const { words, flags, json, io, dependencies } = it;
+export async function daemon(invocation: Invocation): Promise<number> {
+	const { words, flags, json, io, dependencies } = invocation;
 	switch (words[0]) {
 		case "status": {
 			const status = await dependencies.daemon.status();
 			if (status === null) {
-				io.out(json ? `${JSON.stringify({ running: false })}\n` : "No daemon runs; the first call starts one.\n");
+				io.out(json ? `${JSON.stringify({ running: false })}\n` : "No daemon is running; the first call starts one.\n");
 				return EXIT.noDaemon;
 			}
 			if (json) io.out(`${JSON.stringify({ running: true, ...status })}\n`);
@@ -34,7 +34,7 @@ export async function daemon(it: Invocation): Promise<number> {
 			const stopped = await dependencies.daemon.stop({ sessions: flags.on("sessions") });
 			if (json) io.out(`${JSON.stringify({ stopped: stopped !== null, ...stopped })}\n`);
 			else if (stopped === null) io.out("No daemon was running.\n");
-			else io.out(`Stopped (process ${stopped.pid}). ${goOn(stopped.left)}\n`);
+			else io.out(`Stopped (process ${stopped.pid}). ${stillRunning(stopped.left)}\n`);
 			return EXIT.ok;
 		}
 		case "restart": {
@@ -42,7 +42,7 @@ export async function daemon(it: Invocation): Promise<number> {
 			io.out(
 				json
 					? `${JSON.stringify({ running: true, ...status })}\n`
-					: `Dialtone ${status.version} runs as process ${status.pid}; ${status.sessions} sessions went on.\n`,
+					: `Dialtone ${status.version} runs as process ${status.pid}; ${status.sessions} sessions kept running.\n`,
 			);
 			return EXIT.ok;
 		}
@@ -53,10 +53,10 @@ export async function daemon(it: Invocation): Promise<number> {
 	}
 }
 
-function goOn(left: readonly string[]): string {
-	if (left.length === 0) return "No session is left.";
+function stillRunning(left: readonly string[]): string {
+	if (left.length === 0) return "No sessions are running.";
 	const names = left.length > 8 ? `${left.slice(0, 8).join(", ")} and ${left.length - 8} more` : left.join(", ");
-	return `These sessions go on: ${names}.`;
+	return `These sessions keep running: ${names}.`;
 }
 
 // 0x4454 is "DT"; 17492 is below the ephemeral range and not assigned.
@@ -75,9 +75,9 @@ export async function mcp({ flags, dependencies }: Invocation): Promise<number> 
 
 export const TOKEN_WORDS = ["create", "list", "revoke"] as const;
 
-export async function token(it: Invocation): Promise<number> {
-	const { words, flags, json, io } = it;
-	const tokens = await it.dependencies.tokens();
+export async function token(invocation: Invocation): Promise<number> {
+	const { words, flags, json, io } = invocation;
+	const tokens = await invocation.dependencies.tokens();
 	const [word, name] = words;
 	switch (word) {
 		case "create": {
@@ -90,7 +90,7 @@ export async function token(it: Invocation): Promise<number> {
 		case "list": {
 			const all = tokens.list();
 			if (json) io.out(`${JSON.stringify({ tokens: all })}\n`);
-			else if (all.length === 0) io.err("No tokens. Make one: dialtone token create NAME\n");
+			else if (all.length === 0) io.err("No tokens. Create one: dialtone token create NAME\n");
 			else
 				io.out(
 					table(
@@ -106,7 +106,7 @@ export async function token(it: Invocation): Promise<number> {
 			return EXIT.ok;
 		}
 		case "revoke": {
-			if (name === undefined) throw new Fault("bad_input", { problems: ["say which token: its id or name"] });
+			if (name === undefined) throw new Fault("bad_input", { problems: ["give the token's id or name"] });
 			const revoked = tokens.revoke(name);
 			if (!revoked) throw new Fault("bad_input", { problems: [`there is no token "${name}"`] });
 			io.out(json ? `${JSON.stringify({ revoked: name })}\n` : `Revoked ${name}.\n`);

@@ -1,6 +1,6 @@
 // A conversation with real programs, played on the reader's own terminal: for each
-// turn what was sent, what came back, why the call returned and after how long.
-// Nothing is staged: the turns are the same tool calls an agent makes.
+// turn what was sent, the output, why the call returned and after how long.
+// Nothing is faked: the turns are the same tool calls an agent makes.
 
 import { accessSync, constants, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -13,8 +13,8 @@ import type { Invocation, Io } from "./command.ts";
 import { EXIT } from "./exit-codes.ts";
 
 interface Turn {
-	/** What a person would say they are doing. */
-	readonly say: string;
+	/** What the step does, for the reader. */
+	readonly note: string;
 	readonly input: Omit<InputOf<"send">, "session">;
 	/** What is shown: the words sent, as the reader would type them. */
 	readonly shown: string;
@@ -22,19 +22,19 @@ interface Turn {
 
 interface Scene {
 	readonly title: string;
-	/** Left out where the program is missing. */
+	/** Skipped where the program is missing. */
 	readonly program: string;
 	readonly start: InputOf<"start"> & { readonly argv: string[] };
 	readonly turns: readonly Turn[];
 }
 
-const line = (text: string, say: string): Turn => ({
-	say,
+const line = (text: string, note: string): Turn => ({
+	note,
 	shown: `${text} ⏎`,
 	input: { text, submit: true },
 });
-const keys = (say: string, ...names: string[]): Turn => ({
-	say,
+const keys = (note: string, ...names: string[]): Turn => ({
+	note,
 	shown: names.join(" "),
 	input: { keys: names },
 });
@@ -54,10 +54,10 @@ function scenes(dir: string): readonly Scene[] {
 			start: { argv: ["python3", "-q"], name: "demo-python" },
 			turns: [
 				line("sum(range(101))", "ask something"),
-				line("import time; time.sleep(0.5); print('done')", "something slow: it comes back when it is done"),
+				line("import time; time.sleep(0.5); print('done')", "something slow: the call returns when it is done"),
 				line("input('your name? ')", "the program asks back"),
 				line("Ada", "answer it"),
-				keys("leave", "ctrl+d"),
+				keys("quit", "ctrl+d"),
 			],
 		},
 		{
@@ -66,7 +66,7 @@ function scenes(dir: string): readonly Scene[] {
 			start: { argv: ["bash", join(dir, "survey.sh")], name: "demo-survey" },
 			turns: [
 				line("y", "a y/n prompt without a line end: still known to be a question"),
-				line("correct horse", "echo is off, so this is a secret; nothing of it comes back"),
+				line("correct horse", "echo is off, so this is a secret; none of it is echoed"),
 			],
 		},
 		{
@@ -86,8 +86,8 @@ function scenes(dir: string): readonly Scene[] {
 			start: { argv: ["gdb", "-q", "-nx", "--args", "sleep", "60"], name: "demo-gdb" },
 			turns: [
 				line("print 6 * 7", "ask the debugger"),
-				line("info line", "it complains like everybody else"),
-				line("quit", "leave"),
+				line("info line", "an error is an answer, too"),
+				line("quit", "quit"),
 			],
 		},
 		{
@@ -96,22 +96,22 @@ function scenes(dir: string): readonly Scene[] {
 			start: { argv: ["less", join(dir, "poem.txt")], name: "demo-less", rows: 12 },
 			turns: [
 				keys("a page down", "space"),
-				{ say: "search", shown: "/three ⏎", input: { text: "/three", submit: true } },
-				keys("leave", "q"),
+				{ note: "search", shown: "/three ⏎", input: { text: "/three", submit: true } },
+				keys("quit", "q"),
 			],
 		},
 	];
 }
 
-export async function demo(it: Invocation): Promise<number> {
-	const { io } = it;
-	const stage = new Stage(io, it.flags.on("fast") || !io.stdout.isTTY);
+export async function demo(invocation: Invocation): Promise<number> {
+	const { io } = invocation;
+	const stage = new Stage(io, invocation.flags.on("fast") || !io.stdout.isTTY);
 	const dir = mkdtempSync(join(tmpdir(), "dialtone-demo-"));
 	try {
 		writeFileSync(join(dir, "survey.sh"), SURVEY);
 		const poem = Array.from({ length: 60 }, (_, n) => `line ${n + 1}: ${["one", "two", "three"][n % 3]}`);
 		writeFileSync(join(dir, "poem.txt"), `${poem.join("\n")}\n`);
-		await using client = await it.dependencies.connect();
+		await using client = await invocation.dependencies.connect();
 		stage.opening();
 		for (const scene of scenes(dir)) {
 			if (!onPath(scene.program, io)) stage.leftOut(scene);
@@ -132,9 +132,11 @@ async function play(scene: Scene, client: Client, stage: Stage): Promise<void> {
 	);
 	const { session } = facts;
 	try {
-		for (const { say, input, shown } of scene.turns) {
+		for (const { note, input, shown } of scene.turns) {
 			if (facts.exit !== null) break;
-			facts = await stage.turn("send", shown, say, () => client.call("send", { session, timeoutMs: 10_000, ...input }));
+			facts = await stage.turn("send", shown, note, () =>
+				client.call("send", { session, timeoutMs: 10_000, ...input }),
+			);
 		}
 	} finally {
 		await client.call("close", { session, force: true, forget: true });
@@ -162,7 +164,7 @@ class Stage {
 	opening(): void {
 		this.#io.out(
 			`${this.#styled("bold", "Dialtone: a conversation with real programs")}\n` +
-				"» what the agent sends     the output as it reads it     « why the call came back\n",
+				"» what the agent sends     the output as it reads it     « why the call returned\n",
 		);
 	}
 
@@ -171,16 +173,16 @@ class Stage {
 	}
 
 	leftOut({ title, program }: Scene): void {
-		this.#io.out(`\n${this.#styled("dim", `── ${title}: left out, ${program} is not installed`)}\n`);
+		this.#io.out(`\n${this.#styled("dim", `── ${title}: skipped, ${program} is not installed`)}\n`);
 	}
 
 	async turn(
 		tool: string,
 		shown: string,
-		say: string,
+		note: string,
 		act: () => Promise<Answer<SessionFacts>>,
 	): Promise<SessionFacts> {
-		this.#io.out(`\n${this.#styled("green", `» ${tool} ${shown}`)}${this.#styled("dim", `   ${say}`)}\n`);
+		this.#io.out(`\n${this.#styled("green", `» ${tool} ${shown}`)}${this.#styled("dim", `   ${note}`)}\n`);
 		await this.#pause(600);
 		const before = performance.now();
 		const { facts } = await act();

@@ -1,5 +1,5 @@
-// Ctrl+\ twice leaves. Once still reaches the program: a key that nobody can type
-// any more would be a hole in the keyboard, and Ctrl+\ is a signal people need.
+// Ctrl+\ twice detaches. Once still reaches the program: it is SIGQUIT, which people
+// need, and no key should become impossible to type.
 
 const DETACH = 0x1c;
 // The longest pause between the two: longer than a hesitant double press, short enough not to hold back a single one.

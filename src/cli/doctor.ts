@@ -1,5 +1,5 @@
-// Looks at everything the product stands on and says what is wrong and what to do:
-// one record a check, each independent of the others.
+// Checks everything the product depends on and reports what is wrong and what to do:
+// one record per check, each independent of the others.
 
 import { accessSync, constants, lstatSync, readFileSync, readlinkSync, statSync } from "node:fs";
 import { oneLine } from "../protocol/clean.ts";
@@ -54,17 +54,17 @@ const CHECKS: readonly Check[] = [
 				return {
 					ok: "warn",
 					found: "/proc/PID/syscall cannot be read",
-					next: "Waiting is then told from quiet and the screen, and marked `guess`.",
+					next: "Waiting is then inferred from silence and the screen, and marked `guess`.",
 				};
 			}
 			let scope = "0";
 			try {
 				scope = readFileSync("/proc/sys/kernel/yama/ptrace_scope", "utf8").trim();
 			} catch {
-				// No Yama in this kernel: nothing restricts us.
+				// No Yama in this kernel: no restriction.
 			}
 			return Number(scope) > 1
-				? { ok: "warn", found: `ptrace_scope is ${scope}`, next: "Waiting is then marked `guess`; 0 or 1 would do." }
+				? { ok: "warn", found: `ptrace_scope is ${scope}`, next: "Waiting is then marked `guess`; 0 or 1 would work." }
 				: { ok: true, found: `/proc/PID/syscall can be read (ptrace_scope ${scope})` };
 		},
 	},
@@ -75,7 +75,7 @@ const CHECKS: readonly Check[] = [
 			try {
 				at = lstatSync(stateDir);
 			} catch {
-				return { ok: true, found: `${stateDir} is not there yet; the first session makes it` };
+				return { ok: true, found: `${stateDir} does not exist yet; the first session creates it` };
 			}
 			const mode = at.mode & 0o777;
 			if (at.isSymbolicLink()) return { ok: "warn", found: `${stateDir} is a symbolic link` };
@@ -83,7 +83,7 @@ const CHECKS: readonly Check[] = [
 				return {
 					ok: false,
 					found: `${stateDir} belongs to uid ${at.uid}`,
-					next: "Set DIALTONE_HOME to a directory of yours.",
+					next: "Set DIALTONE_HOME to a directory you own.",
 				};
 			if (mode & 0o077)
 				return { ok: false, found: `${stateDir} has mode ${mode.toString(8)}`, next: `Run: chmod 700 ${stateDir}` };
@@ -99,7 +99,7 @@ const CHECKS: readonly Check[] = [
 				return { ok: at, found: "writable" };
 			} catch (error) {
 				if ((error as NodeJS.ErrnoException).code === "ENOENT") return { ok: true, found: "nothing written yet" };
-				return { ok: false, found: String(error), next: "Set DIALTONE_HOME to a directory you may write." };
+				return { ok: false, found: String(error), next: "Set DIALTONE_HOME to a writable directory." };
 			}
 		},
 	},
@@ -112,7 +112,9 @@ const CHECKS: readonly Check[] = [
 			return {
 				ok: same,
 				found: `${status.version}, process ${status.pid}, ${status.sessions} sessions`,
-				...(!same && { next: `This is ${dependencies.version}: run \`dialtone daemon restart\`; sessions go on.` }),
+				...(!same && {
+					next: `This is ${dependencies.version}: run \`dialtone daemon restart\`; sessions keep running.`,
+				}),
 			};
 		},
 	},

@@ -1,4 +1,4 @@
-// What the process says when it leaves. The numbers are API: scripts branch on
+// The exit codes. The numbers are API: scripts branch on
 // them, `dialtone help exit-codes` prints this table, and a number is never reused.
 
 import type { FaultCode } from "../protocol/fault.ts";
@@ -13,8 +13,8 @@ export const EXIT = {
 	busy: 6,
 	noDaemon: 7,
 	notAllowed: 8,
-	// `run` and `attach` pass the program's own code through, so what they have to say
-	// themselves uses the numbers of timeout(1) and `docker run`.
+	// `run` and `attach` pass the program's own code through, so their own
+	// failures use the numbers of timeout(1) and `docker run`.
 	passedTimeout: 124,
 	passedFault: 125,
 	interrupted: 130,
@@ -22,7 +22,7 @@ export const EXIT = {
 
 export const EXIT_MEANINGS: readonly (readonly [number, string])[] = [
 	[EXIT.ok, "it worked"],
-	[EXIT.fault, "a fault without a number of its own"],
+	[EXIT.fault, "a fault without a code of its own"],
 	[EXIT.usage, "invalid command line or input; nothing was done"],
 	[EXIT.noSuchSession, "there is no such session"],
 	[EXIT.timeout, "`wait` timed out"],
@@ -30,7 +30,7 @@ export const EXIT_MEANINGS: readonly (readonly [number, string])[] = [
 	[EXIT.busy, "not now: name taken, shell busy, screen moved on, a person drives, too many sessions, port taken"],
 	[EXIT.noDaemon, "the daemon cannot be reached, or is another version"],
 	[EXIT.notAllowed, "not allowed, or not available here"],
-	[EXIT.passedTimeout, "`run`: the command had not finished when the time was over, or waits for input"],
+	[EXIT.passedTimeout, "`run`: the command timed out, or waits for input"],
 	[EXIT.passedFault, "`run`, `attach`: Dialtone itself failed"],
 	[EXIT.interrupted, "interrupted by Ctrl+C"],
 ];
@@ -61,7 +61,7 @@ export function exitCodeOfFault(code: FaultCode): number {
 	return BY_FAULT[code] ?? EXIT.fault;
 }
 
-/** The numbers a shell would give: a signal is 128 + its number. */
+/** As in a shell: 128 + the signal's number. */
 const SIGNALS: Record<string, number> = {
 	SIGHUP: 1,
 	SIGINT: 2,

@@ -39,8 +39,8 @@ describe("words on the command line", () => {
 		["500ms", 500],
 		["1.5s", 1500],
 		["2m", 120_000],
-	])("%s is %d milliseconds", (said, ms) => {
-		expect(parse(command("wait"), ["py", "-t", said]).flags.duration("timeout")).toBe(ms);
+	])("%s is %d milliseconds", (text, ms) => {
+		expect(parse(command("wait"), ["py", "-t", text]).flags.duration("timeout")).toBe(ms);
 	});
 
 	test("an unknown flag is a fault that names it", () => {

@@ -1,5 +1,5 @@
-// Words on a command line into values, by the command's own record. A wrong flag is
-// a fault like any other: it says what is wrong and what would be right.
+// Parses a command line by the command's own record. A wrong flag is
+// a fault like any other: it names the problem and the correct form.
 
 import { parseArgs } from "node:util";
 import { Fault } from "../protocol/fault.ts";
@@ -15,7 +15,7 @@ type Value = string | boolean | (string | boolean)[] | undefined;
 
 const wrong = (problem: string) => new Fault("bad_input", { problems: [problem] });
 
-/** Typed access to what was said. */
+/** Typed access to the given flags. */
 export class Flags {
 	readonly #values: Readonly<Record<string, Value>>;
 
@@ -38,32 +38,32 @@ export class Flags {
 	}
 
 	integer(name: string, least = 0): number | undefined {
-		const said = this.string(name);
-		if (said === undefined) return undefined;
-		const value = Number(said);
+		const text = this.string(name);
+		if (text === undefined) return undefined;
+		const value = Number(text);
 		if (!Number.isSafeInteger(value) || value < least)
-			throw wrong(`--${name} takes a whole number of at least ${least}, not "${said}"`);
+			throw wrong(`--${name} takes a whole number of at least ${least}, not "${text}"`);
 		return value;
 	}
 
-	/** In milliseconds. The unit is required: whether "5" are seconds nobody remembers. */
+	/** In milliseconds. The unit is required: a bare "5" is ambiguous. */
 	duration(name: string): number | undefined {
-		const said = this.string(name);
-		if (said === undefined) return undefined;
-		const match = /^(\d+(?:\.\d+)?)(ms|s|m|h)$/.exec(said);
-		if (match === null) throw wrong(`--${name} takes a time with its unit such as 500ms, 30s or 2m, not "${said}"`);
+		const text = this.string(name);
+		if (text === undefined) return undefined;
+		const match = /^(\d+(?:\.\d+)?)(ms|s|m|h)$/.exec(text);
+		if (match === null) throw wrong(`--${name} takes a time with its unit such as 500ms, 30s or 2m, not "${text}"`);
 		return Math.round(Number(match[1]) * { ms: 1, s: 1000, m: 60_000, h: 3_600_000 }[match[2] as "ms"]);
 	}
 
 	choice<C extends string>(name: string, choices: readonly C[]): C | undefined {
-		const said = this.string(name);
-		if (said === undefined) return undefined;
-		if (!choices.includes(said as C)) throw wrong(`--${name} is one of ${choices.join(", ")}, not "${said}"`);
-		return said as C;
+		const text = this.string(name);
+		if (text === undefined) return undefined;
+		if (!choices.includes(text as C)) throw wrong(`--${name} is one of ${choices.join(", ")}, not "${text}"`);
+		return text as C;
 	}
 }
 
-/** Where a foreign command line begins: at the first word that is neither a flag of ours nor its value. */
+/** Where another program's command line begins: at the first word that is neither a flag of ours nor its value. */
 function splitCommand(args: readonly string[], flags: Readonly<Record<string, Flag>>): [string[], string[]] {
 	for (let i = 0; i < args.length; i++) {
 		const arg = args[i]!;
@@ -90,7 +90,7 @@ export function parse(command: Command, args: readonly string[]): { words: strin
 		const { values, positionals } = parseArgs({ args: ours, options, allowPositionals: true, strict: true });
 		return { words: [...positionals, ...program], flags: new Flags(values) };
 	} catch (error) {
-		// parseArgs says "Unknown option '--x'. To specify a positional …": the first sentence is ours to pass on.
+		// parseArgs says "Unknown option '--x'. To specify a positional …": only the first sentence is passed on.
 		const problem = (error as Error).message.split(". ")[0]!.replace(/\.$/, "");
 		throw new Fault("bad_input", { problems: [problem] }, { cause: error });
 	}

@@ -12,8 +12,8 @@ const GROUPS: readonly (readonly [string, readonly string[]])[] = [
 ];
 
 const FIRST_STEPS = `First steps
-  dialtone start --name py python3     start a program; comes back when it waits for you
-  dialtone send py '6*7'               type a line; comes back with the answer
+  dialtone start --name py python3     start a program; returns when it waits for you
+  dialtone send py '6*7'               type a line; returns the answer
   dialtone attach py                   take the keyboard yourself
   dialtone mcp --help                  give it to an agent`;
 
@@ -28,7 +28,7 @@ export function generalHelp(commands: readonly Command[], version: string): stri
 	});
 	return `dialtone ${version}: a real terminal for AI agents\n\n${FIRST_STEPS}\n\n${groups.join("\n\n")}\n
 A session is named by its name, its id, the beginning of either, or - for the last one.
-\`dialtone help COMMAND\` tells more; \`dialtone help exit-codes\` lists the exit codes; every command takes --json.\n`;
+\`dialtone help COMMAND\` has details; \`dialtone help exit-codes\` lists the exit codes; every command takes --json.\n`;
 }
 
 function flagLines(flags: Readonly<Record<string, Flag>>): string {
@@ -50,5 +50,5 @@ export function commandHelp(command: Command): string {
 
 export function exitCodesHelp(): string {
 	return `${EXIT_MEANINGS.map(([code, meaning]) => `${String(code).padStart(4)}  ${meaning}`).join("\n")}\n
-\`run\` and \`attach\` otherwise leave with the program's own code (128 + n after signal n).\n`;
+\`run\` and \`attach\` otherwise exit with the program's own code (128 + n after signal n).\n`;
 }

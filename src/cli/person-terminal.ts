@@ -1,10 +1,10 @@
-// The person's own terminal while it is lent to a session: raw mode, its size,
-// and giving it back as it was, whatever happens (R3.7).
+// The person's own terminal while it is attached to a session: raw mode, its size,
+// and restoring it, whatever happens (R3.7).
 
 const ESC = "\x1b";
 
 /**
- * Undoes what a program may have switched on and left: the alternate screen, a hidden cursor, mouse reports, focus
+ * Undoes what a program may have switched on and not reset: the alternate screen, a hidden cursor, mouse reports, focus
  * reports, bracketed paste, application keys, margins, kitty keys, colours.
  */
 const RESET = [
@@ -23,13 +23,13 @@ export interface PersonTerminal extends Disposable {
 	readonly rows: number;
 	onKeys(listener: (bytes: Uint8Array) => void): void;
 	onSize(listener: (cols: number, rows: number) => void): void;
-	/** The terminal is being taken away: a hang-up or an order to end. */
-	onLeave(listener: (signal: NodeJS.Signals) => void): void;
+	/** This process is being terminated: a hang-up or another signal. */
+	onTerminated(listener: (signal: NodeJS.Signals) => void): void;
 	show(bytes: Uint8Array | string): void;
 }
 
-/** Lends the terminal until it is disposed of. */
-export function lendTerminal(stdin: NodeJS.ReadStream, stdout: NodeJS.WriteStream): PersonTerminal {
+/** Takes the terminal until it is disposed of. */
+export function takeTerminal(stdin: NodeJS.ReadStream, stdout: NodeJS.WriteStream): PersonTerminal {
 	const undo: (() => void)[] = [];
 	const wasRaw = stdin.isRaw;
 	let given = true;
@@ -47,7 +47,7 @@ export function lendTerminal(stdin: NodeJS.ReadStream, stdout: NodeJS.WriteStrea
 	};
 
 	stdin.setRawMode(true);
-	// The last net: an exception or process.exit anywhere must not leave a dead keyboard behind.
+	// Last resort: an exception or process.exit anywhere must not leave the terminal in raw mode.
 	process.once("exit", giveBack);
 	return {
 		get cols() {
@@ -61,7 +61,7 @@ export function lendTerminal(stdin: NodeJS.ReadStream, stdout: NodeJS.WriteStrea
 			stdin.resume();
 		},
 		onSize: (listener) => on(stdout, "resize", () => listener(stdout.columns, stdout.rows)),
-		onLeave: (listener) => {
+		onTerminated: (listener) => {
 			for (const signal of ["SIGTERM", "SIGHUP", "SIGINT", "SIGQUIT"] as const)
 				on(process, signal, () => listener(signal));
 		},

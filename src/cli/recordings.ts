@@ -1,5 +1,5 @@
 // A session's recording: written in a format others read, or played back here.
-// Both read the session's own files; the daemon is asked only which session is meant.
+// Both read the session's own files; the daemon only resolves the session's name.
 
 import { createWriteStream } from "node:fs";
 import { basename } from "node:path";
@@ -21,19 +21,19 @@ interface Recorded extends ListedSession {
 
 const FORMATS = ["cast", "cast2", "script", "text", "svg"] as const;
 
-async function recorded(it: Invocation): Promise<Recorded> {
-	await using client = await it.dependencies.connect();
-	const { facts: look } = await client.call("read", { session: sessionNamed(it), view: "screen" });
+async function recorded(invocation: Invocation): Promise<Recorded> {
+	await using client = await invocation.dependencies.connect();
+	const { facts: look } = await client.call("read", { session: sessionNamed(invocation), view: "screen" });
 	const { facts } = await client.call("list", {});
 	const found = facts.sessions.find(({ session }) => session === look.session)!;
-	return { ...found, directory: it.dependencies.sessionDir(found.session) };
+	return { ...found, directory: invocation.dependencies.sessionDir(found.session) };
 }
 
-export async function exportRecording(it: Invocation): Promise<number> {
-	const { flags, io } = it;
+export async function exportRecording(invocation: Invocation): Promise<number> {
+	const { flags, io } = invocation;
 	const format = flags.choice("format", FORMATS) ?? "cast";
 	const output = flags.string("output");
-	const what = await recorded(it);
+	const what = await recorded(invocation);
 	const to = (): Writable => (output === undefined ? io.stdout : createWriteStream(output));
 	const write = (from: Readable) => pipeline(from, to(), { end: output !== undefined });
 	const { name, command, createdAt, directory, session } = what;
@@ -41,14 +41,14 @@ export async function exportRecording(it: Invocation): Promise<number> {
 		case "cast":
 		case "cast2": {
 			const version = format === "cast" ? 3 : 2;
-			// Sessions are 80 columns wide unless their log says otherwise.
+			// Sessions are 80 columns wide unless their log records another width.
 			const cast = asciicast({ directory, version, cols: 80, rows: 24, title: name, command, startedAt: createdAt });
 			await write(Readable.from(cast));
 			break;
 		}
 		case "script": {
 			if (output === undefined)
-				throw new Fault("bad_input", { problems: ["script is two files: say where with --output FILE"] });
+				throw new Fault("bad_input", { problems: ["script writes two files: give --output FILE"] });
 			const { timing, typescript } = scriptPair(directory);
 			await pipeline(Readable.from(typescript), createWriteStream(output));
 			await pipeline(Readable.from(timing), createWriteStream(`${output}.timing`));
@@ -63,12 +63,12 @@ export async function exportRecording(it: Invocation): Promise<number> {
 			await write(Readable.from([pictureSvg(await seen(directory))]));
 		}
 	}
-	if (output !== undefined && !it.json) io.err(`Wrote ${output}\n`);
-	if (it.json && output !== undefined) io.out(`${JSON.stringify({ session, format, output })}\n`);
+	if (output !== undefined && !invocation.json) io.err(`Wrote ${output}\n`);
+	if (invocation.json && output !== undefined) io.out(`${JSON.stringify({ session, format, output })}\n`);
 	return EXIT.ok;
 }
 
-// As many lines as anybody scrolls through; a log may hold far more.
+// More lines than a person scrolls through; a log may hold far more.
 const SCROLLBACK_LINES = 100_000;
 
 /** The screen after everything that was recorded. */
@@ -86,13 +86,13 @@ async function seen(directory: string): Promise<Screen> {
 	return screen;
 }
 
-/** Plays the output back with its own pauses, as far as they are worth sitting through. */
-export async function replay(it: Invocation): Promise<number> {
-	const { flags, io } = it;
+/** Plays the output back with its own pauses, long ones shortened by --idle-limit. */
+export async function replay(invocation: Invocation): Promise<number> {
+	const { flags, io } = invocation;
 	const speed = Number(flags.string("speed") ?? 1);
 	if (!(speed > 0)) throw new Fault("bad_input", { problems: ["--speed takes a number above 0"] });
 	const idleLimitMs = flags.duration("idle-limit") ?? 2_000;
-	const { directory } = await recorded(it);
+	const { directory } = await recorded(invocation);
 	const leave = new AbortController();
 	process.once("SIGINT", () => leave.abort());
 	let lastUs = 0;
@@ -100,7 +100,7 @@ export async function replay(it: Invocation): Promise<number> {
 		for await (const moment of moments(directory)) {
 			const ms = Math.min((moment.atUs - lastUs) / 1000, idleLimitMs) / speed;
 			lastUs = moment.atUs;
-			// Below a frame nobody sees a pause, and timers would only slow a fast program down.
+			// A pause shorter than a frame is invisible, and timers would only slow a fast program down.
 			if (ms > 8) await pause(ms, undefined, { signal: leave.signal });
 			leave.signal.throwIfAborted();
 			if (moment.kind === "output") io.out(moment.bytes);

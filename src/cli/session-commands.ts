@@ -58,9 +58,9 @@ function print({ json, io }: Invocation, answer: Answer): void {
 	io.out(`${json ? JSON.stringify(answer.facts) : answer.text}\n`);
 }
 
-export async function start(it: Invocation): Promise<number> {
-	const { words, flags, io } = it;
-	await using client = await it.dependencies.connect();
+export async function start(invocation: Invocation): Promise<number> {
+	const { words, flags, io } = invocation;
+	await using client = await invocation.dependencies.connect();
 	const answer = await client.call("start", {
 		...command(words),
 		name: flags.string("name"),
@@ -73,15 +73,15 @@ export async function start(it: Invocation): Promise<number> {
 		keep: flags.on("keep"),
 		ifExists: flags.choice("if-exists", IF_EXISTS),
 	});
-	print(it, answer);
+	print(invocation, answer);
 	return EXIT.ok;
 }
 
-export async function send(it: Invocation): Promise<number> {
-	const { words, flags, io } = it;
+export async function send(invocation: Invocation): Promise<number> {
+	const { words, flags, io } = invocation;
 	const [, ...rest] = words;
-	const session = sessionNamed(it);
-	await using client = await it.dependencies.connect();
+	const session = sessionNamed(invocation);
+	await using client = await invocation.dependencies.connect();
 	const fromStdin = rest.length === 1 && rest[0] === "-";
 	const text = fromStdin ? await everythingFrom(io.stdin) : rest.length > 0 ? rest.join(" ") : undefined;
 	const keys = flags.list("key").flatMap((key) => key.split(" ").filter(Boolean));
@@ -89,7 +89,7 @@ export async function send(it: Invocation): Promise<number> {
 	const answer = await client.call("send", {
 		session,
 		...(paste ? { paste: text } : { text }),
-		// A line of text is meant to be entered; keys say themselves what is pressed.
+		// A line of text is submitted with Enter; keys include their own.
 		submit: !flags.on("no-submit") && ((text !== undefined && keys.length === 0) || flags.on("submit")),
 		keys: keys.length > 0 ? keys : undefined,
 		until: until(flags),
@@ -97,51 +97,51 @@ export async function send(it: Invocation): Promise<number> {
 		ifOffset: flags.integer("if-offset"),
 		id: flags.string("id"),
 	});
-	print(it, answer);
+	print(invocation, answer);
 	return EXIT.ok;
 }
 
 // A picture is for a model; a person exports one with `dialtone export --format svg`.
 const VIEWS = ["new", "screen", "lines", "raw"] as const;
 
-export async function read(it: Invocation): Promise<number> {
-	const { flags, json, io } = it;
+export async function read(invocation: Invocation): Promise<number> {
+	const { flags, json, io } = invocation;
 	const input = {
-		session: sessionNamed(it),
+		session: sessionNamed(invocation),
 		view: flags.choice("view", VIEWS),
 		lines: flags.integer("lines", 1),
 		from: flags.integer("from"),
 		to: flags.integer("to"),
 		search: flags.string("search"),
 	};
-	await using client = await it.dependencies.connect();
+	await using client = await invocation.dependencies.connect();
 	const answer = await client.call("read", input);
 	const { base64 } = answer.facts;
 	if (!json && base64 !== undefined) io.out(Buffer.from(base64, "base64"));
-	else print(it, answer);
+	else print(invocation, answer);
 	return EXIT.ok;
 }
 
-export async function screen(it: Invocation): Promise<number> {
-	await using client = await it.dependencies.connect();
-	const { facts } = await client.call("read", { session: sessionNamed(it), view: "screen" });
-	it.io.out(`${it.json ? JSON.stringify(facts) : facts.text}\n`);
+export async function screen(invocation: Invocation): Promise<number> {
+	await using client = await invocation.dependencies.connect();
+	const { facts } = await client.call("read", { session: sessionNamed(invocation), view: "screen" });
+	invocation.io.out(`${invocation.json ? JSON.stringify(facts) : facts.text}\n`);
 	return EXIT.ok;
 }
 
-export async function wait(it: Invocation): Promise<number> {
-	const { flags } = it;
-	const input = { session: sessionNamed(it), until: until(flags), timeoutMs: flags.duration("timeout") };
-	await using client = await it.dependencies.connect();
+export async function wait(invocation: Invocation): Promise<number> {
+	const { flags } = invocation;
+	const input = { session: sessionNamed(invocation), until: until(flags), timeoutMs: flags.duration("timeout") };
+	await using client = await invocation.dependencies.connect();
 	const answer = await client.call("wait", input);
-	print(it, answer);
+	print(invocation, answer);
 	return answer.facts.returned === "timeout" ? EXIT.timeout : EXIT.ok;
 }
 
-export async function run(it: Invocation): Promise<number> {
-	const { words, flags, json, io } = it;
+export async function run(invocation: Invocation): Promise<number> {
+	const { words, flags, json, io } = invocation;
 	if (words.length === 0) throw missing("a command");
-	await using client = await it.dependencies.connect();
+	await using client = await invocation.dependencies.connect();
 	const answer = await client.call("run", {
 		command: shellLine(words),
 		shell: flags.string("shell"),
@@ -150,18 +150,18 @@ export async function run(it: Invocation): Promise<number> {
 		separate: flags.on("separate"),
 	});
 	const { facts } = answer;
-	if (json) print(it, answer);
+	if (json) print(invocation, answer);
 	else if (facts.exitCode !== null) {
 		const text = facts.stdout ?? facts.text;
 		if (text !== "") io.out(text.endsWith("\n") ? text : `${text}\n`);
 		if (facts.stderr) io.err(facts.stderr.endsWith("\n") ? facts.stderr : `${facts.stderr}\n`);
-	} else print(it, answer);
+	} else print(invocation, answer);
 	return facts.exitCode ?? EXIT.passedTimeout;
 }
 
-export async function list(it: Invocation): Promise<number> {
-	const { flags, json, io } = it;
-	await using client = await it.dependencies.connect();
+export async function list(invocation: Invocation): Promise<number> {
+	const { flags, json, io } = invocation;
+	await using client = await invocation.dependencies.connect();
 	const { facts } = await client.call("list", { status: flags.choice("status", LISTED) });
 	if (json) {
 		io.out(`${JSON.stringify(facts)}\n`);
@@ -170,7 +170,7 @@ export async function list(it: Invocation): Promise<number> {
 	const { sessions } = facts;
 	if (sessions.length === 0) io.err("No sessions. Start one: dialtone start python3\n");
 	else {
-		const length = tellingLength(sessions.map(({ session }) => session));
+		const length = distinctLength(sessions.map(({ session }) => session));
 		io.out(
 			table(
 				["NAME", "ID", "STATE", "COMMAND"],
@@ -181,8 +181,8 @@ export async function list(it: Invocation): Promise<number> {
 	return EXIT.ok;
 }
 
-/** How much of the ids one has to type to say which: they begin with the time. */
-function tellingLength(ids: readonly string[]): number {
+/** How many characters distinguish these ids: at least 8. */
+function distinctLength(ids: readonly string[]): number {
 	for (let length = 8; length < 26; length++)
 		if (new Set(ids.map((id) => id.slice(0, length))).size === ids.length) return length;
 	return 26;
@@ -198,62 +198,62 @@ function listRow(row: ListedSession, idLength: number): readonly string[] {
 }
 
 /** `term`, `SIGTERM` and `TERM` are the same. */
-function signalNamed(said: string | undefined): (typeof SIGNALS)[number] | undefined {
-	if (said === undefined) return undefined;
-	const name = SIGNALS.find((signal) => signal === said.toUpperCase().replace(/^SIG/, ""));
+function signalNamed(given: string | undefined): (typeof SIGNALS)[number] | undefined {
+	if (given === undefined) return undefined;
+	const name = SIGNALS.find((signal) => signal === given.toUpperCase().replace(/^SIG/, ""));
 	if (name === undefined)
-		throw new Fault("bad_input", { problems: [`--signal is one of ${SIGNALS.join(", ")}, not "${said}"`] });
+		throw new Fault("bad_input", { problems: [`--signal is one of ${SIGNALS.join(", ")}, not "${given}"`] });
 	return name;
 }
 
-export async function kill(it: Invocation): Promise<number> {
-	const { flags } = it;
+export async function kill(invocation: Invocation): Promise<number> {
+	const { flags } = invocation;
 	const signal = signalNamed(flags.string("signal"));
-	const session = sessionNamed(it);
-	await using client = await it.dependencies.connect();
+	const session = sessionNamed(invocation);
+	await using client = await invocation.dependencies.connect();
 	const answer =
 		signal === undefined
 			? await client.call("close", { session, force: flags.on("force") })
 			: await client.call("signal", { session, signal });
-	print(it, answer);
+	print(invocation, answer);
 	return EXIT.ok;
 }
 
-export async function remove(it: Invocation): Promise<number> {
-	const session = sessionNamed(it);
-	await using client = await it.dependencies.connect();
+export async function remove(invocation: Invocation): Promise<number> {
+	const session = sessionNamed(invocation);
+	await using client = await invocation.dependencies.connect();
 	const { facts } = await client.call("read", { session, view: "screen" });
-	if (facts.exit === null && !it.flags.on("force"))
+	if (facts.exit === null && !invocation.flags.on("force"))
 		throw new Fault("not_allowed", { what: `Removing the running session "${session}" without --force` });
 	const answer = await client.call("close", { session, force: true, forget: true });
-	it.io.out(it.json ? `${JSON.stringify(answer.facts)}\n` : `Removed ${answer.facts.name}.\n`);
+	invocation.io.out(invocation.json ? `${JSON.stringify(answer.facts)}\n` : `Removed ${answer.facts.name}.\n`);
 	return EXIT.ok;
 }
 
-export async function resize(it: Invocation): Promise<number> {
-	const [, size] = it.words;
+export async function resize(invocation: Invocation): Promise<number> {
+	const [, size] = invocation.words;
 	const match = /^(\d+)x(\d+)$/.exec(size ?? "");
 	if (match === null) throw new Fault("bad_input", { problems: ["the size is COLSxROWS, such as 120x40"] });
-	await using client = await it.dependencies.connect();
-	const input = { session: sessionNamed(it), cols: Number(match[1]), rows: Number(match[2]) };
+	await using client = await invocation.dependencies.connect();
+	const input = { session: sessionNamed(invocation), cols: Number(match[1]), rows: Number(match[2]) };
 	const answer = await client.call("resize", input);
-	print(it, answer);
+	print(invocation, answer);
 	return EXIT.ok;
 }
 
 /** Any tool by name: its facts as one JSON object. */
-export async function call(it: Invocation): Promise<number> {
-	const [tool, json = "{}"] = it.words;
+export async function call(invocation: Invocation): Promise<number> {
+	const [tool, json = "{}"] = invocation.words;
 	if (tool === undefined) throw missing("the name of a tool");
 	let input: unknown;
 	try {
-		input = JSON.parse(json === "-" ? await everythingFrom(it.io.stdin) : json);
+		input = JSON.parse(json === "-" ? await everythingFrom(invocation.io.stdin) : json);
 	} catch (error) {
 		throw new Fault("bad_input", { problems: [`the input is not JSON (${(error as Error).message})`] });
 	}
-	await using client = await it.dependencies.connect();
+	await using client = await invocation.dependencies.connect();
 	const answer = await client.call(tool, input);
-	it.io.out(`${it.flags.on("text") ? answer.text : JSON.stringify(answer.facts)}\n`);
+	invocation.io.out(`${invocation.flags.on("text") ? answer.text : JSON.stringify(answer.facts)}\n`);
 	return EXIT.ok;
 }
 
@@ -268,11 +268,11 @@ export function toolSets(flags: Flags): readonly ToolSet[] {
 	return sets.length > 0 ? sets : ["native"];
 }
 
-export async function tools(it: Invocation): Promise<number> {
-	const cards = await it.dependencies.toolCards(toolSets(it.flags));
-	if (it.json) it.io.out(`${JSON.stringify({ tools: cards })}\n`);
+export async function tools(invocation: Invocation): Promise<number> {
+	const cards = await invocation.dependencies.toolCards(toolSets(invocation.flags));
+	if (invocation.json) invocation.io.out(`${JSON.stringify({ tools: cards })}\n`);
 	else
-		it.io.out(
+		invocation.io.out(
 			table(
 				["TOOL", "EFFECT", "WHAT IT DOES"],
 				cards.map(({ name, effect, description }) => [name, effect, description.split(/(?<=\.)\s/)[0]!]),

@@ -1,5 +1,5 @@
-// The session a command is about: its first word. The daemon knows what a name, the
-// beginning of an id or `-` for the last one means, the same for every way in.
+// The session of a command: its first word. The daemon resolves a name, the
+// prefix of an id or `-` for the last one, the same for every interface.
 
 import { Fault } from "../protocol/fault.ts";
 import type { Invocation } from "./command.ts";

@@ -1,4 +1,4 @@
-// The commands that go on until something ends: a session's output, everybody's events.
+// The commands that stream: a session's output, the events of all sessions.
 
 import { once } from "node:events";
 import { oneLine } from "../protocol/clean.ts";
@@ -7,8 +7,8 @@ import type { Invocation, Io } from "./command.ts";
 import { EXIT } from "./exit-codes.ts";
 import { sessionNamed } from "./session-named.ts";
 
-/** Aborts when the reader goes away (`| head`) or presses Ctrl+C. */
-function untilTheReaderLeaves(io: Io): AbortController {
+/** Aborts when the reader closes the pipe (`| head`) or presses Ctrl+C. */
+function abortedByReader(io: Io): AbortController {
 	const controller = new AbortController();
 	io.stdout.on("error", () => controller.abort());
 	process.once("SIGINT", () => controller.abort());
@@ -17,18 +17,18 @@ function untilTheReaderLeaves(io: Io): AbortController {
 }
 
 /** Settles when the reader has taken most of what was written: a log may be larger than our memory. */
-async function keptUp({ stdout }: Io, signal: AbortSignal): Promise<void> {
-	if (stdout.writableNeedDrain) await once(stdout, "drain", { signal }).catch(() => {}); // the reader has left
+async function drained({ stdout }: Io, signal: AbortSignal): Promise<void> {
+	if (stdout.writableNeedDrain) await once(stdout, "drain", { signal }).catch(() => {}); // the reader is gone
 }
 
-export async function logs(it: Invocation): Promise<number> {
-	const { flags, json, io } = it;
-	const session = sessionNamed(it);
+export async function logs(invocation: Invocation): Promise<number> {
+	const { flags, json, io } = invocation;
+	const session = sessionNamed(invocation);
 	let at = flags.integer("from") ?? 0;
-	await using client = await it.dependencies.connect();
-	const reader = untilTheReaderLeaves(io);
-	const { facts: look } = await client.call("read", { session, view: "screen" });
-	const end = flags.on("follow") ? Number.POSITIVE_INFINITY : look.offset;
+	await using client = await invocation.dependencies.connect();
+	const reader = abortedByReader(io);
+	const { facts: current } = await client.call("read", { session, view: "screen" });
+	const end = flags.on("follow") ? Number.POSITIVE_INFINITY : current.offset;
 	if (at >= end) return EXIT.ok;
 	for await (const chunk of client.output(session, { from: at, signal: reader.signal })) {
 		if ("gap" in chunk) {
@@ -41,15 +41,15 @@ export async function logs(it: Invocation): Promise<number> {
 			at = chunk.offset + bytes.length;
 		}
 		if (at >= end) break;
-		await keptUp(io, reader.signal);
+		await drained(io, reader.signal);
 	}
 	return EXIT.ok;
 }
 
-export async function events(it: Invocation): Promise<number> {
-	const { flags, json, io } = it;
-	await using client = await it.dependencies.connect();
-	const reader = untilTheReaderLeaves(io);
+export async function events(invocation: Invocation): Promise<number> {
+	const { flags, json, io } = invocation;
+	await using client = await invocation.dependencies.connect();
+	const reader = abortedByReader(io);
 	const afterSeq = flags.integer("after");
 	const stream = client.events({ ...(afterSeq !== undefined && { afterSeq }), signal: reader.signal });
 	for await (const event of stream) io.out(json ? `${JSON.stringify(event)}\n` : `${eventLine(event)}\n`);

@@ -1,4 +1,4 @@
-// Columns for a person's eye: as wide as their widest cell, the last one free.
+// Aligned columns: as wide as their widest cell, except the last.
 
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
 	const widths = head.map((_, column) => Math.max(...[head, ...rows].map((row) => (row[column] ?? "").length)));

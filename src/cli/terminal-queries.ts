@@ -1,12 +1,12 @@
-// Keeps questions to the terminal away from the person's own one while they are
+// Removes terminal queries from the output to a person's own terminal while they are
 // attached. The session's emulator answers them already; a second answer would
-// arrive at the program as keystrokes.
+// reach the program as keystrokes.
 
 const ESC = 0x1b;
-// A sequence that has not ended after this many bytes is not a question any more: let it through.
+// A sequence that has not ended after this many bytes is not a query: let it through.
 const MAX_HELD_BYTES = 256;
 
-// Device attributes, status reports, mode requests, colour and window questions, XTVERSION, XTGETTCAP, DECRQSS, kitty.
+// Device attributes, status reports, mode requests, colour and window queries, XTVERSION, XTGETTCAP, DECRQSS, kitty.
 const QUERY =
 	/\x1b\[[>=]?[0-9]*c|\x1b\[\??[0-9;]*n|\x1b\[\??[0-9;]*\$p|\x1b\[>[0-9]*q|\x1b\[\?u|\x1b\[(?:1[1-9]|2[01])t|\x1b\](?:4;[0-9]+|1[0-9]|52;[a-z]*);\?(?:\x07|\x1b\\)|\x1bP(?:\+q|\$q)[^\x1b]*\x1b\\|\x05/g;
 

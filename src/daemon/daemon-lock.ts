@@ -1,8 +1,8 @@
 // Who is the daemon: one lock per user and directory, numbered.
 //
-// A lock is the file `daemon.<epoch>` that says who sits there. It is made by
-// link(2), so each number is taken once and with its content whole; a start that
-// finds the newest lock empty takes the next number. Nothing is ever stolen, so
+// A lock is the file `daemon.<epoch>` that names its process. It is created by
+// link(2), so each number is taken once and with complete content; a start that
+// finds the newest lock stale takes the next number. No lock is ever taken over, so
 // two racing starts give one daemon. The number is also the epoch that fences an
 // older daemon at the holders.
 
@@ -20,20 +20,20 @@ export interface DaemonLock {
 
 const NAME = /^daemon\.(\d+)$/;
 
-/** The newest lock, whoever sits there or sat there; null when there never was one. */
+/** The newest lock, held or stale; null when there is none. */
 export function newestLock(run: string): DaemonLock | null {
 	const epochs = lockEpochs(run).sort((a, b) => b - a);
 	for (const epoch of epochs) {
 		try {
 			return JSON.parse(readFileSync(join(run, `daemon.${epoch}`), "utf8")) as DaemonLock;
 		} catch {
-			// Removed between the two calls: its daemon has just left.
+			// Removed between the two calls: its daemon has just stopped.
 		}
 	}
 	return null;
 }
 
-/** Takes the lock after `previous`; null when somebody else was quicker. */
+/** Takes the lock after `previous`; null when another process was faster. */
 export function acquireLock(run: string, previous: DaemonLock | null, version: string): DaemonLock | null {
 	mkdirSync(run, { recursive: true, mode: 0o700 });
 	const epoch = Math.max(lastEpoch(run), previous?.epoch ?? 0) + 1;
@@ -54,12 +54,12 @@ export function acquireLock(run: string, previous: DaemonLock | null, version: s
 	} finally {
 		rmSync(draft, { force: true });
 	}
-	// The number outlives its daemon, or the holders' fence would refuse the next one.
+	// The number must outlive its daemon, or holders would fence the next one.
 	writeFileSync(join(run, "epoch"), String(epoch), { mode: 0o600 });
 	return lock;
 }
 
-/** Whether the process that took this lock still lives. */
+/** Whether the process that took this lock is still alive. */
 export function isHeld(lock: DaemonLock): boolean {
 	try {
 		process.kill(lock.pid, 0);
@@ -69,13 +69,13 @@ export function isHeld(lock: DaemonLock): boolean {
 	return lock.born === null || lock.born === bornOf(lock.pid);
 }
 
-/** Leaves the lock and clears away those before it. */
+/** Removes the lock and its socket. */
 export function releaseLock(run: string, lock: DaemonLock): void {
 	rmSync(lock.socket, { force: true });
 	rmSync(join(run, `daemon.${lock.epoch}`), { force: true });
 }
 
-/** Clears away the seats of daemons that died without leaving. */
+/** Removes the locks of daemons that died without releasing them. */
 export function removeLocksBefore(run: string, epoch: number): void {
 	for (const number of lockEpochs(run)) {
 		if (number >= epoch) continue;
@@ -105,9 +105,9 @@ function bornOf(pid: number): string | null {
 	try {
 		const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
 		const [state, ...fields] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-		// A zombie still has a number, but nobody sits there.
+		// A zombie still has a pid, but holds nothing.
 		return state === "Z" || state === "X" ? "gone" : (fields[18] ?? null);
 	} catch {
-		return null; // no /proc: the pid alone must do
+		return null; // no /proc: the pid alone has to do
 	}
 }

@@ -1,5 +1,5 @@
-// How a client reaches the daemon: connects to whoever sits in the newest lock,
-// or starts one and waits for its word. Two that start at once meet in one daemon.
+// How a client reaches the daemon: connects to the process that holds the newest lock,
+// or starts one and waits until it is ready. Two clients that start one at once share it.
 
 import { Fault } from "../protocol/fault.ts";
 import type { Caller } from "../tools/tool.ts";
@@ -7,13 +7,13 @@ import { isHeld, newestLock } from "./daemon-lock.ts";
 import { SocketClient } from "./socket-client.ts";
 
 export interface ReachOptions {
-	/** Where the seats are. */
+	/** The directory of the locks. */
 	readonly run: string;
 	readonly version: string;
 	readonly caller: Caller;
 	/** The command that runs a daemon, started when there is none. */
 	readonly command: readonly string[];
-	/** Where the daemon lives; its sessions do not inherit it. */
+	/** The daemon's environment; its sessions do not inherit it. */
 	readonly env: NodeJS.ProcessEnv;
 	/** Take a daemon of another version too: to ask for its status or to stop it. */
 	readonly anyVersion?: boolean;
@@ -29,7 +29,7 @@ export async function findDaemon({ run, caller, version, anyVersion }: ReachOpti
 		client = await SocketClient.connect(lock.socket, caller);
 		theirs = (await client.hello(version)).version;
 	} catch {
-		return null; // it has taken its lock and does not listen yet, or is just going
+		return null; // it has taken its lock and does not listen yet, or is just stopping
 	}
 	if (theirs !== version && anyVersion !== true) {
 		await client[Symbol.asyncDispose]();
@@ -38,13 +38,13 @@ export async function findDaemon({ run, caller, version, anyVersion }: ReachOpti
 	return client;
 }
 
-/** The daemon, started if need be. */
+/** The daemon, started if necessary. */
 export async function reachDaemon(options: ReachOptions): Promise<SocketClient> {
 	const found = await findDaemon(options);
 	if (found !== null) return found;
 	// Imported only now: a client that finds its daemon should start as fast as node itself.
 	await (await import("./start.ts")).startDaemon(options);
 	const started = await findDaemon(options);
-	if (started === null) throw new Fault("no_daemon", { problem: "it was started and is gone again; see its log" });
+	if (started === null) throw new Fault("no_daemon", { problem: "it exited right after its start; see its log" });
 	return started;
 }

@@ -1,6 +1,5 @@
-// The daemon: takes the lock, opens the sessions, listens, and leaves in order.
-// It holds no truth that is not on disk or in a holder, so leaving in disorder
-// loses nothing either.
+// The daemon: takes the lock, opens the sessions, listens, and shuts down in order.
+// It holds no state that is not on disk or in a holder, so a crash loses nothing either.
 
 import { watch } from "node:fs";
 import { createConnection } from "node:net";
@@ -11,14 +10,14 @@ import { acquireLock, type DaemonLock, isHeld, newestLock, releaseLock, removeLo
 import { listen } from "./server.ts";
 
 // A daemon that has just taken its lock listens within milliseconds; one that does not in 10 s never will.
-const LOCKED_BUT_SILENT_MS = 10_000;
-const DEATH_LOOK_MS = 50;
+const LISTEN_TIMEOUT_MS = 10_000;
+const DEATH_CHECK_MS = 50;
 
 export interface DaemonParts {
 	readonly run: string;
 	readonly version: string;
 	readonly log: DaemonLog;
-	/** 0: never leave by itself. */
+	/** 0: never stops by itself. */
 	readonly idleMs: number;
 	/** Opens the sessions under this lock's epoch. */
 	readonly open: (lock: DaemonLock, onFenced: () => void) => Promise<DaemonSessions>;
@@ -33,23 +32,23 @@ export interface DaemonLog {
 export interface DaemonSessions {
 	readonly client: Client;
 	readonly runningSessions: () => number;
-	/** Told when the number of running sessions changes. */
+	/** Called when the number of running sessions changes. */
 	readonly onSessions: (listener: () => void) => () => void;
 	/** Ends every session; returns the names of those that could not be ended. */
 	readonly endAll: () => Promise<readonly string[]>;
-	/** Lets go; sessions go on. */
+	/** Detaches from the sessions; they keep running. */
 	readonly close: () => Promise<void>;
 }
 
 export interface Daemon {
 	readonly lock: DaemonLock;
 	readonly client: Client;
-	/** Settles when the daemon has left, whoever asked for it. */
-	readonly left: Promise<void>;
-	leave(options: { sessions: boolean }): Promise<void>;
+	/** Settles when the daemon has stopped, for whatever reason. */
+	readonly stopped: Promise<void>;
+	stop(options: { sessions: boolean }): Promise<void>;
 }
 
-/** Becomes the daemon, or says that there is one (null). */
+/** Becomes the daemon; null when one already runs. */
 export async function becomeDaemon(parts: DaemonParts): Promise<Daemon | null> {
 	const { run, version, log } = parts;
 	const lock = await acquireOrDefer(run, version);
@@ -59,10 +58,10 @@ export async function becomeDaemon(parts: DaemonParts): Promise<Daemon | null> {
 	let open: DaemonSessions | null = null;
 	let clients = 0;
 	let idle: NodeJS.Timeout | null = null;
-	let leaving: Promise<void> | null = null;
-	let hasLeft = () => {};
-	const left = new Promise<void>((resolve) => {
-		hasLeft = resolve;
+	let stopping: Promise<void> | null = null;
+	let setStopped = () => {};
+	const stopped = new Promise<void>((resolve) => {
+		setStopped = resolve;
 	});
 
 	const endSessions = async (): Promise<readonly string[]> => {
@@ -70,9 +69,9 @@ export async function becomeDaemon(parts: DaemonParts): Promise<Daemon | null> {
 		if (left.length > 0) log.error({ sessions: left }, "these sessions could not be ended");
 		return left;
 	};
-	const leave = ({ sessions }: { sessions: boolean }): Promise<void> => {
-		leaving ??= (async () => {
-			log.info({ sessions }, "leaving");
+	const stop = ({ sessions }: { sessions: boolean }): Promise<void> => {
+		stopping ??= (async () => {
+			log.info({ sessions }, "stopping");
 			if (idle !== null) clearTimeout(idle);
 			stopCounting?.();
 			if (sessions) await endSessions();
@@ -80,32 +79,32 @@ export async function becomeDaemon(parts: DaemonParts): Promise<Daemon | null> {
 			releaseLock(run, lock);
 			await open?.close();
 			await stopListening?.();
-			log.info({ epoch: lock.epoch }, "left");
-			hasLeft();
+			log.info({ epoch: lock.epoch }, "stopped");
+			setStopped();
 		})();
-		return leaving;
+		return stopping;
 	};
-	const considerIdleness = () => {
+	const restartIdleTimer = () => {
 		if (idle !== null) clearTimeout(idle);
 		idle = null;
-		if (leaving !== null || parts.idleMs === 0 || clients > 0 || (open?.runningSessions() ?? 0) > 0) return;
-		idle = setTimeout(() => void leave({ sessions: false }), parts.idleMs);
+		if (stopping !== null || parts.idleMs === 0 || clients > 0 || (open?.runningSessions() ?? 0) > 0) return;
+		idle = setTimeout(() => void stop({ sessions: false }), parts.idleMs);
 		idle.unref();
 	};
 
 	try {
-		open = await parts.open(lock, () => void leave({ sessions: false }));
+		open = await parts.open(lock, () => void stop({ sessions: false }));
 		stopListening = await listen(lock.socket, {
 			client: open.client,
 			version,
 			onStop: async ({ sessions }) => {
 				const left = sessions ? await endSessions() : [];
-				setImmediate(() => void leave({ sessions: false })); // the answer goes out first
+				setImmediate(() => void stop({ sessions: false })); // the answer is sent first
 				return left;
 			},
 			onClients: (count) => {
 				clients = count;
-				considerIdleness();
+				restartIdleTimer();
 			},
 			onProblem: (problem) => log.error({ err: problem }, "a call failed"),
 		});
@@ -114,10 +113,10 @@ export async function becomeDaemon(parts: DaemonParts): Promise<Daemon | null> {
 		throw error;
 	}
 	removeLocksBefore(run, lock.epoch);
-	stopCounting = open.onSessions(considerIdleness);
-	considerIdleness();
+	stopCounting = open.onSessions(restartIdleTimer);
+	restartIdleTimer();
 	log.info({ epoch: lock.epoch, socket: lock.socket, sessions: open.runningSessions() }, "listening");
-	return { lock, client: open.client, left, leave };
+	return { lock, client: open.client, stopped, stop };
 }
 
 /** A lock of our own, or null once the daemon that has it listens. */
@@ -135,7 +134,7 @@ async function acquireOrDefer(run: string, version: string): Promise<DaemonLock 
 	}
 }
 
-/** Settles when the lock's daemon listens, or has gone, or has been silent for too long. */
+/** Settles when the lock's daemon listens, has died, or has not listened for too long. */
 async function listens(run: string, lock: DaemonLock): Promise<boolean> {
 	const connects = () =>
 		new Promise<boolean>((resolve) => {
@@ -146,17 +145,17 @@ async function listens(run: string, lock: DaemonLock): Promise<boolean> {
 	if (await connects()) return true;
 	const decided: Condition<boolean> = {
 		start(scope) {
-			const look = async () => {
+			const check = async () => {
 				if (await connects()) scope.settle(true);
 				else if (!isHeld(lock) || newestLock(run)?.epoch !== lock.epoch) scope.settle(false);
 			};
-			const watcher = watch(run, () => void look());
+			const watcher = watch(run, () => void check());
 			scope.own(() => watcher.close());
-			// No event tells of the death of a process that is not our child.
-			const deathWatch = setInterval(() => void look(), DEATH_LOOK_MS);
+			// There is no event for the death of a process that is not our child.
+			const deathWatch = setInterval(() => void check(), DEATH_CHECK_MS);
 			scope.own(() => clearInterval(deathWatch));
-			scope.after(LOCKED_BUT_SILENT_MS, () => scope.settle(false));
-			void look();
+			scope.after(LISTEN_TIMEOUT_MS, () => scope.settle(false));
+			void check();
 		},
 	};
 	return wait([decided]);

@@ -1,4 +1,4 @@
-// The daemon's socket: hears questions, asks the Client, tells the answers.
+// The daemon's socket: reads requests, calls the Client, writes the responses.
 // No behaviour of its own; a client that goes away ends its waits and nothing else.
 
 import { once } from "node:events";
@@ -18,7 +18,7 @@ export interface ServerParts {
 	readonly onProblem: (problem: unknown) => void;
 }
 
-/** Listens on a socket that only this user can open; gives the way to stop. */
+/** Listens on a socket that only this user can open; returns the function that stops it. */
 export async function listen(path: string, parts: ServerParts): Promise<() => Promise<void>> {
 	const clients = new Set<Socket>();
 	const server = createServer((socket) => {
@@ -41,32 +41,32 @@ export async function listen(path: string, parts: ServerParts): Promise<() => Pr
 	return async () => {
 		const closed = once(server, "close");
 		server.close();
-		for (const socket of clients) socket.destroySoon(); // what was request goes out first
+		for (const socket of clients) socket.destroySoon(); // pending responses are sent first
 		await closed;
 	};
 }
 
 function serve(socket: Socket, parts: ServerParts): void {
-	const asked = new Map<number, AbortController>();
+	const running = new Map<number, AbortController>();
 	socket.on("error", () => {}); // a client that died; `close` follows
 	socket.on("close", () => {
-		for (const controller of asked.values()) controller.abort();
+		for (const controller of running.values()) controller.abort();
 	});
 	readLines<Request>(socket, (request) => {
 		if (request.do === "cancel") {
-			asked.get(request.id)?.abort();
+			running.get(request.id)?.abort();
 			return;
 		}
 		const { id } = request;
 		const controller = new AbortController();
-		asked.set(id, controller);
+		running.set(id, controller);
 		const more = async (value: More) => {
 			if (!writeLine(socket, { id, more: value })) await drained(socket, controller.signal);
 		};
 		answer(request, parts, controller.signal, more)
 			.then((done) => writeLine(socket, { id, done }))
-			.catch((error: unknown) => writeLine(socket, { id, fault: told(error, parts) }))
-			.finally(() => asked.delete(id));
+			.catch((error: unknown) => writeLine(socket, { id, fault: faultOf(error, parts) }))
+			.finally(() => running.delete(id));
 	});
 }
 
@@ -109,7 +109,7 @@ async function answer(
 	}
 }
 
-function told(error: unknown, { onProblem }: ServerParts): FaultJson {
+function faultOf(error: unknown, { onProblem }: ServerParts): FaultJson {
 	if (error instanceof Fault) return error.toJSON();
 	if ((error as Error | null)?.name !== "AbortError") onProblem(error);
 	return new Fault("internal", { problem: error instanceof Error ? error.message : String(error) }).toJSON();
@@ -117,9 +117,9 @@ function told(error: unknown, { onProblem }: ServerParts): FaultJson {
 
 async function drained(socket: Socket, signal: AbortSignal): Promise<void> {
 	if (socket.destroyed) return;
-	// The one that did not happen lets go of the socket, or a long stream would hang a listener on it at every pause.
+	// Removes the listener of the other event, or a long stream would leak one at every pause.
 	const settled = new AbortController();
 	const either = { signal: AbortSignal.any([signal, settled.signal]) };
-	await Promise.race([once(socket, "drain", either), once(socket, "close", either)]).catch(() => {}); // gone: the signal tells
+	await Promise.race([once(socket, "drain", either), once(socket, "close", either)]).catch(() => {}); // gone: `signal` is aborted
 	settled.abort();
 }

@@ -1,5 +1,5 @@
-// A Client behind the daemon's socket. Light enough for a command line that
-// must start as fast as node itself: no schema, no server, no emulator.
+// A Client behind the daemon's socket. Loads little, so that the command line
+// starts as fast as node itself: no schema, no server, no emulator.
 
 import { once } from "node:events";
 import { createConnection, type Socket } from "node:net";
@@ -36,28 +36,28 @@ export class SocketClient implements Client {
 	private constructor(socket: Socket, caller: Caller) {
 		this.#socket = socket;
 		this.#caller = caller;
-		readLines<Response>(socket, (response) => this.#hear(response));
-		socket.on("error", () => {}); // `close` follows and tells everybody
+		readLines<Response>(socket, (response) => this.#receive(response));
+		socket.on("error", () => {}); // `close` follows and fails all requests
 		socket.on("close", () => {
-			this.#lost = new Fault("no_daemon", { problem: "it went away before it answered" });
+			this.#lost = new Fault("no_daemon", { problem: "it closed the connection before it answered" });
 			for (const pending of this.#pending.values()) pending.fail(this.#lost);
 			this.#pending.clear();
 		});
 	}
 
-	/** Connects; rejects with the system's error when nobody listens. */
+	/** Connects; rejects with the system's error when no daemon listens. */
 	static async connect(path: string, caller: Caller): Promise<SocketClient> {
 		const socket = createConnection(path);
 		await once(socket, "connect");
 		return new SocketClient(socket, caller);
 	}
 
-	/** The daemon has gone; a new connection finds the next one. */
+	/** The daemon is gone; a new connection reaches the next one. */
 	get lost(): boolean {
 		return this.#lost !== null;
 	}
 
-	/** Who answers: to be compared with our own version before anything else is asked. */
+	/** The daemon's version and pid: compared with our own version before any other request. */
 	async hello(version: string): Promise<{ version: string; pid: number }> {
 		return (await this.#ask({ do: "hello", version })).hello!;
 	}
@@ -113,7 +113,7 @@ export class SocketClient implements Client {
 
 	#ask(question: Question, signal?: AbortSignal): Promise<Done> {
 		return new Promise((resolve, reject) => {
-			const id = this.#say(question, { more: () => {}, done: resolve, fail: reject });
+			const id = this.#send(question, { more: () => {}, done: resolve, fail: reject });
 			if (id === null || signal === undefined) return;
 			const cancel = () => {
 				if (!this.#pending.delete(id)) return;
@@ -130,10 +130,10 @@ export class SocketClient implements Client {
 		let wake = () => {};
 		let over = false;
 		let failure: unknown = null;
-		const id = this.#say(question, {
+		const id = this.#send(question, {
 			more: (value) => {
 				queue.push(value);
-				// Not read as fast as it comes: the socket fills and the daemon waits, instead of this queue growing.
+				// Backpressure: the socket fills and the daemon waits, instead of this queue growing.
 				if (queue.length > 64) this.#socket.pause();
 				wake();
 			},
@@ -169,7 +169,7 @@ export class SocketClient implements Client {
 		}
 	}
 
-	#say(question: Question, pending: Pending): number | null {
+	#send(question: Question, pending: Pending): number | null {
 		if (this.#lost !== null) {
 			pending.fail(this.#lost);
 			return null;
@@ -180,7 +180,7 @@ export class SocketClient implements Client {
 		return id;
 	}
 
-	#hear(response: Response): void {
+	#receive(response: Response): void {
 		const pending = this.#pending.get(response.id);
 		if (pending === undefined) return; // cancelled meanwhile
 		if ("more" in response) {

@@ -1,6 +1,6 @@
-// The words on the daemon's socket: one JSON object a line, each answer with the
-// number of its question. Both ends are of one version, so the lines are the
-// Client spelt out and nothing more.
+// The messages on the daemon's socket: one JSON object per line, each response with the
+// id of its request. Both ends have the same version, so the messages mirror the
+// Client interface and nothing more.
 
 import type { Socket } from "node:net";
 import type { SessionEvent } from "../protocol/events.ts";
@@ -19,10 +19,10 @@ export type Question =
 	| { readonly do: "status" }
 	| { readonly do: "stop"; readonly sessions: boolean };
 
-/** What a client says: a question, or that it no longer wants the answer. */
+/** What a client sends: a request, or its cancellation. */
 export type Request = (Question & { readonly id: number }) | { readonly id: number; readonly do: "cancel" };
 
-/** What the daemon says. `more` may come many times; the others are the last word on their question. */
+/** What the daemon sends. `more` may come many times; the others end their request. */
 export type Response =
 	| { readonly id: number; readonly more: More }
 	| { readonly id: number; readonly done: Done }
@@ -61,7 +61,7 @@ export function readLines<T>(socket: Socket, onLine: (value: T) => void): void {
 			try {
 				value = JSON.parse(line.toString("utf8")) as T;
 			} catch {
-				socket.destroy(); // not one of ours
+				socket.destroy(); // not our protocol
 				return;
 			}
 			onLine(value);

@@ -1,5 +1,5 @@
 // The routes. Each turns a request into one call on the client and its answer
-// into a response; who may come in is guard.ts.
+// into a response; access control is in guard.ts.
 
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { HttpBindings } from "@hono/node-server";
@@ -18,15 +18,15 @@ export interface HttpParts {
 	readonly version: string;
 	/** The tools that can be called. */
 	readonly sets: readonly ToolSet[];
-	/** Who asks, by the token they came with. */
+	/** The caller, by token. */
 	caller(token: TokenRecord): Caller;
 	/** The MCP endpoint, where there is one. */
-	readonly mcp?: (request: Request, visitor: { caller: Caller; readOnly: boolean }) => Promise<Response>;
+	readonly mcp?: (request: Request, access: { caller: Caller; readOnly: boolean }) => Promise<Response>;
 }
 
 type Env = { Bindings: HttpBindings; Variables: { token: TokenRecord } };
 
-// A write of 1 MiB, escaped in JSON, with room to spare.
+// A write of 1 MiB, escaped in JSON, with a margin.
 const MAX_BODY_BYTES = 4 << 20;
 
 /** Answers before any route: Host, Origin, token. */
@@ -51,9 +51,9 @@ function guard(policy: AccessPolicy): MiddlewareHandler<Env> {
 	};
 }
 
-export function resumeAt(said: string | undefined): number | undefined {
-	const value = Number(said);
-	return said !== undefined && said !== "" && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
+export function resumeAt(text: string | undefined): number | undefined {
+	const value = Number(text);
+	return text !== undefined && text !== "" && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
 }
 
 export function httpApp(parts: HttpParts, policy: AccessPolicy): Hono<Env> {
@@ -84,7 +84,7 @@ export function httpApp(parts: HttpParts, policy: AccessPolicy): Hono<Env> {
 		if (card === undefined) throw new Fault("unknown_tool", { tool: name, tools: cards.map((one) => one.name) });
 		if (token.readOnly && card.effect !== "reads")
 			throw new Fault("not_allowed", { what: `Calling \`${name}\` with a read-only token` });
-		// A form post from another site cannot have this type without asking first, and we never allow it.
+		// A form post from another site cannot have this type without a preflight, which we never allow.
 		if (!/^application\/json\b/.test(c.req.header("content-type") ?? ""))
 			throw new Fault("bad_input", { problems: ["the body must be JSON, with Content-Type: application/json"] });
 		const body = await bodyOf(c.env.incoming);
@@ -104,17 +104,17 @@ export function httpApp(parts: HttpParts, policy: AccessPolicy): Hono<Env> {
 	app.get("/v1/sessions", async (c) => {
 		const status = c.req.query("status");
 		const { facts } = await client.call<string>("list", status ? { status } : {}, {
-			caller: onlooker(parts, c.get("token")),
+			caller: observer(parts, c.get("token")),
 		});
 		return c.json(facts);
 	});
 	app.get("/v1/sessions/:id", async (c) => {
 		const input = { session: c.req.param("id"), view: "screen" } as const;
-		const answer = await client.call("read", input, { caller: onlooker(parts, c.get("token")) });
+		const answer = await client.call("read", input, { caller: observer(parts, c.get("token")) });
 		return prefersText(c.req.header("accept")) ? c.text(answer.text) : c.json(answer.facts);
 	});
 
-	// For whoever joins: this picture, then the output from its offset.
+	// To join a session: show this, then continue with the output from its offset.
 	app.get("/v1/sessions/:id/snapshot", async (c) => c.json(await client.snapshot(c.req.param("id"))));
 	app.get("/v1/sessions/:id/output", (c) => {
 		const from = resumeAt(c.req.header("last-event-id")) ?? resumeAt(c.req.query("from")) ?? 0;
@@ -139,12 +139,12 @@ export function httpApp(parts: HttpParts, policy: AccessPolicy): Hono<Env> {
 	return app;
 }
 
-/** The daemon's own environment says nothing about the conversation of a caller over HTTP: only the request does. */
+/** The parent comes from the request only: the daemon's own environment belongs to another conversation. */
 function callerOf(parts: HttpParts, token: TokenRecord, parent: string | undefined): Caller {
 	return { ...parts.caller(token), parent: parentFromHeader(parent) };
 }
 
-/** Null when it is larger than allowed. Read from the socket: a web stream costs as much as the call itself. */
+/** Null when it is larger than allowed. Read from the socket: a web stream would cost as much as the call itself. */
 function bodyOf(incoming: IncomingMessage): Promise<string | null> {
 	if (Number(incoming.headers["content-length"] ?? 0) > MAX_BODY_BYTES) return Promise.resolve(null);
 	return new Promise((resolve, reject) => {
@@ -168,8 +168,8 @@ function untilGone(outgoing: ServerResponse): AbortSignal {
 	return gone.signal;
 }
 
-/** Looking through a route takes nothing from what is new to the token's own calls. */
-function onlooker(parts: HttpParts, token: TokenRecord): Caller {
+/** Reading through a route does not change what is new to the token's own calls. */
+function observer(parts: HttpParts, token: TokenRecord): Caller {
 	const caller = parts.caller(token);
 	return { ...caller, owner: `${caller.owner}:look` };
 }

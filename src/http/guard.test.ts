@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
-import { admit, hostsOf, type Visit } from "./guard.ts";
+import { type AccessRequest, admit, hostsOf } from "./guard.ts";
 
 const record = { id: "1", name: "x", hash: "", readOnly: false, createdAt: 0 };
 const policy = { hosts: hostsOf(17492), verify: (token: string) => (token === "dt_good" ? record : null) };
-const visit = (over: Partial<Visit>): Visit => ({
+const request = (over: Partial<AccessRequest>): AccessRequest => ({
 	path: "/v1/tools",
 	host: "127.0.0.1:17492",
 	origin: undefined,
@@ -26,18 +26,20 @@ describe("the policy", () => {
 		["a sandboxed frame", { origin: "null" }, 403],
 		["a foreign page where no token is needed", { path: "/healthz", origin: "https://evil.example" }, 403],
 	] as const)("%s is refused", (_, over, status) => {
-		expect(admit(visit(over), policy)).toMatchObject({ refused: status });
+		expect(admit(request(over), policy)).toMatchObject({ refused: status });
 	});
 
 	test("our own page and programs without an Origin come in", () => {
-		expect(admit(visit({ origin: "http://localhost:17492" }), policy)).toMatchObject({ token: record });
-		expect(admit(visit({}), policy)).toMatchObject({ token: record });
+		expect(admit(request({ origin: "http://localhost:17492" }), policy)).toMatchObject({ token: record });
+		expect(admit(request({}), policy)).toMatchObject({ token: record });
 	});
 
 	test("a WebSocket may carry its token as a subprotocol, and the server answers with one of those offered", () => {
 		const over = { authorization: undefined };
-		expect(admit(visit({ ...over, protocols: "dialtone, dt_good" }), policy)).toMatchObject({ protocol: "dialtone" });
-		expect(admit(visit({ ...over, protocols: "token.dt_good" }), policy)).toMatchObject({ protocol: "token.dt_good" });
-		expect(admit(visit({ ...over, protocols: "dialtone" }), policy)).toMatchObject({ refused: 401 });
+		expect(admit(request({ ...over, protocols: "dialtone, dt_good" }), policy)).toMatchObject({ protocol: "dialtone" });
+		expect(admit(request({ ...over, protocols: "token.dt_good" }), policy)).toMatchObject({
+			protocol: "token.dt_good",
+		});
+		expect(admit(request({ ...over, protocols: "dialtone" }), policy)).toMatchObject({ refused: 401 });
 	});
 });

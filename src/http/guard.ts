@@ -1,4 +1,4 @@
-// Who gets past the policy, asked on every route and every upgrade: the exact Host,
+// Access control, checked on every route and every upgrade: the exact Host,
 // no foreign Origin, and a token. DNS rebinding, cross-site WebSockets and simple
 // cross-site posts all worked in a real browser against loopback servers without this.
 
@@ -10,7 +10,7 @@ export interface AccessPolicy {
 	verify(token: string): TokenRecord | null;
 }
 
-export interface Visit {
+export interface AccessRequest {
 	readonly path: string;
 	readonly host: string | undefined;
 	readonly origin: string | undefined;
@@ -23,20 +23,20 @@ export type Admission =
 	| { readonly token: TokenRecord | null; readonly protocol: string | undefined }
 	| { readonly refused: 401 | 403; readonly why: string };
 
-/** Answers that anybody on this machine may have: that something lives here, nothing more. */
+/** Open to every process on this machine: shows only that the server is up. */
 const OPEN_PATHS = new Set(["/healthz"]);
 
 export function hostsOf(port: number): ReadonlySet<string> {
 	return new Set([`127.0.0.1:${port}`, `localhost:${port}`, `[::1]:${port}`]);
 }
 
-export function admit(visit: Visit, policy: AccessPolicy): Admission {
-	if (visit.host === undefined || !policy.hosts.has(visit.host.toLowerCase()))
+export function admit(request: AccessRequest, policy: AccessPolicy): Admission {
+	if (request.host === undefined || !policy.hosts.has(request.host.toLowerCase()))
 		return { refused: 403, why: "this Host is not served here" };
-	if (visit.origin !== undefined && !isOurs(visit.origin, policy.hosts))
+	if (request.origin !== undefined && !isOurs(request.origin, policy.hosts))
 		return { refused: 403, why: "requests from other sites are not served" };
-	if (OPEN_PATHS.has(visit.path)) return { token: null, protocol: undefined };
-	for (const { token, protocol } of tokensIn(visit)) {
+	if (OPEN_PATHS.has(request.path)) return { token: null, protocol: undefined };
+	for (const { token, protocol } of tokensIn(request)) {
 		const record = policy.verify(token);
 		if (record !== null) return { token: record, protocol };
 	}
@@ -48,9 +48,9 @@ function isOurs(origin: string, hosts: ReadonlySet<string>): boolean {
 	return origin.startsWith("http://") && hosts.has(origin.slice("http://".length).toLowerCase());
 }
 
-function* tokensIn(visit: Visit): Iterable<{ token: string; protocol: string | undefined }> {
-	const bearer = /^Bearer ([\w-]+)$/i.exec(visit.authorization ?? "");
-	const offered = (visit.protocols ?? "").split(",").map((word) => word.trim());
+function* tokensIn(request: AccessRequest): Iterable<{ token: string; protocol: string | undefined }> {
+	const bearer = /^Bearer ([\w-]+)$/i.exec(request.authorization ?? "");
+	const offered = (request.protocols ?? "").split(",").map((word) => word.trim());
 	// The server has to choose one of those offered, or a browser closes the socket again.
 	const plain = offered.find((word) => word === "dialtone");
 	if (bearer !== null) yield { token: bearer[1]!, protocol: plain };

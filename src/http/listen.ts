@@ -24,7 +24,7 @@ export interface Listening {
 }
 
 const HOST = "127.0.0.1";
-// Clients say next to nothing: the default of ws, 100 MiB, would be a gift to whoever wants our memory.
+// Clients send next to nothing; the default of ws, 100 MiB, would let one exhaust our memory.
 const MAX_MESSAGE_BYTES = 64 << 10;
 
 export async function listen(options: ListenOptions): Promise<Listening> {
@@ -37,7 +37,7 @@ export async function listen(options: ListenOptions): Promise<Listening> {
 	};
 	const app = httpApp(options, policy);
 	const server = createAdaptorServer({ fetch: app.fetch, hostname: HOST }) as Server;
-	// Set here, not by the app: changing a finished response would send it the slow way, as a web stream.
+	// Set here, not by the app: changing a finished response would send it as a web stream, which is slower.
 	server.prependListener("request", (_, response) => {
 		response.setHeader("x-content-type-options", "nosniff");
 		response.setHeader("cache-control", "no-store");
@@ -56,10 +56,10 @@ export async function listen(options: ListenOptions): Promise<Listening> {
 		const protocols = request.headers["sec-websocket-protocol"];
 		const admission = admit({ path: url.pathname, host, origin, authorization, protocols }, policy);
 		if ("refused" in admission) return refuse(socket, admission.refused);
-		const talk = conversation(url, options);
-		if (talk === null) return refuse(socket, 404);
+		const stream = streamFor(url, options);
+		if (stream === null) return refuse(socket, 404);
 		if (admission.protocol !== undefined) chosen.set(request, admission.protocol);
-		sockets.handleUpgrade(request, socket, head, (webSocket) => void talk(webSocket));
+		sockets.handleUpgrade(request, socket, head, (webSocket) => void stream(webSocket));
 	});
 
 	await new Promise<void>((resolve, reject) => {
@@ -82,15 +82,15 @@ export async function listen(options: ListenOptions): Promise<Listening> {
 	};
 }
 
-/** The address asked for; one that is not an address is as good as none. */
+/** The requested address; `/` for one that cannot be parsed. */
 function urlOf(request: IncomingMessage): URL {
 	return URL.canParse(request.url ?? "", `http://${HOST}`)
 		? new URL(request.url!, `http://${HOST}`)
 		: new URL(`http://${HOST}/`);
 }
 
-/** Which stream an address means. */
-function conversation(url: URL, { client }: HttpParts): ((socket: WebSocket) => Promise<void>) | null {
+/** The stream behind an address. */
+function streamFor(url: URL, { client }: HttpParts): ((socket: WebSocket) => Promise<void>) | null {
 	const stop = new AbortController();
 	if (url.pathname === "/v1/events") {
 		const afterSeq = resumeAt(url.searchParams.get("after") ?? undefined);
@@ -99,7 +99,7 @@ function conversation(url: URL, { client }: HttpParts): ((socket: WebSocket) => 
 			return overWebSocket(eventFrames(events), socket, stop);
 		};
 	}
-	// Names may hold what an address must escape; what does not decode names no session.
+	// Names may contain characters that an address must escape; what does not decode is no session.
 	const session = /^\/v1\/sessions\/((?:[^/%]|%[0-7][0-9a-f])+)\/output$/i.exec(url.pathname)?.[1];
 	if (session === undefined) return null;
 	const from = resumeAt(url.searchParams.get("from") ?? undefined) ?? 0;

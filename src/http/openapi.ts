@@ -1,4 +1,4 @@
-// The description of the HTTP interface, made from the tool cards and the table of faults.
+// The OpenAPI description, generated from the tool cards and the table of faults.
 
 import { type FaultCode, faults } from "../protocol/fault.ts";
 import type { ToolCard } from "../tools/client.ts";
@@ -89,7 +89,7 @@ export function openApi(cards: readonly ToolCard[], version: string, url: string
 			"/v1/sessions": get("All sessions", ref("ListFacts")),
 			"/v1/sessions/{id}": get("One session and its screen", ref("ReadFacts"), [sessionId]),
 			"/v1/sessions/{id}/snapshot": get(
-				"The screen as what to write to a terminal of its size, and the offset to go on from",
+				"What to write to a terminal of its size to show the screen, and the offset to continue from",
 				snapshot,
 				[sessionId],
 			),
@@ -99,7 +99,7 @@ export function openApi(cards: readonly ToolCard[], version: string, url: string
 				[sessionId, { name: "from", in: "query", schema: { type: "integer", minimum: 0 } }],
 			),
 			"/v1/events": stream(
-				"What happens to all sessions",
+				"The events of all sessions",
 				"Each event is one compact JSON object, its id the sequence number; Last-Event-ID or `after` resumes.",
 				[{ name: "after", in: "query", schema: { type: "integer", minimum: 0 } }],
 			),

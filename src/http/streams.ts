@@ -1,12 +1,12 @@
 // Events and output as frames: the same two streams over server-sent events and over
-// WebSocket. Both pull from the client, so a slow reader holds nothing but its place.
+// WebSocket. Both pull from the client, so a slow reader costs nothing but its position.
 
 import type { WebSocket } from "ws";
 import type { SessionEvent } from "../protocol/events.ts";
 import { Fault } from "../protocol/fault.ts";
 import type { OutputChunk } from "../protocol/output.ts";
 
-/** One frame of a stream, in the words of both carriers. */
+/** One frame of a stream, for both transports. */
 export interface Frame {
 	/** Where to resume: a sequence number or an offset. */
 	readonly id: number;
@@ -40,7 +40,7 @@ export async function* outputFrames(chunks: AsyncIterable<OutputChunk>, from: nu
 	yield { id: at, event: "ended", data: JSON.stringify({ ended: true, offset: at }) };
 }
 
-// Proxies and browsers drop a stream that says nothing for 30 to 60 s.
+// Proxies and browsers drop a stream that is silent for 30 to 60 s.
 const HEARTBEAT_MS = 15_000;
 
 /** A response that pulls frames as fast as its reader takes them. */
@@ -50,7 +50,7 @@ export function sse(frames: AsyncIterable<Frame>, stop: AbortController): Respon
 	const encode = (text: string) => new TextEncoder().encode(text);
 	const body = new ReadableStream<Uint8Array>(
 		{
-			// Headers go out with the first byte: a client that listens for something rare must not think it hangs.
+			// Headers are sent with the first byte: without it, a client that waits for rare events cannot tell that it is connected.
 			start: (controller) => controller.enqueue(encode(": dialtone\n\n")),
 			pull: async (controller) => {
 				next ??= source.next();
@@ -81,7 +81,7 @@ export function sse(frames: AsyncIterable<Frame>, stop: AbortController): Respon
 	});
 }
 
-// A reader that is stuck holds at most this much of our memory: 505 MB were reached in 2.5 s without a limit.
+// Bounds the memory of a stuck reader: without a limit it reached 505 MB in 2.5 s.
 const MAX_BUFFERED_BYTES = 1 << 20;
 
 /** Sends frames until they end or the socket closes; stops pulling while the other side does not read. */

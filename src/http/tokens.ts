@@ -1,17 +1,17 @@
-// Who may come in over HTTP: tokens, of which only the hashes are kept, in a file
+// Access over HTTP: tokens, of which only the hashes are kept, in a file
 // that only its owner can read. A revoked token is refused from the next request on.
 
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 import { chmodSync, mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 
-/** What is known of a token, never the token. */
+/** What is stored of a token, never the token itself. */
 export interface TokenRecord {
 	readonly id: string;
 	readonly name: string;
-	/** sha256 in hex. Enough for 256 random bits: there is nothing to guess that a slow hash would protect. */
+	/** sha256 in hex. Enough for 256 random bits: a slow hash protects only guessable secrets. */
 	readonly hash: string;
-	/** May look, may not type, start or end. */
+	/** May read, but not type, start or end. */
 	readonly readOnly: boolean;
 	readonly createdAt: number;
 }
@@ -42,13 +42,13 @@ export class Tokens {
 	/** Takes an id or a name; false where there is none. */
 	revoke(idOrName: string): boolean {
 		const records = this.#read();
-		const left = records.filter(({ id, name }) => id !== idOrName && name !== idOrName);
-		if (left.length === records.length) return false;
-		this.#write(left);
+		const remaining = records.filter(({ id, name }) => id !== idOrName && name !== idOrName);
+		if (remaining.length === records.length) return false;
+		this.#write(remaining);
 		return true;
 	}
 
-	/** Whose token this is. Every record is compared, each in constant time: how long it takes tells nothing. */
+	/** Whose token this is. Every record is compared, each in constant time: the timing reveals nothing. */
 	verify(token: string): TokenRecord | null {
 		const hash = hashOf(token);
 		let found: TokenRecord | null = null;

@@ -1,6 +1,6 @@
 // `ask_human` where the client can show a person a link: URL-mode elicitation, so
 // that a secret goes from the person to the program and never through the model.
-// Where it cannot (or they decline), the tool itself says what a person can do.
+// Where it cannot (or they decline), the tool's own answer says what a person can do.
 
 import {
 	type ClientCapabilities,
@@ -21,7 +21,7 @@ interface Asking {
 	readonly capabilities: ClientCapabilities | undefined;
 }
 
-/** What to answer first, or null to go on with the call. */
+/** The question to ask first; null to proceed with the call. */
 export async function askThePerson({
 	card,
 	input,
@@ -31,7 +31,7 @@ export async function askThePerson({
 }: Asking): Promise<InputRequiredResult | null> {
 	if (card.name !== "ask_human" || page === undefined || typeof input.session !== "string") return null;
 	if (capabilities?.elicitation?.url === undefined) return null;
-	if (inputResponse(ctx.mcpReq.inputResponses, KEY).kind !== "missing") return null; // they have been asked
+	if (inputResponse(ctx.mcpReq.inputResponses, KEY).kind !== "missing") return null; // already asked
 	const url = await page(input.session);
 	if (url === null) return null;
 	const message = typeof input.question === "string" ? input.question : `Session "${input.session}" needs you.`;

@@ -1,13 +1,13 @@
-// What hosts allow a call to take. Codex ends a call after 300 s whatever progress
-// says, and others after 60 s without any: so a wait is at most 280 s, and 60 s
-// unless more was asked for. The answer then says "still working" with the offset.
+// How long hosts let a call take. Codex ends a call after 300 s regardless of progress,
+// others after 60 s without any: so a wait is at most 280 s, and at most 60 s
+// unless more was requested. The answer then says "still working" with the offset.
 
 import type { ToolCard } from "../tools/client.ts";
 
 const MAX_WAIT_MS = 280_000;
 const DEFAULT_WAIT_MS = 60_000;
 
-/** The fields by which tools are told how long to wait. Ending a wait ends nothing else, so shortening one is safe. */
+/** The fields that set how long a tool waits. Ending a wait ends nothing else, so shortening one is safe. */
 const WAITS = ["timeoutMs", "yield_time_ms"] as const;
 
 type Schema = { readonly properties?: Readonly<Record<string, { readonly default?: unknown } | undefined>> };

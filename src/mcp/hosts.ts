@@ -17,7 +17,7 @@ interface Host {
 const words = ({ command, args }: HostEntry) => [command, ...args].join(" ");
 const toml = (value: unknown) => JSON.stringify(value).replaceAll(",", ", ");
 
-/** The shape most hosts have taken over from Claude Desktop. */
+/** The format that most hosts adopted from Claude Desktop. */
 const mcpServers = ({ command, args }: HostEntry) => json({ mcpServers: { dialtone: { command, args } } });
 
 export const HOSTS: readonly Host[] = [
@@ -50,7 +50,7 @@ export const HOSTS: readonly Host[] = [
 ];
 
 export function hostsHelp(entry: HostEntry): string {
-	// Hosts that take the same words in another place share one block.
+	// Hosts that take the same text in another file share one block.
 	const blocks = new Map<string, Host[]>();
 	for (const host of HOSTS) {
 		const shown = host.show(entry);

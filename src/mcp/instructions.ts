@@ -1,8 +1,8 @@
-// What a model is told of the conversation before its first call: ten lines.
+// What a model reads before its first call: ten lines.
 
 export const INSTRUCTIONS = `Dialtone gives you a real terminal. Programs that ask questions (debuggers, REPLs, ssh, installers, git add -p, vim) are conversations:
-1. \`start\` a program; it comes back when the program waits for you, ended, or the time is over, and the first line says which.
-2. \`send\` a line (text + submit) or keys (ctrl+c, up, esc); it comes back with what is new when it is your turn again. One call is one turn: never sleep, never poll.
+1. \`start\` a program; it returns when the program waits for you or ends, or at the timeout; the first line says which.
+2. \`send\` a line (text + submit) or keys (ctrl+c, up, esc); it returns with what is new when it is your turn again. One call is one turn: never sleep, never poll.
 3. "waiting for" means your turn: a command (a shell prompt), input (line), input (key: single keys or full screen), a secret (a password).
 4. "working" means not yet: \`wait\` (until text, pattern, port), or do something else; nothing is lost.
 5. For plain commands use \`run\`: one shell that keeps cd, exports and functions, with the exit code.

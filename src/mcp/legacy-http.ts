@@ -1,11 +1,11 @@
 // The 2025 era over HTTP, which has connections: cancelling, asking a person and
-// update notices all need one. A connection is bound to the one who opened it:
-// knowing its id gives nobody else anything.
+// change notifications all need one. A connection is bound to its caller:
+// its id is of no use to others.
 
 import { randomUUID } from "node:crypto";
 import { type Server, WebStandardStreamableHTTPServerTransport } from "@modelcontextprotocol/server";
-import type { McpVisitor } from "./http.ts";
-import type { Notices } from "./resources.ts";
+import type { McpAccess } from "./http.ts";
+import type { ChangeNotifier } from "./resources.ts";
 import type { Subscriptions } from "./server.ts";
 
 interface Connection {
@@ -16,25 +16,25 @@ interface Connection {
 	usedAt: number;
 }
 
-// Clients seldom say goodbye. An evicted one gets 404, which tells it to shake hands again; it loses nothing.
+// Clients rarely close a connection. An evicted one gets 404 and initializes again, which loses nothing.
 const MAX_CONNECTIONS = 256;
 const IDLE_MS = 6 * 3_600_000;
 
 export class LegacyConnections {
 	readonly #open = new Map<string, Connection>();
-	readonly #make: (visitor: McpVisitor) => { server: Server; subscriptions: Subscriptions };
+	readonly #make: (access: McpAccess) => { server: Server; subscriptions: Subscriptions };
 	readonly #maxBodyBytes: number;
 
 	constructor(
-		make: (visitor: McpVisitor) => { server: Server; subscriptions: Subscriptions },
+		make: (access: McpAccess) => { server: Server; subscriptions: Subscriptions },
 		{ maxBodyBytes }: { maxBodyBytes: number },
 	) {
 		this.#make = make;
 		this.#maxBodyBytes = maxBodyBytes;
 	}
 
-	async fetch(request: Request, visitor: McpVisitor): Promise<Response> {
-		const { owner } = visitor.caller;
+	async fetch(request: Request, access: McpAccess): Promise<Response> {
+		const { owner } = access.caller;
 		const id = request.headers.get("mcp-session-id");
 		if (id !== null) {
 			const connection = this.#open.get(id);
@@ -46,23 +46,23 @@ export class LegacyConnections {
 			connection.usedAt = Date.now();
 			return connection.transport.handleRequest(request);
 		}
-		const { server, subscriptions } = this.#make(visitor);
+		const { server, subscriptions } = this.#make(access);
 		const transport = new WebStandardStreamableHTTPServerTransport({
 			sessionIdGenerator: randomUUID,
 			maxRequestBodySize: this.#maxBodyBytes,
 			onsessioninitialized: (opened) => {
 				this.#open.set(opened, { transport, server, subscriptions, owner, usedAt: Date.now() });
-				this.#makeRoom();
+				this.#evictIdle();
 			},
 			onsessionclosed: (closed) => void this.#open.delete(closed),
 		});
 		await server.connect(transport);
-		// Anything but a handshake is refused by the transport, and the two are garbage.
+		// The transport refuses anything but `initialize`; both objects are then garbage.
 		return transport.handleRequest(request);
 	}
 
-	/** Tells each connection what it asked to be told. */
-	readonly notices: Notices = {
+	/** Notifies each connection of what it subscribed to. */
+	readonly notifier: ChangeNotifier = {
 		listChanged: () => {
 			for (const { server } of this.#open.values()) void server.sendResourceListChanged().catch(() => {}); // gone
 		},
@@ -72,7 +72,7 @@ export class LegacyConnections {
 		},
 	};
 
-	#makeRoom(): void {
+	#evictIdle(): void {
 		const oldestFirst = [...this.#open].sort(([, a], [, b]) => a.usedAt - b.usedAt);
 		const tooOld = Date.now() - IDLE_MS;
 		for (const [id, { server, usedAt }] of oldestFirst) {

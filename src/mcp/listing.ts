@@ -6,7 +6,7 @@ import type { ToolCard } from "../tools/client.ts";
 import type { Effect } from "../tools/tool.ts";
 
 /**
- * What a host may assume. A program that is started or typed to can do anything, so those count as destructive and open;
+ * What a host may assume. A program that is started or receives input can do anything, so those count as destructive and open;
  * repeating a read or an end changes nothing more.
  */
 const ANNOTATIONS: Record<Effect, ToolAnnotations> = {
@@ -16,7 +16,7 @@ const ANNOTATIONS: Record<Effect, ToolAnnotations> = {
 	ends: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },
 };
 
-// Claude Code moves results over 50,000 characters into a file unless the tool says otherwise; ours are bounded
+// Claude Code moves results over 50,000 characters into a file unless the tool declares otherwise; ours are bounded
 // by tokens already, and only an explicit range read comes near.
 const MAX_RESULT_CHARS = 200_000;
 

@@ -1,8 +1,8 @@
-// Signs of life while a call waits, for clients that asked for them.
+// Progress while a call waits, for clients that requested it.
 
 import type { ServerContext } from "@modelcontextprotocol/server";
 
-// Clients give up after 30 to 60 s without a word; 5 s also survives a busy machine.
+// Clients time out after 30 to 60 s without progress; 5 s also survives a busy machine.
 const EVERY_MS = 5_000;
 
 export function reportProgress(ctx: ServerContext, everyMs = EVERY_MS): Disposable {
@@ -16,7 +16,7 @@ export function reportProgress(ctx: ServerContext, everyMs = EVERY_MS): Disposab
 				method: "notifications/progress",
 				params: { progressToken, progress: seconds, message: `waiting for ${Math.round(seconds)} s` },
 			})
-			.catch(() => clearInterval(timer)); // the client has gone: its signal ends the call
+			.catch(() => clearInterval(timer)); // the client is gone: its signal ends the call
 	}, everyMs);
 	return { [Symbol.dispose]: () => clearInterval(timer) };
 }

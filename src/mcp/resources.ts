@@ -1,5 +1,5 @@
 // Sessions as MCP resources: `dialtone://sessions/<name>` is what a person would see
-// there now. Looking this way takes nothing from what is new to the model.
+// there now. Reading one does not change what is new to the model.
 
 import { type ListResourcesResult, type ReadResourceResult, ResourceNotFoundError } from "@modelcontextprotocol/server";
 import { oneLine } from "../protocol/clean.ts";
@@ -12,12 +12,12 @@ const PREFIX = "dialtone://sessions/";
 
 export const uriOf = (name: string) => `${PREFIX}${encodeURIComponent(name)}`;
 
-/** A reader apart from the model, so that its own "new since your last look" stays untouched. */
-const onlooker = (caller: Caller): Caller => ({ ...caller, owner: `${caller.owner}:resources` });
+/** An owner of its own, so that the model's "new since your last look" does not change. */
+const observer = (caller: Caller): Caller => ({ ...caller, owner: `${caller.owner}:resources` });
 
 export async function listResources(client: Client | null, caller: Caller): Promise<ListResourcesResult> {
 	if (client === null) return { resources: [] };
-	const { facts } = await client.call("list", {}, { caller: onlooker(caller) });
+	const { facts } = await client.call("list", {}, { caller: observer(caller) });
 	return {
 		resources: facts.sessions.map(({ name, session, status, command }) => ({
 			uri: uriOf(name || session),
@@ -32,7 +32,7 @@ export async function readResource(client: Client | null, uri: string, caller: C
 	if (client === null || !uri.startsWith(PREFIX)) throw new ResourceNotFoundError(uri);
 	const session = decodeURIComponent(uri.slice(PREFIX.length));
 	try {
-		const { facts } = await client.call("read", { session, view: "screen" }, { caller: onlooker(caller) });
+		const { facts } = await client.call("read", { session, view: "screen" }, { caller: observer(caller) });
 		return { contents: [{ uri, mimeType: "text/plain", text: facts.text }] };
 	} catch (error) {
 		if (error instanceof Fault && error.code === "session_not_found") throw new ResourceNotFoundError(uri);
@@ -40,32 +40,32 @@ export async function readResource(client: Client | null, uri: string, caller: C
 	}
 }
 
-// The protocol allows no more values in one answer.
+// The protocol's limit for one answer.
 const MAX_COMPLETIONS = 100;
 
-/** Sessions whose names begin like this, for whoever fills in `dialtone://sessions/{name}`. */
+/** Session names with this prefix, to complete `dialtone://sessions/{name}`. */
 export async function namesBeginning(value: string, client: Client | null, caller: Caller): Promise<string[]> {
 	const { resources } = await listResources(client, caller);
 	const names = resources.map(({ name }) => name).filter((name) => name.startsWith(value));
 	return [...new Set(names)].slice(0, MAX_COMPLETIONS);
 }
 
-/** What an event means to those who watch resources. */
-export interface Notices {
+/** Receives changes to the resources. */
+export interface ChangeNotifier {
 	listChanged(): void;
 	updated(uri: string): void;
 }
 
 const CHANGES_THE_LIST: readonly SessionEvent["event"][] = ["started", "ended", "closed"];
 
-/** Turns events into notices until the signal aborts or the client goes away. */
-export async function tellChanges(client: Client, notices: Notices, signal: AbortSignal): Promise<void> {
+/** Turns events into notifications until the signal aborts or the client disconnects. */
+export async function notifyChanges(client: Client, notifier: ChangeNotifier, signal: AbortSignal): Promise<void> {
 	try {
 		for await (const event of client.events({ signal })) {
-			if (CHANGES_THE_LIST.includes(event.event)) notices.listChanged();
-			notices.updated(uriOf(event.name || event.session));
+			if (CHANGES_THE_LIST.includes(event.event)) notifier.listChanged();
+			notifier.updated(uriOf(event.name || event.session));
 		}
 	} catch {
-		// Notices are a courtesy: when the daemon restarts they stop, and the next call begins them anew.
+		// Notifications are best effort: they stop when the daemon restarts, and start again with the next call.
 	}
 }

@@ -1,8 +1,8 @@
 // An MCP server over a client: the tool cards as they are, plain text results,
 // sessions as resources. It knows the protocol and no tool.
 //
-// Results carry no structuredContent: hosts show the model only that where it is
-// there, and the text is what was made for the model.
+// Results carry no structuredContent: where it exists, hosts show the model nothing else,
+// and the text is what was written for the model.
 
 import {
 	type CallToolRequest,
@@ -31,23 +31,23 @@ import { listResources, namesBeginning, readResource, uriOf } from "./resources.
 
 export interface McpParts {
 	readonly version: string;
-	/** The cards, without reaching for the daemon: a host lists tools before anybody calls one. */
+	/** The cards, without contacting the daemon: a host lists tools before it calls one. */
 	tools(): Promise<readonly ToolCard[]>;
 	/** Reaches the daemon, starting it where none runs: only for a tool call. */
 	connect(): Promise<Client>;
-	/** The daemon if it runs: a look at the resources must not start one. */
+	/** The daemon if it runs: listing resources must not start one. */
 	peek(): Promise<Client | null>;
-	/** Who asks, by the name the client gives itself. */
+	/** The caller, by the name the client gives itself. */
 	caller(client: string): Caller;
 	/** Where a person can answer for this session in a browser, if there is such a page. */
 	humanPage?(session: string): Promise<string | null>;
-	/** How often a waiting call shows a sign of life, to clients that asked for it. */
+	/** How often a waiting call reports progress, to clients that requested it. */
 	readonly progressEveryMs?: number;
 }
 
 export type Era = "legacy" | "modern";
 
-/** Which resources the client of a 2025-era connection has subscribed to; the modern era keeps count itself. */
+/** Which resources the client of a 2025-era connection has subscribed to; for the modern era the SDK tracks it. */
 export type Subscriptions = { has(uri: string): boolean };
 
 export function mcpServer(parts: McpParts, era: Era): { server: Server; subscriptions: Subscriptions } {
@@ -123,9 +123,9 @@ async function callTool(
 		if (asked !== null) return asked;
 		const client = await parts.connect();
 		const known = parts.caller(clientName(server, ctx));
-		// One server process may serve several conversations: what the request says comes before its environment.
+		// One server process may serve several conversations: what the request says overrides its environment.
 		const caller = { ...known, parent: parentFromMeta(params._meta) ?? known.parent };
-		// Cancelling ends the wait and nothing else: the session goes on.
+		// Cancelling ends the wait, not the session.
 		const { text, facts } = await client.call(card.name, input, { signal: ctx.mcpReq.signal, caller });
 		if (!hasPicture(facts)) return { content: [{ type: "text", text }] };
 		const { base64: data, mimeType } = facts.picture;
@@ -141,15 +141,15 @@ async function callTool(
 	}
 }
 
-/** In the modern era every request says who sends it; in the older one the handshake did. */
+/** In the modern era every request names its client; in the older one the handshake did. */
 function clientName(server: Server, ctx: ServerContext): string {
-	const said = envelope(ctx)[CLIENT_INFO_META_KEY] as Implementation | undefined;
-	return (said ?? server.getClientVersion())?.name ?? "unknown";
+	const info = envelope(ctx)[CLIENT_INFO_META_KEY] as Implementation | undefined;
+	return (info ?? server.getClientVersion())?.name ?? "unknown";
 }
 
 function capabilities(server: Server, ctx: ServerContext): ClientCapabilities | undefined {
-	const said = envelope(ctx)[CLIENT_CAPABILITIES_META_KEY] as ClientCapabilities | undefined;
-	return said ?? server.getClientCapabilities();
+	const capabilities = envelope(ctx)[CLIENT_CAPABILITIES_META_KEY] as ClientCapabilities | undefined;
+	return capabilities ?? server.getClientCapabilities();
 }
 
 function envelope(ctx: ServerContext): Readonly<Record<string, unknown>> {

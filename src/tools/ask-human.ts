@@ -9,7 +9,7 @@ export const askHuman = tool({
 	name: "ask_human",
 	title: "Ask the person",
 	description:
-		"Ask the person to do in a session what you should not: type a password, confirm something irreversible, solve a captcha. Never ask for the secret itself. Tells how the person can take the terminal; then `wait` for the program to go on.",
+		"Ask the person to do in a session what you should not: type a password, confirm something irreversible, solve a captcha. Never ask for the secret itself. Returns how the person can take the terminal; then `wait` for the program.",
 	effect: "reads",
 	input: z.strictObject({
 		session,

@@ -73,14 +73,14 @@ function toolCard(name: ToolName): ToolCard {
 	return card;
 }
 
-// Bounds that no sensible call reaches: they are enforced, and the fault says so, but a model pays for every word it reads.
-const UNSAID = ["minLength", "maxLength", "minItems", "maxItems"] as const;
+// Bounds that no sensible call reaches: they are enforced, and the fault names them, but every word costs the model tokens.
+const OMITTED = ["minLength", "maxLength", "minItems", "maxItems"] as const;
 
 function inputSchema(input: z.ZodObject): Record<string, unknown> {
 	return schemaOf(input, {
 		io: "input",
 		override: ({ jsonSchema }) => {
-			for (const word of UNSAID) delete jsonSchema[word];
+			for (const word of OMITTED) delete jsonSchema[word];
 			if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
 		},
 	});
@@ -89,7 +89,7 @@ function inputSchema(input: z.ZodObject): Record<string, unknown> {
 function factsSchema(facts: z.ZodType): Record<string, unknown> {
 	return schemaOf(facts, {
 		io: "output",
-		// Filtered text is a string to everybody else.
+		// To other programs, filtered text is a string.
 		unrepresentable: "any",
 		override: ({ zodSchema, jsonSchema }) => {
 			if (zodSchema._zod.def.type === "custom") jsonSchema.type = "string";
@@ -99,7 +99,7 @@ function factsSchema(facts: z.ZodType): Record<string, unknown> {
 }
 
 function schemaOf(schema: z.ZodType, options: Parameters<typeof z.toJSONSchema>[1]): Record<string, unknown> {
-	// The dialect goes without saying: MCP and OpenAPI take it for 2020-12.
+	// `$schema` is omitted: MCP and OpenAPI assume 2020-12.
 	const { $schema, ...words } = z.toJSONSchema(schema, options);
 	return words;
 }

@@ -1,6 +1,6 @@
-// The hinge between the ways in and everything else: a Client takes calls.
+// The boundary between the interfaces and everything else: a Client takes calls.
 // It may be in this process (local-client.ts) or behind the daemon's socket
-// (daemon/socket-client.ts); a way in cannot tell which.
+// (daemon/socket-client.ts); no interface depends on which.
 
 import type { SessionEvent } from "../protocol/events.ts";
 import type { OutputChunk } from "../protocol/output.ts";
@@ -16,14 +16,14 @@ export interface Answer<F extends object = object> {
 
 export interface CallOptions {
 	readonly signal?: AbortSignal;
-	/** Who asks, where it is not the client's own caller. */
+	/** The caller, if it is not the client's own. */
 	readonly caller?: Caller;
 }
 
 /** A name from outside. The literal name of a tool is not one: its input is checked by the compiler. */
 export type ForeignName<N extends string> = N & (N extends ToolName ? never : unknown);
 
-/** A tool as the outside sees it: no code, only words and a JSON schema. */
+/** A tool as the outside sees it: no code, only texts and JSON schemas. */
 export interface ToolCard {
 	readonly name: string;
 	readonly title: string;
@@ -35,7 +35,7 @@ export interface ToolCard {
 	readonly factsSchema: Readonly<Record<string, unknown>>;
 }
 
-/** Words that tools take, here because the command line must not load their schemas. */
+/** Values that tools take, here because the command line must not load their schemas. */
 export const IF_EXISTS = ["fail", "use", "replace"] as const;
 export const VIEWS = ["new", "screen", "lines", "raw", "picture"] as const;
 export const SIGNALS = ["INT", "TERM", "KILL", "HUP", "TSTP", "CONT"] as const;
@@ -54,9 +54,9 @@ export interface Client extends AsyncDisposable {
 	tools(sets?: readonly ToolSet[]): Promise<readonly ToolCard[]>;
 	/** Events from now on, or after `afterSeq` as far as they are remembered; ends when `signal` aborts. */
 	events(options: { afterSeq?: number; signal: AbortSignal }): AsyncIterable<SessionEvent>;
-	/** Raw output from an absolute offset, live until the session ends or `signal` aborts. Slow readers cost nobody anything. */
+	/** Raw output from an absolute offset, live until the session ends or `signal` aborts. Slow readers delay no other. */
 	output(session: string, options: { from: number; signal: AbortSignal }): AsyncIterable<OutputChunk>;
-	/** The screen in words for another terminal, for whoever joins: show it, then go on with `output` from its offset. */
+	/** The screen as terminal output, to join a session: show it, then continue with `output` from its offset. */
 	snapshot(session: string): Promise<ScreenSnapshot>;
 	/** Types raw bytes, for a person's attached terminal. */
 	type(session: string, bytes: Uint8Array): Promise<void>;

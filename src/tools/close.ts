@@ -15,7 +15,7 @@ export const close = tool({
 	input: z.strictObject({
 		session,
 		force: z.boolean().default(false).describe("Kill at once"),
-		keep: z.boolean().default(false).describe("End only the main program; let what it left in the background live on"),
+		keep: z.boolean().default(false).describe("End only the main program; let its background processes run on"),
 		forget: z.boolean().default(false).describe("Also delete its record and output"),
 		maxTokens: budget,
 	}),

@@ -9,10 +9,10 @@ import { estimateTokens, type Fitted, fit } from "../terminal/budget.ts";
 import { Screen } from "../terminal/screen.ts";
 import type { ScreenDiff } from "../terminal/screen-diff.ts";
 
-// Half a megabyte is as much as anybody wants in one piece.
+// The most that is returned at once.
 const MAX_BYTES = 512 * 1024;
 const HEAD_SHARE = 0.3;
-// A head of so many tokens has at most so many bytes of output, escape sequences included, in all but strange cases.
+// Bytes of output per token of the head, escape sequences included; more only in unusual cases.
 const BYTES_PER_TOKEN = 8;
 
 /** A part of the output, by offset; the newest where no offset is given. */
@@ -38,7 +38,7 @@ export function linesOf({ screen }: Session, excerpt: Excerpt): string[] {
 
 /**
  * What is new, within the budget. Where lines have gone by that the screen no longer
- * holds, their beginning is read from the journal: a long story keeps its first lines too.
+ * holds, their beginning is read from the journal: long output keeps its first lines too.
  */
 export async function fitNew(
 	session: Session,
@@ -57,7 +57,7 @@ export async function fitNew(
 		head.push(line);
 	}
 	const tail = fit(diff.text, maxTokens - headTokens, { headShare: 0 });
-	// Where the tail was cut too, one mark says it all.
+	// If the tail was cut too, one mark covers both.
 	const shown = tail.truncated ? tail.text.slice(tail.text.indexOf("\n") + 1) : diff.text;
 	const lines = missed.lines - head.length + (tail.leftOut?.lines ?? 0);
 	const mark = `[… ${lines} lines left out; read lines from ${missed.from} to ${offset} …]`;

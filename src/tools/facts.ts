@@ -38,7 +38,7 @@ const session = {
 	because: cleanLine.describe("One sentence of evidence"),
 	returned: z.enum(RETURNED).describe("Why the call returned"),
 	text: cleanText.describe("What is new since this caller's last look"),
-	offset: count.describe("The byte offset up to which `text` tells the story"),
+	offset: count.describe("The byte offset up to which `text` is complete"),
 	truncated: z.boolean(),
 	exit: exit.nullable(),
 	cwd: cleanLine,
@@ -74,7 +74,7 @@ export const readFactsSchema: z.ZodType<ReadFacts> = z.strictObject(read);
 const run = {
 	...session,
 	...range,
-	exitCode: z.int().nullable().describe("Null while the command goes on"),
+	exitCode: z.int().nullable().describe("Null while the command runs"),
 	pipeStatus: z.array(z.int()),
 	signal: cleanLine.nullable().describe("The signal that ended it"),
 	ok: z.boolean().nullable().describe("Exit code 0 and no part of a pipe failed"),

@@ -1,4 +1,4 @@
-// The fields that several tools share, said once.
+// The fields that several tools share.
 
 import { z } from "zod";
 import { options } from "../session/options.ts";
@@ -24,7 +24,7 @@ export const timeout = z
 	.min(timeoutMs.min)
 	.max(timeoutMs.max)
 	.default(timeoutMs.default)
-	.describe("Return after this at the latest; the program goes on");
+	.describe("Return after this at the latest; the program keeps running");
 
 export const budget = z
 	.int()

@@ -69,7 +69,7 @@ export const list = tool({
 		sessions.length === 0 ? safe`No sessions. Call \`start\` to open one.` : stacked(sessions.map(line)),
 });
 
-/** A verdict that is not of this moment says so. */
+/** Adds the age of a verdict that is not current. */
 function aged(because: string, session: Session | null): string {
 	const seconds = Math.round((Date.now() - (session?.attentionAt || Date.now())) / 1000);
 	return seconds < 2 ? because : `${because} (${seconds} s ago)`;

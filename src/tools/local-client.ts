@@ -13,7 +13,7 @@ const OUTPUT_PIECE_BYTES = 64 * 1024;
 
 export interface LocalClientParts {
 	readonly sessions: Sessions;
-	/** Who asks when a call does not say. */
+	/** The caller of calls that name none. */
 	readonly caller: Caller;
 	readonly status: () => DaemonStatus;
 }
@@ -70,7 +70,7 @@ export class LocalClient implements Client {
 		}
 	}
 
-	/** A cursor into the journal: a reader that is slow or stops costs nobody anything. */
+	/** A cursor into the journal: a reader that is slow or stops delays no other. */
 	async *output(
 		reference: string,
 		{ from, signal }: { from: number; signal: AbortSignal },

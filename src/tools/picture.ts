@@ -1,7 +1,7 @@
 // The screen as PNG: the SVG of terminal/picture-svg.ts, drawn by resvg (WASM).
 //
-// resvg is an optional dependency and brings no fonts: where either is missing the
-// caller is told, and the SVG is still there.
+// resvg is an optional dependency and brings no fonts: if either is missing the
+// call is refused, and the SVG can still be exported.
 
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";

@@ -17,7 +17,7 @@ export const run = tool({
 	name: "run",
 	title: "Run a command in the shell",
 	description:
-		"Run a command in a shell that keeps its state between calls: directory, variables, functions, aliases. Returns when the command ends, with its output and exit code, or at once when it asks something: answer with `send` to that session. At the timeout it is ended, and the shell lives on. `cmd &` leaves a job in the background.",
+		"Run a command in a shell that keeps its state between calls: directory, variables, functions, aliases. Returns when the command ends, with its output and exit code, or at once when it asks something: answer with `send` to that session. At the timeout it is ended, and the shell survives. `cmd &` leaves a job in the background.",
 	effect: "types",
 	always: true,
 	input: z.strictObject({
@@ -25,7 +25,7 @@ export const run = tool({
 			.string()
 			.min(1)
 			.max(4_000_000)
-			.refine((it) => !it.includes("\0"), "no shell can take a NUL byte")
+			.refine((command) => !command.includes("\0"), "no shell can take a NUL byte")
 			.describe("Any length, any number of lines; taken as it is"),
 		shell: z
 			.string()
@@ -85,7 +85,7 @@ export const run = tool({
 const decoder = new TextDecoder();
 const decode = (bytes: Uint8Array) => decoder.decode(bytes);
 
-// More than this nobody reads: the beginning and the end are told, the rest is there by offset.
+// Of more than this only the beginning and the end are returned; the rest can be read by offset.
 const HEAD_BYTES = 256 * 1024;
 const TAIL_BYTES = 768 * 1024;
 
@@ -101,7 +101,7 @@ async function outputOf({ journal }: Session, { from, to, streams, returned }: R
 const SIGPIPE_CODE = 141;
 const isFailure = (code: number) => code !== 0 && code !== SIGPIPE_CODE;
 
-/** Shells say 128 and the number of the signal. */
+/** Shells report 128 + the signal's number. */
 function signalOf(exitCode: number | null): CleanLine | null {
 	const name = exitCode !== null && exitCode > 128 && exitCode <= 128 + 64 ? signalName(exitCode - 128) : null;
 	return name === null ? null : oneLine(name);

@@ -14,7 +14,7 @@ const MAX_PATH_CHARS = 4096;
 export interface FactsRequest {
 	readonly outcome: Outcome;
 	readonly maxTokens: number;
-	/** What to tell instead of what is new to the caller. */
+	/** What to show instead of what is new to the caller. */
 	readonly diff?: ScreenDiff;
 	/** Where that begins, to be read again. */
 	readonly since?: number;

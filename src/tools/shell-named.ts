@@ -28,7 +28,7 @@ export async function runIn(
 	try {
 		return { session, note, outcome: await runCommand(session, request) };
 	} catch (error) {
-		// The command before had ended the shell, and that came out only now. This one has not been run.
+		// The previous command had ended the shell, which is noticed only now. This one has not been run.
 		if (!(error instanceof Fault && error.code === "session_ended")) throw error;
 		const fresh = await shellNamed(name, wanted);
 		return { ...fresh, outcome: await runCommand(fresh.session, request) };
@@ -37,7 +37,7 @@ export async function runIn(
 
 const starting = new WeakMap<Sessions, Map<string, Promise<Session>>>();
 
-/** The caller's shell of this name: the one that runs, or a new one, with a word about what became of the old one. */
+/** The caller's shell of this name: the one that runs, or a new one, with a note about what happened to the old one. */
 async function shellNamed(
 	name: string,
 	{ sessions, caller, program, clean = false }: ShellWanted,
@@ -70,7 +70,7 @@ async function shellNamed(
 export async function directoryFor(cwd: string, caller: Caller): Promise<string> {
 	const path = isAbsolute(cwd) ? cwd : resolve(caller.cwd, cwd);
 	const isThere = await stat(path).then(
-		(it) => it.isDirectory(),
+		(found) => found.isDirectory(),
 		() => false,
 	);
 	if (!isThere) throw new Fault("bad_input", { problems: [`cwd: ${path} is not a directory`] });

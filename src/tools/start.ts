@@ -59,13 +59,13 @@ export const start = tool({
 		ifExists: z
 			.enum(IF_EXISTS)
 			.default("fail")
-			.describe("When a running session has this name: refuse, go on with it, or end it first"),
+			.describe("When a running session has this name: refuse, use it, or end it first"),
 		parent: z
 			.string()
 			.min(1)
 			.max(MAX_PARENT_CHARS)
 			.optional()
-			.describe("The conversation that it belongs to, where your host does not say so itself"),
+			.describe("The conversation it belongs to, if your host does not set it"),
 		maxTokens: budget,
 	}),
 	facts: sessionFactsSchema,
@@ -77,7 +77,7 @@ export const start = tool({
 		const session = await sessions.start({
 			command: input.command,
 			argv: input.argv ?? before?.argv,
-			// A shell of ours says when it is at its prompt, and `run` can use it by its name.
+			// A shell of ours marks its prompt, and `run` can use it by its name.
 			shell: isShell
 				? {
 						name: input.name ?? before?.shell ?? "shell",
@@ -96,7 +96,7 @@ export const start = tool({
 			ifExists: input.ifExists,
 			caller,
 		});
-		// All of it where the session is new; where it was gone on with, what this caller has not seen.
+		// All of it where the session is new; where it is reused, what this caller has not seen.
 		const from = session.seenBy(caller.owner);
 		const outcome = await session.wait({ until: input.until ?? {}, timeoutMs: input.timeoutMs, signal, from });
 		return sessionFacts(session, context, { outcome, maxTokens: input.maxTokens });

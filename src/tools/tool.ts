@@ -11,7 +11,7 @@ export type { Caller };
 export interface ToolContext {
 	readonly sessions: Sessions;
 	readonly caller: Caller;
-	/** Aborted when the caller goes away: ends the wait, never the session. */
+	/** Aborted when the caller disconnects: ends the wait, never the session. */
 	readonly signal: AbortSignal;
 	/** `performance.now()` when the call began. */
 	readonly startedAt: number;

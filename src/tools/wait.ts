@@ -23,7 +23,7 @@ export const wait = tool({
 			.max(Number.MAX_SAFE_INTEGER)
 			.optional()
 			.describe(
-				"Count output from this offset as new, instead of from your last look: goes on with a wait that was cut off",
+				"Count output from this offset as new, instead of from your last look: resumes a wait that was cut off",
 			),
 		maxTokens: budget,
 	}),

@@ -28,7 +28,7 @@ describe("a conversation from a shell", () => {
 		expect((await line.run(["read", "py"])).code).toBe(3);
 	});
 
-	test("a running session is not removed without being told to", async () => {
+	test("a running session is not removed without --force", async () => {
 		await line.run(["start", "--name", "stays", "cat"]);
 		expect(await line.run(["rm", "stays"])).toMatchObject({ code: 8, err: expect.stringContaining("--force") });
 		expect((await line.run(["rm", "-f", "stays"])).code).toBe(0);
@@ -53,7 +53,7 @@ describe("a conversation from a shell", () => {
 });
 
 describe("output and events", () => {
-	test("logs are the bytes, from the beginning or from an offset, and -f goes on to the end", async () => {
+	test("logs are the bytes, from the beginning or from an offset, and -f follows to the end", async () => {
 		await line.run([
 			"start",
 			"--name",
@@ -134,8 +134,8 @@ describe("output and events", () => {
 	});
 });
 
-describe("the house", () => {
-	test("S20: the daemon says who it is, leaves its sessions running, and finds them again", async () => {
+describe("the daemon and the installation", () => {
+	test("S20: the daemon reports its status, leaves its sessions running, and finds them again", async () => {
 		await line.run(["start", "--name", "lasting", "cat"]);
 		const before = await line.json(["daemon", "status"]);
 		expect(before).toMatchObject({ running: true, pid: expect.any(Number), version: expect.any(String) });

@@ -30,7 +30,7 @@ const start = async (name: string, port: string) =>
 
 describe("npm start", () => {
 	test(
-		"says where it listens, how to log in, what to paste and what to try; Ctrl+C says what goes on",
+		"prints where it listens, how to log in, what to paste and what to try; Ctrl+C lists what keeps running",
 		needing("python3"),
 		async () => {
 			const { text } = await start("serve", "0");
@@ -45,13 +45,13 @@ describe("npm start", () => {
 			expect((await line.run(["start", "--name", "py", "python3", "-q"])).out).toContain(">>> ");
 			expect((await line.json(["daemon", "status"])).http).toBe(url);
 			const ended = (await desk.client.call("send", { session: "serve", keys: ["ctrl+c"] })).facts as SessionFacts;
-			expect(ended.text).toMatch(/go on: py/);
+			expect(ended.text).toMatch(/keep running: py/);
 			expect(ended.exit).toEqual({ code: 0, signal: null });
 			expect((await line.run(["send", "py", "6*7"])).out).toContain("42");
 		},
 	);
 
-	test("a port that is taken is told in words", async () => {
+	test("a port that is taken is a clear error", async () => {
 		await start("first", "0");
 		const taken = new URL(String((await line.json(["daemon", "status"])).http)).port;
 		const other = new CommandLine();

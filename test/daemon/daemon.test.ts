@@ -12,7 +12,7 @@ const facts = async (client: Client, tool: string, input: object) =>
 const patient = { timeoutMs: 60_000 };
 
 describe("R4.7 sessions outlive their daemon", () => {
-	test("a daemon killed in the middle of a send: the program goes on, the answer is there afterwards", async () => {
+	test("a daemon killed in the middle of a send: the program keeps running, the answer is there afterwards", async () => {
 		await using home = new Home();
 		const first = await home.connect();
 		const { pid } = await first.status();
@@ -142,7 +142,7 @@ describe("R4.7 sessions outlive their daemon", () => {
 });
 
 describe("one daemon per user", () => {
-	test("starts by itself, and eight that start at once meet in one", async () => {
+	test("starts on demand, and eight starts at once give one daemon", async () => {
 		await using home = new Home();
 		const exchanges = await Promise.all(Array.from({ length: 8 }, () => home.connect()));
 		const pids = await Promise.all(exchanges.map(async (client) => (await client.status()).pid));
@@ -151,7 +151,7 @@ describe("one daemon per user", () => {
 		for (const client of exchanges) await client[Symbol.asyncDispose]();
 	});
 
-	test("a second daemon says that there is one and leaves", async () => {
+	test("a second daemon reports the first and exits", async () => {
 		await using home = new Home();
 		await using client = await home.connect();
 		const second = home.spawnDaemon();
@@ -160,7 +160,7 @@ describe("one daemon per user", () => {
 		expect((await client.status()).pid).not.toBe(second.pid);
 	});
 
-	test("its socket can be opened by nobody else", async () => {
+	test("its socket can be opened only by its user", async () => {
 		await using home = new Home();
 		await using client = await home.connect();
 		const { socket } = await client.status();
@@ -184,21 +184,21 @@ describe("one daemon per user", () => {
 		await using home = new Home();
 		const started = JSON.parse((await home.cli("call", "start", '{"name":"sh","argv":["bash","--norc"]}')).stdout);
 		expect(started).toMatchObject({ status: "running", waitingFor: "key" });
-		expect((await home.cli("daemon", "stop")).stdout).toContain("These sessions go on: sh");
+		expect((await home.cli("daemon", "stop")).stdout).toContain("These sessions keep running: sh");
 		const status = JSON.parse((await home.cli("daemon", "status", "--json")).stdout);
 		expect(status).toEqual({ running: false });
 		const { sessions } = JSON.parse((await home.cli("call", "list", "{}")).stdout);
 		expect(sessions).toMatchObject([{ name: "sh", status: "running" }]);
 		// Also when no daemon runs: the sessions are what is meant.
 		await home.cli("daemon", "stop");
-		expect((await home.cli("daemon", "stop", "--sessions")).stdout).toContain("No session is left");
+		expect((await home.cli("daemon", "stop", "--sessions")).stdout).toContain("No sessions are running");
 		const after = JSON.parse((await home.cli("call", "list", "{}")).stdout);
 		expect(after.sessions).toMatchObject([{ name: "sh", status: "cancelled" }]);
 	});
 });
 
 describe("R2.11 a session's environment and directory", () => {
-	test("come from its caller, allow-listed, not from whoever started the daemon", async () => {
+	test("come from its caller, allow-listed, not from the process that started the daemon", async () => {
 		await using home = new Home({ SECRET_OF_THE_DAEMON: "1", ANTHROPIC_API_KEY: "sk-1" });
 		await using client = await home.connect();
 		const caller = {

@@ -38,22 +38,22 @@ const stays = (left: Promise<void>, ms: number) =>
 	Promise.race([left.then(() => false), new Promise<boolean>((resolve) => setTimeout(() => resolve(true), ms))]);
 
 describe("a daemon without sessions and clients", () => {
-	test("leaves by itself and clears its lock; with a client or a session it stays", async () => {
+	test("stops by itself and removes its lock; with a client or a session it stays", async () => {
 		const { run, daemon, setRunning } = await daemonWith(200);
 		const client = await SocketClient.connect(daemon.lock.socket, { owner: "t", cwd: "/", env: {} });
-		expect(await stays(daemon.left, 600)).toBe(true);
+		expect(await stays(daemon.stopped, 600)).toBe(true);
 		setRunning(1);
 		await client[Symbol.asyncDispose]();
-		expect(await stays(daemon.left, 600)).toBe(true);
+		expect(await stays(daemon.stopped, 600)).toBe(true);
 		setRunning(0);
-		await daemon.left;
+		await daemon.stopped;
 		expect(readdirSync(run).filter((name) => name !== "epoch")).toEqual([]);
 		rmSync(run, { recursive: true });
 	});
 });
 
 describe("the daemon's log", () => {
-	test("is turned over when it has grown", () => {
+	test("is rotated when it has grown", () => {
 		const directory = mkdtempSync(join(tmpdir(), "dt-log-"));
 		const path = join(directory, "daemon.log");
 		const log = fileLog(path);

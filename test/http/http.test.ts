@@ -73,7 +73,7 @@ describe("tools over HTTP", () => {
 		expect(client.calls).toEqual([]);
 	});
 
-	test("an unknown tool is told with those that exist", async () => {
+	test("an unknown tool is refused with the names of those that exist", async () => {
 		const answer = await post("fly", {});
 		expect(answer.status).toBe(404);
 		expect(await answer.json()).toMatchObject({ fault: "unknown_tool", next: expect.stringContaining("start") });
@@ -114,7 +114,7 @@ describe("tools over HTTP", () => {
 });
 
 describe("the policy", () => {
-	test("without a token nothing but the health is told", async () => {
+	test("without a token only the health check answers", async () => {
 		expect((await fetch(`${http.url}/healthz`)).status).toBe(200);
 		for (const path of ["/v1/tools", "/v1/sessions", "/v1/events", "/v1/openapi.json", "/mcp", "/nope"])
 			expect((await fetch(`${http.url}${path}`)).status, path).toBe(401);
@@ -203,12 +203,12 @@ describe("output", () => {
 		expect(rest[1]).toContain("event: ended");
 	});
 
-	test("an unknown session is told as a fault in the stream", async () => {
+	test("an unknown session is a fault in the stream", async () => {
 		const [frame] = await frames(await get("/v1/sessions/nope/output"), 1);
 		expect(frame).toContain("session_not_found");
 	});
 
-	test("over a WebSocket frames are an offset and bytes, and the end is told before it closes", async () => {
+	test("over a WebSocket frames are an offset and bytes, and the end is sent before it closes", async () => {
 		client.exit = { code: 0, signal: null };
 		const socket = new WebSocket(`${http.url}/v1/sessions/py/output?from=7`, [token]);
 		const got: [Buffer, boolean][] = [];

@@ -41,9 +41,9 @@ async function connect(
 		const { elicit } = options;
 		client.setRequestHandler("elicitation/create", async ({ params }) => ({ action: elicit(params) }));
 	}
-	const visitor = { caller: { owner: "http:agent", cwd: "/", env: {} }, readOnly };
+	const access = { caller: { owner: "http:agent", cwd: "/", env: {} }, readOnly };
 	const transport = new StreamableHTTPClientTransport(new URL("http://127.0.0.1/mcp"), {
-		fetch: (url, init) => mcp.fetch(new Request(url, init as RequestInit), visitor),
+		fetch: (url, init) => mcp.fetch(new Request(url, init as RequestInit), access),
 	});
 	await client.connect(transport);
 	opened.push(client);
@@ -141,8 +141,8 @@ describe.each(["2025", "2026"] as const)("MCP of the era %s", (era) => {
 	);
 });
 
-describe("notices", () => {
-	test("whoever listens is told that a session changed", async () => {
+describe("change notifications", () => {
+	test("a subscriber is notified that a session changed", async () => {
 		const client = await connect("2026");
 		const updated: string[] = [];
 		client.setNotificationHandler("notifications/resources/updated", ({ params }) => void updated.push(params.uri));
@@ -163,7 +163,7 @@ describe("notices", () => {
 });
 
 describe("a connection of the era 2025", () => {
-	test("is of no use to whoever else knows its id", async () => {
+	test("is of no use to another caller that knows its id", async () => {
 		const client = await connect("2025");
 		const id = (client.transport as StreamableHTTPClientTransport).sessionId!;
 		const request = new Request("http://127.0.0.1/mcp", {

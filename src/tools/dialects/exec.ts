@@ -39,7 +39,7 @@ export const unifiedExec = tool({
 	name: "unified_exec",
 	title: "Run a command in a terminal",
 	description:
-		"Start a command on a terminal and return what it printed within `yield_time_ms`, sooner when it ends or waits for input. If it is still running, go on with `write_stdin`.",
+		"Start a command on a terminal and return what it printed within `yield_time_ms`, sooner when it ends or waits for input. If it is still running, continue with `write_stdin`.",
 	effect: "starts",
 	always: true,
 	input: z.object({
@@ -72,7 +72,7 @@ export const writeStdin = tool({
 	name: "write_stdin",
 	title: "Type into a running command",
 	description:
-		"Type characters into a session and return what came back. `\\n` is Enter, `\\u0003` is Ctrl+C; empty `chars` only looks.",
+		"Type characters into a session and return its output. `\\n` is Enter, `\\u0003` is Ctrl+C; empty `chars` only looks.",
 	effect: "types",
 	always: true,
 	input: z.object({
@@ -117,7 +117,7 @@ export const closePtySession = tool({
 		orRefusal(input.session_id, async () => {
 			const session = await target(context, input.session_id);
 			if (!input.force && !session.ended) await askToEnd(session, context);
-			// What it left behind, and what did not listen.
+			// Its background processes, and what ignored TERM.
 			await context.sessions.close(session, { force: input.force, keep: false });
 			return answer(session, { ...input, yield_time_ms: 0 }, context);
 		}),
@@ -164,9 +164,9 @@ export const listPtySessions = tool({
 	render: cleanJson,
 });
 
-/** TERM to the program itself, which may have something to say before it goes. */
+/** TERM to the program itself, which may print something before it ends. */
 async function askToEnd(session: Session, { sessions, signal }: ToolContext): Promise<void> {
-	session.closeMain(sessions.options.endGraceMs).catch(() => {}); // it ended meanwhile; the wait says so
+	session.closeMain(sessions.options.endGraceMs).catch(() => {}); // it ended meanwhile; the wait returns
 	await session.wait({ until: { only: true }, timeoutMs: sessions.options.endGraceMs, signal });
 }
 
@@ -183,7 +183,7 @@ async function answer(session: Session, input: Answering, { caller, signal }: To
 	};
 }
 
-/** A refusal in the shape of a result: nobody has to catch anything. */
+/** A refusal in the shape of a result: callers need not catch anything. */
 async function orRefusal(session_id: string | null, act: () => Promise<ExecFacts>): Promise<ExecFacts> {
 	try {
 		return await act();

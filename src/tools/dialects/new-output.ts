@@ -1,4 +1,4 @@
-// What came back since the caller last looked, as the dialects count it: about
+// Output since the caller's last look, as the dialects count it: about
 // four characters to a token, a visible mark where it was cut.
 
 import { bytesOf } from "../../journal/journal.ts";
@@ -15,19 +15,19 @@ export interface NewOutput<T extends string = string> {
 
 const tokensOf = (text: string) => Math.ceil(text.length / 4);
 
-/** As a person would have seen it; moves the caller's place in it. */
+/** As a person would have seen it; advances the caller's position. */
 export function seenOutput(session: Session, owner: string, maxTokens: number): NewOutput<Clean> {
 	const { diff } = session.takeNew(owner);
 	const news = cut(diff.text, maxTokens, diff.missed !== null);
 	return { ...news, text: clean(news.text).text };
 }
 
-const rawPlaces = new WeakMap<Session, Map<string, number>>();
+const rawPositions = new WeakMap<Session, Map<string, number>>();
 
-/** As it came, escapes and all (R2.8); keeps a place of its own. */
+/** As it came, escapes and all (R2.8); keeps a position of its own. */
 export async function rawOutput(session: Session, owner: string, maxTokens: number): Promise<NewOutput> {
-	const places = rawPlaces.get(session) ?? new Map<string, number>();
-	rawPlaces.set(session, places);
+	const places = rawPositions.get(session) ?? new Map<string, number>();
+	rawPositions.set(session, places);
 	const { to, ...excerpt } = await session.journal.read(places.get(owner) ?? 0);
 	places.set(owner, to);
 	return cut(new TextDecoder().decode(bytesOf(excerpt)), maxTokens, excerpt.gaps.length > 0);

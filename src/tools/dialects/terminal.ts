@@ -21,7 +21,7 @@ export const runBash = tool({
 	name: "run_bash",
 	title: "Run a bash command",
 	description:
-		"Run a command in a bash that keeps its state between calls: directory, exports, functions, aliases. Past its timeout it is killed, and the shell stays usable. Nobody can answer it: use start_background_process for what runs long.",
+		"Run a command in a bash that keeps its state between calls: directory, exports, functions, aliases. Past its timeout it is killed, and the shell stays usable. It gets no input: use start_background_process for what runs long.",
 	effect: "types",
 	always: true,
 	input: z.object({
@@ -29,7 +29,7 @@ export const runBash = tool({
 			.string()
 			.min(1)
 			.max(4_000_000)
-			.refine((it) => !it.includes("\0"), "no shell can take a NUL byte"),
+			.refine((command) => !command.includes("\0"), "no shell can take a NUL byte"),
 		timeout_seconds: z.number().min(0.1).max(280).default(30),
 	}),
 	facts: z.strictObject({
@@ -69,7 +69,7 @@ export const runBash = tool({
 export const startBackgroundProcess = tool({
 	name: "start_background_process",
 	title: "Start a background process",
-	description: "Start a command that goes on by itself (a server, a build, a watcher). It outlives the agent.",
+	description: "Start a command that runs by itself (a server, a build, a watcher). It outlives the agent.",
 	effect: "starts",
 	always: true,
 	input: z.object({ command: z.string().min(1).max(1_000_000) }),
@@ -130,7 +130,7 @@ async function startNumbered(sessions: Sessions, caller: Caller, command: string
 		try {
 			return await sessions.start({ argv: ["bash", "-c", command], name, cwd, keep: true, caller });
 		} catch (error) {
-			// Somebody took the number at the same moment.
+			// Another call took the number at the same moment.
 			if (!(error instanceof Fault && error.code === "name_taken")) throw error;
 		}
 	}
