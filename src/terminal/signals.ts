@@ -1,5 +1,5 @@
-// What a program tells the terminal beside its output: a title, its directory, a
-// notification, a bell, the marks of a shell. Told as events; none of it is trusted.
+// What a program sends to the terminal beside its output: a title, its directory, a
+// notification, a bell, shell marks. Emitted as events; none of it is trusted.
 
 import { oneLine } from "../protocol/clean.ts";
 import type { Emulator } from "./emulator.ts";
@@ -11,7 +11,7 @@ export type Signal =
 	/** OSC 9;4: state 0 none, 1 normal, 2 error, 3 indeterminate, 4 paused. */
 	| { readonly kind: "progress"; readonly state: number; readonly percent: number }
 	| { readonly kind: "bell" }
-	/** OSC 133 or 633, its payload as it came: the journal's scanner knows the offsets. */
+	/** OSC 133 or 633, its raw payload; offsets come from the journal's scanner. */
 	| { readonly kind: "mark"; readonly family: 133 | 633; readonly payload: string };
 
 /** `file://host/path%20x` → where; null for anything else. */
@@ -22,7 +22,7 @@ function parseDirectory(url: string): { path: string; host: string } | null {
 		const path = decodeURIComponent(match[2]!);
 		return /\p{Cc}/u.test(path) ? null : { path, host: match[1]! };
 	} catch {
-		// A stray % is not an encoding: the directory is then not known.
+		// A stray % is not an encoding: treated as unknown.
 		return null;
 	}
 }

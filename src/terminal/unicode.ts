@@ -1,5 +1,5 @@
 // Widths of characters by Unicode 11, which is what glibc and the programs use.
-// The addon is CommonJS and typed against the browser terminal; both end here.
+// The addon is CommonJS and typed against the browser terminal; both are hidden here.
 
 import addon from "@xterm/addon-unicode11";
 
