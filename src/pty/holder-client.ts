@@ -44,7 +44,7 @@ interface Request {
 	readonly resolve: (answer: Answer) => void;
 	readonly reject: (error: PtyError) => void;
 	readonly since: number;
-	readonly patienceMs: number;
+	readonly silenceMs: number;
 	readonly repeat: boolean;
 	sent: boolean;
 }
@@ -119,7 +119,7 @@ export class HolderClient {
 	 */
 	request(
 		encode: (request: number) => Uint8Array,
-		{ patienceMs = SILENCE_MS, repeat = false }: { patienceMs?: number; repeat?: boolean } = {},
+		{ silenceMs = SILENCE_MS, repeat = false }: { silenceMs?: number; repeat?: boolean } = {},
 	): Promise<Answer> {
 		this.#lastRequest = (this.#lastRequest % 0xffff_ffff) + 1;
 		const number = this.#lastRequest;
@@ -128,7 +128,7 @@ export class HolderClient {
 			if (this.#options.isOver()) return reject(new PtyIoError(DISCONNECTED, "the connection is closed"));
 			const since = performance.now();
 			const sent = this.#welcomed;
-			this.#wait(number, { frame, resolve, reject, since, patienceMs, repeat, sent });
+			this.#wait(number, { frame, resolve, reject, since, silenceMs, repeat, sent });
 			if (sent) this.#socket?.write(frame);
 		});
 	}
@@ -164,7 +164,7 @@ export class HolderClient {
 		if (!this.#pending.has(HELLO)) {
 			const since = performance.now();
 			const [resolve, reject] = [() => {}, () => {}]; // what becomes of it is an event
-			this.#wait(HELLO, { frame, resolve, reject, since, patienceMs: SILENCE_MS, repeat: true, sent: true });
+			this.#wait(HELLO, { frame, resolve, reject, since, silenceMs: SILENCE_MS, repeat: true, sent: true });
 		}
 		socket
 			.on("data", (chunk) => this.#read(socket, decoder, chunk))
@@ -301,9 +301,9 @@ export class HolderClient {
 		const lateMs = now - (this.#deadline?.at ?? now);
 		this.#deadline = null;
 		let [oldest, next] = [now, Number.POSITIVE_INFINITY];
-		for (const { since, patienceMs } of this.#pending.values()) {
+		for (const { since, silenceMs } of this.#pending.values()) {
 			oldest = Math.min(oldest, since);
-			next = Math.min(next, Math.max(since, this.#lastReceivedAt) + patienceMs, since + patienceMs + ANSWER_MS);
+			next = Math.min(next, Math.max(since, this.#lastReceivedAt) + silenceMs, since + silenceMs + ANSWER_MS);
 		}
 		if (this.#pending.size === 0) return;
 		if (next > now) {

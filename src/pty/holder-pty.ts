@@ -190,8 +190,8 @@ export class HolderPty implements Pty {
 			if (this.#state !== "exited") this.#refuse();
 			// Its answer may take as long as the grace; this one shows at once whether the holder reads.
 			void this.#client.request(askFactsFrame).catch(() => {}); // a refusal proves it is alive, too
-			const patienceMs = graceMs + END_MS;
-			const answer = await this.#client.request((request) => endFrame(request, graceMs), { patienceMs });
+			const silenceMs = graceMs + END_MS;
+			const answer = await this.#client.request((request) => endFrame(request, graceMs), { silenceMs });
 			return answer.type === "done" && answer.value > 0 ? this.#survivors : [];
 		} catch (error) {
 			if (!(error instanceof PtyError)) throw error;

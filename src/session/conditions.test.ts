@@ -17,7 +17,7 @@ import { wait } from "./wait.ts";
 const WAITING: Attention = { activity: "waiting", waitingFor: "line", certainty: "certain", because: "it reads" };
 const WORKING: Attention = { ...WAITING, activity: "working", waitingFor: null };
 
-/** A session of which the test says what happens. */
+/** A session scripted by the test. */
 class Scripted implements Awaited {
 	readonly outputs = new Listeners<OutputChunk>("output");
 	readonly endings = new Listeners<void>("ended");

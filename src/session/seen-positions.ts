@@ -1,5 +1,5 @@
 // What each caller has seen of a session, kept in `seen.json`, so that after a
-// restart of the daemon, however it ended, nothing is new that was read before.
+// daemon restart or crash nothing already read is reported as new.
 
 import { readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -7,9 +7,9 @@ import type { Position } from "../terminal/screen-diff.ts";
 
 const FILE = "seen.json";
 const VERSION = 1;
-// Agents come and go under new names; one that is forgotten sees everything as new, which is safe.
+// Agents come and go under new names; an evicted one sees everything as new, which is safe.
 const MAX_OWNERS = 64;
-/** The first change is written at once, because an agent takes one look a turn; a burst of them is written this often. */
+/** The first change is written at once, because an agent reads once a turn; bursts are written this often. */
 const WRITE_EVERY_MS = 250;
 
 export class SeenPositions implements AsyncDisposable {
@@ -19,7 +19,7 @@ export class SeenPositions implements AsyncDisposable {
 	#changed = false;
 	#writing: Promise<void> = Promise.resolve();
 
-	/** Without a directory they are kept in memory only. */
+	/** Without a directory, in memory only. */
 	constructor(directory: string | null = null, positions: readonly (readonly [string, Position])[] = []) {
 		this.#path = directory && join(directory, FILE);
 		this.#positions = new Map(positions);
@@ -30,7 +30,7 @@ export class SeenPositions implements AsyncDisposable {
 			const { version, seen } = JSON.parse(await readFile(join(directory, FILE), "utf8"));
 			return new SeenPositions(directory, version === VERSION ? seen : []);
 		} catch {
-			return new SeenPositions(directory); // nobody has looked yet
+			return new SeenPositions(directory); // no reads yet
 		}
 	}
 
@@ -39,7 +39,7 @@ export class SeenPositions implements AsyncDisposable {
 	}
 
 	set(owner: string, position: Position): void {
-		this.#positions.delete(owner); // the newest last, so that the first is the one to forget
+		this.#positions.delete(owner); // newest last: the first one is evicted
 		this.#positions.set(owner, position);
 		const [oldest] = this.#positions.keys();
 		if (this.#positions.size > MAX_OWNERS && oldest !== undefined) this.#positions.delete(oldest);
@@ -53,7 +53,7 @@ export class SeenPositions implements AsyncDisposable {
 		this.#timer.unref();
 	}
 
-	/** Writes what has not been written. */
+	/** Writes pending changes. */
 	async [Symbol.asyncDispose](): Promise<void> {
 		if (this.#timer !== null) clearTimeout(this.#timer);
 		this.#timer = null;
@@ -69,7 +69,7 @@ export class SeenPositions implements AsyncDisposable {
 				await writeFile(`${path}.tmp`, text, { mode: 0o600 });
 				await rename(`${path}.tmp`, path);
 			} catch {
-				// A full disk: after a restart these callers are told more than is new to them, never less.
+				// A full disk: after a restart these callers see some output again, never less.
 			}
 		});
 		return this.#writing;

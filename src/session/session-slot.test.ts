@@ -18,7 +18,7 @@ import type { Terminals } from "./terminals.ts";
 
 type Later = <T>(what: string, value: T) => Promise<T>;
 
-/** A program that lives on when its terminal is let go of. */
+/** A program that keeps running when its terminal is detached. */
 class FakeProgram {
 	readonly #directory: string;
 	#pty: FakeProgramPty | null = null;
@@ -175,7 +175,7 @@ describe("a slot over a fake terminal", () => {
 		await sessions.start({ argv: ["cat"], name: "kept", keep: true, caller });
 		await until("the idle one has left memory", () => sessions.list()[1]!.session === null);
 		expect(sessions.list().map(({ record }) => record.state)).toEqual(["running", "cancelled"]);
-		expect(sessions.list()[1]!.record.reason).toContain("not used for");
+		expect(sessions.list()[1]!.record.reason).toContain("idle for");
 		expect((await sessions.find("idle")).ended).toBe(true);
 		await sessions.endAll();
 	});

@@ -78,9 +78,9 @@ describe("a wait is a list of conditions", () => {
 		const tests: Condition<string> = { start() {}, test: fail };
 		const idle = new Listeners<void>("idle");
 		await expect(wait([happens("idle", idle), starts])).rejects.toThrow("bad");
-		const heard = wait([happens("idle", idle), listens]);
+		const outcome = wait([happens("idle", idle), listens]);
 		event.emit();
-		await expect(heard).rejects.toThrow("bad");
+		await expect(outcome).rejects.toThrow("bad");
 		const timed = expect(wait([happens("idle", idle), later])).rejects.toThrow("bad");
 		vi.advanceTimersByTime(5);
 		await timed;

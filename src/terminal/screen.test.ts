@@ -81,7 +81,7 @@ describe("what a program says of itself", () => {
 		expect(signals.length).toBeLessThan(70);
 	});
 
-	test("modes are told as the program set them", () => {
+	test("modes are reported as the program set them", () => {
 		const { screen, feed } = terminal(
 			"\x1b[?1h\x1b=\x1b[?2004h\x1b[?1002h\x1b[?1006h\x1b[?1004h\x1b[?2026h\x1b[?25l\x1b[?1049h",
 		);
