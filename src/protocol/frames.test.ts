@@ -20,7 +20,7 @@ import { BadFrame, parseExit, parseLaunchAnswer } from "./holder-json.ts";
 
 const hex = (bytes: Uint8Array) => Buffer.from(bytes).toString("hex");
 
-describe("what a client says is byte for byte what docs/holder.md says", () => {
+describe("what a client sends is byte for byte what docs/holder.md specifies", () => {
 	test.each([
 		[
 			"HELLO",
@@ -139,7 +139,7 @@ function decode(chunks: readonly Uint8Array[]): HolderFrame[] {
 	return frames;
 }
 
-describe("what a holder says is understood however the stream is cut", () => {
+describe("what a holder sends is decoded however the stream is split", () => {
 	test("whole", () => {
 		const frames = decode([conversation]);
 		expect(frames.map((frame) => frame.type)).toEqual([

@@ -5,7 +5,7 @@ const reported: string[] = [];
 const before = reportListenerErrors((error, event) => reported.push(`${event}: ${(error as Error).message}`));
 afterEach(() => void reported.splice(0));
 
-test("S9: a listener that throws is reported by the event's name and harms nobody", () => {
+test("S9: a listener that throws is reported by the event's name and affects no other", () => {
 	const listeners = new Listeners<number>("output");
 	const received: number[] = [];
 	listeners.add(() => {

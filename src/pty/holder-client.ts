@@ -133,7 +133,7 @@ export class HolderClient {
 		});
 	}
 
-	/** Closes the connection; the terminal goes on. */
+	/** Closes the connection; the terminal stays open. */
 	close(): void {
 		this.#socket?.destroy();
 		this.#socket = null;

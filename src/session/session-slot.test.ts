@@ -180,7 +180,7 @@ describe("a slot over a fake terminal", () => {
 		await sessions.endAll();
 	});
 
-	test("S23: the oldest that ended make room for the newest, and nothing else is looked at", async () => {
+	test("S23: the oldest that ended make room for the newest, and no other is read", async () => {
 		const terminals = new FakeTerminals();
 		await using sessions = await open(terminals, { totalBytes: 3000, evictMs: 0 });
 		for (let i = 0; i < 12; i++) {
@@ -195,7 +195,7 @@ describe("a slot over a fake terminal", () => {
 });
 
 describe("model", () => {
-	test("whatever is asked at the same moment, no session is mislaid, doubled or left running unowned", async () => {
+	test("under concurrent calls no session is lost, duplicated or left running unowned", async () => {
 		const property = fc.asyncProperty(fc.scheduler(), batches(12), async (scheduler, commands) => {
 			rmSync(home, { recursive: true, force: true });
 			home = mkdtempSync(join(tmpdir(), "dt-slot-"));

@@ -89,7 +89,7 @@ describe("a wait is a list of conditions", () => {
 		await expect(tested).rejects.toThrow("bad");
 	});
 
-	test("a caller that goes away, before or during it, ends its wait and leaves nothing behind", async () => {
+	test("a caller that aborts, before or during it, ends its wait and leaves nothing behind", async () => {
 		const event = new Listeners<void>("event");
 		const gone = new AbortController();
 		const outcome = wait([happens("event", event)], { signal: gone.signal });

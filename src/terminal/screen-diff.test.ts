@@ -151,7 +151,7 @@ describe("R1.3 what is new on a full screen", () => {
 		expect(sees(draw(["g", "h", "i", "j", "k", "l"]))).toMatchObject({ kind: "screen", text: "g\nh\ni\nj\nk\nl" });
 	});
 
-	test("what the full-screen program covered comes back unseen or seen as it was", () => {
+	test("lines covered by a full-screen program stay seen or unseen", () => {
 		const { sees } = reader();
 		sees("$ ");
 		sees("vim x\r\n\x1b[?1049hfile");

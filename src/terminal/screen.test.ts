@@ -34,7 +34,7 @@ describe("R1.4 a program that asks the terminal gets its answer, once", () => {
 		expect(terminal(question).replies).toEqual([answer]);
 	});
 
-	test("nothing that was printed comes back as typing: no title, no capability name, no answerback", () => {
+	test("nothing that was printed is echoed as input: no title, no capability name, no answerback", () => {
 		const { replies } = terminal("\x1b]0;rm -rf\x07\x1b[21t\x1b[20t\x05\x1bP+q726d202d7266\x1b\\\x1bP$qrm -rf\x1b\\");
 		expect(replies.join("")).not.toMatch(/rm -rf|726d/);
 	});
@@ -57,7 +57,7 @@ describe("R1.4 a program that asks the terminal gets its answer, once", () => {
 	});
 });
 
-describe("what a program says of itself", () => {
+describe("what a program reports about itself", () => {
 	test("title, directory, notification, progress, bell and marks pass as signals", () => {
 		const { screen, signals } = terminal(
 			"\x1b]2;build\x07\x1b]7;file://host/home/a%20b\x07\x1b]9;done\x07\x1b]777;notify;Tests;all green\x07\x1b]9;4;1;40\x07\x07\x1b]133;D;0\x07",
@@ -167,8 +167,8 @@ describe("the snapshot", () => {
 	});
 });
 
-describe("a screen put away and made again", () => {
-	test("looks the same, keeps its readers' positions and goes on", () => {
+describe("a screen serialized and restored", () => {
+	test("looks the same, keeps its readers' positions and continues", () => {
 		const output = `${Array.from({ length: 60 }, (_, i) => `line ${i} ${"x".repeat(i)}\r\n`).join("")}\x1b[?1003h\x1b[?1006h\x1b[?25l\x1b]2;t\x07$ `;
 		const { screen } = terminal(output);
 		const { position } = screen.diffSince(null);
@@ -183,7 +183,7 @@ describe("a screen put away and made again", () => {
 		expect(again.diffSince(position).text).toBe("$ ls\nfile\n$ ");
 	});
 
-	test("a full-screen program is put away with what lies under it", () => {
+	test("a full-screen program is serialized with the normal buffer under it", () => {
 		const { screen } = terminal("$ vi\r\n\x1b[?1049h\x1b[2;5r\x1b[3;3Hhello");
 		const again = Screen.restore(screen.serialize()!);
 		expect(again.snapshot().text).toBe(screen.snapshot().text);
