@@ -1,10 +1,10 @@
-// Whose turn is it, on Linux: one look, and when the look before still stands.
+// Attention on Linux: one probe, and when the previous one is still valid.
 // See attention.h.
 //
-// Three facts make it exact, each learnt from wrong answers that were counted:
+// Three facts make it exact, each learnt from measured errors:
 // - Epoch. A reader counts only once it has run since our last write, or when nothing of that write is left to read.
 // - State S: see members-linux.c.
-// - Unread input is counted after poll() has flushed that worker, and before the threads are looked at.
+// - Unread input is counted after poll() has flushed that worker, and before the threads are read.
 
 #include "look.h"
 #include "os.h"
@@ -18,7 +18,7 @@
 #include <termios.h>
 #include <unistd.h>
 
-// Someone may appear without a thread that we know having run (a server outside the tree): look afresh that often.
+// A reader may appear without a known thread having run (a server outside the tree): full probe this often.
 enum { STALE_MS = 250 };
 
 struct attention *attention_open(pid_t root, pid_t main_pid, int master, const char *pts) {
@@ -49,7 +49,7 @@ struct attention *attention_open(pid_t root, pid_t main_pid, int master, const c
 void count_unread(struct place *place, int slave) {
 	int count;
 	place->unread = -1;
-	// poll() makes the kernel push what is under way into the line discipline, so that FIONREAD counts it.
+	// poll() makes the kernel flush pending input into the line discipline, so that FIONREAD counts it.
 	struct pollfd ready = {.fd = slave, .events = POLLIN};
 	if (slave >= 0 && poll(&ready, 1, 0) >= 0 && ioctl(slave, FIONREAD, &count) == 0)
 		place->unread = count;
@@ -77,14 +77,14 @@ static bool read_group(struct attention *a) {
 }
 
 static void count_our_unread(struct attention *a) {
-	// Open only for a moment: as long as we hold it the master would not tell that the last program has gone.
+	// Open only for a moment: while we hold it the master would not report that the last program is gone.
 	int slave = os_open_slave(a->master, a->pts, true);
 	count_unread(&a->places[0], slave);
 	if (slave >= 0)
 		close(slave);
 }
 
-// --- a look -----------------------------------------------------------------------------------
+// --- a probe -----------------------------------------------------------------------------------
 
 static bool nobody_ran(const struct attention *a) {
 	for (unsigned i = 0; i < a->watched_count; i++) {
@@ -199,7 +199,7 @@ static bool could_wake_a_reader(const struct attention *a, const unsigned char *
 }
 
 void attention_wrote(struct attention *a, const void *bytes, size_t length) {
-	// One epoch for a burst: what follows it before the next look is covered by the count of unread input.
+	// One epoch for a burst: what follows it before the next probe is covered by the count of unread input.
 	if (!a->readable || a->wrote_since_look || !could_wake_a_reader(a, bytes, length))
 		return;
 	a->wrote_since_look = true;

@@ -1,4 +1,4 @@
-// Whose turn is it, where the kernel does not say what a process waits for
+// Attention where the kernel does not show what a process waits for
 // (macOS, the BSDs): the foreground group, the terminal's modes, unread input.
 // See attention.h.
 
@@ -48,7 +48,7 @@ bool attention_look(struct attention *a) {
 		seen.signals = (modes.c_lflag & ISIG) != 0;
 	}
 	seen.unread = -1;
-	// Open only for a moment: as long as we hold it the master would not tell that the last program has gone.
+	// Open only for a moment: while we hold it the master would not report that the last program is gone.
 	int slave = os_open_slave(a->master, a->pts, true);
 	if (slave >= 0) {
 		if (ioctl(slave, FIONREAD, &seen.unread) != 0)

@@ -1,4 +1,4 @@
-// The launch block: everything a holder is told before it starts, checked whole.
+// The launch block: the holder's configuration, validated as a whole.
 #ifndef DIALTONE_BLOCK_H
 #define DIALTONE_BLOCK_H
 

@@ -13,7 +13,7 @@
 #include <time.h>
 
 enum {
-	MAX_POLLED = 256,        // pollfds or set bits looked at; who polls more is no conversation
+	MAX_POLLED = 256,        // pollfds or set bits examined; a program that polls more is not interactive
 	MAX_SELECT = 65536,      // the highest descriptor of a select set
 	MAX_EPOLL_DEPTH = 3,
 	MAX_RING_ENTRIES = 128,

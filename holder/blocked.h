@@ -42,7 +42,7 @@ struct blocked {
 enum descriptor {
 	FD_GONE,
 	FD_TERMINAL,
-	FD_MASTER, // of some terminal: whoever polls it relays
+	FD_MASTER, // of some terminal: a process that polls it relays
 	FD_EPOLL,
 	FD_TIMER,
 	FD_WAKE,   // eventfd, signalfd, inotify, a pipe or socket pair to itself: no news from outside

@@ -1,6 +1,6 @@
-// Connections as cursors into the log. Nobody is ever waited for: a frame goes
-// out as far as the socket takes it, its rest is kept, and until that is gone the
-// client gets no more output. So one that never reads costs one frame of memory.
+// Connections as cursors into the log. Never blocks on a client: a frame is sent as
+// far as the socket takes it, the rest is kept, and until that is sent the client
+// gets no more output. So one that never reads costs one frame of memory.
 #include "client.h"
 
 #include <errno.h>

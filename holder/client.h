@@ -1,4 +1,4 @@
-// One connection: what it was told, where in the log it stands, what it still has to be sent.
+// One connection: what was sent, its position in the log, and what is still to be sent.
 #ifndef DIALTONE_CLIENT_H
 #define DIALTONE_CLIENT_H
 
@@ -20,7 +20,7 @@ struct client {
 	int fd; // -1: a free place
 	struct inbox inbox;
 	bool greeted, owner, fenced;
-	bool leaving; // has had its last frame: heard out, not listened to, until it goes or leave_by
+	bool leaving; // has had its last frame: its input is drained and ignored until it closes, or until leave_by
 	int64_t leave_by;
 	bool attached;
 	uint64_t cursor, until;
@@ -39,7 +39,7 @@ void client_close(struct client *client);
 void client_send(struct client *client, enum frame_type type, const void *head, size_t head_size, const void *body, size_t body_size);
 void client_flush(struct client *client);
 bool client_has_backlog(const struct client *client);
-// After a last word. Not closed at once: whoever is still writing would get an error instead of that word.
+// After a last frame. Not closed at once: a client that is still writing would get an error instead of that frame.
 void client_leave(struct client *client);
 
 // New bytes, already logged: straight to a client that stands at their offset.

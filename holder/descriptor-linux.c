@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/sysmacros.h>
 
-// Enough for real event loops; a process with more descriptors is only looked at in part.
+// Enough for real event loops; of a process with more descriptors only some are read.
 enum { MAX_DESCRIPTORS = 256, REMEMBERED_SOCKETS = 64 };
 
 unsigned terminal_number(dev_t device) {

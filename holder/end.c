@@ -1,6 +1,6 @@
-// TERM and CONT to all, HUP to those who are deaf to TERM and, half-way, to all who
-// are left; KILL after the grace. Two passes that find nobody before it is called
-// done, because a fork can slip between the pages of one.
+// TERM and CONT to all, HUP to those that ignore TERM and, half-way, to all that are
+// left; KILL after the grace. Done after two passes that find no process, because a
+// fork can be missed by one.
 #include "end.h"
 
 #include <errno.h>
@@ -56,7 +56,7 @@ void end_begin(struct end *end, const char *reason, int64_t grace_us, int64_t no
 		end->hup_at = now + grace_us / 2;
 		end_signal_tree(root, main_pid, SIGTERM, &error);
 		hang_up_the_deaf(root, main_pid);
-		end_signal_tree(root, main_pid, SIGCONT, &error); // a stopped program hears nothing until it goes on
+		end_signal_tree(root, main_pid, SIGCONT, &error); // a stopped program gets no signal until it continues
 	} else {
 		start_killing(end, now);
 	}
@@ -76,7 +76,7 @@ bool end_step(struct end *end, int64_t now, pid_t root, pid_t main_pid) {
 		                                   : tree_list(root, main_pid, members, MEMBERS_MOST);
 		if (living > 0) end->clean_passes = 0;
 		else if (++end->clean_passes >= 2) break;
-		// Killing goes on at once only while it may be racing against new forks.
+		// Killing repeats at once only while it may be racing against new forks.
 		if (living > 0 && (end->phase == END_ASKING || living < 8)) break;
 	}
 	bool gave_up = end->phase == END_KILLING && now >= end->give_up_at;

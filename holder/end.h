@@ -1,4 +1,4 @@
-// Ending the whole tree: asked nicely, then made to, then told who is left.
+// Ending the whole tree: TERM, then KILL, then a report of the survivors.
 #ifndef DIALTONE_END_H
 #define DIALTONE_END_H
 
@@ -15,7 +15,7 @@ enum end_phase { END_IDLE, END_ASKING, END_KILLING, END_OVER };
 
 struct end {
 	enum end_phase phase;
-	const char *reason; // of the exit: "exit" until somebody ended it
+	const char *reason; // of the exit: "exit" until a client ended it
 	int64_t hup_at, kill_at, hang_up_at, give_up_at, look_at;
 	int64_t pause;
 	int clean_passes;
@@ -24,7 +24,7 @@ struct end {
 };
 
 void end_begin(struct end *end, const char *reason, int64_t grace_us, int64_t now, pid_t root, pid_t main_pid);
-// Goes on with it; true when it is over just now. To be called when a child died, and when `look_at` is reached.
+// Continues ending; true when it has just finished. To be called when a child died, and when `look_at` is reached.
 bool end_step(struct end *end, int64_t now, pid_t root, pid_t main_pid);
 
 // A signal to every living descendant; how many there were. `*error` is the last refusal, or 0.

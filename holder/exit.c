@@ -1,5 +1,5 @@
 // How a session ends. The program's end and the end of its output are two things:
-// children in the background may hold the terminal for hours. So the exit is told
+// children in the background may hold the terminal for hours. So the exit is sent
 // when the program is gone and the terminal drained, and again when it is closed.
 #include <errno.h>
 #include <inttypes.h>
@@ -12,18 +12,18 @@
 #include "os.h"
 #include "text.h"
 
-#define SETTLE_US 30000      // children that die of the hang-up need a moment; then one exit tells it all
+#define SETTLE_US 30000      // children that die of the hang-up need a moment; then one exit covers all
 #define FLOOD ((uint64_t)1 << 20) // more than the kernel buffers: all that the program itself wrote has passed
 #define FAREWELL_US 5000000  // for clients that have not had the exit yet, from the last byte they took
 #define FAREWELL_MOST_US 300000000
-#define ATTACH_US 1000000    // … and that have not said yet where they want to read from
+#define ATTACH_US 1000000    // … and that have not yet sent where they want to read from
 #define WALL_GRACE_US 2000000
 
 static int exit_code(const struct holder *holder) {
 	return WIFEXITED(holder->status) ? WEXITSTATUS(holder->status) : 128 + WTERMSIG(holder->status);
 }
 
-// `null` or the number, for code and signal: exactly one of the two is there.
+// `null` or the number, for code and signal: exactly one of the two is set.
 static void add_status(struct text *text, const struct holder *holder) {
 	if (WIFEXITED(holder->status)) text_add(text, "\"code\":%d,\"signal\":null", WEXITSTATUS(holder->status));
 	else text_add(text, "\"code\":null,\"signal\":%d", WTERMSIG(holder->status));
@@ -125,7 +125,7 @@ static bool is_ending(const struct holder *holder) {
 	return holder->end.phase == END_ASKING || holder->end.phase == END_KILLING;
 }
 
-// A process lets go of the terminal a moment before it is dead: without this it would be told as a survivor.
+// A process closes the terminal a moment before it is dead: without this it would be reported as a survivor.
 static bool nobody_is_dying(const struct holder *holder, int64_t now) {
 	struct member members[SURVIVORS_TOLD];
 	return now - holder->closed_at >= SETTLE_US || end_who(holder->self, 0, members) == 0;
@@ -136,7 +136,7 @@ static void step_exit(struct holder *holder, int64_t now) {
 	// Read once more after the program was reaped: only now is an error on the terminal its end.
 	bool empty = take_output(holder, 1);
 	if (empty && holder->terminal == TERMINAL_HUNG) hang_up(holder);
-	// Somebody outside the tree may hold the terminal (it was handed over a socket): the session ended all the same.
+	// A process outside the tree may hold the terminal (passed over a socket): the session has ended anyway.
 	if (empty && holder->end.phase == END_OVER && holder->end.survivors == 0) hang_up(holder);
 	if (holder->terminal == TERMINAL_CLOSED && holder->closed_at == 0) holder->closed_at = now;
 	if (holder->terminal == TERMINAL_CLOSED && !is_ending(holder) && nobody_is_dying(holder, now)) {
@@ -145,17 +145,17 @@ static void step_exit(struct holder *holder, int64_t now) {
 		holder->leave_at = now_us() + FAREWELL_US;
 		return;
 	}
-	if (holder->closed_at > 0 && !is_ending(holder)) return; // the whole of it follows at once
+	if (holder->closed_at > 0 && !is_ending(holder)) return; // the complete one follows at once
 	bool all_passed = holder->drained || holder->log.size - holder->exited_size > FLOOD;
 	if (holder->exits == 0 && all_passed && now - holder->exited_at >= SETTLE_US) write_exit(holder, false);
 }
 
-// A client that has just come gets a moment to say where it wants to read from: its EXIT belongs after that.
+// A client that has just connected gets a moment to send where it wants to read from: its EXIT comes after that.
 static bool may_still_attach(const struct holder *holder, const struct client *client, int64_t now) {
 	return !client->attached && now < holder->exit_at + ATTACH_US;
 }
 
-// EXIT goes to whoever has had the last byte, or wants none.
+// EXIT goes to clients that have had the last byte, or want none.
 static void tell_exit(struct holder *holder, int64_t now) {
 	for (int i = 0; i < holder->client_places; i++) {
 		struct client *client = &holder->clients[i];

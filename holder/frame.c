@@ -7,7 +7,7 @@
 
 #include "bytes.h"
 
-// What a client may say, and how long it is. `zero` is the offset of a u16 or u32 that must be zero, if any.
+// What a client may send, and how long it is. `zero` is the offset of a u16 or u32 that must be zero, if any.
 static const struct {
 	uint32_t least, most;
 	uint8_t zero_at, zero_bytes;

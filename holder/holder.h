@@ -1,7 +1,7 @@
 // The holder itself: one terminal, one program, its log and its clients.
 //
-// loop.c turns; request.c answers clients; exit.c knows how it ends; watch.c
-// looks. They share this one record because they are one process with one state.
+// loop.c is the event loop; request.c answers clients; exit.c handles the end; watch.c
+// probes. They share this one record because they are one process with one state.
 #ifndef DIALTONE_HOLDER_H
 #define DIALTONE_HOLDER_H
 
@@ -21,7 +21,7 @@
 
 enum terminal_state {
 	TERMINAL_OPEN,
-	TERMINAL_HUNG,   // nobody has it open at the moment; the program may open it again
+	TERMINAL_HUNG,   // no process has it open at the moment; the program may open it again
 	TERMINAL_CLOSED, // for good
 };
 
@@ -52,15 +52,15 @@ struct holder {
 	int64_t started_ms, ended_ms;
 	int64_t exited_at;      // µs, monotonic
 	uint64_t exited_size;   // of the log when the program was reaped
-	int64_t closed_at;      // µs: nobody has the terminal any more
+	int64_t closed_at;      // µs: no process has the terminal open any more
 	bool drained;           // the terminal was empty once since then
 	struct end end;
 	int64_t wall_at;        // 0: no limit
 	unsigned exits;         // how many times the exit was written: 0, 1, 2
 	int64_t exit_at;        // when it was last, µs
-	bool closed;            // … and it says that the last writer is gone
+	bool closed;            // … and it reports that the last writer is gone
 	int64_t leave_at;       // after closed
-	uint64_t sent;          // to all clients, when last looked
+	uint64_t sent;          // to all clients, at the last check
 	size_t exit_json_size;
 
 	// Times, µs, monotonic; 0: never.
@@ -70,7 +70,7 @@ struct holder {
 	int64_t catch_up_at;
 	int64_t type_at;        // try again to type what is queued
 	bool type_stuck;
-	// The schedule of looks while somebody watches.
+	// The schedule of probes while a client watches.
 	int look_step;
 	int64_t look_at, looked_at, stirred_at;
 	int64_t look_cost, look_not_before;
@@ -87,7 +87,7 @@ struct holder {
 };
 
 // loop.c
-bool loop_prepare(void); // hears signals from here on
+bool loop_prepare(void); // handles signals from here on
 void loop(struct holder *holder);
 // Reads what the terminal holds, in batches: log, then clients. True if it is empty now, and nothing was left behind.
 bool take_output(struct holder *holder, int batches);
@@ -95,9 +95,9 @@ void type_queued(struct holder *holder);
 
 // request.c
 void request_take(struct holder *holder, struct client *client);
-void request_ended(struct holder *holder); // answers those who asked for the end
+void request_ended(struct holder *holder); // answers the clients that requested the end
 void request_forget(struct holder *holder, const struct client *client); // its place is taken by another
-void tell(struct holder *holder, const char *json); // an EVENT to everybody
+void tell(struct holder *holder, const char *json); // an EVENT to every client
 void refuse(struct client *client, uint32_t request, const char *code, int error, const char *extra);
 
 // exit.c

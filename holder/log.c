@@ -16,7 +16,7 @@
 
 #include "os.h"
 
-// A full disk is asked again soon (somebody may be clearing it), then patiently.
+// A full disk is retried soon (it may be being cleared), then with back-off.
 #define RETRY_FIRST_US 100000
 #define RETRY_MOST_US 5000000
 // A program that prints byte by byte would write more timing than output. Past this share of the quota
@@ -46,7 +46,7 @@ static bool write_all(int fd, const void *bytes, size_t count, size_t *written) 
 	return true;
 }
 
-// A line is there whole or not at all, so that a reader never sees half a number.
+// Lines are written atomically, so that a reader never sees half a number.
 static bool timing_line(struct log *log, char kind, int64_t now, const char *rest) {
 	char line[160];
 	int64_t delta = now - log->timing_at;
@@ -141,7 +141,7 @@ void log_undo(struct log *log) {
 	*log = (struct log){.dir = -1, .out = -1, .timing = -1};
 }
 
-// Puts bytes at the end of the log; how many got there. Fewer than asked: log->error says why.
+// Appends bytes to the log; returns how many were written. If fewer, log->error has the reason.
 static size_t append(struct log *log, const uint8_t *bytes, size_t count) {
 	size_t done = 0;
 	while (done < count) {
@@ -229,7 +229,7 @@ enum log_read log_read(const struct log *log, uint64_t offset, uint8_t *bytes, s
 	do got = pread(fd, bytes, *count < left ? *count : (size_t)left, (off_t)(offset - segment->start));
 	while (got < 0 && errno == EINTR);
 	close(fd);
-	if (got <= 0) return LOG_GAP; // somebody cut or removed the file: say so rather than hang
+	if (got <= 0) return LOG_GAP; // the file was truncated or removed: report it rather than hang
 	*count = (size_t)got;
 	return LOG_BYTES;
 }

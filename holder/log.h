@@ -23,7 +23,7 @@ struct log {
 	uint64_t lost_from;
 	int64_t retry_at, retry_pause; // µs
 	int64_t timing_at;             // when the last line was written, µs
-	uint64_t timing_owed;          // bytes that no line tells of yet
+	uint64_t timing_owed;          // bytes that are in no line yet
 	uint64_t timing_bytes;
 };
 
@@ -36,11 +36,11 @@ struct log_options {
 	unsigned cols, rows;
 };
 
-// Creates the first segment and the timing. On failure nothing is left, and errno says why.
+// Creates the first segment and the timing. On failure nothing is left, and errno has the reason.
 bool log_open(struct log *log, const struct log_options *options);
 // Gives back the log of a session that never started.
 void log_undo(struct log *log);
-// Never fails for the caller: what cannot be written becomes a gap, and the news says when one begins and ends.
+// Never fails for the caller: what cannot be written becomes a gap, and the news reports when one begins and ends.
 enum log_news log_append(struct log *log, const uint8_t *bytes, size_t count, int64_t now);
 void log_resized(struct log *log, unsigned cols, unsigned rows, int64_t now);
 void log_ended(struct log *log, int code, int64_t now);

@@ -1,6 +1,6 @@
-// What one look holds, shared by the files that make it on Linux:
-// attention-linux.c looks, relations-linux.c knows who belongs, members-linux.c visits
-// their threads, report-facts-linux.c says it in JSON.
+// The data of one probe, shared by the files that make it on Linux:
+// attention-linux.c probes, relations-linux.c finds the members, members-linux.c reads
+// their threads, report-facts-linux.c writes JSON.
 
 #ifndef DIALTONE_LOOK_H
 #define DIALTONE_LOOK_H
@@ -10,18 +10,18 @@
 
 enum {
 	MAX_PROCESSES = 256,
-	MAX_THREADS = 256, // looked at; a foreground job with more is counted, not listed
+	MAX_THREADS = 256, // examined; a foreground job with more is counted, not listed
 	MAX_TOLD = 48,     // listed
 	MAX_TERMINALS = 6, // ours and those that its programs hold
 	MAX_REFUSALS = 64,
-	TRIES = 3, // what moves while it is looked at is looked at again
+	TRIES = 3, // a thread that changes while it is read is read again
 };
 
 struct place {
 	struct terminal terminal;
 	int index;          // N of /dev/pts/N
 	pid_t group;        // foreground
-	int holder;         // the told thread that relays to it, -1 for ours
+	int holder;         // the reported thread that relays to it, -1 for ours
 	bool known;         // termios could be read
 	bool canonical, echo, signals;
 	int unread;         // -1: not known
@@ -39,7 +39,7 @@ struct thread {
 struct mark {
 	pid_t pid, tid;
 	uint64_t switches;
-	bool idle; // a worker thread that slept and says nothing
+	bool idle; // a sleeping worker thread, no evidence
 };
 
 struct attention {
@@ -48,7 +48,7 @@ struct attention {
 	const char *pts; // the caller's, for good
 	bool readable;
 
-	// The last look.
+	// The last probe.
 	struct place places[MAX_TERMINALS];
 	unsigned place_count;
 	struct thread told[MAX_TOLD];
@@ -56,7 +56,7 @@ struct attention {
 	bool main_foreground, group_lives;
 	uint64_t fingerprint;
 
-	// While nobody among these has run, and all slept, that look still stands.
+	// While none of these has run, and all slept, that probe is still valid.
 	struct mark watched[MAX_THREADS], before[MAX_THREADS];
 	unsigned watched_count, before_count;
 	bool settled;

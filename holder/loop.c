@@ -1,5 +1,5 @@
 // The one thread. What comes out goes: terminal → log → clients; what is typed
-// goes: client → queue → terminal. Nothing in here waits for anybody but poll().
+// goes: client → queue → terminal. Nothing here blocks except poll().
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -36,7 +36,7 @@ bool loop_prepare(void) {
 	for (int i = 0; i < 2; i++) fcntl(wake[i], F_SETFL, O_NONBLOCK), fcntl(wake[i], F_SETFD, FD_CLOEXEC);
 	struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
 	sigemptyset(&action.sa_mask);
-	// TERM is how a machine that shuts down speaks: end the session in order, so that its exit is known.
+	// A machine that shuts down sends TERM: end the session in order, so that its exit is known.
 	return sigaction(SIGCHLD, &action, NULL) == 0 && sigaction(SIGTERM, &action, NULL) == 0;
 }
 
@@ -73,7 +73,7 @@ bool take_output(struct holder *holder, int batches) {
 				have += (size_t)got;
 				holder->terminal = TERMINAL_OPEN;
 			} else if (got == 0 || (errno != EAGAIN && errno != EINTR)) {
-				holder->terminal = TERMINAL_HUNG, empty = true; // EIO: nobody has the other side open
+				holder->terminal = TERMINAL_HUNG, empty = true; // EIO: no process has the other side open
 			} else if (errno == EAGAIN) {
 				holder->terminal = TERMINAL_OPEN, empty = true;
 			}
@@ -87,7 +87,7 @@ bool take_output(struct holder *holder, int batches) {
 	return false;
 }
 
-// Half of the queue, or what was refused if that is more: told earlier, it would only be refused again.
+// Half of the queue, or what was refused if that is more: earlier it would only be refused again.
 static void tell_room(struct holder *holder) {
 	size_t room = INPUT_QUEUE - input_queued(&holder->input);
 	for (int i = 0; i < holder->client_places && room >= INPUT_QUEUE / 2; i++) {
@@ -257,7 +257,7 @@ void loop(struct holder *holder) {
 		if (input_queued(&holder->input) > 0 && (may_type || now >= holder->type_at)) {
 			size_t before = input_queued(&holder->input);
 			type_queued(holder);
-			// Said to be writable but took nothing: believe the clock instead, or this would spin.
+			// Reported writable but took nothing: use the timer instead, or this would spin.
 			holder->type_stuck = may_type && input_queued(&holder->input) == before;
 		}
 		life_step(holder, now_us());

@@ -1,5 +1,5 @@
-// dialtone-holder: reads a launch block, starts the program on a terminal of its
-// own, says so in one line, and stays behind as nobody's child.
+// dialtone-holder: reads a launch block, starts the program on its own
+// terminal, reports it in one line, and keeps running as a daemon.
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -17,7 +17,7 @@
 #include "report.h"
 #include "streams.h"
 
-#define FILES_WANTED 256 // clients, segments and looks into /proc, with room
+#define FILES_WANTED 256 // clients, segments and reads of /proc, with a margin
 
 static struct holder holder;
 
@@ -139,7 +139,7 @@ static int hold(uint8_t *bytes, struct block *block, int report) {
 	keep_only(report);
 	ignore_signals();
 	os_become_reaper();
-	if (chdir("/") != 0) return 1; // never in the way of an unmount
+	if (chdir("/") != 0) return 1; // must not block an unmount
 	struct inheritance inheritance = {.umask = umask(077)};
 	struct rlimit files;
 	getrlimit(RLIMIT_NOFILE, &files);
@@ -195,7 +195,7 @@ int main(int count, char **arguments) {
 	if (length == 0) return say_failure("block", errno, errno == EINVAL ? "the block is not complete" : NULL);
 	if (!block_parse(bytes, length, &block, &why)) return say_failure("block", EINVAL, why);
 
-	// Twice forked: in a session of its own without leading it, and child of nobody.
+	// Double fork: in its own session without leading it, and reparented.
 	int ends[2];
 	if (pipe(ends) != 0) return say_failure("fork", errno, NULL);
 	pid_t between = fork();

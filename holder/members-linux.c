@@ -1,4 +1,4 @@
-// Visiting threads: what each is blocked in, and which of them are worth telling of. See look.h.
+// Reads threads: what each is blocked in, and which of them to report. See look.h.
 //
 // Reads and polls of a terminal first sleep in D, flushing the kernel's worker: only S is blocked. The order is
 // switches, call, state, switches again: unchanged means that all of it was true at once.
@@ -76,7 +76,7 @@ static bool look_at_thread(struct attention *a, const struct process *process, p
 			out->doing = DOING_DISK;
 		return true;
 	}
-	// It moves faster than it can be looked at.
+	// It changes faster than it can be read.
 	*out = (struct blocked){.doing = DOING_RUNNING, .fd = -1};
 	return true;
 }
@@ -89,7 +89,7 @@ bool is_busy(const struct blocked *blocked) {
 	return blocked->doing == DOING_RUNNING || blocked->doing == DOING_DISK;
 }
 
-// Not asleep from before our last write. When all of that write was read (and what is under way was flushed before it was
+// Not asleep from before our last write. When all of that write was read (and pending input was flushed before it was
 // counted) a thread in state S cannot be: 0 stale in 79,000 tries. Behind a relay the count is not the reader's own.
 static bool is_fresh(const struct attention *a, unsigned place, pid_t tid, uint64_t switches) {
 	if (place == 0 && a->places[0].unread == 0)
@@ -147,7 +147,7 @@ static void watch_for(struct attention *a, struct mark mark) {
 		a->settled = false;
 }
 
-// Big programs have many such threads; one number tells that they have not moved.
+// Big programs have many such threads; one number shows that they have not run.
 static bool is_still_idle(struct attention *a, pid_t pid, pid_t tid) {
 	for (unsigned i = 0; i < a->before_count; i++) {
 		const struct mark *before = &a->before[i];
@@ -174,13 +174,13 @@ static void visit_thread(void *context, pid_t pid, int tid) {
 		return;
 	bool main = tid == pid || process->threads == 1;
 	bool reads = reads_terminal(&blocked);
-	// A worker that sleeps says nothing, unless it waits for the world outside.
+	// A sleeping worker is no evidence, unless it waits for other I/O.
 	bool idle = !main && !reads && !is_busy(&blocked) && !blocked.listens && blocked.others == 0 &&
 	            blocked.doing != DOING_TTY_WRITE && blocked.doing != DOING_STOPPED;
 	watch_for(a, (struct mark){pid, tid, switches, idle});
 	if (visit->foreground && is_busy(&blocked))
 		a->settled = false;
-	// Whoever left the session, or stands outside, matters only as a reader.
+	// A process that left the session, or is outside, matters only as a reader.
 	if (!visit->foreground && !reads && !(visit->outside && main))
 		return;
 	if (idle)
@@ -257,7 +257,7 @@ void look_at_inner(struct attention *a, unsigned place) {
 	}
 }
 
-// tmux attach: the client hands its terminal to a server that was there before and is nobody's child here.
+// tmux attach: the client passes its terminal to an older server outside the tree.
 void visit_outside(struct attention *a) {
 	const struct place *ours = &a->places[0];
 	if (ours->canonical || !ours->known || a->told_count == 0)

@@ -1,4 +1,4 @@
-// What POSIX does not say, or says differently per system: one implementation per os-*.c.
+// What POSIX lacks, or what differs per system: one implementation per os-*.c.
 #ifndef DIALTONE_OS_H
 #define DIALTONE_OS_H
 

@@ -1,7 +1,7 @@
 // Reading /proc: one process, one thread, one descriptor at a time.
 //
-// No judgement here, and nothing is kept: blocked-linux.c says what a system
-// call means for a terminal, attention-linux.c whom to look at and when.
+// No judgement here, and nothing is kept: blocked-linux.c knows what a system
+// call means for a terminal, attention-linux.c what to read and when.
 
 #ifndef DIALTONE_PROC_H
 #define DIALTONE_PROC_H

@@ -1,6 +1,6 @@
 // Who belongs to the session: its processes, and servers outside that hold its terminal. See look.h.
 //
-// The tree is walked from the holder, which is a subreaper, so nobody gets out of it; all of
+// The tree is walked from the holder, which is a subreaper, so no process escapes it; all of
 // /proc is read only for what cannot be a descendant.
 
 #include "look.h"
@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 enum {
-	// Not for every look: it means reading all of /proc.
+	// Not for every probe: it reads all of /proc.
 	OUTSIDE_MS = 1000,
 	MAX_OUTSIDE = 4096,
 };

@@ -1,4 +1,4 @@
-// What the last look saw, in JSON: src/protocol/kernel-facts.ts. See look.h.
+// The facts of the last probe, in JSON: src/protocol/kernel-facts.ts. See look.h.
 
 #include "look.h"
 #include "text.h"

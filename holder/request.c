@@ -128,7 +128,7 @@ static int signal_of(uint8_t byte, const struct termios *modes) {
 	return 0;
 }
 
-// Ctrl+C behind input that nobody reads would wait with it. Does what the kernel does when the byte gets through:
+// Ctrl+C queued behind unread input would wait with it. Does what the kernel does when the byte gets through:
 // drop the input, start the output again, echo, raise the signal. If nothing is stuck the byte itself is right, and stays queued.
 static void interrupt(struct holder *holder, uint8_t byte, const struct termios *modes) {
 	int signal = modes->c_lflag & ISIG ? signal_of(byte, modes) : 0;
@@ -205,7 +205,7 @@ static void resize(struct holder *holder, struct client *client, const uint8_t *
 		refuse(client, request, "system", EINVAL, NULL);
 		return;
 	}
-	// What the program drew for the old size belongs before the line that says there is a new one.
+	// What the program drew for the old size belongs before the line that records the new one.
 	take_output(holder, 1);
 	if (ioctl(holder->master, TIOCSWINSZ, &size) != 0) {
 		refuse(client, request, "system", errno, NULL);
@@ -232,7 +232,7 @@ static void raise_signal(struct holder *holder, struct client *client, const uin
 		if (end_signal_tree(holder->self, holder->main_exited ? 0 : holder->main_pid, signal, &error) == 0) error = ESRCH;
 	} else {
 		pid_t group = payload[5] == 0 && holder->master >= 0 ? tcgetpgrp(holder->master) : 0;
-		// A pid that was reaped may be somebody else's by now.
+		// A reaped pid may have been reused.
 		pid_t target = group > 0 ? -group : holder->main_exited ? 0 : holder->main_pid;
 		if (target == 0) error = ESRCH;
 		else if (kill(target, signal) != 0) error = errno;

@@ -1,4 +1,4 @@
-// From a launch block to a running program. The child tells over a close-on-exec
+// From a launch block to a running program. The child reports over a close-on-exec
 // pipe what failed and where; end of file there means that exec succeeded.
 #include "spawn.h"
 
@@ -85,7 +85,7 @@ static bool set_limits(const struct block *block, const struct inheritance *inhe
 		if (!block->limited[i]) continue;
 		if (getrlimit(resources[i], &limit) != 0) return false;
 		rlim_t value = block->limits[i] > RLIM_INFINITY ? RLIM_INFINITY : (rlim_t)block->limits[i];
-		// Never above what the caller itself was allowed: stricter than asked is still as asked.
+		// Never above the caller's own limit: a stricter one still satisfies the request.
 		if (limit.rlim_max == RLIM_INFINITY || value < limit.rlim_max) limit.rlim_max = value;
 		limit.rlim_cur = limit.rlim_max;
 		if (setrlimit(resources[i], &limit) != 0) return false;

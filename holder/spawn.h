@@ -1,4 +1,4 @@
-// Starts the program on its terminal, or says at which stage and why it did not.
+// Starts the program on its terminal, or reports at which stage and why it failed.
 #ifndef DIALTONE_SPAWN_H
 #define DIALTONE_SPAWN_H
 
@@ -11,7 +11,7 @@
 struct failure {
 	const char *stage;
 	int error;
-	const char *message; // NULL: what the errno says
+	const char *message; // NULL: strerror(errno)
 };
 
 struct terminal {

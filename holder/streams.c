@@ -1,7 +1,7 @@
 // The helper of a shell whose commands run with stdout and stderr apart: one
 // process for the life of the shell. It makes the pipes ahead of time, copies
 // each to a file and to the terminal (the file first: when the end mark is on
-// the terminal, the file is complete), and tells the shell when both are there.
+// the terminal, the file is complete), and signals the shell when both are ready.
 //
 // A pair of pipes is a directory: fifos 1, 2 and done, files out1 and out2. One
 // is always kept ready as "spare"; the daemon takes it by renaming it. The end
@@ -227,7 +227,7 @@ int streams_main(const char *directory, const char *run) {
 	if (terminal < 3) return 1; // also when a standard descriptor is missing, which would be taken for it
 	remove_spare(); // of a helper that was killed
 	if (!open_pair(name)) return 1;
-	// The shell goes on when this process has ended: by then the pipes are there, and reading never stops.
+	// The shell continues when this process has ended: by then the pipes exist, and reading never stops.
 	pid_t child = fork();
 	if (child != 0) return child < 0;
 	for (size_t i = 0; i < sizeof ignored / sizeof *ignored; i++) signal(ignored[i], SIG_IGN);

@@ -11,10 +11,10 @@ struct member {
 	char command[20];
 };
 
-// The living descendants of `root` (not itself, no zombies). Bounded: whoever ends them asks until none is left.
+// The living descendants of `root` (not itself, no zombies). Bounded: to end them all, repeat until none is left.
 size_t tree_list(pid_t root, pid_t main_pid, struct member *members, size_t most);
 
-// Has this process chosen not to hear the signal? False where that cannot be known.
+// Does this process ignore the signal? False if unknown.
 bool tree_ignores(pid_t pid, int signal);
 
 #endif

@@ -1,7 +1,7 @@
-// When to look. There is no event for "now it is blocked", so while somebody
-// watches we look: at once after something happened, then ever more rarely.
+// When to probe. There is no event for "now it is blocked", so while a client
+// watches we poll: at once after something happened, then with back-off.
 //
-// A look is framed by reading the terminal until it is empty. Whatever a thread
+// A probe is framed by reading the terminal until it is empty. Whatever a thread
 // wrote before it was seen asleep is then below the offset that the facts name.
 #include <inttypes.h>
 #include <stdio.h>
@@ -19,14 +19,14 @@ static const int64_t pauses_us[] = {0, 0, 1000, 1500, 2200, 3400, 5000};
 #define STEADY_LEAST_US 5000
 #define STEADY_MOST_US 25000
 #define STEADY_SHARE 200
-// Looking may cost 2 % of a processor, with this much of it at once; a crowded job is looked at more rarely.
+// Probes may cost 2 % of a core, with this much of it in one burst; a job with many threads is probed less often.
 #define COST_SHARE 50
 #define COST_AT_ONCE_US 4000
 #define COST_PAUSE_MOST_US 125000
-// Who of several that work is on a processor changes all the time, and is nobody's turn: no news at that rate.
+// Which of several busy threads is on a core changes all the time and does not matter: not reported at that rate.
 #define WORK_NEWS_US 100000
-#define FLOODED_US 1000 // the terminal is never empty: it works, no need to look closely
-#define APART_US 200    // two looks closer than this see the same
+#define FLOODED_US 1000 // the terminal is never empty: it works, no need for a full probe
+#define APART_US 200    // two probes closer than this see the same
 
 static char facts[(size_t)192 << 10];
 
@@ -49,12 +49,12 @@ static int64_t steady_us(const struct holder *holder, int64_t now) {
 	return share < most ? share : most;
 }
 
-// The next look, not sooner than the cost of those before allows.
+// The next probe, not sooner than the cost budget allows.
 static void look_next(struct holder *holder, int64_t at) {
 	holder->look_at = at > holder->look_not_before ? at : holder->look_not_before;
 }
 
-// Processor time: on a busy machine a look takes long without costing more.
+// Processor time: on a busy machine a probe takes long without costing more.
 static int64_t cost_us(void) {
 	struct timespec time;
 	return clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time) == 0 ? time.tv_sec * 1000000 + time.tv_nsec / 1000 : 0;
@@ -78,7 +78,7 @@ void watch_stir(struct holder *holder, int64_t now) {
 static size_t tell_facts(struct holder *holder, int64_t now) {
 	struct text text = text_in(facts, sizeof facts);
 	int64_t since_output = now - (holder->output_at > 0 ? holder->output_at : holder->started_at);
-	// `inputOffset` tells a caller whether this was seen before or after what it typed.
+	// By `inputOffset` a caller knows whether this was probed before or after what it typed.
 	text_add(&text, "{\"at\":%" PRId64 ",\"inputOffset\":%" PRIu64 ",\"queued\":%zu,\"offset\":%" PRIu64 ",\"quietMs\":%" PRId64 ",\"sinceInputMs\":", wall_ms(),
 	         holder->input.accepted, input_queued(&holder->input), holder->log.size, since_output / 1000);
 	if (holder->typed_at > 0) text_add(&text, "%" PRId64 ",", (now - holder->typed_at) / 1000);
@@ -102,7 +102,7 @@ void watch_answer(struct holder *holder, struct client *client, uint32_t request
 	take_output(holder, 16);
 	bool changed = attention_look(holder->attention);
 	take_output(holder, 16);
-	if (changed) // the watchers' next look will not see this change as one
+	if (changed) // the watchers' next probe will not see this change as one
 		for (int i = 0; i < holder->client_places; i++) holder->clients[i].facts_due |= holder->clients[i].watching;
 	send_facts(client, request, tell_facts(holder, now_us()));
 }
@@ -119,7 +119,7 @@ void watch_step(struct holder *holder, int64_t now) {
 	now = now_us();
 	account(holder, cost_us() - before, now);
 	holder->look_step = step + 1 < PAUSES ? step + 1 : PAUSES;
-	take_output(holder, 4); // may stir: then the next look is due at once
+	take_output(holder, 4); // may stir: then the next probe is due at once
 	look_next(holder, now + (holder->look_step < PAUSES ? pauses_us[holder->look_step] : steady_us(holder, now)));
 	now = now_us();
 
@@ -135,9 +135,9 @@ void watch_step(struct holder *holder, int64_t now) {
 		if (client->fd < 0 || !client->watching) continue;
 		if (!changed && !moved && !client->facts_due) continue;
 		if (size == 0) size = tell_facts(holder, now);
-		// New output alone is no news while the program works on; it is when it waits again, or when we cannot tell.
+		// New output alone is not reported while the program works; it is when it waits again, or when that is unknown.
 		if (!changed && !client->facts_due && works) continue;
-		client->facts_due = client_has_backlog(client); // told when it listens again: only the newest counts
+		client->facts_due = client_has_backlog(client); // sent when it reads again: only the newest counts
 		if (!client->facts_due) send_facts(client, 0, size);
 		holder->pushed_offset = holder->log.size;
 		holder->pushed_at = now;

@@ -1,15 +1,15 @@
-// Which sessions have ended, in the order in which they did: id, name and size
-// on disk, one line each in `ended.jsonl`. With it a daemon that starts reads only the
-// records that may still be running, and nothing costs more because more has ended.
+// The ended sessions in order: id, name and size on disk, one line each in `ended.jsonl`.
+// With it a starting daemon reads only the records that may still be running, and costs
+// do not grow with the number of ended sessions.
 //
-// It is a cache, never the truth: what is missing is read from the record again,
-// and what has no directory any more is dropped.
+// A cache, never authoritative: a missing entry is read from its record again, and an
+// entry without a directory is dropped.
 
 import { appendFile, readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
 const FILE = "ended.jsonl";
-/** Dead lines are cheap; rewriting is worth it once they are the most of a file that costs something to read. */
+/** Stale lines are cheap; the file is compacted once most of it is stale and reading it takes time. */
 const MIN_LINES_TO_COMPACT = 1000;
 
 export interface EndedEntry {
@@ -25,7 +25,7 @@ export class EndedIndex {
 	/** By name, the oldest first. */
 	readonly #names = new Map<string, string[]>();
 	#totalBytes = 0;
-	/** Appends go one after the other: their order is that of the ends. */
+	/** Serializes appends, so that they are in the order of the ends. */
 	#writing: Promise<void> = Promise.resolve();
 
 	private constructor(path: string) {
@@ -35,7 +35,7 @@ export class EndedIndex {
 	/** The index of those sessions that have a directory. */
 	static async load(sessions: string, ids: ReadonlySet<string>): Promise<EndedIndex> {
 		const index = new EndedIndex(join(sessions, FILE));
-		// Missing or unreadable: every record is read instead, and the index is made anew.
+		// Missing or unreadable: every record is read instead, and the index is rebuilt.
 		const text = await readFile(index.#path, "utf8").catch(() => "");
 		const lines = text.split("\n").filter((line) => line !== "");
 		for (const line of lines) {
@@ -63,7 +63,7 @@ export class EndedIndex {
 		return this.#names.get(name)?.at(-1);
 	}
 
-	/** Up to two ids that begin so: enough to know whether it is the only one. */
+	/** Up to two ids with this prefix: enough to know whether it is unique. */
 	withPrefix(prefix: string): readonly string[] {
 		const found: string[] = [];
 		for (const id of this.#entries.keys()) {
@@ -78,12 +78,12 @@ export class EndedIndex {
 		return this.#entries.values().next().value;
 	}
 
-	/** The last ones that ended, the oldest of them first. */
+	/** The last ones that ended, oldest first. */
 	newest(count: number): readonly string[] {
 		return count === 0 ? [] : [...this.#entries.keys()].slice(-count);
 	}
 
-	/** Known by id and name at once, counted and written as soon as its size is known; settles then. */
+	/** Findable by id and name at once; settles when its size has been measured and written. */
 	add(id: string, name: string, measure: () => Promise<number>): Promise<void> {
 		if (this.#entries.has(id)) return this.#writing;
 		this.#put({ id, name, bytes: 0 });
@@ -129,7 +129,7 @@ export class EndedIndex {
 	}
 
 	#write(write: () => Promise<void>): Promise<void> {
-		// A full disk, or the home was removed: the records are the truth.
+		// A full disk, or the home was removed: the records are authoritative.
 		this.#writing = this.#writing.then(write).catch(() => {});
 		return this.#writing;
 	}

@@ -79,7 +79,7 @@ describe("asciicast", () => {
 		]);
 	});
 
-	test("a session that never said anything is still a recording", async () => {
+	test("a session without output is still a recording", async () => {
 		expect(await all(asciicast({ directory, version: 3, ...size }))).toHaveLength(1);
 	});
 });

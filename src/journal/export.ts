@@ -1,9 +1,8 @@
-// A session in other people's formats, made on demand from log and timing:
+// A session in standard formats, made on demand from log and timing:
 // asciicast v3 and v2, and the pair of files that scriptreplay plays.
 //
-// None of them is the truth: asciicast cannot hold bytes that are not UTF-8, and
-// both lose what the log does not keep. All are made piece by piece, so that a
-// large session costs no memory.
+// All are lossy: asciicast cannot hold bytes that are not UTF-8, and both lose what
+// the log does not keep. All are streamed, so that a large session costs no memory.
 
 import { type Moment, replay } from "./replay.ts";
 import { type TimingEntry, timingLine } from "./timing.ts";
@@ -11,7 +10,7 @@ import { type TimingEntry, timingLine } from "./timing.ts";
 export interface CastOptions {
 	readonly directory: string;
 	readonly version: 2 | 3;
-	/** The size at the start, should the log not say it. */
+	/** The initial size, if the log does not have it. */
 	readonly cols: number;
 	readonly rows: number;
 	readonly title?: string;
@@ -26,7 +25,7 @@ export async function* asciicast(options: CastOptions): AsyncGenerator<string> {
 	const time = version === 3 ? sinceTheLast() : sinceTheStart;
 	const event = (atUs: number, code: string, data: string) =>
 		`[${time(atUs).toFixed(6)}, ${JSON.stringify(code)}, ${JSON.stringify(data)}]\n`;
-	// A character may be cut by a chunk's border, and a byte order mark is output like any other.
+	// A character may span two chunks, and a byte order mark is ordinary output.
 	const text = new TextDecoder("utf-8", { ignoreBOM: true });
 	let size = { cols: options.cols, rows: options.rows };
 	let headed = false;
@@ -83,7 +82,7 @@ export function scriptPair(directory: string): ScriptPair {
 }
 
 async function* typescript(directory: string): AsyncGenerator<Uint8Array> {
-	// scriptreplay skips the first line of this file, whatever it says.
+	// scriptreplay always skips the first line of this file.
 	yield Buffer.from("Script started [dialtone]\n");
 	for await (const moment of replay(directory)) if (moment.kind === "output") yield moment.bytes;
 }

@@ -55,7 +55,7 @@ describe("R4.8 output is read by offset from memory or disk", () => {
 		expect(revived.stats).toEqual(finalStats);
 	});
 
-	test("a read below what is kept says so", async () => {
+	test("a read below what is kept reports the gap", async () => {
 		await segment(0, "first");
 		await segment(10, "newest");
 		const excerpt = await new Journal({ directory, at: 16 }).read(0);

@@ -1,17 +1,17 @@
 // Everything that came out of one session, by absolute offset: the newest from
 // memory, the rest from the holder's log, also after the exit and after the
-// memory was let go.
+// memory was released.
 //
-// The holder has logged each byte before it told us of it, so memory is only the
-// quick way to what the disk has too.
+// The holder logs each byte before it sends it, so memory is only a cache of what
+// is on disk.
 
 import type { Bytes, Gap, OutputChunk } from "../protocol/output.ts";
 import { Ring, type RingOptions } from "./ring.ts";
 import { readLog } from "./segments.ts";
 
-/** What was asked for by offset: the kept bytes in order, and what is not kept. */
+/** A range of output by offset: the kept bytes in order, and the gaps. */
 export interface Excerpt {
-	/** What `read` was asked for, cut to what has come out. */
+	/** The requested range, clamped to the output so far. */
 	readonly from: number;
 	readonly to: number;
 	readonly chunks: readonly Bytes[];
@@ -22,14 +22,14 @@ export interface JournalStats {
 	readonly bytesOut: number;
 	readonly linesOut: number;
 	readonly lastLine: string;
-	/** Output went by that memory no longer holds; the disk may. */
+	/** Memory no longer holds all output; the disk may. */
 	readonly truncated: boolean;
 }
 
 export interface JournalOptions extends RingOptions {
 	/** The session's directory. */
 	readonly directory: string;
-	/** Those of a session that has ended: they change no more, however much of its output is read again. */
+	/** The final counts of an ended session: rereading its output does not change them. */
 	readonly finalStats?: JournalStats | null;
 }
 
@@ -49,7 +49,7 @@ export class Journal {
 		return this.#ring.to;
 	}
 
-	/** Memory holds everything from here to the end, and at most so much. */
+	/** Memory holds everything from here to the end, within its limit. */
 	get memoryFrom(): number {
 		return this.#ring.from;
 	}
@@ -63,7 +63,7 @@ export class Journal {
 		return { bytesOut, linesOut, lastLine, truncated };
 	}
 
-	/** The next output. Bytes that came before are cut off; a jump in the offsets is a gap. */
+	/** The next output. Bytes that were already received are cut off; a jump in the offsets is a gap. */
 	take(chunk: OutputChunk): void {
 		if ("gap" in chunk) {
 			if (chunk.gap.to > this.end) this.#ring.skipTo(chunk.gap.to);
@@ -81,7 +81,7 @@ export class Journal {
 		this.#ring.pass(bytes);
 	}
 
-	/** What memory holds from an offset on: at once, so that nothing can come between it and whatever listens from now on. */
+	/** What memory holds from an offset on: synchronous, so that a listener added right after misses nothing. */
 	recent(from: number): Uint8Array {
 		return this.#ring.read(Math.min(Math.max(from, this.#ring.from), this.end), this.end);
 	}
@@ -93,7 +93,7 @@ export class Journal {
 		if (start >= this.#ring.from || start === end)
 			return { from: start, to: end, chunks: chunkOf(start, this.#ring.read(start, end)), gaps: [] };
 		const inMemory = Math.min(end, Math.max(start, this.#ring.from));
-		// Copied before the disk is waited for: the ring moves on meanwhile.
+		// Copied before awaiting the disk: the ring changes meanwhile.
 		const newest = chunkOf(inMemory, this.#ring.read(inMemory, end));
 		const chunks: Bytes[] = [];
 		const gaps: Gap[] = [];

@@ -1,10 +1,10 @@
-// The last line of raw output as harmless text: for lists and records, where no
-// emulator is at hand. It may be less than a person saw (cursor movement is not
-// followed) but never carries an escape, a control or an invisible character.
+// The last line of raw output as harmless text: for lists and records, where there
+// is no emulator. It may be less than a person saw (cursor movement is not followed)
+// but never contains an escape, a control or an invisible character.
 
 type State = "text" | "escape" | "csi" | "string" | "stringEscape";
 
-// Bidi controls reorder, tag characters and zero-width ones hide: none belongs into a label.
+// Bidi controls reorder, tag characters and zero-width ones hide: none belongs in a label.
 const INVISIBLE =
 	/[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e0fff}]/gu;
 
@@ -12,7 +12,7 @@ const INVISIBLE =
 export function lastPlainLine(bytes: Uint8Array, maxChars = 200): string {
 	const lines = withoutEscapes(new TextDecoder().decode(bytes)).split("\n");
 	for (let i = lines.length - 1; i >= 0; i--) {
-		// A carriage return starts the line over: what was printed last is what stands there.
+		// A carriage return restarts the line: what was printed last is what is visible.
 		const shown = lines[i]!.split("\r").filter((part) => part.trim() !== "");
 		const line = (shown.at(-1) ?? "").replace(INVISIBLE, "").trim();
 		if (line !== "") return [...line].slice(0, maxChars).join("");
@@ -35,7 +35,7 @@ function withoutEscapes(text: string): string {
 			case "escape":
 				if (char === "[") state = "csi";
 				else if ("]PX^_".includes(char)) state = "string";
-				// Intermediates go on, anything else is the final byte.
+				// Intermediates continue the sequence; anything else is the final byte.
 				else if (code < 0x20 || code > 0x2f) state = "text";
 				break;
 			case "csi":

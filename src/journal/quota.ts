@@ -1,6 +1,6 @@
 // The cap over all sessions together: when their logs outgrow it, those that
-// ended first are removed. What runs is never touched; the holder keeps each
-// session's own quota.
+// ended first are removed. Running sessions are never touched; the holder
+// enforces each session's own quota.
 //
 // Sizes are known from when each session ended, so nothing is scanned.
 
@@ -40,7 +40,7 @@ export class TotalQuota {
 		for (;;) {
 			const oldest = index.oldest();
 			if (oldest === undefined || index.totalBytes + runningBytes() <= maxBytes) return;
-			// First, so that one that cannot be removed does not hold up the others; the next start finds it again.
+			// First, so that one that cannot be removed does not block the others; the next start finds it again.
 			index.delete(oldest.id);
 			await remove(oldest.id);
 		}
@@ -49,7 +49,7 @@ export class TotalQuota {
 
 /** The bytes of a session's directory. */
 export async function directoryBytes(directory: string): Promise<number> {
-	// Gone meanwhile: nothing to count.
+	// Already removed: nothing to count.
 	const names = await readdir(directory).catch(() => []);
 	const sizes = await Promise.all(
 		names.map((name) =>

@@ -11,14 +11,14 @@ const FILE = "meta.json";
 export interface SessionRecord {
 	readonly id: string;
 	readonly name: string;
-	/** What was asked for, as a person would write it; `argv` is what was executed. */
+	/** The requested command, as a person would write it; `argv` is what was executed. */
 	readonly command: string;
 	readonly argv: readonly string[];
 	readonly cwd: string;
 	readonly state: Status;
 	readonly pid: number | null;
 	readonly exit: ExitFacts | null;
-	/** Why it failed or was lost, where there is more to say than an exit code. */
+	/** Why it failed or was lost, where an exit code is not enough. */
 	readonly reason: string | null;
 	/** Milliseconds since the epoch. */
 	readonly createdAt: number;
@@ -28,12 +28,12 @@ export interface SessionRecord {
 	readonly bytesOut: number;
 	readonly linesOut: number;
 	readonly lastLine: string;
-	/** Output went by that memory no longer held. */
+	/** Memory did not hold all output. */
 	readonly truncated: boolean;
 	/** The agent conversation that opened it. */
 	readonly parent: string | null;
 	readonly owner: string | null;
-	/** The boot in which it ran: process numbers mean nothing after the next one. */
+	/** The boot in which it ran: pids are meaningless after the next one. */
 	readonly bootId: string;
 	/** The holder protocol it was started with. */
 	readonly protocol: number;
@@ -48,11 +48,11 @@ export interface SessionRecord {
 	readonly limits: Readonly<Record<string, number | undefined>>;
 	/** The name under which `run` uses it; null for any other program. */
 	readonly shell: string | null;
-	/** Its holder may be alive: the program runs, or has left something in the background. */
+	/** Its holder may be alive: the program runs, or left processes in the background. */
 	readonly terminalOpen: boolean;
 }
 
-/** Writes one session's record; when several changes come at once the last one is what stays. */
+/** Writes one session's record; of several changes at once only the last is written. */
 export class RecordFile {
 	readonly #directory: string;
 	#next: SessionRecord | null = null;
@@ -71,14 +71,14 @@ export class RecordFile {
 		return this.#writing;
 	}
 
-	/** Nothing is written from now on; settles when the last write is over. */
+	/** Stops writing; settles when the last write is done. */
 	async close(): Promise<void> {
 		this.#closed = true;
-		await this.#writing?.catch(() => {}); // whoever asked for that write was told
+		await this.#writing?.catch(() => {}); // reported to the caller of that write
 	}
 
 	async #drain(): Promise<void> {
-		// An end and the closing of its terminal come in one turn of the loop: one write for both.
+		// The end of a session and the closing of its terminal come in one turn of the loop: one write for both.
 		await new Promise(setImmediate);
 		try {
 			while (this.#next !== null) {
@@ -93,7 +93,7 @@ export class RecordFile {
 	}
 }
 
-/** Replaces `meta.json` so that a reader or a crash sees the old one or the new one, never half of one. */
+/** Replaces `meta.json` so that a reader or a crash sees the old one or the new one, never a partial one. */
 export async function writeRecord(directory: string, record: SessionRecord): Promise<void> {
 	const temporary = join(directory, `${FILE}.${randomBytes(6).toString("hex")}.tmp`);
 	try {
@@ -129,7 +129,7 @@ export async function makeSessionDirectory(sessions: string, id: string): Promis
 /** What may be session directories: all names but those of our own files beside them. */
 export async function sessionIds(sessions: string): Promise<readonly string[]> {
 	const names = await readdir(sessions).catch((error: NodeJS.ErrnoException) => {
-		if (error.code === "ENOENT") return []; // nothing was ever started here
+		if (error.code === "ENOENT") return []; // no session was ever started here
 		throw error;
 	});
 	return names.filter((name) => !name.includes("."));

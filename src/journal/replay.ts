@@ -1,5 +1,5 @@
-// A session as it happened: its bytes in order, each with its time, the resizes
-// between them and the end. What the exports and the player are made from.
+// A session as it happened: timestamped output, resizes and the end, in order. The
+// exports and the player are built on it.
 
 import { readLog, type Stretch } from "./segments.ts";
 import { readTiming, type TimingEntry } from "./timing.ts";
@@ -11,7 +11,7 @@ export type Moment = { readonly atUs: number } & (
 	| { readonly kind: "header"; readonly name: string; readonly value: string }
 );
 
-/** Everything on disk, oldest first. Bytes that have no time yet come last, at the last time. */
+/** Everything on disk, oldest first. Bytes without a time come last, at the last time. */
 export async function* replay(directory: string): AsyncGenerator<Moment> {
 	const log = new LogCursor(directory);
 	let atUs = 0;
@@ -36,7 +36,7 @@ function withoutDelay({ afterUs: _, ...entry }: Exclude<TimingEntry, { kind: "ou
 	return entry;
 }
 
-/** The log in portions, each starting where the one before ended. */
+/** The log in consecutive portions. */
 class LogCursor {
 	readonly #stretches: AsyncGenerator<Stretch>;
 	#rest: Stretch | null = null;

@@ -5,8 +5,8 @@ import { Ring } from "./ring.ts";
 
 const text = (bytes: Uint8Array) => Buffer.from(bytes).toString();
 
-describe("R4.1 the ring says how much went by without holding it", () => {
-	test("a quiet session holds all it said", () => {
+describe("R4.1 the ring counts output that it no longer holds", () => {
+	test("a quiet session holds all its output", () => {
 		const ring = new Ring();
 		ring.append(Buffer.from("one\r\ntwo\r\n$ "));
 		expect(ring).toMatchObject({ bytesOut: 12, linesOut: 2, lastLine: "$", truncated: false, from: 0, to: 12 });
@@ -42,7 +42,7 @@ describe("R4.1 the ring says how much went by without holding it", () => {
 		);
 	});
 
-	test("after bytes that are not to be had it starts anew, and the counts go on", () => {
+	test("after missing bytes it restarts, and the counts continue", () => {
 		const ring = new Ring();
 		ring.append(Buffer.from("before\n"));
 		ring.skipTo(100);

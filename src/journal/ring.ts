@@ -1,11 +1,11 @@
 // The newest output of one session in memory, by absolute offset, and how much
-// went by without being held. Grows to its limit only as output comes, because
-// most sessions say little.
+// is no longer held. Grows to its limit only as output arrives, because most
+// sessions print little.
 
 import { lastPlainLine } from "./plain-line.ts";
 
 const LEAST_BYTES = 4096;
-/** Enough for any last line worth showing, little enough to decode on every list. */
+/** Enough for any last line worth showing, small enough to decode on every list. */
 const LAST_LINE_BYTES = 4096;
 
 export interface RingOptions {
@@ -13,7 +13,7 @@ export interface RingOptions {
 	readonly maxBytes?: number;
 	/** The absolute offset of the first byte that will be appended. */
 	readonly at?: number;
-	/** Lines that went by before that. */
+	/** Lines before that. */
 	readonly linesOut?: number;
 	/** The newest bytes before that. */
 	readonly tail?: Uint8Array;
@@ -57,7 +57,7 @@ export class Ring {
 		return this.#linesOut;
 	}
 
-	/** Output went by that is not held here any more. */
+	/** Some output is no longer held. */
 	get truncated(): boolean {
 		return this.#from > 0;
 	}
@@ -76,13 +76,13 @@ export class Ring {
 		this.#put(this.#to - kept.length, kept);
 	}
 
-	/** Bytes that are only counted: they are on disk. What is held must stay without a hole, so it starts anew. */
+	/** Bytes that are only counted: they are on disk. The ring must be contiguous, so it restarts after them. */
 	pass(bytes: Uint8Array): void {
 		this.#linesOut += newlinesIn(bytes);
 		this.skipTo(this.#to + bytes.length);
 	}
 
-	/** Bytes that are not to be had went by: what is held must stay without a hole, so it starts anew. */
+	/** Bytes that are not available. The ring must be contiguous, so it restarts after them. */
 	skipTo(offset: number): void {
 		this.#from = offset;
 		this.#to = offset;

@@ -1,8 +1,8 @@
 // The holder's log on disk, by absolute offset: `out.<offset>` files, read only.
 //
 // The holder writes them (docs/holder.md) and may remove one for its quota at any
-// moment, so a file that was listed can be gone when it is opened: that is a gap
-// like any other, never an error.
+// moment, so a file that was listed can be gone when it is opened: that is a gap,
+// never an error.
 
 import { type FileHandle, open, readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
@@ -23,7 +23,7 @@ export interface Stretch {
 	readonly bytes: Uint8Array | null;
 }
 
-/** What is kept, oldest first. A directory that is not there keeps nothing. */
+/** What is kept, oldest first. Empty when the directory does not exist. */
 export async function listSegments(directory: string): Promise<readonly Segment[]> {
 	const names = await readdir(directory).catch(nothingWhenGone<string[]>([]));
 	const segments: Segment[] = [];
@@ -31,7 +31,7 @@ export async function listSegments(directory: string): Promise<readonly Segment[
 		const digits = NAME.exec(name)?.[1];
 		if (digits === undefined) continue;
 		const path = join(directory, name);
-		const size = await stat(path).then((it) => it.size, nothingWhenGone(-1));
+		const size = await stat(path).then((stats) => stats.size, nothingWhenGone(-1));
 		if (size >= 0) segments.push({ path, from: Number(digits), to: Number(digits) + size });
 	}
 	return segments.sort((a, b) => a.from - b.from);
@@ -44,8 +44,8 @@ export async function logBounds(directory: string): Promise<{ from: number; to: 
 }
 
 /**
- * The log from `from` up to `to` or its end, in order and without a hole: what is
- * not kept comes as a stretch without bytes.
+ * The log from `from` up to `to` or its end, in order and contiguous: what is
+ * not kept is a stretch without bytes.
  */
 export async function* readLog(
 	directory: string,
@@ -73,7 +73,7 @@ export async function* readLog(
 	}
 }
 
-/** For what may vanish between being seen and being opened. */
+/** For files that may be removed between listing and opening. */
 function nothingWhenGone<T>(nothing: T): (error: NodeJS.ErrnoException) => T {
 	return (error) => {
 		if (error.code === "ENOENT" || error.code === "ENOTDIR") return nothing;

@@ -1,7 +1,7 @@
 // The `timing` file: script(1)'s advanced format, as the holder writes it.
 //
 // `O seconds bytes` · `S seconds SIGWINCH ROWS=n COLS=n` · `H seconds NAME value`, each time counted from the
-// line before. A last line that was cut by a kill is no line yet.
+// line before. A truncated last line is ignored.
 
 import { createReadStream } from "node:fs";
 import { join } from "node:path";
@@ -12,7 +12,7 @@ export type TimingEntry = { readonly afterUs: number } & (
 	| { readonly kind: "header"; readonly name: string; readonly value: string }
 );
 
-/** One line without its newline; null for what is none of ours. */
+/** One line without its newline; null for an unknown line. */
 export function parseTimingLine(line: string): TimingEntry | null {
 	const [kind, seconds = "", ...rest] = line.split(" ");
 	const afterUs = Math.round(Number(seconds) * 1e6);
@@ -64,7 +64,7 @@ export async function* readTiming(directory: string): AsyncGenerator<TimingEntry
 			}
 		}
 	} catch (error) {
-		// Without a timing file there are no times; the bytes are still told.
+		// Without a timing file there are no times; the bytes are still replayed.
 		if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
 	}
 }

@@ -1,8 +1,8 @@
-// What every call on a session answers: facts, never prose.
+// The result of every call on a session: facts, never prose.
 //
 // The same record goes to the library, over HTTP and to `--json`; the text that
-// a model reads is made from it once, in tools/render.ts. What a program chose is
-// `Clean` here already. The schemas are in tools/facts.ts: the command line must not load zod.
+// a model reads is made from it once, in tools/render.ts. Text from a program is
+// already `Clean` here. The schemas are in tools/facts.ts: the command line must not load zod.
 
 import type { Clean, CleanLine } from "./clean.ts";
 
@@ -23,7 +23,7 @@ export interface Attention {
 	/** Set only when `activity` is `waiting`. */
 	readonly waitingFor: WaitingFor | null;
 	readonly certainty: Certainty;
-	/** One sentence of evidence, for the model and the person alike. */
+	/** One sentence of evidence, for models and people. */
 	readonly because: string;
 }
 
@@ -37,7 +37,7 @@ export interface ExitFacts {
 	readonly signal: string | null;
 }
 
-/** What every call on a session answers. */
+/** The result of every call on a session. */
 export interface SessionFacts {
 	readonly session: string;
 	readonly name: CleanLine;
@@ -48,9 +48,9 @@ export interface SessionFacts {
 	readonly certainty: Certainty | null;
 	readonly because: CleanLine;
 	readonly returned: Returned;
-	/** What is new since this caller's last look, clean and within the budget. */
+	/** What is new since this caller's last read, clean and within the budget. */
 	readonly text: Clean;
-	/** The absolute byte offset up to which `text` tells the story. */
+	/** The absolute byte offset up to which `text` covers the output. */
 	readonly offset: number;
 	readonly truncated: boolean;
 	readonly exit: ExitFacts | null;
@@ -65,9 +65,9 @@ export interface SessionFacts {
 	readonly view: "lines" | "screen" | "rows";
 	/** Where the cursor is on the screen, from 1; null when it is hidden or the session has ended. */
 	readonly cursor: { readonly row: number; readonly column: number } | null;
-	/** What stands out by colour: how menus say which item is chosen. */
+	/** Text that stands out by colour: how menus show the selected item. */
 	readonly highlights: readonly { readonly row: number; readonly text: CleanLine }[];
-	/** Output that went by and is not in `text`: read it raw by these offsets. */
+	/** Output that is not in `text`: read it raw by these offsets. */
 	readonly missed: { readonly lines: number; readonly from: number; readonly to: number } | null;
 	/** In a shell of `run`: how the newest command ended. */
 	readonly lastCommand?: { readonly exitCode: number | null; readonly pipeStatus: readonly number[] };
@@ -82,7 +82,7 @@ export interface ProcessFacts {
 	readonly command: CleanLine;
 }
 
-/** What `read` answers: with view `raw` the bytes, with view `picture` the picture. */
+/** The result of `read`: with view `raw` the bytes, with view `picture` the picture. */
 export interface ReadFacts extends SessionFacts {
 	readonly base64?: string;
 	readonly from?: number;
@@ -96,20 +96,20 @@ export interface Picture {
 	readonly base64: string;
 }
 
-/** For those who pass on answers of any tool. */
+/** For code that forwards results of any tool. */
 export function hasPicture(facts: object): facts is { readonly picture: Picture } {
 	return "picture" in facts;
 }
 
-/** What `run` answers beside the facts of its session. */
+/** The result of `run` beside the facts of its session. */
 export interface RunFacts extends SessionFacts {
-	/** Null while the command goes on. */
+	/** Null while the command runs. */
 	readonly exitCode: number | null;
-	/** The exit code of each part of the last pipe; 141 is a writer whose reader had enough, no failure. */
+	/** The exit code of each part of the last pipe; 141 is SIGPIPE (the reader stopped early), not a failure. */
 	readonly pipeStatus: readonly number[];
 	/** The signal that ended it, such as SIGKILL. */
 	readonly signal: CleanLine | null;
-	/** Exit code 0 and no part of a pipe failed; null while it goes on. */
+	/** Exit code 0 and no part of a pipe failed; null while it runs. */
 	readonly ok: boolean | null;
 	/** With `separate`: as they were written, for programs. */
 	readonly stdout?: string;
@@ -117,7 +117,7 @@ export interface RunFacts extends SessionFacts {
 	readonly timedOut: boolean;
 	readonly durationMs: number;
 	readonly shell: CleanLine;
-	/** What became of the shell, when that needs saying. */
+	/** What happened to the shell, where it matters. */
 	readonly shellNote: CleanLine | null;
 	/** Left running in the background. */
 	readonly jobs: readonly ProcessFacts[];
@@ -126,7 +126,7 @@ export interface RunFacts extends SessionFacts {
 	readonly to: number;
 }
 
-/** A session in a list: enough to decide which one to look at. */
+/** A session in a list: enough to decide which one to read. */
 export interface ListedSession {
 	readonly session: string;
 	readonly name: CleanLine;

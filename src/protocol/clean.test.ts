@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { clean, cleanJson, isCleanLine, oneLine, quoted } from "./clean.ts";
 import { Fault, type FaultCode, faults } from "./fault.ts";
 
-test("text for a model carries no escape, control, bidi or tag characters, and says how many there were", () => {
+test("text for a model carries no escape, control, bidi or tag characters, and reports how many there were", () => {
 	expect(clean("a\x1b[31mb\u202ec\u{e0041}d\x9be\x00")).toEqual({ text: "a[31mbcde", removed: 5 });
 	expect(clean("tab\tand\r\nline")).toEqual({ text: "tab\tand\nline", removed: 0 });
 });
@@ -79,7 +79,7 @@ test("S4: a name that could pass for our own words is put in quotes", () => {
 	expect(quoted(oneLine("sh) (1"))).toBe('"sh) (1"');
 });
 
-test("G4: JSON for a model shows what would be invisible, and says the same to a parser", () => {
+test("G4: JSON for a model shows what would be invisible, and parses to the same value", () => {
 	fc.assert(
 		fc.property(hostile, (text) => {
 			const json = cleanJson({ text });

@@ -1,23 +1,23 @@
 // Text for a model: only what a person could see.
 //
 // Escape and control characters could act on a terminal downstream; bidi controls, tags
-// and other invisible characters say one thing to the eye and another to a tokenizer.
-// The types below can only be made here, and renderers take nothing else: text that a
-// program, a file name or a caller chose cannot reach a model unfiltered by mistake.
+// and other invisible characters make a tokenizer read something else than a person does.
+// The types below can only be made here, and renderers take nothing else: text from a
+// program, a file name or a caller cannot reach a model unfiltered by mistake.
 
 declare const clean_: unique symbol;
 declare const line_: unique symbol;
 
 /** Filtered text of any number of lines. Belongs inside a fence. */
 export type Clean = string & { readonly [clean_]: true };
-/** Filtered text of exactly one line, bounded in length. May stand next to our own words. */
+/** Filtered text of exactly one line, bounded in length. May appear inside our own sentences. */
 export type CleanLine = Clean & { readonly [line_]: true };
 
 /** Controls but newline and tab, line separators, surrogates, noncharacters, and everything that is not drawn. */
 const UNSEEN =
 	/(?![\n\t]|\u200c|\u200d|[\ufe00-\ufe0f])[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\p{Noncharacter_Code_Point}]/gu;
 
-/** Joiners and variation selectors: part of scripts and emoji, but a row of them, or one behind ASCII, is a hidden message. */
+/** Joiners and variation selectors: part of scripts and emoji, but several in a row, or one after ASCII, can hide a message. */
 const CARRIERS = /(?:\u200c|\u200d|[\ufe00-\ufe0f])+/gu;
 const EMOJI_JOIN = "\ufe0f\u200d"; // ❤️‍🔥 needs both
 const PICTURE = /^\p{Extended_Pictographic}/u;
@@ -59,7 +59,7 @@ const MAX_LINE_CHARS = 200;
 
 /** Filters text into one line of bounded length: line breaks are shown as ↵, a cut as …. */
 export function oneLine(text: string, maxChars: number = MAX_LINE_CHARS): CleanLine {
-	// What a filter removes is bounded, too, so that a megabyte of it costs nothing.
+	// The input is bounded too, so that a megabyte of removed characters costs nothing.
 	const head = text.length > 8 * maxChars ? text.slice(0, 8 * maxChars) : text;
 	const line = clean(head.replace(/\r\n|[\n\r\v\f\x85\u2028\u2029]/g, "↵")).text;
 	if (line.length <= maxChars && head.length === text.length) return branded(line);
@@ -70,10 +70,10 @@ export const isClean = (value: unknown): value is Clean => typeof value === "str
 
 export const isCleanLine = (value: unknown): value is CleanLine => isClean(value) && !value.includes("\n");
 
-/** Text of ours: a literal, a union of literals, a number, or a filtered line. A plain `string` is none of them. */
+/** Text of ours: a literal, a union of literals, a number, or a filtered line. Not a plain `string`. */
 type Safe<T> = string extends T ? never : T;
 
-/** A sentence around filtered values: the compiler refuses a value that did not pass the filter. */
+/** A sentence around filtered values: the compiler refuses an unfiltered value. */
 export function safe<V extends readonly (string | number)[]>(
 	words: TemplateStringsArray,
 	...values: V & { readonly [K in keyof V]: Safe<V[K]> }
@@ -99,7 +99,7 @@ export function quoted(line: CleanLine): CleanLine {
 	return /^[\w .,+:@%=~/-]+$/.test(line) ? line : inQuotes(line);
 }
 
-/** JSON in which nothing is invisible: such characters are escaped, so that no value changes. */
+/** JSON without invisible characters: they are escaped, so that no value changes. */
 export function cleanJson(value: object): Clean {
 	return branded(filtered(JSON.stringify(value), escaped));
 }
@@ -109,7 +109,7 @@ function escaped(text: string): string {
 	return units.map((unit) => `\\u${unit.toString(16).padStart(4, "0")}`).join("");
 }
 
-/** The one place where the types above are given. */
+/** The only place that creates the types above. */
 function branded(text: string): CleanLine {
 	return text as CleanLine;
 }

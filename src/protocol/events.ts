@@ -1,14 +1,14 @@
-// What happens to sessions, as it is told to whoever listens: one compact JSON
-// object an event, the same over the daemon's socket, SSE and WebSocket.
+// Session events, as listeners receive them: one compact JSON object each, the
+// same over the daemon's socket, SSE and WebSocket.
 
 import type { Activity, ExitFacts, Status, WaitingFor } from "./answer.ts";
 
 /** Something that happened to a session. */
 export interface SessionEvent {
-	/** Counts up within one daemon; a listener that comes back says the last it has seen. */
+	/** Increases within one daemon; a reconnecting listener sends the last one it has seen. */
 	readonly seq: number;
 	readonly at: number;
-	/** `attention` is told only while somebody waits on the session: nobody probes an idle one. */
+	/** `attention` is emitted only while a caller waits on the session: idle sessions are not probed. */
 	readonly event: "started" | "attention" | "ended" | "closed" | "resized" | "driver" | "lost_output";
 	readonly session: string;
 	readonly name: string;
@@ -18,6 +18,6 @@ export interface SessionEvent {
 	readonly because?: string;
 	readonly exit?: ExitFacts | null;
 	readonly offset: number;
-	/** With `ended`: the last lines, so that a listener need not ask. */
+	/** With `ended`: the last lines, so that a listener need not read. */
 	readonly lastLines?: string;
 }

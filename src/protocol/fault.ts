@@ -1,11 +1,11 @@
-// Every refusal the product knows: a code, the facts, what to do next.
+// Every fault: a code, the facts, what to do next.
 //
 // A row is API: its code goes over the wire, its HTTP status and exit code are
 // read from here, and the documentation lists the table. Nothing else in the
 // project composes an error message for a caller.
 //
-// A model reads these sentences, so values from outside pass the filter on their way in;
-// `facts` keep them as they came, for programs.
+// A model reads these sentences, so outside values are filtered; `facts` keep the raw
+// values, for programs.
 
 import { type CleanLine, joined, oneLine, safe } from "./clean.ts";
 
@@ -17,7 +17,7 @@ interface FaultRow<F> {
 	readonly next: (facts: F) => CleanLine;
 }
 
-const row = <F>(it: FaultRow<F>): FaultRow<F> => it;
+const row = <F>(fields: FaultRow<F>): FaultRow<F> => fields;
 const MAX_NAMES = 20;
 const PROBLEM_CHARS = 1000;
 const listed = (names: readonly string[]) =>
@@ -30,7 +30,7 @@ const names = (open: readonly string[]) =>
 		? safe`Open sessions: ${listed(open.slice(0, MAX_NAMES))}.`
 		: safe`No session is open: call \`start\`.`;
 
-const processName = (pid: number) => (pid > 0 ? safe`process ${pid}` : safe`its process is not known`);
+const processName = (pid: number) => (pid > 0 ? safe`process ${pid}` : safe`process unknown`);
 /** Input of more than 1 MiB is typed in pieces. */
 const typed = (bytes = 0) => (bytes > 0 ? safe`only the first ${bytes} bytes were typed` : safe`nothing was typed`);
 
@@ -53,32 +53,32 @@ export const faults = {
 	session_ended: row<{ id: string; how: string; maybeTyped?: boolean }>({
 		status: 409,
 		message: ({ id, how, maybeTyped }) =>
-			safe`Session "${oneLine(id)}" has ended (${oneLine(how)}); ${maybeTyped ? "the input may have been typed before" : "nothing was typed"}.`,
-		next: () => safe`Its output is still there: \`read\` it. \`start\` a new one to go on.`,
+			safe`Session "${oneLine(id)}" has ended (${oneLine(how)}); ${maybeTyped ? "the input may have been typed before that" : "nothing was typed"}.`,
+		next: () => safe`Its output is kept: \`read\` it. \`start\` a new one to continue.`,
 	}),
 	unresponsive: row<{ name: string; holderPid: number; maybeTyped?: boolean }>({
 		status: 503,
 		message: ({ name, holderPid, maybeTyped }) =>
-			safe`Session "${oneLine(name)}" does not answer: its holder (${processName(holderPid)}) is stopped or stuck.${maybeTyped ? " What you sent may be carried out when it continues." : ""}`,
+			safe`Session "${oneLine(name)}" is not responding: its holder (${processName(holderPid)}) is stopped or stuck.${maybeTyped ? " What you sent may still take effect when it continues." : ""}`,
 		next: ({ holderPid, maybeTyped }) =>
-			safe`Other sessions are not affected. If it was stopped, continue it${holderPid > 0 ? safe` (kill -CONT ${holderPid})` : ""} and ${maybeTyped ? "`read` before you type again" : "call again"}; \`close\` with \`force\` to give it up.`,
+			safe`Other sessions are not affected. If it was stopped, continue it${holderPid > 0 ? safe` (kill -CONT ${holderPid})` : ""} and ${maybeTyped ? "`read` before you type again" : "call again"}; \`close\` with \`force\` to kill it.`,
 	}),
 	handed_over: row<{ name: string; maybeTyped?: boolean }>({
 		status: 503,
 		message: ({ name, maybeTyped }) =>
-			safe`Another Dialtone daemon is taking over session "${oneLine(name)}"${maybeTyped ? "; what you sent may have been carried out" : ""}.`,
+			safe`Another Dialtone daemon is taking over session "${oneLine(name)}"${maybeTyped ? "; what you sent may have taken effect" : ""}.`,
 		next: ({ maybeTyped }) =>
-			safe`The session goes on: ${maybeTyped ? "`read` it before you type again" : "call again"}.`,
+			safe`The session keeps running: ${maybeTyped ? "`read` it before you type again" : "call again"}.`,
 	}),
 	session_unreachable: row<{ id: string; problem: string }>({
 		status: 503,
-		message: ({ id, problem }) => safe`Session "${oneLine(id)}" cannot be reached at the moment (${oneLine(problem)}).`,
-		next: () => safe`It may still be running: call again in a moment. The other sessions are not affected.`,
+		message: ({ id, problem }) => safe`Session "${oneLine(id)}" is currently unreachable (${oneLine(problem)}).`,
+		next: () => safe`It may still be running: call again in a moment. Other sessions are not affected.`,
 	}),
 	name_taken: row<{ name: string }>({
 		status: 409,
-		message: ({ name }) => safe`A running session is already called "${oneLine(name)}".`,
-		next: () => safe`Use another name, or \`ifExists: "use"\` to go on with it, or \`close\` it first.`,
+		message: ({ name }) => safe`The name "${oneLine(name)}" is taken by a running session.`,
+		next: () => safe`Use another name, or \`ifExists: "use"\` to reuse it, or \`close\` it first.`,
 	}),
 	too_many_sessions: row<{ limit: number; open: readonly string[] }>({
 		status: 429,
@@ -103,26 +103,26 @@ export const faults = {
 	screen_moved: row<{ expected: number; offset: number }>({
 		status: 409,
 		message: ({ expected, offset }) =>
-			safe`The program wrote more since you looked (offset ${offset}, not ${expected}); nothing was typed.`,
-		next: () => safe`\`read\` what is new and decide again.`,
+			safe`The program has printed more since your last read (offset ${offset}, not ${expected}); nothing was typed.`,
+		next: () => safe`\`read\` the new output and decide again.`,
 	}),
 	line_too_long: row<{ limit: number; typedBytes?: number }>({
 		status: 413,
 		message: ({ limit, typedBytes }) =>
 			safe`The program reads whole lines and the kernel keeps only ${limit} bytes of one; ${typed(typedBytes)}.`,
-		next: () => safe`Send shorter lines, or put the text in a file and name it.`,
+		next: () => safe`Send shorter lines, or write the text to a file and pass its path.`,
 	}),
 	paste_refused: row<{ lines: number }>({
 		status: 409,
 		message: ({ lines }) =>
-			safe`The program did not ask for bracketed paste, so ${lines} lines would each be taken as typed; nothing was typed.`,
-		next: () => safe`Send it as \`text\` if each line is meant to be entered, or set \`force\`.`,
+			safe`The program did not ask for bracketed paste, so each of the ${lines} lines would be entered separately; nothing was typed.`,
+		next: () => safe`Send it as \`text\` if that is intended, or set \`force\`.`,
 	}),
 	queue_full: row<{ free: number; typedBytes?: number }>({
 		status: 429,
 		message: ({ free, typedBytes }) =>
-			safe`The program is not reading its input (${free} bytes of room); ${typed(typedBytes)}.`,
-		next: () => safe`\`wait\` until it works again, or \`signal\` INT.`,
+			safe`The program is not reading its input (${free} bytes free); ${typed(typedBytes)}.`,
+		next: () => safe`\`wait\` until it reads again, or \`signal\` INT.`,
 	}),
 	unknown_key: row<{ key: string; nearest: readonly string[] }>({
 		status: 400,
@@ -145,7 +145,7 @@ export const faults = {
 	driven_by_human: row<{ id: string }>({
 		status: 423,
 		message: ({ id }) => safe`A person has taken over session "${oneLine(id)}"; nothing was typed.`,
-		next: () => safe`\`wait\` until they hand it back; reading is possible meanwhile.`,
+		next: () => safe`\`wait\` until they hand it back; you can still read.`,
 	}),
 	not_supported: row<{ what: string; instead: string }>({
 		status: 501,
@@ -154,7 +154,7 @@ export const faults = {
 	}),
 	no_daemon: row<{ problem: string }>({
 		status: 503,
-		message: ({ problem }) => safe`The Dialtone daemon cannot be reached: ${oneLine(problem, PROBLEM_CHARS)}.`,
+		message: ({ problem }) => safe`The Dialtone daemon is unreachable: ${oneLine(problem, PROBLEM_CHARS)}.`,
 		next: () => safe`Run \`dialtone daemon restart\`; sessions go on in the meantime.`,
 	}),
 	version_mismatch: row<{ ours: string; theirs: string }>({
@@ -165,7 +165,7 @@ export const faults = {
 	}),
 	port_taken: row<{ port: number }>({
 		status: 409,
-		message: ({ port }) => safe`Another program listens on port ${port}.`,
+		message: ({ port }) => safe`Port ${port} is already in use.`,
 		next: () => safe`Choose another with \`--port N\`; 0 takes a free one.`,
 	}),
 	not_allowed: row<{ what: string }>({
@@ -176,14 +176,14 @@ export const faults = {
 	internal: row<{ problem: string }>({
 		status: 500,
 		message: ({ problem }) => safe`Dialtone failed: ${oneLine(problem, PROBLEM_CHARS)}`,
-		next: () => safe`Try again; \`dialtone doctor\` may tell more.`,
+		next: () => safe`Try again; \`dialtone doctor\` may show why.`,
 	}),
 } as const;
 
 export type FaultCode = keyof typeof faults;
 export type FaultFacts<C extends FaultCode> = Parameters<(typeof faults)[C]["message"]>[0];
 
-/** A refusal: thrown inside, told outside as `{ fault, message, next }`. */
+/** Thrown internally, sent to callers as `{ fault, message, next }`. */
 export class Fault<C extends FaultCode = FaultCode> extends Error {
 	readonly code: C;
 	readonly facts: FaultFacts<C>;
@@ -205,7 +205,7 @@ export class Fault<C extends FaultCode = FaultCode> extends Error {
 		return { fault: this.code, message: this.message, next: this.next, facts: this.facts };
 	}
 
-	/** The same fault on the other side of a wire. */
+	/** Restores a fault received over the wire. */
 	static from(json: FaultJson): Fault {
 		return new Fault(json.fault, json.facts as FaultFacts<FaultCode>);
 	}

@@ -1,4 +1,4 @@
-// What a holder sends, decoded from a stream that may be cut anywhere.
+// Decodes what a holder sends, from a stream that may be split anywhere.
 //
 // OUTPUT is neither copied nor buffered: its bytes are emitted in the pieces in
 // which they arrive, as views of the chunk. Every other frame is buffered until
@@ -17,7 +17,7 @@ const FIXED_BYTES = 16;
 interface Shape {
 	readonly least: number;
 	readonly most: number;
-	/** `payload` is the whole payload; never called for OUTPUT. Null: nothing that we know. */
+	/** `payload` is the whole payload; never called for OUTPUT. Null: unknown to us, skipped. */
 	readonly read: (payload: DataView) => HolderFrame | null;
 }
 
@@ -108,7 +108,7 @@ export class FrameDecoder {
 	/** Throws BadFrame at the first malformed frame; the frames before it have been emitted. */
 	push(chunk: Uint8Array): void {
 		if (this.#broken) fail("the stream was already broken");
-		// Also set while a listener runs: one that throws leaves a decoder in an unknown place.
+		// Also set while a listener runs: one that throws leaves the decoder in an unknown state.
 		this.#broken = true;
 		let at = 0;
 		while (at < chunk.length) {
@@ -143,7 +143,7 @@ export class FrameDecoder {
 	}
 
 	#gather(piece: Uint8Array, at: number): void {
-		// For a few bytes the loop takes a tenth of what a view and its set() take.
+		// For a few bytes the loop takes a tenth of the time of a view and set().
 		if (piece.length > FIXED_BYTES) new Uint8Array(this.#gathered.buffer).set(piece, at);
 		else for (let i = 0; i < piece.length; i++) this.#gathered.setUint8(at + i, piece[i] ?? 0);
 	}
@@ -160,10 +160,10 @@ function phaseAfter(header: DataView): Phase {
 	const payloadBytes = header.getUint32(0, true);
 	const type = header.getUint8(4);
 	const shape = SHAPES[type];
-	if (shape === undefined) return fail(`type 0x${type.toString(16)} is none of a holder's frames`);
-	if (header.getUint8(5) !== 0 || header.getUint16(6, true) !== 0) fail("the header's zeros are not zero");
+	if (shape === undefined) return fail(`type 0x${type.toString(16)} is not a holder frame`);
+	if (header.getUint8(5) !== 0 || header.getUint16(6, true) !== 0) fail("reserved header bytes are not zero");
 	if (payloadBytes < shape.least || payloadBytes > shape.most)
-		fail(`${payloadBytes} bytes are no payload of type 0x${type.toString(16)}`);
+		fail(`invalid payload size ${payloadBytes} for type 0x${type.toString(16)}`);
 	return type === FrameType.output
 		? { is: "outputOffset", bytes: OUTPUT_OFFSET_BYTES, outputBytes: payloadBytes - OUTPUT_OFFSET_BYTES }
 		: { is: "payload", bytes: payloadBytes, shape };

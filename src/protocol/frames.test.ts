@@ -20,7 +20,7 @@ import { BadFrame, parseExit, parseLaunchAnswer } from "./holder-json.ts";
 
 const hex = (bytes: Uint8Array) => Buffer.from(bytes).toString("hex");
 
-describe("what a client says is byte for byte what docs/holder.md says", () => {
+describe("what a client sends is byte for byte what docs/holder.md specifies", () => {
 	test.each([
 		[
 			"HELLO",
@@ -56,7 +56,7 @@ describe("what a client says is byte for byte what docs/holder.md says", () => {
 });
 
 /** A holder's frame, made the way the holder makes it. */
-function said(type: number, payload: Uint8Array): Buffer {
+function frame(type: number, payload: Uint8Array): Buffer {
 	const header = Buffer.alloc(8);
 	header.writeUInt32LE(payload.length, 0);
 	header.writeUInt8(type, 4);
@@ -113,16 +113,16 @@ const facts = {
 	more: 0,
 };
 const conversation = Buffer.concat([
-	said(FrameType.welcome, json(welcome)),
-	said(FrameType.output, Buffer.concat([u64(0), Buffer.from("hello wor")])),
-	said(FrameType.gap, u64(9, 20)),
-	said(FrameType.output, Buffer.concat([u64(20), Buffer.from("ld")])),
-	said(FrameType.done, Buffer.concat([u32(4, 0), u64(2)])),
-	said(FrameType.refused, Buffer.concat([u32(5, 0), json({ code: "queue_full", message: "full", free: 12 })])),
-	said(FrameType.facts, Buffer.concat([u32(0, 0), json(facts)])),
-	said(FrameType.event, json({ event: "input_room", free: 9 })),
-	said(FrameType.exit, json(exit)),
-	said(FrameType.fenced, u64(12n)),
+	frame(FrameType.welcome, json(welcome)),
+	frame(FrameType.output, Buffer.concat([u64(0), Buffer.from("hello wor")])),
+	frame(FrameType.gap, u64(9, 20)),
+	frame(FrameType.output, Buffer.concat([u64(20), Buffer.from("ld")])),
+	frame(FrameType.done, Buffer.concat([u32(4, 0), u64(2)])),
+	frame(FrameType.refused, Buffer.concat([u32(5, 0), json({ code: "queue_full", message: "full", free: 12 })])),
+	frame(FrameType.facts, Buffer.concat([u32(0, 0), json(facts)])),
+	frame(FrameType.event, json({ event: "input_room", free: 9 })),
+	frame(FrameType.exit, json(exit)),
+	frame(FrameType.fenced, u64(12n)),
 ]);
 
 /** The frames of a stream, with OUTPUT pieces that touch joined again. */
@@ -138,7 +138,7 @@ function decode(chunks: readonly Uint8Array[]): HolderFrame[] {
 	return frames;
 }
 
-describe("what a holder says is understood however the stream is cut", () => {
+describe("what a holder sends is decoded however the stream is split", () => {
 	test("whole", () => {
 		const frames = decode([conversation]);
 		expect(frames.map((frame) => frame.type)).toEqual([
@@ -173,10 +173,10 @@ describe("what a holder says is understood however the stream is cut", () => {
 		expect(decode([...conversation].map((byte) => Uint8Array.of(byte)))).toEqual(whole);
 	});
 
-	test("output is not copied, and is told before its frame is complete", () => {
+	test("output is not copied, and is emitted before its frame is complete", () => {
 		const frames: HolderFrame[] = [];
 		const decoder = new FrameDecoder((frame) => frames.push(frame));
-		const chunk = said(FrameType.output, Buffer.concat([u64(100), Buffer.alloc(50)])).subarray(0, 36);
+		const chunk = frame(FrameType.output, Buffer.concat([u64(100), Buffer.alloc(50)])).subarray(0, 36);
 		decoder.push(chunk);
 		expect(frames).toHaveLength(1);
 		expect(frames[0]).toMatchObject({ offset: 100, bytes: { length: 20, buffer: chunk.buffer } });
@@ -187,17 +187,17 @@ describe("what a holder says is understood however the stream is cut", () => {
 
 describe("nonsense is refused, and so is all that follows it", () => {
 	test.each([
-		["a type that no holder says", said(0x01, Buffer.alloc(24))],
+		["a type that no holder sends", frame(0x01, Buffer.alloc(24))],
 		["a length beyond the protocol", Buffer.from("ffffffff82000000", "hex")],
-		["an empty OUTPUT", said(FrameType.output, u64(0))],
-		["a short GAP", said(FrameType.gap, u64(1))],
-		["a backward GAP", said(FrameType.gap, u64(5, 4))],
-		["a header whose zeros are not zero", Buffer.from("0800000089010000", "hex")],
-		["an offset of 2^60", said(FrameType.gap, u64(0, 1n << 60n))],
-		["no JSON", said(FrameType.event, Buffer.from("{nonsense"))],
-		["JSON that is no object", said(FrameType.event, Buffer.from("[1]"))],
-		["a welcome without a size", said(FrameType.welcome, json({ ...welcome, size: "9" }))],
-		["an exit without a code", said(FrameType.exit, json({ closed: true }))],
+		["an empty OUTPUT", frame(FrameType.output, u64(0))],
+		["a short GAP", frame(FrameType.gap, u64(1))],
+		["a backward GAP", frame(FrameType.gap, u64(5, 4))],
+		["a header with nonzero reserved bytes", Buffer.from("0800000089010000", "hex")],
+		["an offset of 2^60", frame(FrameType.gap, u64(0, 1n << 60n))],
+		["invalid JSON", frame(FrameType.event, Buffer.from("{nonsense"))],
+		["JSON that is not an object", frame(FrameType.event, Buffer.from("[1]"))],
+		["a welcome without a size", frame(FrameType.welcome, json({ ...welcome, size: "9" }))],
+		["an exit without a code", frame(FrameType.exit, json({ closed: true }))],
 	])("%s", (_name, bytes) => {
 		const decoder = new FrameDecoder(() => {});
 		expect(() => decoder.push(bytes)).toThrow(BadFrame);
@@ -224,7 +224,7 @@ describe("nonsense is refused, and so is all that follows it", () => {
 });
 
 /** The one frame that a holder of another version or in another mood sends. */
-const only = (type: number, payload: Uint8Array) => decode([said(type, payload)])[0];
+const only = (type: number, payload: Uint8Array) => decode([frame(type, payload)])[0];
 const factsFrame = (value: unknown) => only(FrameType.facts, Buffer.concat([u32(0, 0), json(value)]));
 
 describe("the JSON of other versions of the holder is checked at the door", () => {

@@ -80,7 +80,7 @@ export const REFUSALS = [
 ] as const;
 type RefusalCode = (typeof REFUSALS)[number];
 
-/** Why the holder refused; beside `code` and `message` the facts that belong to the code. */
+/** Why the holder refused: `code`, `message` and the facts of that code. */
 export interface Refusal {
 	readonly code: RefusalCode;
 	readonly message: string;
@@ -92,7 +92,7 @@ export interface Refusal {
 	readonly highest?: number;
 }
 
-/** Where making a terminal stopped; `launch` is before the holder could answer. */
+/** The stage at which a launch failed; `launch` is before the holder could answer. */
 export const CREATION_STAGES = [
 	"launch",
 	"block",

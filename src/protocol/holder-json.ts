@@ -69,7 +69,7 @@ function object<T>(fields: Fields<T>): Check<T> {
 	const checks = Object.entries(fields) as [string, Check<unknown>][];
 	return (value, field) => {
 		if (typeof value !== "object" || value === null || Array.isArray(value))
-			throw new BadFrame(`${field} is no object`);
+			throw new BadFrame(`${field} is not an object`);
 		const given = value as Readonly<Record<string, unknown>>;
 		const checked: Record<string, unknown> = {};
 		for (const [name, check] of checks) {
@@ -112,7 +112,7 @@ const welcome = object<Welcome>({
 });
 
 const refusal = object<Refusal>({
-	// The message still says why.
+	// The message still has the reason.
 	code: oneOf(REFUSALS, "system"),
 	message: optional(text, "refused"),
 	errno: optional(number, undefined),

@@ -7,7 +7,7 @@ export type ThreadDoing =
 	| "running"
 	| "disk"
 	| "stopped"
-	/** Asleep; in what, we may not know (set-uid, another user, Yama). */
+	/** Asleep, but where is not readable (set-uid, another user, Yama). */
 	| "opaque"
 	| "tty-read"
 	| "tty-write"
@@ -23,7 +23,7 @@ export interface ThreadFacts {
 	readonly pid: number;
 	readonly tid: number;
 	readonly command: string;
-	/** In the foreground process group. Otherwise it is listed because it reads the terminal all the same. */
+	/** In the foreground process group. Otherwise it is listed because it reads the terminal anyway. */
 	readonly foreground: boolean;
 	readonly doing: ThreadDoing;
 	/** The system call, by name where known: read, poll, epoll_wait, … */
@@ -34,7 +34,7 @@ export interface ThreadFacts {
 	readonly main: boolean;
 	/** Times it was scheduled: the epoch of what it is doing. */
 	readonly switches: number;
-	/** It has run since our last write, or nothing of that write is left to read: what it does is not from before. */
+	/** It has run since our last write, or nothing of that write is left to read: its state is newer than that write. */
 	readonly fresh: boolean;
 	/** For polls: other descriptors that the outside world could make ready. */
 	readonly others?: number;
@@ -42,7 +42,7 @@ export interface ThreadFacts {
 	readonly timeoutMs?: number;
 	/** A listening socket is among what it waits for. */
 	readonly listens?: boolean;
-	/** Not a descendant of the session: a server such as tmux that was handed the terminal. */
+	/** Not a descendant of the session: a server such as tmux that was passed the terminal. */
 	readonly outside?: boolean;
 	/** Terminals whose other end it holds: it relays (script, sudo, expect, tmux). */
 	readonly inner?: readonly InnerTerminal[];
@@ -61,13 +61,13 @@ export interface InnerTerminal {
 }
 
 export interface KernelFacts {
-	/** Milliseconds since the epoch when the look was made. */
+	/** When the probe was made, in milliseconds since the epoch. */
 	readonly at: number;
 	/** False where the kernel could not be read at all (macOS, gVisor). */
 	readonly readable: boolean;
 	/** 0 when no process group has the terminal. */
 	readonly foregroundGroup: number;
-	/** It has members, also when none of them may be seen (hidepid). */
+	/** It has members, even if none is visible (hidepid). */
 	readonly foregroundLives: boolean;
 	/** The main program's process group is the foreground one. */
 	readonly mainForeground: boolean;
@@ -76,14 +76,14 @@ export interface KernelFacts {
 	readonly signals: boolean;
 	/** Bytes accepted but not yet written to the terminal. */
 	readonly queued: number;
-	/** Bytes written but not yet read by the program (whole lines only, in line mode); null where not known. */
+	/** Bytes written but not yet read by the program (whole lines only, in line mode); null if unknown. */
 	readonly unread: number | null;
 	/** All output up to here was drained and logged: what a blocked program wrote before it blocked is below it. */
 	readonly offset: number;
 	/** Milliseconds since the last output byte, and since our last write (null: none yet). */
 	readonly quietMs: number;
 	readonly sinceInputMs: number | null;
-	/** Sleeping worker threads are left out: they say nothing. */
+	/** Sleeping worker threads are left out: they are no evidence. */
 	readonly threads: readonly ThreadFacts[];
 	/** More threads than are listed. */
 	readonly more: number;

@@ -5,30 +5,30 @@ const reported: string[] = [];
 const before = reportListenerErrors((error, event) => reported.push(`${event}: ${(error as Error).message}`));
 afterEach(() => void reported.splice(0));
 
-test("S9: a listener that throws is reported by the event's name and harms nobody", () => {
+test("S9: a listener that throws is reported by the event's name and affects no other", () => {
 	const listeners = new Listeners<number>("output");
-	const heard: number[] = [];
+	const received: number[] = [];
 	listeners.add(() => {
 		throw new Error("mine");
 	});
-	listeners.add((value) => heard.push(value));
+	listeners.add((value) => received.push(value));
 	listeners.emit(1);
 	listeners.emit(2);
-	expect(heard).toEqual([1, 2]);
+	expect(received).toEqual([1, 2]);
 	expect(reported).toEqual(["output: mine", "output: mine"]);
 	listeners.clear();
 });
 
-test("one that was removed during an emit does not hear of it, and every removal counts once", () => {
+test("a listener removed during an emit is not called, and every removal counts once", () => {
 	const open = openSubscriptions();
 	const listeners = new Listeners<void>("ended");
-	let heard = 0;
+	let received = 0;
 	const remove: (() => void)[] = [];
 	remove.push(listeners.add(() => remove[1]?.()));
-	remove.push(listeners.add(() => heard++));
+	remove.push(listeners.add(() => received++));
 	expect(openSubscriptions()).toBe(open + 2);
 	listeners.emit();
-	expect(heard).toBe(0);
+	expect(received).toBe(0);
 	for (const each of [...remove, ...remove]) each();
 	expect(openSubscriptions()).toBe(open);
 	expect(listeners.size).toBe(0);

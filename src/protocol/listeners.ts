@@ -1,7 +1,7 @@
 // The listeners of one event. A listener that throws is reported under the
 // event's name and harms neither the sender nor the other listeners.
 
-/** `origin` is the event whose listener threw, or a few words that name the place. */
+/** `origin` is the event whose listener threw, or a short description of the place. */
 type Report = (error: unknown, origin: string) => void;
 
 // Without a handler an error must not vanish: it becomes an unhandled rejection, outside of the sender's stack.
@@ -9,19 +9,19 @@ let report: Report = (error, origin) => {
 	void Promise.reject(new Error(`Error in "${origin}"`, { cause: error }));
 };
 
-/** Where errors of listeners go: the daemon's log. Returns the handler before. */
+/** Sets where errors of listeners go: the daemon's log. Returns the previous handler. */
 export function reportListenerErrors(handler: Report): Report {
 	const before = report;
 	report = handler;
 	return before;
 }
 
-/** Reports an error that has no caller to go to. */
+/** Reports an error that has no caller. */
 export const reportError: Report = (error, origin) => report(error, origin);
 
 let subscriptions = 0;
 
-/** Subscriptions in this process that have not been undone: tests check that none is left. */
+/** Active subscriptions in this process: tests check that none is left. */
 export const openSubscriptions = (): number => subscriptions;
 
 export class Listeners<T> {
@@ -49,7 +49,7 @@ export class Listeners<T> {
 
 	emit(value: T): void {
 		for (const entry of [...this.#entries]) {
-			// Removed by a listener before it: it must not hear of this any more.
+			// Removed by an earlier listener: must not be called any more.
 			if (!this.#entries.has(entry)) continue;
 			try {
 				entry.listener(value);

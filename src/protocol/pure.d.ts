@@ -1,6 +1,6 @@
 // The few globals that every JavaScript host has and the bare language lacks.
 // The pure layers (protocol, terminal) compile without node and dom types, so
-// that they cannot reach for a process, a clock or a file by accident.
+// that they cannot use a process, a clock or a file by accident.
 // Elsewhere node's own declarations merge with these.
 
 interface TextDecoder {

@@ -1,4 +1,4 @@
-// Adopts a session that another process started: after a restart of the daemon.
+// Adopts a session that another process started, after a daemon restart.
 //
 // Its state is derived, never remembered (DESIGN §3): an `exit` file → ended; a
 // holder behind the socket → running, also when it does not answer; neither → lost.
@@ -15,13 +15,13 @@ export interface AdoptOptions {
 	readonly epoch: bigint;
 	/** The offset from which output is wanted. */
 	readonly from: number | "end";
-	/** The main program as recorded: by it a holder that does not answer can be named. */
+	/** The main program as recorded: identifies a holder that does not answer. */
 	readonly pid?: number | null;
 }
 
 /**
  * Settles within 2 s, also when the holder is stopped: then the terminal is unresponsive until it answers. `lost`: how it
- * ended is not known; its output is on disk up to the last byte. (An ended one is told by `instanceof HolderPty`: a
+ * ended is unknown; its output is on disk up to the last byte. (Check for an ended one with `instanceof HolderPty`: a
  * terminal has an `exit` too.)
  */
 export async function adopt({

@@ -1,4 +1,4 @@
-// Which boot this is: process numbers and sockets mean nothing after the next one.
+// Which boot this is: pids and sockets are meaningless after the next one.
 
 import { readFileSync } from "node:fs";
 
@@ -9,7 +9,7 @@ export function bootId(): string {
 		try {
 			known = readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
 		} catch {
-			known = ""; // not Linux: every boot looks alike, and a dead socket tells the rest
+			known = ""; // not Linux: boots cannot be told apart; a dead socket is detected anyway
 		}
 	}
 	return known;

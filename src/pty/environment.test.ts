@@ -30,7 +30,7 @@ describe("what a program sees of its caller's environment", () => {
 		});
 	});
 
-	test("what is asked for explicitly wins, and can take away", () => {
+	test("explicit variables win, and can remove others", () => {
 		const env = environment({ caller, explicit: { TERM: "vt100", GITHUB_TOKEN: "given", VIRTUAL_ENV: undefined } });
 		expect(env).toMatchObject({ TERM: "vt100", GITHUB_TOKEN: "given" });
 		expect(env).not.toHaveProperty("VIRTUAL_ENV");

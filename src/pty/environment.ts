@@ -1,8 +1,8 @@
-// The environment a program gets: what the caller's has and is on the list, what
-// the terminal is, and what was asked for, in this order.
+// The environment of a program: allow-listed variables of the caller, then the
+// terminal's, then those set by the call.
 //
-// A list of what may pass, never of what may not: agent hosts hand their whole
-// environment to us, keys included (FACTS §5), and no list of key names is complete.
+// An allow-list, never a deny-list: agent hosts pass us their whole environment,
+// keys included (FACTS §5), and no list of key names is complete.
 
 const ALLOWED = new Set([
 	"PATH",
@@ -59,11 +59,11 @@ const DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/b
 type Variables = Readonly<Record<string, string | undefined>>;
 
 export interface EnvironmentOptions {
-	/** The environment of whoever asked for the session: never simply the daemon's. */
+	/** The caller's environment, never the daemon's. */
 	readonly caller: Variables;
-	/** Names that the configuration lets pass too. */
+	/** Additional names allowed by the configuration. */
 	readonly pass?: readonly string[];
-	/** Set for this session; an undefined value takes a variable away. */
+	/** Set for this session; an undefined value removes a variable. */
 	readonly explicit?: Variables;
 }
 

@@ -8,7 +8,7 @@ import type { CreationStage, Refusal } from "../protocol/frames.ts";
 export class PtyError extends Error {
 	override readonly name: string = "PtyError";
 	readonly code: string;
-	/** The request had been sent and was not answered: it may have been carried out, or may yet be. */
+	/** The request had been sent and was not answered: it may have taken effect, or may still. */
 	readonly sent: boolean;
 	/** How much of a write in several pieces was typed before it failed. */
 	typedBytes = 0;
@@ -20,7 +20,7 @@ export class PtyError extends Error {
 	}
 }
 
-/** There is no terminal, and nothing of the attempt is left. */
+/** The terminal could not be made; nothing is left behind. */
 export class PtyCreationError extends PtyError {
 	override readonly name = "PtyCreationError";
 	readonly stage: CreationStage;
@@ -40,7 +40,7 @@ type IoFacts = Partial<Omit<Refusal, "code" | "message">> & {
 	readonly sinceMs?: number;
 };
 
-/** The terminal is there but did not do what was asked. */
+/** The terminal exists but a request failed. */
 export class PtyIoError extends PtyError {
 	override readonly name = "PtyIoError";
 	readonly facts: IoFacts;
@@ -60,6 +60,6 @@ export class PtyDiedError extends PtyError {
 	override readonly name = "PtyDiedError";
 
 	constructor({ sent = false }: { sent?: boolean } = {}) {
-		super("lost", "the holder of this terminal is gone, and the terminal with it", { sent });
+		super("lost", "the holder of this terminal is gone", { sent });
 	}
 }

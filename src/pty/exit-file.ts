@@ -1,5 +1,5 @@
 // How a session ended, from the file that the holder leaves: written atomically
-// after the last byte, so it is there whole or not at all.
+// after the last byte, so it is complete or absent.
 
 import { readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
@@ -21,13 +21,13 @@ export async function readExit(directory: string): Promise<PtyExit | null> {
 	} catch (error) {
 		if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
 		if (!(error instanceof BadFrame)) throw error;
-		// The holder writes it whole or not at all: this is not the holder's, and says nothing.
+		// The holder writes it atomically, so this one is not the holder's: ignored.
 		reportError(error, `the exit file in ${directory}`);
 		return null;
 	}
 }
 
-/** The end of a session whose holder died: how it ended is not known, only how far its output goes. */
+/** The end of a session whose holder died: how it ended is unknown, only the size of its output. */
 export async function lostExit(directory: string, startedAt: number): Promise<PtyExit> {
 	const last = (await listSegments(directory)).at(-1);
 	if (last === undefined) return unknownExit(0, startedAt);

@@ -1,5 +1,5 @@
-// A connection to a holder, kept open for as long as there is a holder: requests
-// that each have a deadline, answers matched to them, frames in order.
+// A reconnecting client of one holder: requests with deadlines, answers matched to
+// them, frames in order.
 //
 // It reports what happens to the connection and decides nothing about the
 // terminal: what an event means is in pty-state.ts, what a frame means is in
@@ -26,7 +26,7 @@ const ANSWER_MS = 30_000;
 const STARVED_MS = 10_000;
 /** A timer this late means that our own loop was held up; the answer may be in the socket already. */
 const LATE_MS = 250;
-/** At first at once: a quick program's holder may leave just as we connect (ECONNRESET), and then its log is all we need. */
+/** The first retry is immediate: a short program's holder may exit just as we connect (ECONNRESET); its log has everything. */
 const RETRY_MS = { first: 1, most: 1000 };
 /** After a malformed frame: the next connection may well get the same one. */
 const BAD_FRAME_RETRY_MS = { first: 100, most: 5000 };
@@ -44,7 +44,7 @@ interface Request {
 	readonly resolve: (answer: Answer) => void;
 	readonly reject: (error: PtyError) => void;
 	readonly since: number;
-	readonly patienceMs: number;
+	readonly silenceMs: number;
 	readonly repeat: boolean;
 	sent: boolean;
 }
@@ -52,9 +52,9 @@ interface Request {
 export interface HolderClientOptions {
 	readonly socketPath: string;
 	readonly epoch: bigint;
-	/** Nothing is connected again once this is true. */
+	/** No reconnects once this is true. */
 	readonly isOver: () => boolean;
-	readonly onChange: (event: Extract<PtyEvent, "heard" | "silent" | "disconnected" | "fenced" | "gone">) => void;
+	readonly onChange: (event: Extract<PtyEvent, "responded" | "silent" | "disconnected" | "fenced" | "gone">) => void;
 	/** On the first connection and on every later one, before anything is sent on it. */
 	readonly onWelcome: (welcome: Welcome) => void;
 	/** Everything but welcomes, refusals and acknowledgements. */
@@ -76,7 +76,7 @@ export class HolderClient {
 	#opening: { resolve: (there: boolean) => void; reject: (error: Error) => void; triesLeft: number } | null = null;
 	#lastRequest = HELLO;
 	#sinceYield = 0;
-	#heardAt = performance.now();
+	#lastReceivedAt = performance.now();
 	#unansweredSince: number | null = null;
 	#deadline: { readonly timer: NodeJS.Timeout; readonly at: number } | null = null;
 	#retry: NodeJS.Timeout | null = null;
@@ -94,7 +94,7 @@ export class HolderClient {
 
 	/** Milliseconds since anything arrived. */
 	get quietMs(): number {
-		return performance.now() - this.#heardAt;
+		return performance.now() - this.#lastReceivedAt;
 	}
 
 	/**
@@ -119,7 +119,7 @@ export class HolderClient {
 	 */
 	request(
 		encode: (request: number) => Uint8Array,
-		{ patienceMs = SILENCE_MS, repeat = false }: { patienceMs?: number; repeat?: boolean } = {},
+		{ silenceMs = SILENCE_MS, repeat = false }: { silenceMs?: number; repeat?: boolean } = {},
 	): Promise<Answer> {
 		this.#lastRequest = (this.#lastRequest % 0xffff_ffff) + 1;
 		const number = this.#lastRequest;
@@ -128,12 +128,12 @@ export class HolderClient {
 			if (this.#options.isOver()) return reject(new PtyIoError(DISCONNECTED, "the connection is closed"));
 			const since = performance.now();
 			const sent = this.#welcomed;
-			this.#wait(number, { frame, resolve, reject, since, patienceMs, repeat, sent });
+			this.#wait(number, { frame, resolve, reject, since, silenceMs, repeat, sent });
 			if (sent) this.#socket?.write(frame);
 		});
 	}
 
-	/** Closes the connection; the terminal goes on. */
+	/** Closes the connection; the terminal stays open. */
 	close(): void {
 		this.#socket?.destroy();
 		this.#socket = null;
@@ -164,7 +164,7 @@ export class HolderClient {
 		if (!this.#pending.has(HELLO)) {
 			const since = performance.now();
 			const [resolve, reject] = [() => {}, () => {}]; // what becomes of it is an event
-			this.#wait(HELLO, { frame, resolve, reject, since, patienceMs: SILENCE_MS, repeat: true, sent: true });
+			this.#wait(HELLO, { frame, resolve, reject, since, silenceMs: SILENCE_MS, repeat: true, sent: true });
 		}
 		socket
 			.on("data", (chunk) => this.#read(socket, decoder, chunk))
@@ -173,8 +173,8 @@ export class HolderClient {
 	}
 
 	#read(socket: Socket, decoder: FrameDecoder, chunk: Uint8Array): void {
-		this.#heardAt = performance.now();
-		if (this.#welcomed && this.#unansweredSince !== null) this.#heard();
+		this.#lastReceivedAt = performance.now();
+		if (this.#welcomed && this.#unansweredSince !== null) this.#responded();
 		this.#sinceYield += chunk.length;
 		if (this.#sinceYield >= TURN_BYTES) {
 			this.#sinceYield = 0;
@@ -190,9 +190,9 @@ export class HolderClient {
 		}
 	}
 
-	#heard(): void {
+	#responded(): void {
 		this.#unansweredSince = null;
-		this.#options.onChange("heard");
+		this.#options.onChange("responded");
 	}
 
 	#take(socket: Socket, frame: HolderFrame): void {
@@ -201,7 +201,7 @@ export class HolderClient {
 				this.#welcomed = true;
 				this.#retryMs = RETRY_MS.first;
 				this.#pending.delete(HELLO);
-				this.#heard();
+				this.#responded();
 				this.#options.onWelcome(frame.welcome);
 				this.#sendWaiting();
 				this.#settleOpening(true);
@@ -301,9 +301,9 @@ export class HolderClient {
 		const lateMs = now - (this.#deadline?.at ?? now);
 		this.#deadline = null;
 		let [oldest, next] = [now, Number.POSITIVE_INFINITY];
-		for (const { since, patienceMs } of this.#pending.values()) {
+		for (const { since, silenceMs } of this.#pending.values()) {
 			oldest = Math.min(oldest, since);
-			next = Math.min(next, Math.max(since, this.#heardAt) + patienceMs, since + patienceMs + ANSWER_MS);
+			next = Math.min(next, Math.max(since, this.#lastReceivedAt) + silenceMs, since + silenceMs + ANSWER_MS);
 		}
 		if (this.#pending.size === 0) return;
 		if (next > now) {

@@ -1,6 +1,6 @@
 // A terminal held by a holder. The client keeps the connection, the stream
-// delivers the output, the queue types the input; here they are put together
-// under the one state that says what may be asked.
+// delivers the output, the queue types the input; this file combines them
+// under one state, which decides what requests are allowed.
 
 import {
 	askFactsFrame,
@@ -26,9 +26,9 @@ import type { Pty, PtyEnding, PtyExit, WriteOptions } from "./pty.ts";
 import { type PtyEvent, type PtyState, refusals, stateAfter } from "./pty-state.ts";
 import { signalNumber } from "./signals.ts";
 
-/** While watched and busy, the holder looks this often. */
+/** While watched and busy, the holder probes this often. */
 const BUSY_MS = 20;
-/** No event tells that a holder was stopped: while there are watchers, one that is quiet is asked this often. */
+/** No event announces a stopped holder: while there are watchers, a quiet one is pinged this often. */
 const PULSE_MS = 5000;
 /** After the grace the holder kills, hangs up and counts survivors: 3 s, and the time of a request. */
 const END_MS = 3000 + SILENCE_MS;
@@ -43,7 +43,7 @@ export interface HolderPtyOptions {
 	readonly epoch: bigint;
 	/** The offset from which output is wanted. */
 	readonly from: number | "end";
-	/** What is known before the holder has answered. */
+	/** Known before the holder has answered. */
 	readonly pid?: number;
 	readonly holderPid?: number;
 	readonly startedAt?: number;
@@ -102,7 +102,7 @@ export class HolderPty implements Pty {
 		});
 	}
 
-	/** True when there is a holder, also one that does not answer; false when all there will ever be is on disk. */
+	/** True when there is a holder, also one that does not answer; false when everything is on disk. */
 	connect({ tries = Number.POSITIVE_INFINITY }: { tries?: number } = {}): Promise<boolean> {
 		return this.#client.open(tries);
 	}
@@ -188,16 +188,16 @@ export class HolderPty implements Pty {
 		if (this.exit?.closed) return this.exit.survivors;
 		try {
 			if (this.#state !== "exited") this.#refuse();
-			// Its answer may take as long as the grace; whether it was read at all shows at once.
-			void this.#client.request(askFactsFrame).catch(() => {}); // a refusal is a sign of life, too
-			const patienceMs = graceMs + END_MS;
-			const answer = await this.#client.request((request) => endFrame(request, graceMs), { patienceMs });
+			// Its answer may take as long as the grace; this one shows at once whether the holder reads.
+			void this.#client.request(askFactsFrame).catch(() => {}); // a refusal proves it is alive, too
+			const silenceMs = graceMs + END_MS;
+			const answer = await this.#client.request((request) => endFrame(request, graceMs), { silenceMs });
 			return answer.type === "done" && answer.value > 0 ? this.#survivors : [];
 		} catch (error) {
 			if (!(error instanceof PtyError)) throw error;
 			if (error.code === "unresponsive" && graceMs === 0) return await this.#kill();
 			if (error.code !== "lost" && error.code !== DISCONNECTED) throw error;
-			// The holder may leave as soon as its tree is gone: then its exit file has the answer.
+			// The holder may leave as soon as its tree is gone: then its exit file has the survivors.
 			const exit = await readExit(this.#directory);
 			if (exit === null && error.code !== "lost") throw error;
 			return exit?.survivors ?? [];
@@ -206,7 +206,7 @@ export class HolderPty implements Pty {
 
 	async facts(): Promise<KernelFacts> {
 		const answer = await this.#request(askFactsFrame, REPEAT);
-		if (answer.type !== "facts") throw new PtyIoError("bad_frame", "the holder sent another answer");
+		if (answer.type !== "facts") throw new PtyIoError("bad_frame", "unexpected answer from the holder");
 		return answer.facts;
 	}
 
@@ -249,7 +249,7 @@ export class HolderPty implements Pty {
 		return this.#client.request(encode, options);
 	}
 
-	/** What failed because the program ended says so. */
+	/** A request that failed because the program ended rejects with that reason. */
 	async #explained<T>(request: () => Promise<T>): Promise<T> {
 		try {
 			return await request();
@@ -261,7 +261,7 @@ export class HolderPty implements Pty {
 		}
 	}
 
-	/** R3.6: nothing is sent to a session that has ended, is in other hands or does not answer. */
+	/** R3.6: nothing is sent to a session that has ended, has another owner or does not answer. */
 	#refuse(): void {
 		const code = refusals[this.#state];
 		if (code === null) return;
@@ -273,19 +273,19 @@ export class HolderPty implements Pty {
 
 	#unresponsive(sent: boolean): PtyIoError {
 		const facts = { holderPid: this.#holderPid, sinceMs: this.#client.silentMs, sent };
-		return new PtyIoError("unresponsive", `the holder (process ${this.#holderPid}) does not answer`, facts);
+		return new PtyIoError("unresponsive", `the holder (process ${this.#holderPid}) is not responding`, facts);
 	}
 
 	/** Gives up a holder that does not answer: kills it and everything below it. */
 	async #kill(): Promise<PtyExit["survivors"]> {
 		const pid = this.#holderPid;
 		if (pid <= 1) throw this.#unresponsive(true);
-		// The holder first: it could not be continued in between and find its tree half gone.
+		// The holder first, so that it cannot be continued and find its tree half killed.
 		for (const each of [pid, ...(await descendants(pid))]) {
 			try {
 				process.kill(each, "SIGKILL");
 			} catch {
-				// It went by itself.
+				// Already exited.
 			}
 		}
 		let timer: NodeJS.Timeout | undefined;
@@ -295,14 +295,14 @@ export class HolderPty implements Pty {
 		this.#stream.resume();
 		const outcome = await Promise.race([this.closed, stuck]);
 		clearTimeout(timer);
-		// Asleep in the kernel (a dead network mount), not even SIGKILL ends it.
+		// In uninterruptible sleep (a dead network mount) not even SIGKILL ends it.
 		return outcome === "stuck" ? [{ pid, command: "dialtone-holder" }] : [];
 	}
 
 	#sendWatch(): void {
 		const on = this.#watchers > 0;
 		this.#keepPulse();
-		// A connection that comes later is told by #welcomed; one that breaks has no watchers.
+		// #welcomed tells later connections; a broken one has no watchers.
 		if (refusals[this.#state] === null)
 			this.#client.request((request) => watchFrame(request, on, BUSY_MS)).catch(() => {});
 	}
@@ -312,7 +312,7 @@ export class HolderPty implements Pty {
 		if (wanted === (this.#pulse !== null)) return;
 		if (this.#pulse !== null) clearInterval(this.#pulse);
 		const ask = () => {
-			if (this.#client.quietMs > PULSE_MS / 2) this.facts().catch(() => {}); // its silence is an event of its own
+			if (this.#client.quietMs > PULSE_MS / 2) this.facts().catch(() => {}); // a timeout is reported as an event
 		};
 		this.#pulse = wanted ? setInterval(ask, PULSE_MS).unref() : null;
 	}

@@ -44,7 +44,7 @@ describe("S22: one queue of writes", () => {
 		expect(input.accepted).toBe(4);
 	});
 
-	test("a function that throws refuses its own write: nothing is typed, and the next one goes on", async () => {
+	test("a function that throws refuses its own write: nothing is typed, and the next one proceeds", async () => {
 		const { input, sent } = queue();
 		const refused = input.write(() => {
 			throw new Error("the screen has moved");
@@ -87,7 +87,7 @@ describe("S22: one queue of writes", () => {
 		expect(getEventListeners(signal, "abort")).toHaveLength(0);
 	});
 
-	test("up to 1 MiB is one frame; more goes in pieces, and a failure says how much was typed", async () => {
+	test("up to 1 MiB is one frame; more goes in pieces, and a failure reports how much was typed", async () => {
 		const { input, sent } = queue();
 		const whole = input.write(Buffer.alloc(1 << 20, "x"), {});
 		await turn();

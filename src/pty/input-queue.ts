@@ -1,9 +1,9 @@
-// Input on its way to a holder: in order, whole or not at all, exactly once.
+// Input to a holder: in order, atomic, exactly once.
 //
 // The only queue of writes. Each has an id, so that one whose answer was lost
 // with a connection can be sent again. A program that does not read fills the
-// holder's buffer: then the write waits for room, within its limit, and those
-// behind it wait for their turn.
+// holder's buffer: then the write waits for room, up to its timeout, and later
+// writes wait behind it.
 
 import { createHash, randomBytes } from "node:crypto";
 import { inputFrame, MAX_INPUT_BYTES } from "../protocol/frames.ts";
@@ -22,7 +22,7 @@ export interface InputQueueOptions {
 
 export class InputQueue {
 	readonly #options: InputQueueOptions;
-	/** Ids of our own making count on from a random place, so that they differ from every other owner's. */
+	/** Our own ids count from a random start, so that they differ from every other owner's. */
 	readonly #nextId = randomBytes(16);
 	/** Writes behind the one whose turn it is. */
 	readonly #waiting: (() => void)[] = [];
@@ -50,7 +50,7 @@ export class InputQueue {
 		for (const wake of [...this.#roomWaiters]) wake();
 	}
 
-	// One function, though it has two jobs: each more would be a promise more on the way of every keystroke.
+	// One function, though it has two jobs: another one would add a promise to every keystroke.
 	async write(input: Input, options: WriteOptions): Promise<void> {
 		const { id, at, priority = false, signal, roomMs = DEFAULT_ROOM_MS } = options;
 		const deadline = Date.now() + roomMs;
@@ -75,14 +75,14 @@ export class InputQueue {
 			if (error instanceof PtyError) error.typedBytes = from;
 			throw error;
 		} finally {
-			// One refused write does not hold up the next.
+			// A refused write does not block the next.
 			const next = priority ? undefined : this.#waiting.shift();
 			if (next !== undefined) next();
 			else if (!priority) this.#busy = false;
 		}
 	}
 
-	/** Null when it may be tried again: the buffer was full, and now there is room or the time is over. */
+	/** Null when it may be tried again: the buffer was full, and now there is room or the timeout has passed. */
 	async #roomAfter(error: unknown, deadline: number, signal: AbortSignal | undefined): Promise<null> {
 		const leftMs = deadline - Date.now();
 		if (!(error instanceof PtyIoError) || error.code !== "queue_full" || leftMs <= 0) throw error;
@@ -91,7 +91,7 @@ export class InputQueue {
 		return null;
 	}
 
-	/** Settles when there is room, when the time is over or when the caller aborts. */
+	/** Settles when there is room, on timeout or when the caller aborts. */
 	#room(ms: number, signal: AbortSignal | undefined): Promise<void> {
 		return new Promise((resolve) => {
 			const wake = () => {
@@ -119,6 +119,6 @@ function idBytes(id: string): Uint8Array {
 	return Buffer.from(id, "hex");
 }
 
-/** Each piece of one write is recognized on its own when all of it is sent again. */
+/** Each piece of one write is deduplicated on its own when the write is resent. */
 const idOfPiece = (writeId: Uint8Array, from: number) =>
 	createHash("sha256").update(writeId).update(String(from)).digest().subarray(0, 16);

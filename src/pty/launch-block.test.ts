@@ -29,7 +29,7 @@ function records(block: Buffer): [number, string][] {
 	return found;
 }
 
-test("a plain launch says what docs/holder.md asks for, and no more", () => {
+test("a plain launch contains what docs/holder.md requires, and no more", () => {
 	expect(records(launchBlock(spec))).toEqual([
 		[1, "01000000"],
 		[2, "/d"],
@@ -45,7 +45,7 @@ test("a plain launch says what docs/holder.md asks for, and no more", () => {
 	]);
 });
 
-test("R2.10 limits, identity, quota and the rest are said when they are set", () => {
+test("R2.10 limits, identity, quota and the rest are included when set", () => {
 	const block = launchBlock({
 		...spec,
 		limits: { cpuSeconds: 2, openFiles: 64, coreBytes: 0, wallMs: 1000 },

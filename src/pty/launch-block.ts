@@ -21,7 +21,7 @@ const Tag = {
 	wall: 14,
 } as const;
 
-/** R2.10. What is left out is not limited beyond what we are ourselves. */
+/** R2.10. A missing limit inherits ours. */
 export interface Limits {
 	readonly cpuSeconds?: number | undefined;
 	readonly memoryBytes?: number | undefined;
@@ -58,9 +58,9 @@ export interface LaunchSpec {
 	readonly gid?: number;
 	readonly quotaBytes?: number;
 	readonly segmentBytes?: number;
-	/** The PTY is stdio but not the controlling terminal: for sandboxes that make it one inside. */
+	/** The PTY is stdio but not the controlling terminal: for sandboxes that set it themselves. */
 	readonly noControllingTerminal?: boolean;
-	/** Who we are to the holder: a higher epoch takes over from a lower one. */
+	/** Our epoch: a higher one takes over from a lower one. */
 	readonly epoch: bigint;
 }
 
@@ -102,7 +102,7 @@ function record(tag: number, ...value: readonly Uint8Array[]): Buffer {
 const optional = (tag: number, value: number | undefined) => (value === undefined ? [] : [record(tag, u64(value))]);
 
 function text(value: string): Buffer {
-	// An argument cannot hold a NUL; cutting it there would run something else.
+	// An argument cannot hold a NUL; truncating there would run something else.
 	if (value.includes("\0"))
 		throw new PtyCreationError({
 			stage: "block",

@@ -1,4 +1,4 @@
-// Starts a program on a terminal of its own, held by a holder of its own.
+// Starts a program on its own terminal, with its own holder.
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync } from "node:fs";
@@ -17,20 +17,20 @@ const MAX_ANSWER_BYTES = 64 * 1024;
 /** With back-off this is about a second; after that the start has failed. */
 const CONNECT_TRIES = 10;
 
-/** Settles when the program runs; rejects with PtyCreationError, and then nothing is left of it. */
+/** Settles when the program runs; rejects with PtyCreationError, and then nothing is left behind. */
 export async function launch(spec: LaunchSpec): Promise<HolderPty> {
 	const answer = await ask(launchBlock(spec));
 	if (!answer.ok) throw new PtyCreationError(answer);
 	const pty = new HolderPty({ ...spec, from: 0, pid: answer.pid, holderPid: answer.holder });
 	try {
-		// A program may be over, and its holder gone, before we connect: its log is the same.
+		// Program and holder may be gone before we connect: the log has the same output.
 		await pty.connect({ tries: CONNECT_TRIES });
 	} catch (cause) {
-		// Out of descriptors between the two: what cannot be reached must not go on.
+		// Out of descriptors in between: a session that cannot be reached must not keep running.
 		for (const pid of [-answer.pid, answer.holder]) killed(pid);
 		await pty[Symbol.asyncDispose]();
 		const { code = "EUNKNOWN", message } = cause as NodeJS.ErrnoException;
-		throw new PtyCreationError({ stage: "launch", code, message: `the holder cannot be reached: ${message}`, cause });
+		throw new PtyCreationError({ stage: "launch", code, message: `the holder is unreachable: ${message}`, cause });
 	}
 	return pty;
 }
@@ -44,7 +44,7 @@ function killed(pid: number): void {
 	try {
 		process.kill(pid, "SIGKILL");
 	} catch {
-		// It went by itself.
+		// Already exited.
 	}
 }
 
@@ -67,7 +67,7 @@ function ask(block: Buffer): Promise<LaunchAnswer> {
 			const missing = cause.code === "ENOENT" && !existsSync(program) ? " (is it built? `npm run setup`)" : "";
 			fail(cause.code ?? "EUNKNOWN", `the holder could not be started: ${cause.message}${missing}`, cause);
 		});
-		// Its answer says why it did not read the whole block.
+		// Its answer has the reason it did not read the whole block.
 		launcher.stdin?.on("error", () => {}).end(block);
 		launcher.stdout?.setEncoding("utf8").on("data", (text: string) => {
 			if (output.length < MAX_ANSWER_BYTES) output += text;

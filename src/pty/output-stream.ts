@@ -1,10 +1,9 @@
 // The output of one terminal, delivered once and in order, then its end.
 //
-// Whatever happens to connections and to the holder, listeners get the log byte
-// for byte from the offset asked for. While the holder lives it comes in frames,
-// with credit so that it never sends more than was taken; when it is gone, the
-// rest comes from the files it left. A paused stream grants no credit: what is
-// not delivered waits in the log.
+// Across reconnects and the death of the holder, listeners get the log byte for byte
+// from the requested offset. While the holder lives, output comes in frames, with
+// credit-based flow control; when it is gone, the rest comes from its log files. A
+// paused stream grants no credit: undelivered output stays in the log.
 
 import { setTimeout as delay } from "node:timers/promises";
 import { readLog } from "../journal/segments.ts";
@@ -16,18 +15,18 @@ import { lostExit, ptyExit, readExit, unknownExit } from "./exit-file.ts";
 import type { PtyEnding, PtyExit } from "./pty.ts";
 import { signalName } from "./signals.ts";
 
-/** What the holder may send ahead of what was taken; granted anew when half of it is used. */
+/** What the holder may send ahead of what was consumed; renewed when half of it is used. */
 const CREDIT_BYTES = 512 * 1024;
-/** How long reading the log of a gone holder is retried, where descriptors or memory are short for a moment. */
+/** How long reading the log of a gone holder is retried, in case descriptors or memory are short. */
 const READ_RETRY_MS = { first: 20, most: 1000, inAll: 15_000 };
 
 export interface OutputStreamOptions {
 	/** The session's directory. */
 	readonly directory: string;
 	readonly from: number | "end";
-	/** Aborted when the terminal is disposed: then nothing is delivered any more. */
+	/** Aborted when the terminal is disposed: nothing is delivered after that. */
 	readonly disposed: AbortSignal;
-	/** To the holder, while there is a connection. */
+	/** Sends to the holder, while connected. */
 	readonly send: (frame: Uint8Array) => void;
 	/** The last byte before the exit was delivered. A second time, with `closed`, when nothing can follow. */
 	readonly onExit: (exit: PtyExit) => void;
@@ -41,7 +40,7 @@ export class OutputStream {
 	readonly #closed = deferred<PtyExit>();
 	/** The next byte to deliver; null until the end is known, where that was asked for. */
 	#at: number | null;
-	/** How far the holder may send. */
+	/** The offset up to which the holder may send. */
 	#credit = 0;
 	#flowing = false;
 	#paused = false;
@@ -75,7 +74,7 @@ export class OutputStream {
 		return this.#closed.promise;
 	}
 
-	/** There is a listener: nothing is delivered before. What is on its way arrives in a later turn of the loop. */
+	/** Starts delivery, on the first listener. Output in flight arrives in a later turn of the loop. */
 	flow(): void {
 		if (this.#flowing) return;
 		this.#flowing = true;
@@ -93,7 +92,7 @@ export class OutputStream {
 		this.#onResume();
 	}
 
-	/** Forgets undelivered output below `offset`. What is on its way is cut off by its offset when it arrives. */
+	/** Drops undelivered output below `offset`, including output in flight. */
 	skipTo(offset: number): void {
 		if (this.#at !== null && offset <= this.#at) return;
 		this.#at = offset;
@@ -102,7 +101,7 @@ export class OutputStream {
 		this.#settle();
 	}
 
-	/** There is a connection, the first or another one; `size` is how much came out so far. */
+	/** Connected or reconnected; `size` is the output so far. */
 	connected(size: number): void {
 		this.#at ??= size;
 		if (this.#flowing) this.#attach();
@@ -137,7 +136,7 @@ export class OutputStream {
 		this.#settle();
 	}
 
-	/** The main program has ended; output may still be on its way. */
+	/** The main program has ended; output may still be in flight. */
 	mainExited({ code, signal }: Pick<HolderExit, "code" | "signal">): void {
 		if (this.#ending !== null) return;
 		this.#ending = { code, signal: signal === null ? null : signalName(signal) };
@@ -190,7 +189,7 @@ export class OutputStream {
 			(why) => `its last output could not be read: ${why}`,
 		);
 		this.deliverGap({ from: this.#at, to: exit.size });
-		// What kept the terminal open lost it with the holder.
+		// Without the holder, no process has the terminal open.
 		this.#expected = { ...exit, closed: true, ...(problem !== null && { problem }) };
 		this.#settle();
 	}
@@ -213,7 +212,7 @@ export class OutputStream {
 		return null;
 	}
 
-	/** Tries again with back-off, for a while; then reports the error and settles for something else. */
+	/** Retries with back-off; then reports the error and returns the fallback. */
 	async #retried<T>(read: () => Promise<T>, otherwise: (problem: string) => T): Promise<T> {
 		const { first, most, inAll } = READ_RETRY_MS;
 		const { disposed } = this.#options;

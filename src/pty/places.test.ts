@@ -46,7 +46,7 @@ describe("where things are", () => {
 });
 
 describe("the directories are ours and only ours", () => {
-	test("made 0700, and made so again when somebody opened them", async () => {
+	test("made 0700, and reset to it when the mode was changed", async () => {
 		const where = places({ DIALTONE_HOME: join(home, "new") });
 		await preparePlaces(where);
 		await chmod(where.run, 0o777);

@@ -20,7 +20,7 @@ export interface Places {
 
 type Variables = Readonly<Record<string, string | undefined>>;
 
-/** Only says where; `preparePlaces` makes the directories. */
+/** Paths only; `preparePlaces` makes the directories. */
 export function places(env: Variables = process.env): Places {
 	const home = absolute(env.DIALTONE_HOME);
 	const state = home ?? join(absolute(env.XDG_STATE_HOME) ?? join(env.HOME || homedir(), ".local/state"), "dialtone");
@@ -36,7 +36,7 @@ export function places(env: Variables = process.env): Places {
 	};
 }
 
-/** Makes the directories, which must be ours and only ours: whoever can enter $RUN can speak to holders. */
+/** Makes the directories, private to this user: any process that can enter $RUN can connect to holders. */
 export async function preparePlaces({ state, run, sessions }: Places): Promise<void> {
 	await mkdir(sessions, { recursive: true, mode: 0o700 });
 	const private_ = run.startsWith(shared()) ? [shared(), run] : [run];
@@ -45,10 +45,10 @@ export async function preparePlaces({ state, run, sessions }: Places): Promise<v
 		await mkdir(directory, { mode: 0o700 }).catch((error: NodeJS.ErrnoException) => {
 			if (error.code !== "EEXIST") throw error;
 		});
-		// lstat: a symbolic link planted in /tmp is somebody else's directory.
+		// lstat: a symbolic link planted in /tmp is another user's directory.
 		const found = await lstat(directory);
 		if (!found.isDirectory()) throw new Error(`${directory} is not a directory`);
-		if (process.getuid && found.uid !== process.getuid()) throw new Error(`${directory} belongs to somebody else`);
+		if (process.getuid && found.uid !== process.getuid()) throw new Error(`${directory} belongs to another user`);
 		if ((found.mode & 0o077) !== 0) await chmod(directory, 0o700);
 	}
 }
@@ -58,7 +58,7 @@ function runtimeDirectory(env: Variables): string {
 	return given && isOurs(given) ? join(given, "dialtone") : shared();
 }
 
-/** A path that would not fit into a socket address gets a short name of its own instead. */
+/** Replaces a path that does not fit in a socket address with a short one. */
 function short(run: string): string {
 	return Buffer.byteLength(join(run, LONGEST_ID)) <= MAX_SOCKET_PATH_BYTES ? run : join(shared(), hash(run));
 }
@@ -66,7 +66,7 @@ function short(run: string): string {
 /** Not TMPDIR: it may be long, and every process of this user must find the same. */
 const shared = () => `/tmp/dialtone-${process.getuid?.() ?? 0}`;
 
-// Required only where a path is too long: importing it costs every command line 2 ms.
+// Loaded only where a path is too long: importing it costs every CLI call 2 ms.
 const hash = (text: string) => {
 	const { createHash } = createRequire(import.meta.url)("node:crypto") as typeof import("node:crypto");
 	return createHash("sha256").update(text).digest("hex").slice(0, 16);
@@ -79,6 +79,6 @@ function isOurs(directory: string): boolean {
 		const found = lstatSync(directory);
 		return found.isDirectory() && found.uid === process.getuid?.();
 	} catch {
-		return false; // after `su`, the variable often names a directory of somebody else or none
+		return false; // after `su`, the variable often names another user's directory or none
 	}
 }

@@ -1,6 +1,6 @@
-// What the operating system says about a session's processes: who descends from
-// whom, where they are, on which ports they listen. From /proc on Linux; empty
-// elsewhere. A process may end between two looks, so every look may find nothing.
+// A session's processes: descendants, working directories, listening ports. From
+// /proc on Linux; empty elsewhere. A process may exit between two reads, so every
+// read may find nothing.
 
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 
@@ -22,12 +22,12 @@ function childrenOf(pid: number): number[] {
 	return lines.flatMap((line) => line.split(" ").filter(Boolean).map(Number));
 }
 
-/** Where a process works now; null when it is gone or not ours to ask. */
+/** A process's working directory; null when it is gone or not readable. */
 export async function workingDirectory(pid: number): Promise<string | null> {
 	return link(`/proc/${pid}/cwd`);
 }
 
-/** What a process was started as, arguments and all; null when it is gone or a zombie. */
+/** A process's command line; null when it is gone or a zombie. */
 export async function commandLine(pid: number): Promise<string | null> {
 	return text(`/proc/${pid}/cmdline`).replace(/\0+$/, "").replaceAll("\0", " ") || null;
 }
@@ -41,10 +41,10 @@ export async function processGroups(pid: number): Promise<{ own: number; foregro
 	return own === undefined || foreground === undefined ? null : { own: Number(own), foreground: Number(foreground) };
 }
 
-/** Whether a process runs or waits for a processor; false when it sleeps, is stopped or gone. */
+/** Whether a process is running or runnable; false when it sleeps, is stopped or gone. */
 export const isRunnable = (pid: number): boolean => /\) R /.test(text(`/proc/${pid}/stat`));
 
-/** The holder of a session, by its main program; 0 where that cannot be told. */
+/** The holder of a session, by its main program; 0 if unknown. */
 export function holderOf(pid: number): number {
 	const parent = Number(/\) \S (\d+) /.exec(text(`/proc/${pid}/stat`))?.[1] ?? 0);
 	return text(`/proc/${parent}/comm`).startsWith("dialtone-holder") ? parent : 0;
@@ -57,7 +57,7 @@ export async function listeningPorts(pids: readonly number[]): Promise<number[]>
 	for (const pid of pids) {
 		const sockets = socketsOf(pid);
 		if (sockets.length === 0) continue;
-		// A sandboxed process lives in a network of its own, with tables of its own.
+		// A sandboxed process has its own network namespace, with its own tables.
 		const network = link(`/proc/${pid}/ns/net`) ?? "";
 		const listening = tables.get(network) ?? listeners(pid);
 		tables.set(network, listening);
@@ -71,12 +71,12 @@ export async function listeningPorts(pids: readonly number[]): Promise<number[]>
 
 function socketsOf(pid: number): string[] {
 	const links = list(`/proc/${pid}/fd`).map((fd) => link(`/proc/${pid}/fd/${fd}`));
-	return links.flatMap((it) => /^socket:\[(\d+)\]$/.exec(it ?? "")?.[1] ?? []);
+	return links.flatMap((target) => /^socket:\[(\d+)\]$/.exec(target ?? "")?.[1] ?? []);
 }
 
 const LISTEN = "0A";
 
-/** Listening sockets by inode, as a process sees them. */
+/** Ports of the listening sockets in a process's network namespace, by inode. */
 function listeners(pid: number): Map<string, number> {
 	const found = new Map<string, number>();
 	for (const table of ["tcp", "tcp6"].map((name) => text(`/proc/${pid}/net/${name}`))) {
@@ -88,16 +88,16 @@ function listeners(pid: number): Map<string, number> {
 	return found;
 }
 
-// Read at once, not through the thread pool: /proc answers from memory in microseconds, while a dozen trips
+// Read synchronously, not through the thread pool: /proc answers from memory in microseconds, while a dozen trips
 // through the pool, one after another, took 1.4 ms of every answer (0.1 ms like this) and 20 ms on a busy machine.
 const list = (path: string) => orElse([], () => readdirSync(path));
 const text = (path: string) => orElse("", () => readFileSync(path, "utf8"));
 const link = (path: string) => orElse(null, () => readlinkSync(path));
 
-function orElse<T, F>(nothing: F, look: () => T): T | F {
+function orElse<T, F>(nothing: F, read: () => T): T | F {
 	try {
-		return look();
+		return read();
 	} catch {
-		return nothing; // gone, not Linux, or not allowed: there is nothing to be seen
+		return nothing; // gone, not Linux, or not permitted
 	}
 }

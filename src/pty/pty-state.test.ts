@@ -4,7 +4,7 @@ import { PTY_EVENTS, PTY_STATES, type PtyEvent, type PtyState, refusals, stateAf
 // Every cell, written out a second time: rows are states, columns events.
 const EXPECTED: Record<PtyState, Record<PtyEvent, PtyState>> = Object.fromEntries(
 	`
-	|               heard         silent        disconnected  fenced        exited    gone    closed    disposed
+	|               responded     silent        disconnected  fenced        exited    gone    closed    disposed
 	| connecting    connected     unresponsive  connecting    fenced        exited    gone    closed    disposed
 	| connected     connected     unresponsive  connecting    fenced        exited    gone    closed    disposed
 	| unresponsive  connected     unresponsive  unresponsive  fenced        exited    gone    closed    disposed

@@ -1,28 +1,28 @@
-// The life of a terminal, as its owner sees it: states × events, and the one
-// function that moves. Nothing else in this folder remembers whether a terminal
-// is connected, fenced or over.
+// The lifecycle of a terminal, as its owner sees it: states × events, and the one
+// transition function. No other file in this folder stores whether a terminal is
+// connected, fenced or ended.
 
 export const PTY_STATES = [
-	/** No connection yet, or it broke and is being opened again. Requests wait for it. */
+	/** Not connected yet, or reconnecting. Requests wait. */
 	"connecting",
 	"connected",
 	/** A request went unanswered past its deadline: the holder is stopped or stuck. */
 	"unresponsive",
-	/** A newer owner has taken over. Output goes on, requests are refused. */
+	/** A newer owner has taken over. Output continues, requests are refused. */
 	"fenced",
-	/** The program has ended; something it left behind may still write to the terminal. */
+	/** The program has ended; a background process may still write to the terminal. */
 	"exited",
 	/** The holder is gone, and the rest of the output is being read from disk. */
 	"gone",
 	/** The last byte was delivered; nothing can follow. */
 	"closed",
-	/** Our side let go; the program goes on. */
+	/** We have detached; the program keeps running. */
 	"disposed",
 ] as const;
 export type PtyState = (typeof PTY_STATES)[number];
 
 export const PTY_EVENTS = [
-	"heard",
+	"responded",
 	"silent",
 	"disconnected",
 	"fenced",
@@ -35,11 +35,11 @@ export type PtyEvent = (typeof PTY_EVENTS)[number];
 
 const END = { exited: "exited", closed: "closed", disposed: "disposed" } as const;
 
-// What is not listed changes nothing.
+// Events that are not listed change nothing.
 const table: Readonly<Record<PtyState, Readonly<Partial<Record<PtyEvent, PtyState>>>>> = {
-	connecting: { ...END, heard: "connected", silent: "unresponsive", fenced: "fenced", gone: "gone" },
+	connecting: { ...END, responded: "connected", silent: "unresponsive", fenced: "fenced", gone: "gone" },
 	connected: { ...END, silent: "unresponsive", disconnected: "connecting", fenced: "fenced", gone: "gone" },
-	unresponsive: { ...END, heard: "connected", fenced: "fenced", gone: "gone" },
+	unresponsive: { ...END, responded: "connected", fenced: "fenced", gone: "gone" },
 	fenced: { ...END, gone: "gone" },
 	exited: { closed: "closed", disposed: "disposed" },
 	gone: END,

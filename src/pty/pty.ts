@@ -1,5 +1,5 @@
-// What the rest of the project knows of a terminal: bytes in, bytes out, one
-// exit, after the last byte. HolderPty is the real one, FakePty the scripted one.
+// The interface of a terminal: bytes in, bytes out, one exit, after the last
+// byte. HolderPty is the real one, FakePty the scripted one.
 
 import type { HolderEvent, SignalTarget } from "../protocol/frames.ts";
 import type { KernelFacts } from "../protocol/kernel-facts.ts";
@@ -18,7 +18,7 @@ export interface PtyExit {
 	readonly endedAt: number;
 	/** False while a descendant still holds the terminal open. */
 	readonly closed: boolean;
-	/** `lost`: the holder died, so the end is not known (`stream_lost`). */
+	/** `lost`: the holder died, so the end is unknown (`stream_lost`). */
 	readonly reason: "exit" | "end" | "wall_clock" | "lost";
 	readonly rusage: { readonly userMs: number; readonly systemMs: number; readonly maxRssKb: number } | null;
 	readonly survivors: readonly { readonly pid: number; readonly command: string }[];
@@ -34,9 +34,9 @@ export type PtyEnding = Pick<PtyExit, "code" | "signal">;
 export interface WriteOptions {
 	/** Typed once, however often it is sent: 16 bytes as 32 hex digits. */
 	readonly id?: string;
-	/** In front of what is queued: for Ctrl+C. */
+	/** Ahead of queued input: for Ctrl+C. */
 	readonly priority?: boolean;
-	/** The input offset this belongs at: what was accepted already is not typed again. Left out: next. */
+	/** The input offset of this write: bytes already accepted are not typed again. Default: append. */
 	readonly at?: number;
 	/** How long to wait for a program that does not read before `queue_full`; 5000 by default. */
 	readonly roomMs?: number;
@@ -50,11 +50,11 @@ export interface Pty extends AsyncDisposable {
 	readonly holderPid: number;
 	/**
 	 * False while the holder does not answer: it is stopped or stuck. Requests then fail at once with `unresponsive`.
-	 * Anything that arrives from it makes it responsive again.
+	 * Any frame from it makes it responsive again.
 	 */
 	readonly responsive: boolean;
 	onResponsive(listener: (responsive: boolean) => void): () => void;
-	/** Settled once, after the last byte was given to every listener, also for those who ask late. */
+	/** Settles once, after the last byte was delivered to every listener. */
 	readonly exited: Promise<PtyExit>;
 	readonly exit: PtyExit | null;
 	/** Settled when no process has the terminal open any more: later than `exited` where a descendant keeps it open. */
@@ -63,42 +63,42 @@ export interface Pty extends AsyncDisposable {
 	readonly ending: PtyEnding | null;
 	onEnding(listener: (ending: PtyEnding) => void): () => void;
 	/**
-	 * Output in order, each byte once and gaps where bytes are not kept, from the offset that was asked for at launch or
-	 * adoption. It begins to flow in the turn of the loop after the first listener was added or `exited` was asked for.
+	 * Output in order, each byte once and gaps where bytes are not kept, from the offset requested at launch or
+	 * adoption. It starts in the turn of the loop after the first listener was added or `exited` was read.
 	 */
 	onOutput(listener: (chunk: OutputChunk) => void): () => void;
 	/**
-	 * Asks for no more output: it stays in the holder's log. Up to 512 KiB may still arrive. The exit comes after the last
+	 * Stops receiving output: it stays in the holder's log. Up to 512 KiB may still arrive. The exit comes after the last
 	 * byte, so a paused terminal whose program has ended (`ending`) must be resumed to see it.
 	 */
 	pause(): void;
 	resume(): void;
-	/** Forgets undelivered output below `offset`: the next chunk begins there, without a gap chunk. Only forward. */
+	/** Drops undelivered output below `offset`: the next chunk begins there, without a gap chunk. Only forward. */
 	skipTo(offset: number): void;
 	/** What else the holder reports: resized, log_lost, input_dropped, … */
 	onEvent(listener: (event: HolderEvent) => void): () => void;
-	/** A newer owner has taken over: from now on nothing but reading is possible. */
+	/** A newer owner has taken over: from now on this terminal is read-only. */
 	onFenced(listener: () => void): () => void;
-	/** Facts pushed while watching and facts that were asked for, in the order in which the holder saw them. */
+	/** Facts pushed while watching and facts that were asked for, in the holder's order. */
 	onFacts(listener: (facts: KernelFacts) => void): () => void;
-	/** Bytes of input accepted so far: where a writer that was interrupted goes on. */
+	/** Bytes of input accepted so far: where an interrupted writer resumes. */
 	readonly inputOffset: number;
 	/**
-	 * Typed whole or refused; settles when the holder has accepted it. A function is called when the turn of this write has
-	 * come; when it throws, nothing is typed. More than 1 MiB goes in pieces. An error with `sent` may have been typed:
+	 * Atomic; settles when the holder has accepted it. A function is called when this write is next in the queue; when
+	 * it throws, nothing is typed. More than 1 MiB goes in pieces. An error with `sent` may have been typed:
 	 * repeating it with the same id is safe.
 	 */
 	write(input: Input, options?: WriteOptions): Promise<void>;
 	resize(cols: number, rows: number): Promise<void>;
 	signal(signal: string, target: SignalTarget): Promise<void>;
 	/**
-	 * TERM to the tree, KILL after the grace; settles when all are gone, with those that are not. Without a grace an
+	 * TERM to the tree, KILL after the grace; settles when all are gone, with the survivors if any. Without a grace an
 	 * unresponsive holder is killed together with its tree.
 	 */
 	end(graceMs: number): Promise<readonly { pid: number; command: string }[]>;
 	facts(): Promise<KernelFacts>;
 	/** While there is a watcher, facts are pushed as they change. */
 	watch(): () => void;
-	/** Lets go of the terminal; the program goes on. */
+	/** Detaches from the terminal; the program keeps running. */
 	[Symbol.asyncDispose](): Promise<void>;
 }

@@ -1,4 +1,4 @@
-// Signals by name: people and tools say SIGTERM or TERM, the kernel 15.
+// Signals by name: people and tools write SIGTERM or TERM, the kernel 15.
 
 import { constants } from "node:os";
 
@@ -6,7 +6,7 @@ const BY_NUMBER = new Map<number, string>();
 // Where two names share a number (SIGABRT, SIGIOT) the first is the usual one.
 for (const [name, number] of Object.entries(constants.signals)) if (!BY_NUMBER.has(number)) BY_NUMBER.set(number, name);
 
-/** Null for what is no signal here. */
+/** Null for an unknown signal. */
 export function signalNumber(name: string): number | null {
 	const full = name.toUpperCase().startsWith("SIG") ? name.toUpperCase() : `SIG${name.toUpperCase()}`;
 	return (constants.signals as Readonly<Record<string, number>>)[full] ?? null;

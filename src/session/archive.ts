@@ -1,8 +1,8 @@
-// What has ended and is on disk: found at the start of the daemon, loaded when it is
-// asked for, removed when all together need more room than they may have.
+// Ended sessions on disk: indexed when the daemon starts, loaded on demand, removed when
+// their total size exceeds the quota.
 //
-// Each end costs the same however many there were before: sizes and names are in the
-// index, and only the records of what may run and of the last that ended are read at a start.
+// The cost of an end does not grow with their number: sizes and names are in the index,
+// and a start reads only the records of what may run and of the last that ended.
 
 import { lstat, rm } from "node:fs/promises";
 import { join } from "node:path";
@@ -16,7 +16,7 @@ import type { SessionSlot } from "./session-slot.ts";
 
 /** Records read at a time: each needs a descriptor. */
 const PARALLEL_READS = 32;
-/** A directory without a readable record may be a session that is just being made; not after an hour. */
+/** A directory without a readable record may be a session that is being created; not after an hour. */
 const ABANDONED_AFTER_MS = 3_600_000;
 
 export interface ArchiveParts {
@@ -59,7 +59,7 @@ export class Archive {
 		const measured = this.#indexed(slot.record);
 		this.registry.remember(slot);
 		await measured;
-		await this.#quota.enforce().catch((error) => this.#parts.onProblem(error, "keeping within the total quota"));
+		await this.#quota.enforce().catch((error) => this.#parts.onProblem(error, "enforcing the total quota"));
 	}
 
 	/** Settles when the index is on disk. */
@@ -88,9 +88,9 @@ export class Archive {
 		}
 	}
 
-	/** Left half made by a daemon that died: the quota may have it, once it is certain that nobody is at it. */
+	/** Left incomplete by a daemon that died: counts towards the quota once it is certainly abandoned. */
 	async #addAbandoned(id: string): Promise<void> {
-		const found = await lstat(this.#directoryOf(id)).catch(() => null); // gone meanwhile
+		const found = await lstat(this.#directoryOf(id)).catch(() => null); // already removed
 		if (!found?.isDirectory() || found.mtimeMs > Date.now() - ABANDONED_AFTER_MS) return;
 		void this.#indexed({ id, name: "" });
 	}
@@ -103,7 +103,7 @@ export class Archive {
 		try {
 			return this.#parts.slotOf(await readRecord(this.#directoryOf(id)));
 		} catch {
-			this.registry.forget(id); // removed by someone else, or never complete
+			this.registry.forget(id); // removed externally, or never complete
 			return null;
 		}
 	}

@@ -1,17 +1,17 @@
-// Whose turn it is in many sessions at once, for a list. Asking a holder costs it a look at
-// /proc, so a list asks a bounded number of them, those first whose last verdict is least
-// likely to hold, and does not wait long. The rest is brought up to date in the
-// background; until then a verdict says how old it is.
+// Refreshes attention in many sessions at once, for a list. Each probe makes a holder scan
+// /proc, so a list probes a bounded number of them, those first whose last verdict is
+// least likely to hold, with a short timeout. The rest is refreshed in the background;
+// until then a verdict carries its age.
 
 import { within } from "./deadline.ts";
 import { inParallel } from "./in-parallel.ts";
 import type { SessionSlot } from "./session-slot.ts";
 
-/** As many as a daemon has by default: there a list is always as of now. 64 answers take some 10 ms. */
+/** The default session limit, so that by default a list is always current. 64 answers take some 10 ms. */
 const MAX_AWAITED = 64;
 /** A holder that does not answer for 2 s makes its own session unresponsive, not the list slow. */
 const TIMEOUT_MS = 2200;
-/** In the background at most so often for one session: 1000 of them cost a tenth of a core. */
+/** Minimum interval per session in the background: 1000 sessions cost a tenth of a core. */
 const BACKGROUND_MS = 2000;
 const BACKGROUND_PARALLEL = 4;
 

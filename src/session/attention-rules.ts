@@ -1,8 +1,8 @@
-// Attention as a table: rules in order, the first that speaks decides, each with the sentence it gives.
+// Attention as a table: the first rule that returns a verdict decides, with its sentence of evidence.
 //
-// Down to `opaque` the kernel speaks. `certain` is said only where a main thread sleeps in a read of this very terminal and has
-// run since we last typed, or where nobody reads it at all. From there on it is quiet, the screen and the shape of the last
-// line, and never certain. The numbers come from 366 labelled moments of 250 programs.
+// The first rules use kernel facts. `certain` requires a main thread that sleeps in a read of this very terminal and has run
+// since we last typed, or that no process reads it at all. The rest use silence, the screen and the shape of the last line,
+// and are never certain. The numbers come from 366 labelled moments of 250 programs.
 
 import type { Activity, Attention, Certainty, WaitingFor } from "../protocol/answer.ts";
 import type { InnerTerminal, ThreadFacts } from "../protocol/kernel-facts.ts";
@@ -16,22 +16,22 @@ type Verdict = Pick<Attention, "activity" | "certainty" | "because"> & {
 
 interface Rule {
 	readonly name: string;
-	readonly says: (evidence: Evidence) => Verdict | null;
+	readonly verdict: (evidence: Evidence) => Verdict | null;
 }
 
-// Spinners redraw every 80 to 120 ms: less quiet than this says nothing.
+// Spinners redraw every 80 to 120 ms: a shorter silence is no evidence.
 const QUIET_MS = 150;
 // A loop that watches only the terminal and sleeps long has nothing else to do; this is for what it still prints.
 const REST_MS = 20;
 const LONG_TICK_MS = 500;
-// So short a poll is a glance at the keyboard on the way to something else (irb at its start), unless it never ends.
+// A poll this short is a quick check of the keyboard during other work (irb at its start), unless it repeats forever.
 const PEEK_MS = 10;
 const PEEK_QUIET_MS = 1000;
 // Vim waits a second for the rest of a key, readline half of one; others wait longer for other reasons.
 const LONGEST_KEY_MS = 1050;
 const SECRET_QUIET_MS = 50;
 const SERVER_QUIET_MS = 300;
-// Without any evidence, text without the shape of a question must have stood this long.
+// Without any evidence, text that does not look like a question must have been there this long.
 const BLIND_QUIET_MS = 700;
 
 const waiting = (waitingFor: WaitingFor, certainty: Certainty, because: string): Verdict => ({
@@ -45,7 +45,7 @@ const not = (activity: Exclude<Activity, "waiting">, certainty: Certainty, becau
 	certainty,
 	because,
 });
-/** Working for now; ask again when it has been quiet for long enough. */
+/** Working for now; recheck after enough silence. */
 const notYet = ({ restMs }: Evidence, neededMs: number, because: string): Verdict => ({
 	...not("working", "likely", because),
 	recheckMs: Math.max(1, Math.ceil(neededMs - restMs)),
@@ -54,13 +54,13 @@ const bytes = (count: number) => (count === 1 ? "1 byte" : `${count} bytes`);
 const seconds = (ms: number) => (ms < 1000 ? `${Math.round(ms)} ms` : `${Math.round(ms / 100) / 10} s`);
 const quiet = ({ restMs }: Evidence) => (Number.isFinite(restMs) ? `, quiet for ${seconds(restMs)}` : ", quiet");
 
-/** The cursor stands where somebody is expected to type, or a full screen is drawn. */
+/** The cursor is where input would be typed, or a full screen is drawn. */
 function invites({ input: { screen }, facts }: Evidence): boolean {
 	return screen.alternate || screen.cursorColumn > 0 || (!facts.canonical && !screen.cursorVisible);
 }
 
 /**
- * Asking for nothing but input, prompt or not: a worker thread that sleeps in a read while nobody waits for the world outside
+ * Waits for input only, prompt or not: a worker thread that sleeps in a read while no thread waits for other I/O
  * (Go, Java), or a poll that ticks. Not an epoll: libuv leaves a paused stdin in it.
  */
 function wantsInput({ foreground }: Evidence, { thread, reading }: Reader): boolean {
@@ -72,14 +72,14 @@ function wantsInput({ foreground }: Evidence, { thread, reading }: Reader): bool
 export const rules: readonly Rule[] = [
 	{
 		name: "input is queued",
-		says: ({ facts }) =>
+		verdict: ({ facts }) =>
 			facts.queued > 0
 				? not("working", "certain", `${bytes(facts.queued)} of input have not reached the terminal yet`)
 				: null,
 	},
 	{
 		name: "stopped",
-		says: ({ foreground }) => {
+		verdict: ({ foreground }) => {
 			const [first] = foreground;
 			if (first === undefined || !foreground.every((thread) => thread.doing === "stopped")) return null;
 			return not("stopped", "certain", `${who(first)} is stopped (SIGCONT resumes it)`);
@@ -87,27 +87,27 @@ export const rules: readonly Rule[] = [
 	},
 	{
 		name: "input is unread",
-		says: ({ facts, reader }) => {
+		verdict: ({ facts, reader }) => {
 			if (reader === null || !facts.unread) return null;
-			// Woken by it and asleep again, so it wants more than it got (VMIN). Left to the soft rules.
+			// Woken by it and asleep again, so it wants more than it got (VMIN). Left to the later rules.
 			if (reader.thread.doing === "tty-read" && reader.thread.fresh && !facts.canonical) return null;
 			return not("working", "certain", `${who(reader.thread)} has not read ${bytes(facts.unread)} of input yet`);
 		},
 	},
 	{
 		name: "an old read",
-		says: ({ reader }) =>
+		verdict: ({ reader }) =>
 			reader !== null && !reader.thread.fresh
 				? not("working", "likely", `${who(reader.thread)} has not woken up for the input yet`)
 				: null,
 	},
 	{
 		name: "blocked reading",
-		says: ({ reader, facts, input, busy, timer }) => {
+		verdict: ({ reader, facts, input, busy, timer }) => {
 			if (reader?.reading !== "blocked" || facts.unread) return null;
 			const { thread } = reader;
 			const because = `${who(thread)} is blocked in ${how(thread)} on the terminal; ${inModes(facts)}`;
-			// Whoever left the session reads behind the back of a foreground that does something else.
+			// A process outside the session may read while the foreground does something else.
 			if (!thread.foreground && (busy !== null || timer !== null)) {
 				return not(
 					"working",
@@ -121,20 +121,20 @@ export const rules: readonly Rule[] = [
 	},
 	{
 		name: "blocked writing",
-		says: ({ foreground }) => {
+		verdict: ({ foreground }) => {
 			const writer = foreground.find((thread) => thread.doing === "tty-write");
 			return writer === undefined ? null : not("working", "certain", `${who(writer)} ${does(writer)}`);
 		},
 	},
 	{
 		name: "a terminal within",
-		says: (evidence) => {
+		verdict: (evidence) => {
 			const { reader, facts, restMs } = evidence;
 			const inner = reader?.thread.inner ?? [];
 			if (reader === null || inner.length === 0 || facts.unread) return null;
 			const verdicts = inner.map(within);
 			const [first] = verdicts;
-			// Which of several panes is shown, the kernel does not know.
+			// The kernel does not know which of several panes is shown.
 			if (first === undefined || first === null || verdicts.some((other) => other?.activity !== first.activity))
 				return null;
 			// A relay that is about to wake up has something to paint.
@@ -149,36 +149,32 @@ export const rules: readonly Rule[] = [
 	},
 	{
 		name: "serving",
-		says: (evidence) => {
+		verdict: (evidence) => {
 			const { foreground, busy, timer, reader } = evidence;
 			const server = foreground.find((thread) => thread.listens === true && (thread.others ?? 0) === 0);
 			if (server === undefined || busy !== null || timer !== null || (reader !== null && invites(evidence)))
 				return null;
 			if (evidence.restMs < SERVER_QUIET_MS)
 				return notYet(evidence, SERVER_QUIET_MS, `${who(server)} listens for connections`);
-			return not(
-				"serving",
-				"likely",
-				`${who(server)} listens for connections and nobody is connected${quiet(evidence)}`,
-			);
+			return not("serving", "likely", `${who(server)} listens for connections and has no clients${quiet(evidence)}`);
 		},
 	},
 	{
 		name: "nobody reads",
-		says: ({ reader, opaque, blind, foreground, busy, timer, facts }) => {
+		verdict: ({ reader, opaque, blind, foreground, busy, timer, facts }) => {
 			if (reader !== null || opaque !== null || blind) return null;
 			const doer = busy ?? timer ?? foreground.at(-1);
-			const unread = facts.unread ? `; ${bytes(facts.unread)} of input wait` : "";
+			const unread = facts.unread ? `; ${bytes(facts.unread)} of input unread` : "";
 			if (doer === undefined) return not("working", "likely", `no process has the terminal${unread}`);
-			return not("working", "certain", `nobody reads the terminal: ${who(doer)} ${does(doer)}${unread}`);
+			return not("working", "certain", `no process reads the terminal: ${who(doer)} ${does(doer)}${unread}`);
 		},
 	},
 
-	// From here on it is not certain.
+	// From here on never certain.
 	{
-		// fish polls other things too, and what its start files left behind in its own group may be busy.
+		// fish polls other things too, and processes left in its group by its start files may be busy.
 		name: "at the shell's prompt",
-		says: ({ reader, facts, input }) =>
+		verdict: ({ reader, facts, input }) =>
 			input.shell.atPrompt === true && reader !== null && !facts.unread
 				? waiting(
 						"command",
@@ -189,7 +185,7 @@ export const rules: readonly Rule[] = [
 	},
 	{
 		name: "someone is busy",
-		says: ({ busy, timer, reader }) => {
+		verdict: ({ busy, timer, reader }) => {
 			const doer = busy ?? timer;
 			if (doer === null) return null;
 			const what = `${who(doer)} ${does(doer)}`;
@@ -202,18 +198,18 @@ export const rules: readonly Rule[] = [
 	},
 	{
 		name: "half a key",
-		says: (evidence) => {
+		verdict: (evidence) => {
 			const { input, reader } = evidence;
 			if (input.escapeTyped !== true || reader?.reading !== "ticking") return null;
-			// Escape alone, or the beginning of an arrow key? It waits for the rest (vim for a second) before it acts.
+			// Escape alone, or the start of an arrow key? The program waits for the rest (vim for a second) before it acts.
 			const neededMs = Math.min(reader.thread.timeoutMs ?? 0, LONGEST_KEY_MS) + REST_MS;
 			if (evidence.restMs >= neededMs) return null;
-			return notYet(evidence, neededMs, `${who(reader.thread)} may still take Escape for the beginning of a key`);
+			return notYet(evidence, neededMs, `${who(reader.thread)} may still take Escape as the start of a key sequence`);
 		},
 	},
 	{
 		name: "a loop at rest",
-		says: (evidence) => {
+		verdict: (evidence) => {
 			const { reader, foreground, facts } = evidence;
 			if (reader?.reading !== "ticking" || facts.unread || !invites(evidence)) return null;
 			const { thread } = reader;
@@ -225,11 +221,11 @@ export const rules: readonly Rule[] = [
 	},
 	{
 		name: "too soon",
-		says: (evidence) => {
+		verdict: (evidence) => {
 			const { reader } = evidence;
 			if (reader === null) return null;
 			const tickMs = reader.thread.timeoutMs ?? Number.POSITIVE_INFINITY;
-			// One that redraws on every tick is quiet for no longer than a tick; a long one is no spinner.
+			// One that redraws on every tick is quiet for at most a tick; a long tick is not a spinner.
 			const neededMs =
 				tickMs < PEEK_MS ? PEEK_QUIET_MS : tickMs < LONG_TICK_MS ? Math.max(QUIET_MS, 1.5 * tickMs) : QUIET_MS;
 			if (evidence.restMs >= neededMs) return null;
@@ -238,7 +234,7 @@ export const rules: readonly Rule[] = [
 	},
 	{
 		name: "a loop that invites",
-		says: (evidence) => {
+		verdict: (evidence) => {
 			const { reader } = evidence;
 			if (reader === null) return null;
 			return invites(evidence) || wantsInput(evidence, reader) ? likely(evidence, reader.thread) : null;
@@ -246,7 +242,7 @@ export const rules: readonly Rule[] = [
 	},
 	{
 		name: "listening",
-		says: ({ reader }) =>
+		verdict: ({ reader }) =>
 			reader === null
 				? null
 				: not(
@@ -256,10 +252,10 @@ export const rules: readonly Rule[] = [
 					),
 	},
 
-	// And here the kernel may not be read.
+	// From here on the kernel is not readable.
 	{
 		name: "a secret, unseen",
-		says: (evidence) => {
+		verdict: (evidence) => {
 			const { facts } = evidence;
 			if (!facts.canonical || facts.echo || facts.unread) return null;
 			if (evidence.restMs < SECRET_QUIET_MS) return guessLater(evidence, SECRET_QUIET_MS);
@@ -268,7 +264,7 @@ export const rules: readonly Rule[] = [
 	},
 	{
 		name: "a question, unseen",
-		says: (evidence) => {
+		verdict: (evidence) => {
 			const { facts, shape, input } = evidence;
 			if (!asks(shape) || facts.unread || input.screen.cursorColumn === 0) return null;
 			if (evidence.restMs < QUIET_MS) return guessLater(evidence, QUIET_MS);
@@ -281,7 +277,7 @@ export const rules: readonly Rule[] = [
 	},
 	{
 		name: "a screen, unseen",
-		says: (evidence) => {
+		verdict: (evidence) => {
 			const { facts, shape } = evidence;
 			if (facts.canonical || facts.unread || shape === "progress" || !invites(evidence)) return null;
 			if (evidence.restMs < SERVER_QUIET_MS) return guessLater(evidence, SERVER_QUIET_MS);
@@ -290,16 +286,16 @@ export const rules: readonly Rule[] = [
 	},
 	{
 		name: "text without an end, unseen",
-		says: (evidence) => {
+		verdict: (evidence) => {
 			const { facts, shape, input } = evidence;
 			if (facts.unread || shape === "progress" || shape === "empty" || input.screen.cursorColumn === 0) return null;
 			if (evidence.restMs < BLIND_QUIET_MS) return guessLater(evidence, BLIND_QUIET_MS);
-			return waiting(wanted(facts), "guess", `the cursor stands behind text${quiet(evidence)}; ${unseen(evidence)}`);
+			return waiting(wanted(facts), "guess", `the cursor is after text${quiet(evidence)}; ${unseen(evidence)}`);
 		},
 	},
 	{
 		name: "unseen",
-		says: (evidence) => not("working", "guess", `nothing asks for input; ${unseen(evidence)}`),
+		verdict: (evidence) => not("working", "guess", `nothing asks for input; ${unseen(evidence)}`),
 	},
 ];
 
@@ -320,10 +316,10 @@ const guessLater = (evidence: Evidence, neededMs: number): Verdict => ({
 });
 
 function unseen({ opaque }: Evidence): string {
-	return opaque === null ? "the kernel does not say what the program does" : `what ${who(opaque)} does may not be read`;
+	return opaque === null ? "the kernel does not show what the program does" : `not allowed to inspect ${who(opaque)}`;
 }
 
-/** What the programs on an inner terminal say; null when it is not clear. Never certain: a relay stands between. */
+/** The verdict for an inner terminal; null when unclear. Never certain: a relay is in between. */
 function within(terminal: InnerTerminal): Verdict | null {
 	const { threads } = terminal;
 	const reader = readerAmong(threads);

@@ -49,7 +49,7 @@ function turnOver(pty: FakePty, seen = () => 0) {
 afterEach(() => vi.useRealTimers());
 
 describe("R1.4 whose turn it is", () => {
-	test("nobody waits, so nobody is asked to watch", () => {
+	test("without a waiter the holder does not watch", () => {
 		const pty = new FakePty();
 		using turn = turnOver(pty);
 		expect(pty.watched).toBe(false);
@@ -87,7 +87,7 @@ describe("R1.4 whose turn it is", () => {
 		await vi.waitFor(() => expect(turn.attention.activity).toBe("waiting"));
 	});
 
-	test("a loop that may still be painting is asked again when it has been quiet for long enough", async () => {
+	test("a loop that may still be painting is rechecked after enough silence", async () => {
 		vi.useFakeTimers();
 		const pty = new FakePty();
 		using turn = turnOver(pty);

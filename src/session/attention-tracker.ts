@@ -1,8 +1,8 @@
-// Whose turn it is, kept true while somebody waits.
+// Whose turn it is, kept current while a caller waits.
 //
-// The holder pushes kernel facts, attention.ts decides; this file knows which
-// facts still count: none that are older than our own last write, and none
-// whose output we have not yet seen. Nobody waits: nothing is probed.
+// The holder pushes kernel facts, attention.ts decides; this file drops stale
+// facts: those older than our own last write, and those whose output we have not
+// received yet. Without a waiter nothing is probed.
 
 import type { Attention } from "../protocol/answer.ts";
 import type { KernelFacts } from "../protocol/kernel-facts.ts";
@@ -14,13 +14,13 @@ const UNKNOWN: Attention = {
 	activity: "working",
 	waitingFor: null,
 	certainty: "guess",
-	because: "nothing is known yet",
+	because: "not probed yet",
 };
 const TYPED: Attention = {
 	activity: "working",
 	waitingFor: null,
 	certainty: "certain",
-	because: "it has not taken what was typed yet",
+	because: "it has not read what was typed yet",
 };
 
 const unresponsive = (holderPid: number): Attention => ({
@@ -63,22 +63,21 @@ export class AttentionTracker implements Disposable {
 		return responsive ? this.#attention : unresponsive(holderPid);
 	}
 
-	/** When that was decided; 0 when it was not since the last input. */
+	/** When that was decided; 0 if not since the last input. */
 	get decidedAt(): number {
 		return this.#decidedAt;
 	}
 
-	/** Called each time it is decided anew, also when the verdict stays the same. */
+	/** Called on every decision, also when the verdict stays the same. */
 	onDecided(listener: (attention: Attention) => void): () => void {
 		return this.#decisions.add(listener);
 	}
 
-	/** Somebody waits. */
 	get watched(): boolean {
 		return this.#watchers > 0;
 	}
 
-	/** Somebody waits: the holder watches until the last one has gone. */
+	/** The holder watches until the last waiter is gone. */
 	watch(): () => void {
 		this.#watchers++;
 		this.#unwatch ??= this.#source.pty.watch();
@@ -94,14 +93,14 @@ export class AttentionTracker implements Disposable {
 		};
 	}
 
-	/** One look, for a caller that does not wait. */
+	/** A single probe, for a caller that does not wait. */
 	async check(): Promise<Attention> {
 		await this.#refresh();
 		return this.attention;
 	}
 
 	/**
-	 * A write or a signal goes out: what was known before is void until the program was looked at again. Returns the function
+	 * A write or a signal goes out: earlier facts are stale until the next probe. Returns the function
 	 * to call when it is acknowledged.
 	 */
 	typing({ endsInEscape = false }: { endsInEscape?: boolean } = {}): () => void {
@@ -117,7 +116,7 @@ export class AttentionTracker implements Disposable {
 		};
 	}
 
-	/** More output has reached the screen: facts that waited for it may now count. */
+	/** More output has reached the screen: facts held back for it may now count. */
 	outputSeen(): void {
 		if (this.#facts !== null) this.#decide();
 	}
@@ -130,12 +129,12 @@ export class AttentionTracker implements Disposable {
 		this.#decisions.clear();
 	}
 
-	/** The answer comes through `onFacts`, in its place among those that are pushed. */
+	/** The answer arrives through `onFacts`, in order with pushed facts. */
 	async #refresh(): Promise<void> {
 		try {
 			await this.#source.pty.facts();
 		} catch {
-			// A session that has ended says so itself. One whose holder does not answer would keep a wait for nothing.
+			// The end of a session is its own event. A holder that does not answer would keep a wait open for nothing.
 			if (!this.#source.pty.responsive) this.#decisions.emit(this.attention);
 		}
 	}
@@ -157,7 +156,7 @@ export class AttentionTracker implements Disposable {
 	#decide(): void {
 		const facts = this.#facts;
 		if (facts === null || this.#source.seen() < facts.offset) return;
-		// Drawing may answer what the program asked; then newer facts follow.
+		// Drawing may reply to a query of the program; then newer facts follow.
 		const screen = this.#source.screen();
 		if (this.#facts !== facts) return;
 		this.#facts = null;

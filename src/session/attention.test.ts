@@ -44,7 +44,7 @@ interface Scene {
 	escapeTyped?: boolean;
 }
 
-function look(scene: Scene): AttentionInput {
+function inputFor(scene: Scene): AttentionInput {
 	const { threads = [], line = "", quietMs = 10_000, sinceInputMs = null } = scene;
 	return {
 		facts: {
@@ -76,7 +76,7 @@ function look(scene: Scene): AttentionInput {
 	};
 }
 
-const debounced = ({ activity, waitingFor, certainty }: Decision) =>
+const summary = ({ activity, waitingFor, certainty }: Decision) =>
 	[activity, waitingFor, certainty].filter(Boolean).join(" ");
 
 // --- the truth, scene by scene ------------------------------------------------
@@ -152,7 +152,7 @@ const scenes: readonly (readonly [sentence: string, scene: Scene, truth: string]
 		"waiting key likely",
 	],
 	["typed at a program that never reads", { threads: [thread("timer")], facts: { unread: 3 } }, "working certain"],
-	// nobody reads
+	// no reader
 	["sleep 70", { threads: [thread("timer", { timeoutMs: 70_000 })], quietMs: 70_000 }, "working certain"],
 	["a prompt printed before a computation", { threads: [thread("running")], line: "name? " }, "working certain"],
 	["a prompt printed before a silent second", { threads: [thread("timer")], line: "name? " }, "working certain"],
@@ -219,7 +219,7 @@ const scenes: readonly (readonly [sentence: string, scene: Scene, truth: string]
 		"working likely",
 	],
 	[
-		"a glance at the keyboard on the way to something else",
+		"a quick check of the keyboard during other work",
 		{ threads: [polls({ timeoutMs: 1 })], line: "loading", quietMs: 700 },
 		"working likely",
 	],
@@ -294,7 +294,7 @@ const scenes: readonly (readonly [sentence: string, scene: Scene, truth: string]
 		"working likely",
 	],
 	[
-		"an inner program that may not be read",
+		"an inner program that is not readable",
 		{ threads: [polls({ others: 1, inner: [inner([thread("opaque", { pid: 9 })])] })], raw: true, line: "# " },
 		"waiting key likely",
 	],
@@ -366,7 +366,7 @@ const scenes: readonly (readonly [sentence: string, scene: Scene, truth: string]
 	["macOS: silence after a whole line", { facts: { readable: false }, column: 0 }, "working guess"],
 	["macOS: unread input", { facts: { readable: false, unread: 4 }, line: "$ " }, "working guess"],
 	[
-		"hidepid: nobody is visible, but somebody lives",
+		"hidepid: no process is visible, but the group exists",
 		{ line: "[sudo] password for ann: ", noEcho: true },
 		"waiting secret guess",
 	],
@@ -374,26 +374,26 @@ const scenes: readonly (readonly [sentence: string, scene: Scene, truth: string]
 
 describe("R1.4 whose turn it is", () => {
 	test.each(scenes)("%s", (_sentence, scene, truth) => {
-		expect(debounced(decide(look(scene)))).toBe(truth);
+		expect(summary(decide(inputFor(scene)))).toBe(truth);
 	});
 
-	test("every rule of the table speaks in some scene", () => {
-		const spoke = new Set(scenes.map(([, scene]) => decide(look(scene)).rule));
-		expect([...spoke].sort()).toEqual(rules.map((rule) => rule.name).sort());
+	test("every rule of the table decides some scene", () => {
+		const decided = new Set(scenes.map(([, scene]) => decide(inputFor(scene)).rule));
+		expect([...decided].sort()).toEqual(rules.map((rule) => rule.name).sort());
 	});
 
 	test("the evidence names program, process, call and modes", () => {
-		expect(decide(look({ threads: [reads()] })).because).toBe(
+		expect(decide(inputFor({ threads: [reads()] })).because).toBe(
 			"python3 (412) is blocked in read(0) on the terminal; line mode, echo on",
 		);
-		expect(decide(look({ threads: [thread("timer", { command: "sleep", timeoutMs: 70_000 })] })).because).toBe(
-			"nobody reads the terminal: sleep (412) sleeps on a timer (70 s)",
+		expect(decide(inputFor({ threads: [thread("timer", { command: "sleep", timeoutMs: 70_000 })] })).because).toBe(
+			"no process reads the terminal: sleep (412) sleeps on a timer (70 s)",
 		);
 	});
 
-	test("asks for another look when quiet alone is missing, and the verdict then changes", () => {
+	test("asks for a recheck when only silence is missing, and the verdict then changes", () => {
 		for (const [sentence, scene] of scenes) {
-			const first = look(scene);
+			const first = inputFor(scene);
 			const { recheckMs, activity } = decide(first);
 			if (recheckMs === null) continue;
 			const { quietMs, sinceInputMs } = first.facts;
@@ -408,7 +408,7 @@ describe("R1.4 whose turn it is", () => {
 	});
 });
 
-// --- what holds for every look ---------------------------------------------------
+// --- invariants ---------------------------------------------------
 
 const doings: readonly ThreadDoing[] = [
 	"running",
@@ -460,7 +460,9 @@ test("certain means certain, whatever the facts", () => {
 					...(relays ? { inner: [inner([reads({ pid: 77 })])] } : {}),
 				}),
 			);
-			const decision = decide(look({ ...scene, threads: all, facts: { readable, foregroundLives, unread, queued } }));
+			const decision = decide(
+				inputFor({ ...scene, threads: all, facts: { readable, foregroundLives, unread, queued } }),
+			);
 			expect(decision.activity === "waiting").toBe(decision.waitingFor !== null);
 			expect(decision.because).toMatch(/^[^\n]+$/);
 			if (decision.recheckMs !== null) expect(decision.recheckMs).toBeGreaterThan(0);
@@ -488,12 +490,12 @@ test("certain means certain, whatever the facts", () => {
 });
 
 describe("settling", () => {
-	const waits = look({ threads: [polls({ timeoutMs: 100 })], raw: true, line: ">>> " });
-	const wakes = look({ threads: [thread("running")], raw: true, line: ">>> " });
+	const waits = inputFor({ threads: [polls({ timeoutMs: 100 })], raw: true, line: ">>> " });
+	const wakes = inputFor({ threads: [thread("running")], raw: true, line: ">>> " });
 	const at = (before: Debounced | null, then: AttentionInput, now: number, more: Partial<KernelFacts> = {}) =>
 		debounce(before, decide(then), { ...then.facts, at: now, ...more });
 
-	test("one look that hits a tick does not end the turn", () => {
+	test("one probe that hits a tick does not end the turn", () => {
 		const first = at(null, waits, 1000);
 		const second = at(first, wakes, 1025);
 		expect(second.decision.activity).toBe("waiting");
@@ -513,12 +515,12 @@ describe("settling", () => {
 	});
 
 	test("a stopped job is debounced when the shell behind it has not taken the terminal back; a stopped main program at once", () => {
-		const stops = look({ threads: [thread("stopped")], facts: { mainForeground: false } });
+		const stops = inputFor({ threads: [thread("stopped")], facts: { mainForeground: false } });
 		const first = at(null, stops, 1000);
 		expect(first.decision.activity).toBe("working");
 		expect(first.decision.recheckMs).toBe(250);
 		expect(at(at(first, stops, 1100), stops, 1250).decision.activity).toBe("stopped");
-		expect(at(null, look({ threads: [thread("stopped")] }), 1000).decision.activity).toBe("stopped");
+		expect(at(null, inputFor({ threads: [thread("stopped")] }), 1000).decision.activity).toBe("stopped");
 	});
 
 	test("that it became your turn is debounced at once", () => {

@@ -1,8 +1,8 @@
-// Whose turn is it? The decision, without a process, a clock or a screen of its own.
+// Decides whose turn it is. Pure: no process, clock or screen.
 //
 // Evidence comes in (kernel facts, what the screen shows, shell marks, how long it has been
 // quiet), a verdict with its sentence goes out. The rules are in attention-rules.ts,
-// what they look at is made once in evidence.ts. Who looks, and when, is the session's.
+// what they look at is made once in evidence.ts. The session decides when to probe.
 
 import type { Attention } from "../protocol/answer.ts";
 import type { KernelFacts } from "../protocol/kernel-facts.ts";
@@ -19,13 +19,13 @@ export interface ScreenFacts {
 }
 
 export interface ShellFacts {
-	/** OSC 133 says: prompt shown, no command running. Null: there are no marks. */
+	/** By OSC 133: prompt shown, no command running. Null: there are no marks. */
 	readonly atPrompt: boolean | null;
 }
 
 /**
  * Everything that one decision looks at. All output below `facts.offset` has been fed to the screen; if that made the
- * emulator answer the program (a write), do not decide on these facts: newer ones follow.
+ * emulator reply to the program (a write), do not decide on these facts: newer ones follow.
  */
 export interface AttentionInput {
 	readonly facts: KernelFacts;
@@ -36,16 +36,16 @@ export interface AttentionInput {
 }
 
 export interface Decision extends Attention {
-	/** When more quiet alone could change the verdict: ask again in so many milliseconds, if no facts came before. */
+	/** If silence alone could change the verdict: recheck after this many milliseconds, unless facts arrive first. */
 	readonly recheckMs: number | null;
-	/** The rule that spoke. */
+	/** The rule that decided. */
 	readonly rule: string;
 }
 
 export function decide(input: AttentionInput): Decision {
 	const evidence = evidenceOf(input);
 	for (const rule of rules) {
-		const verdict = rule.says(evidence);
+		const verdict = rule.verdict(evidence);
 		if (verdict !== null) {
 			return { waitingFor: null, recheckMs: null, ...verdict, rule: rule.name };
 		}
@@ -53,25 +53,25 @@ export function decide(input: AttentionInput): Decision {
 	throw new Error("the last rule of attention has no condition");
 }
 
-/** What was debounced, and since when it is in doubt. */
+/** The debounced decision, and since when it is in doubt. */
 export interface Debounced {
 	readonly decision: Decision;
 	readonly facts: KernelFacts;
-	/** When the facts began to say "working", though nothing was typed or printed. */
+	/** When the facts changed to "working", though nothing was typed or printed. */
 	readonly doubtedAt: number | null;
 	/** When the job in the foreground was first seen stopped. */
 	readonly stoppedAt: number | null;
 }
 
-// A program that wakes up to look around (Python's REPL does ten times a second) is back asleep within this time.
+// A program that wakes up periodically (Python's REPL, ten times a second) is asleep again within this time.
 const DOUBT_MS = 60;
-// A shell hears at once that its job was stopped, takes the terminal back and says so; this is for a busy machine.
+// A shell notices at once that its job was stopped and takes the terminal back; this is for a busy machine.
 const TAKEN_BACK_MS = 250;
 
 /**
- * Keeps "waiting" through one look that hit a program between two sleeps. Only in that direction: that it became your
- * turn is debounced at once, and whatever was typed or printed ends it. A stopped job is debounced as such only when nobody
- * behind it has taken the terminal back.
+ * Keeps "waiting" through one probe that hit a program between two sleeps. Only in that direction: a change to
+ * "waiting" is accepted at once, and any input or output ends it. A stopped job is accepted as such only when no
+ * shell has taken the terminal back.
  */
 export function debounce(debounced: Debounced | null, decision: Decision, facts: KernelFacts): Debounced {
 	const anew: Debounced = { decision, facts, doubtedAt: null, stoppedAt: null };
@@ -79,7 +79,7 @@ export function debounce(debounced: Debounced | null, decision: Decision, facts:
 		const stoppedAt = debounced?.stoppedAt ?? facts.at;
 		const recheckMs = stoppedAt + TAKEN_BACK_MS - facts.at;
 		if (recheckMs <= 0) return { ...anew, stoppedAt };
-		const because = `${decision.because}; the shell behind it has not spoken yet`;
+		const because = `${decision.because}; its shell has not reacted yet`;
 		return {
 			...anew,
 			stoppedAt,

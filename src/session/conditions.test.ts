@@ -17,7 +17,7 @@ import { wait } from "./wait.ts";
 const WAITING: Attention = { activity: "waiting", waitingFor: "line", certainty: "certain", because: "it reads" };
 const WORKING: Attention = { ...WAITING, activity: "working", waitingFor: null };
 
-/** A session of which the test says what happens. */
+/** A session scripted by the test. */
 class Scripted implements Awaited {
 	readonly outputs = new Listeners<OutputChunk>("output");
 	readonly endings = new Listeners<void>("ended");
@@ -174,7 +174,7 @@ describe("R1.4 the first thing that happens ends a wait and is named", () => {
 		await expect(returned({ pattern: "(" })).rejects.toThrow("Unterminated");
 	});
 
-	test("a caller that goes away leaves nothing behind", async () => {
+	test("a caller that aborts leaves nothing behind", async () => {
 		const gone = new AbortController();
 		session.shown = "x";
 		const until = { text: "a", pattern: "b", gone: "x", stillMs: 50, port: 1 };
@@ -210,7 +210,7 @@ describe("S2 stillness", () => {
 });
 
 describe("what only `run` composes", () => {
-	test("the holder is asked to watch only for commands that take longer", async () => {
+	test("the holder watches only commands that take longer", async () => {
 		const outcome = wait<Outcome>([attention(session, { afterMs: 5 }), timeout(10)]);
 		expect(session.watchers).toBe(0);
 		vi.advanceTimersByTime(5);

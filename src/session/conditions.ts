@@ -7,7 +7,7 @@ import { EchoFilter, expression, literal, type Matcher } from "./pattern.ts";
 import { PlainStream } from "./plain-stream.ts";
 import type { Condition, WaitScope } from "./wait.ts";
 
-/** How a wait ended, and the verdict of that very moment where there was one. */
+/** How a wait ended, and the verdict at that moment, if any. */
 export interface Outcome<R extends string = Returned> {
 	readonly returned: R;
 	readonly attention: Attention | null;
@@ -46,7 +46,7 @@ interface HasEnd {
 
 interface HasAttention {
 	onDecided(listener: (attention: Attention) => void): () => void;
-	/** Asks the holder to watch the program; returns how to stop that. */
+	/** Asks the holder to watch the program; returns the function that stops it. */
 	watch(): () => void;
 }
 
@@ -62,12 +62,12 @@ interface HasScreen {
 	readonly screen: { snapshot(): { readonly text: string } };
 }
 
-/** What waits need of a session. */
+/** What a wait needs from a session. */
 export interface Awaited extends HasEnd, HasAttention, HasOutput, HasPorts, HasScreen {}
 
-// A repaint comes in pieces: the screen is compared once they have arrived, at the latest after this.
+// A repaint arrives in pieces: the screen is compared once they are complete, at the latest after this.
 const REPAINT_MS = 15;
-// No event announces a new listening socket; a look costs about a millisecond.
+// No event announces a new listening socket; a poll costs about a millisecond.
 const PORT_POLL_MS = 100;
 
 const outcome = <R extends string>(returned: R): Outcome<R> => ({ returned, attention: null });
@@ -105,7 +105,7 @@ export function ended(session: HasEnd): Condition<Outcome<"ended">> {
 /**
  * The program gives the turn back: it waits, or will print nothing more by itself (a server at rest, a stopped job, a holder that does not answer).
  * `ignored`: it is only watched, so that the verdict is current when something else ends the wait.
- * `afterMs`: most waits are over by then, and the holder need not be asked.
+ * `afterMs`: most waits have ended by then without a probe.
  */
 export function attention(
 	session: HasAttention,
@@ -153,7 +153,7 @@ function appears(
 	};
 	return {
 		start(scope) {
-			// Matchers that are expensive take turns with everything else the daemon does.
+			// Expensive matchers yield to the rest of the daemon.
 			const paced = (matches: () => boolean) => {
 				const attempt = () => {
 					if (matcher.restMs() > 0) later(matcher.restMs());
@@ -186,11 +186,11 @@ function gone(session: HasOutput & HasScreen, text: string): Condition<Outcome<"
 	const test = () => (session.screen.snapshot().text.includes(text) ? null : MATCHED);
 	return {
 		start(scope) {
-			const look = () => {
+			const check = () => {
 				if (test() !== null) scope.settle(MATCHED);
 			};
-			look();
-			const later = once(scope, look);
+			check();
+			const later = once(scope, check);
 			scope.own(session.onOutput(scope.guard(() => later(REPAINT_MS))));
 		},
 		test,
@@ -220,12 +220,12 @@ export function stillness(session: HasOutput, stillMs: number): Condition<Outcom
 function listening(session: HasPorts, port: number): Condition<Outcome<"matched">> {
 	return {
 		start(scope) {
-			const look = async () => {
-				const ports = await session.ports().catch((): readonly number[] => []); // a process ended while it was looked at
+			const poll = async () => {
+				const ports = await session.ports().catch((): readonly number[] => []); // a process ended meanwhile
 				if (ports.includes(port)) scope.settle(MATCHED);
-				else scope.after(PORT_POLL_MS, () => void look());
+				else scope.after(PORT_POLL_MS, () => void poll());
 			};
-			void look();
+			void poll();
 		},
 	};
 }
@@ -250,7 +250,7 @@ export function received(
 	};
 }
 
-/** The marks of a shell have made this true. */
+/** True according to the shell's marks. */
 export function marked(
 	commands: { onMark(listener: () => void): () => void },
 	isTrue: () => boolean,

@@ -1,4 +1,4 @@
-/** What the promise settles with, or an error once it has taken too long; the work itself is not interrupted. */
+/** Rejects when the promise takes too long; the work itself is not interrupted. */
 export function within<T>(ms: number, what: string, promise: Promise<T>): Promise<T> {
 	return new Promise((resolve, reject) => {
 		const timer = setTimeout(() => reject(new Error(`${what} took longer than ${ms} ms`)), ms);

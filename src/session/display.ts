@@ -1,9 +1,8 @@
-// What a session shows: its screen, drawn when that is needed, and how far it is
-// behind the log.
+// A session's screen, drawn on demand, and how far it is behind the log.
 //
-// While nobody attends to a session that floods, its output stays in the holder's
-// log. Catching up receives the newest of it; the rest is passed over: its lines,
-// marks and modes are counted and followed, but not drawn.
+// Output of an unattended session that floods stays in the holder's log. Catching up
+// receives the newest of it; the rest is skipped: its lines are counted and its marks
+// and modes applied, but it is not drawn.
 
 import type { Journal } from "../journal/journal.ts";
 import { logBounds, readLog } from "../journal/segments.ts";
@@ -36,10 +35,10 @@ export interface DisplayParts {
 	readonly answeredUntil: number;
 	readonly drawing: Drawing;
 	readonly keyframes: Keyframes | null;
-	/** Somebody waits on the session, watches it or has just typed. */
+	/** A caller waits on the session, watches it or has just typed. */
 	readonly attended: () => boolean;
 	readonly onOutput: (listener: (chunk: OutputChunk) => void) => () => void;
-	/** The emulator answers what the program asked. */
+	/** The emulator's reply to a query of the program. */
 	readonly onReply: (reply: Uint8Array) => void;
 	/** The output of an earlier daemon's time is drawn, and nothing newer. */
 	readonly onReplayed: (screen: Screen) => void;
@@ -102,7 +101,7 @@ export class Display implements Drawable, Cached, AsyncDisposable {
 		keyframes?.advance(journal.end, () => this.#keyframe());
 	}
 
-	putAway(): boolean {
+	hibernate(): boolean {
 		return this.#screen.sleep();
 	}
 
@@ -138,7 +137,7 @@ export class Display implements Drawable, Cached, AsyncDisposable {
 
 	async #receiveRest(): Promise<void> {
 		const { journal, onOutput } = this.#parts;
-		// The log has every byte before we do.
+		// The holder logs each byte before it sends it.
 		const { to: offset } = await logBounds(journal.directory);
 		const skipTo = offset - journal.memoryBytes;
 		if (skipTo > journal.end) {
@@ -165,7 +164,7 @@ export class Display implements Drawable, Cached, AsyncDisposable {
 			this.#screen.skim(bytes);
 		}
 		this.#screen.jump(to, journal.stats.linesOut - before);
-		// Lines are numbered anew from here on, also after a restart.
+		// Line numbers restart here, also after a restart.
 		await this.#save();
 	}
 

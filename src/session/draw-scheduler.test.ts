@@ -54,7 +54,7 @@ describe("drawing in turns", () => {
 		expect(one.drawn).toBe(0);
 	});
 
-	test("a program that may have asked something is drawn, attended or not", () => {
+	test("a program that may have sent a query is drawn, attended or not", () => {
 		const [one, other] = [new Fake(), new Fake()];
 		one.attended = true;
 		wants(one, 1000, true);
@@ -85,7 +85,7 @@ describe("drawing in turns", () => {
 		expect(floods.map(({ drawn }) => drawn)).toEqual(Array(10).fill(1));
 	});
 
-	test("one that may have asked something comes before those that flood", () => {
+	test("one that may have sent a query comes before those that flood", () => {
 		const floods = Array.from({ length: 5 }, () => new Fake(5));
 		for (const flood of floods) wants(flood, FLOOD);
 		const asking = new Fake();

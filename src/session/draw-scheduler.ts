@@ -1,26 +1,26 @@
-// Decides when screens are drawn, so that a flood in one session is not paid for by
+// Decides when screens are drawn, so that a flood in one session does not slow down
 // the others.
 //
-// A session somebody waits on or types into is drawn first, in slices between
-// which the event loop turns. The rest share a small part of the loop; a session
-// that prints faster than that stops being received (its holder goes on logging)
-// until its turn comes or somebody looks.
+// A session that is waited on or typed into is drawn first, in slices between
+// which the event loop runs. The rest share a small part of the loop; a session
+// that prints faster than that is paused (its holder keeps logging) until it is
+// scheduled or read.
 
-/** What the scheduler needs of a session. */
+/** What the scheduler needs from a session. */
 export interface Drawable {
-	/** Somebody waits on it, watches it or has just typed. */
+	/** A caller waits on it, watches it or has just typed. */
 	readonly attended: boolean;
 	readonly pendingBytes: number;
-	/** The program may wait for an answer of the terminal. */
+	/** The program may be waiting for a reply from the terminal. */
 	readonly mayAsk: boolean;
 	draw(): void;
 	/** Stops or resumes receiving; idempotent. */
 	hold(held: boolean): void;
 }
 
-/** Less is drawn only when somebody looks, or when the program may have asked something. */
+/** Less is drawn only when the screen is read, or when the program may have sent a query. */
 const BATCH_BYTES = 256 * 1024;
-/** A program that asks and waits prints no more. After this much output it may still be printing: wait a moment. */
+/** A program that waits for a reply stops printing. After this much output it may still be printing: wait a moment. */
 const PRINTING_BYTES = 32 * 1024;
 const PRINTING_MS = 5;
 /** Unattended drawing takes at most one part in this many of the loop. */
@@ -28,14 +28,14 @@ const UNATTENDED_SHARE = 20;
 
 export class DrawScheduler implements Disposable {
 	readonly #attended = new Set<Drawable>();
-	/** Unattended sessions whose program may wait for an answer come before those that flood. */
+	/** Unattended sessions whose program may wait for a reply come before those that flood. */
 	readonly #asking = new Set<Drawable>();
 	readonly #flooding = new Set<Drawable>();
 	#immediate: NodeJS.Immediate | null = null;
 	#soon: NodeJS.Timeout | null = null;
 	#timer: NodeJS.Timeout | null = null;
 
-	/** More output has come. */
+	/** More output has arrived. */
 	changed(drawable: Drawable): void {
 		const { pendingBytes, attended, mayAsk } = drawable;
 		const floods = pendingBytes >= BATCH_BYTES;
@@ -51,7 +51,7 @@ export class DrawScheduler implements Disposable {
 		}
 	}
 
-	/** It is not drawn any more. */
+	/** Stops drawing it. */
 	forget(drawable: Drawable): void {
 		for (const queue of [this.#attended, this.#asking, this.#flooding]) queue.delete(drawable);
 	}

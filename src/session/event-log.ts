@@ -1,10 +1,9 @@
-// What happened to sessions, for whoever listens now or comes back: a bounded
-// memory of events, counted up.
+// Session events for current and reconnecting listeners: a bounded, numbered log.
 
 import type { SessionEvent } from "../protocol/events.ts";
 import { Listeners } from "../protocol/listeners.ts";
 
-// A listener that was away for a while finds the last thousand; older ones are in `list`.
+// A reconnecting listener gets the last thousand; for older ones there is `list`.
 const REMEMBERED = 1000;
 
 type Happened = Omit<SessionEvent, "seq" | "at">;
@@ -21,7 +20,7 @@ export class EventLog {
 		this.#listeners.emit(event);
 	}
 
-	/** Those after `afterSeq` that are remembered, then all that follow, none twice and none left out between. */
+	/** The kept events after `afterSeq`, then all that follow, each exactly once. */
 	subscribe(afterSeq: number, listener: (event: SessionEvent) => void): () => void {
 		for (const event of this.#events) if (event.seq > afterSeq) listener(event);
 		return this.#listeners.add(listener);

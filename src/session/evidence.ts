@@ -1,4 +1,4 @@
-// From kernel facts to what the rules talk about: who reads the terminal, how, and who else is up to something.
+// From kernel facts to what the rules look at: which thread reads the terminal, how, and which others are busy.
 
 import type { WaitingFor } from "../protocol/answer.ts";
 import { oneLine, quoted } from "../protocol/clean.ts";
@@ -8,7 +8,7 @@ import { type LineShape, shapeOf } from "./last-line.ts";
 
 /**
  * How the terminal is being read:
- * - `blocked`: a main thread sleeps in a read of the terminal, or polls it and nothing else, for as long as it takes
+ * - `blocked`: a main thread sleeps in a read of the terminal, or polls it and nothing else, without a timeout
  * - `ticking`: it polls nothing else, but wakes up by itself now and then
  * - `looping`: any other way: with sockets and pipes, or in a worker thread
  */
@@ -24,15 +24,15 @@ export interface Evidence {
 	readonly facts: KernelFacts;
 	/** The threads of the foreground group. */
 	readonly foreground: readonly ThreadFacts[];
-	/** Best first: blocked before ticking before looping, the foreground before strangers. */
+	/** Best first: blocked before ticking before looping, the foreground before others. */
 	readonly reader: Reader | null;
 	/** A foreground thread that is on a processor or waits for a disk. */
 	readonly busy: ThreadFacts | null;
 	/** A foreground process, not the reader's, that sleeps on a timer. */
 	readonly timer: ThreadFacts | null;
-	/** The foreground, or part of it, may not be looked into. */
+	/** Part of the foreground is not readable. */
 	readonly opaque: ThreadFacts | null;
-	/** Nothing at all is known of the processes. */
+	/** Nothing is known about the processes. */
 	readonly blind: boolean;
 	readonly shape: LineShape;
 	/** Quiet, and not just typed to: the program has had this long to react. */
@@ -89,11 +89,11 @@ export function wanted({ canonical, echo }: Modes): WaitingFor {
 }
 
 export function inModes({ canonical, echo }: Modes): string {
-	if (canonical === null) return "its modes are not known";
+	if (canonical === null) return "modes unknown";
 	return `${canonical ? "line" : "raw"} mode, echo ${echo ? "on" : "off"}`;
 }
 
-// The kernel keeps 15 bytes of a name, which the process itself may have chosen.
+// The kernel keeps 15 bytes of a name, which the process may have set itself.
 const MAX_NAME_CHARS = 32;
 
 export function who(thread: ThreadFacts): string {
@@ -119,7 +119,7 @@ export function does(thread: ThreadFacts): string {
 		case "stopped":
 			return "is stopped";
 		case "opaque":
-			return "sleeps, and may not be looked into";
+			return "sleeps (not readable)";
 		case "tty-write":
 			return "is blocked writing to the terminal";
 		case "timer":

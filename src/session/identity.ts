@@ -1,5 +1,5 @@
-// What sessions are called: an id made by us, which is a directory, and a name,
-// which is only a label.
+// Session ids and names: an id is generated and names a directory; a name is only a
+// label.
 
 import { randomBytes } from "node:crypto";
 import { basename } from "node:path";
@@ -7,12 +7,12 @@ import { basename } from "node:path";
 const ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz";
 const ID_LENGTH = 26;
 
-/** 26 characters of chance: the first few are enough to tell sessions apart. */
+/** 26 random characters: the first few are enough to tell sessions apart. */
 export function newId(): string {
 	return Array.from(randomBytes(ID_LENGTH), (byte) => ALPHABET[byte % 32]).join("");
 }
 
-/** A short name for a command, unlike those that are taken: `python3`, `python3-2`. */
+/** A short name for a command, unique among those taken: `python3`, `python3-2`. */
 export function nameFor(command: string, taken: (name: string) => boolean): string {
 	// The first word that is a program: past `sudo`, `env X=1` and the like.
 	const words = command.trim().split(/\s+/);

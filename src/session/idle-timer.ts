@@ -1,5 +1,5 @@
-// Acts once when something has not been used for a while. One timer, which
-// looks when that could first be so and again from there: using costs nothing.
+// Acts once after a time without use. One timer, re-armed when it fires, so that
+// marking a use costs nothing.
 
 /** setTimeout takes at most 2^31-1 ms. */
 const MAX_TIMEOUT_MS = 2 ** 31 - 1;

@@ -1,4 +1,4 @@
-/** Acts on every item, on at most `count` of them at a time. */
+/** Acts on every item, at most `count` at a time. */
 export async function inParallel<T>(
 	count: number,
 	items: readonly T[],

@@ -1,4 +1,4 @@
-/** Runs tasks of one key one after the other, and those of different keys side by side. */
+/** Runs tasks of one key in sequence, and those of different keys in parallel. */
 export class KeyedQueue {
 	readonly #last = new Map<string, Promise<unknown>>();
 
@@ -6,7 +6,7 @@ export class KeyedQueue {
 		const before = this.#last.get(key) ?? Promise.resolve();
 		const result = before.then(task);
 		const settled = result
-			.catch(() => {}) // its caller is told; the next task does not depend on it
+			.catch(() => {}) // reported to its caller; the next task does not depend on it
 			.finally(() => {
 				if (this.#last.get(key) === settled) this.#last.delete(key);
 			});

@@ -1,9 +1,9 @@
 // What the line under the cursor looks like: a question, a prompt, a pager, progress.
 //
-// Only ever used where the kernel may not be read, or to say more about what it
-// said. A table, first match wins. Each pattern is anchored at the end of the line, so an
-// answer that was already typed behind the question does not look like a question,
-// and each is linear, because the line is the program's.
+// Only used where the kernel is not readable, or to refine what it shows. A table, first
+// match wins. Each pattern is anchored at the end of the line, so a question with an
+// answer already typed after it does not match, and each is linear, because the line is
+// untrusted.
 
 export type LineShape = "empty" | "progress" | "secret" | "question" | "pager" | "menu" | "prompt" | "text";
 
@@ -12,7 +12,7 @@ interface Row {
 	readonly pattern: RegExp;
 }
 
-// Longer lines are output; nobody asks in 400 characters, and no pattern should have to read them.
+// Longer lines are output: no prompt has 400 characters, and no pattern should scan them.
 const MAX_CHARS = 400;
 
 const rows: readonly Row[] = [

@@ -1,5 +1,5 @@
 // How sessions are started: one at a time for each name, within the limits, and
-// recorded before they are launched, so that the next daemon finds what this one began.
+// recorded before they are launched, so that the next daemon finds them.
 
 import { makeSessionDirectory, type SessionRecord } from "../journal/records.ts";
 import { Fault } from "../protocol/fault.ts";
@@ -30,7 +30,7 @@ export interface LauncherParts {
 export class Launcher {
 	readonly #parts: LauncherParts;
 	readonly #names = new KeyedQueue();
-	/** Replacements under way, by what is to be started. */
+	/** Replacements in progress, by what is to be started. */
 	readonly #replacing = new Map<string, Promise<Session>>();
 	#stopped = false;
 
@@ -45,7 +45,7 @@ export class Launcher {
 		if (ifExists === "fail") this.#refuse(name);
 		const start = () => this.#names.run(name, () => this.#startNamed(name, spec));
 		if (ifExists !== "replace") return start();
-		// The same replacement asked for twice at once is one: neither caller has its session ended by the other.
+		// Two identical concurrent replacements are one: neither caller has its session ended by the other.
 		const { caller, ...what } = spec;
 		const key = JSON.stringify([caller.owner, what]);
 		const replacing = this.#replacing.get(key) ?? start().finally(() => this.#replacing.delete(key));
@@ -53,7 +53,7 @@ export class Launcher {
 		return replacing;
 	}
 
-	/** Whoever comes second finds what the first one made. */
+	/** A second caller gets the session that the first one started. */
 	async #startNamed(name: string, spec: StartSpec): Promise<Session> {
 		const existing = this.#parts.registry.runningNamed(name);
 		if (existing !== null && spec.ifExists === "use") {
@@ -65,7 +65,7 @@ export class Launcher {
 		return this.#launch(spec);
 	}
 
-	/** Starts nothing any more: also not what was asked for before. */
+	/** Refuses further starts, including pending ones. */
 	stop(): void {
 		this.#stopped = true;
 	}
@@ -80,11 +80,11 @@ export class Launcher {
 		const { registry, options, slotOf } = this.#parts;
 		registry.refuseTooMany(spec.caller.owner, {
 			all: options.maxSessions,
-			mine: spec.maxForOwner ?? options.maxSessions,
+			owner: spec.maxForOwner ?? options.maxSessions,
 		});
 		const record = newRecord(spec, options, (name) => registry.nameIsTaken(name));
 		const slot = slotOf(record, () => this.#launched(slot, spec));
-		// From here on the name is taken and the place is counted, also for a start at the same moment.
+		// From here on the name is taken and the session counts towards the limit, also for a concurrent start.
 		registry.add(slot);
 		return slot.session();
 	}

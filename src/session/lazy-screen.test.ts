@@ -48,7 +48,7 @@ class Pair {
 	}
 }
 
-test("nothing is drawn until somebody looks, and then everything is there", () => {
+test("nothing is drawn until the screen is read, and then everything is", () => {
 	const pair = new Pair();
 	pair.print("one\r\n");
 	pair.print("two");

@@ -1,9 +1,9 @@
-// The screen of one session, drawn when it is needed and put away when it is not.
+// The screen of one session, drawn on demand and hibernated when idle.
 //
-// Output waits in the journal's memory until somebody looks, the program may have
-// asked the terminal something, or enough has come to be drawn in one go. An idle
-// screen is kept as a compressed keyframe. The log is the truth: nothing here is
-// ever lost, it is at most drawn later. When to draw is up to the draw scheduler.
+// Output waits in the journal's memory until the screen is read, the program may have
+// sent a query, or there is enough to draw in one batch. An idle screen is kept as a
+// compressed keyframe. The log has everything: nothing here is ever lost, at most drawn
+// later. The draw scheduler decides when to draw.
 
 import { deflateRawSync, inflateRawSync } from "node:zlib";
 import type { Journal } from "../journal/journal.ts";
@@ -18,7 +18,7 @@ export interface LazyScreenParts {
 	readonly options: Omit<ScreenOptions, "offset">;
 	/** A saved screen, or the offset at which an empty one begins. */
 	readonly from: ScreenState | number;
-	/** The emulator answers what the program asked; `offset` is where the question was. */
+	/** The emulator's reply to a query of the program; `offset` is where the query was. */
 	readonly onReply: (reply: Uint8Array, offset: number) => void;
 	/** Output below this was answered by an earlier owner: it is never drawn together with newer output. */
 	readonly answeredUntil: number;
@@ -54,11 +54,11 @@ export class LazyScreen implements Disposable {
 	get rows(): number {
 		return this.#rows;
 	}
-	/** Output that has come and is not drawn yet. */
+	/** Output that is not drawn yet. */
 	get pendingBytes(): number {
 		return this.#parts.journal.end - this.#offset;
 	}
-	/** The program may have asked the terminal something, and waits for the answer. */
+	/** The program may have sent a query and wait for the reply. */
 	get mayAsk(): boolean {
 		return this.#mayAsk;
 	}
@@ -66,7 +66,7 @@ export class LazyScreen implements Disposable {
 		return this.#content.kind !== "drawn";
 	}
 
-	/** Everything that has come out, drawn. */
+	/** The screen with all output drawn. */
 	get current(): Screen {
 		const screen = this.#awake();
 		this.draw();
@@ -83,13 +83,13 @@ export class LazyScreen implements Disposable {
 	after(chunk: OutputChunk): void {
 		if ("bytes" in chunk) {
 			this.#mayAsk ||= chunk.bytes.includes(ESC) || chunk.bytes.includes(ENQ);
-			// More than memory holds came at once: it is drawn while it is here.
+			// More than memory holds arrived at once: drawn before it is dropped.
 			if (this.#parts.journal.memoryFrom > this.#offset) this.#feed(this.#awake(), chunk.bytes);
 		} else if (this.#content.kind === "blank") this.#content = { kind: "blank", offset: chunk.gap.to };
 		else this.#awake().take(chunk);
 	}
 
-	/** Draws what has come. */
+	/** Draws pending output. */
 	draw(): void {
 		this.#mayAsk = false;
 		if (this.pendingBytes === 0) return;
@@ -109,7 +109,7 @@ export class LazyScreen implements Disposable {
 		return this.current.serialize();
 	}
 
-	/** Keeps the screen as a keyframe until somebody looks; false in the middle of an escape sequence or character. */
+	/** Keeps the screen as a keyframe until it is read; false in the middle of an escape sequence or character. */
 	sleep(): boolean {
 		if (this.#content.kind !== "drawn") return true;
 		const state = this.current.serialize();
@@ -119,12 +119,12 @@ export class LazyScreen implements Disposable {
 		return true;
 	}
 
-	/** Output that is not drawn but for the modes it switches; `jump` goes on after it. */
+	/** Applies only the mode changes in this output; `jump` continues after it. */
 	skim(bytes: Uint8Array): void {
 		this.current.skim(bytes);
 	}
 
-	/** Goes on at `to` on an empty screen, after so many lines that went by undrawn. */
+	/** Continues at `to` on an empty screen, after `lines` undrawn lines. */
 	jump(to: number, lines: number): void {
 		const screen = this.current;
 		const state = screen.jumped(to, lines);
@@ -175,6 +175,6 @@ export class LazyScreen implements Disposable {
 	}
 }
 
-// Copied: zlib answers with a part of a buffer of 16 KB, which would stay with it.
+// Copied: zlib returns a view of a 16 KB buffer, which would be retained.
 const packed = (state: ScreenState) => new Uint8Array(deflateRawSync(JSON.stringify(state), { level: 1 }));
 const unpacked = (state: Uint8Array) => JSON.parse(inflateRawSync(state).toString()) as ScreenState;

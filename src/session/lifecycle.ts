@@ -1,5 +1,5 @@
-// What may become of a session: two tables of states × events, and the only
-// functions that move along them. The status is what callers are told (R4.5);
+// The lifecycle of a session: two tables of states × events, and their only
+// transition functions. The status is what callers see (R4.5);
 // the slot's state is where the session is right now: being opened, in memory,
 // on disk only. The same event twice changes nothing; any other event that is
 // not in the table is a bug and throws.
@@ -43,9 +43,9 @@ export function hasEnded(status: Status): boolean {
 }
 
 /**
- * `starting`: being launched or adopted · `live`: in memory · `unreached`: its holder may be alive but has not been
- * reached · `ended`: on disk only · `reviving`: being read from disk · `removed`: its files are gone · `detached`:
- * this daemon has let go of it.
+ * `starting`: being launched or adopted · `live`: in memory · `unreached`: its holder may be alive but is not
+ * connected · `ended`: on disk only · `reviving`: being read from disk · `removed`: its files are gone · `detached`:
+ * this daemon has released it.
  */
 export const SLOT_STATES = ["starting", "live", "unreached", "ended", "reviving", "removed", "detached"] as const;
 export type SlotState = (typeof SLOT_STATES)[number];

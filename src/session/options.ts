@@ -1,5 +1,5 @@
 // Every number a person may want to change: default, bounds, meaning, and the
-// lesson behind it. Resolution is one function: call → configuration →
+// reason for it. Resolution is one function: call → configuration →
 // environment → default.
 
 import { Fault } from "../protocol/fault.ts";
@@ -12,7 +12,7 @@ interface OptionRow {
 	readonly meaning: string;
 }
 
-const row = (it: OptionRow): OptionRow => it;
+const row = (fields: OptionRow): OptionRow => fields;
 
 const HOUR_MS = 3_600_000;
 const MIB = 1 << 20;
@@ -24,21 +24,21 @@ export const options = {
 		min: 0,
 		max: 1000 * HOUR_MS,
 		unit: "ms",
-		meaning: "a running session that was not used for this long is ended, unless started with keep; 0: never",
+		meaning: "idle time after which a running session is ended, unless started with keep; 0: never",
 	}),
 	execMaxSessions: row({
 		default: 10,
 		min: 1,
 		max: 10_000,
 		unit: "sessions",
-		meaning: "running sessions of one caller of the exec tools",
+		meaning: "running sessions per caller of the exec tools",
 	}),
 	execIdleMs: row({
 		default: 300_000,
 		min: 0,
 		max: 1000 * HOUR_MS,
 		unit: "ms",
-		meaning: "a session of the exec tools that was not used for this long is ended; 0: never",
+		meaning: "idle time after which a session of the exec tools is ended; 0: never",
 	}),
 	rememberEnded: row({ default: 100, min: 0, max: 10_000, unit: "sessions", meaning: "ended sessions in `list`" }),
 	evictMs: row({
@@ -46,7 +46,7 @@ export const options = {
 		min: 0,
 		max: HOUR_MS,
 		unit: "ms",
-		meaning: "an ended session leaves memory after this; it is read from disk from then on",
+		meaning: "time after which an ended session is evicted from memory; it stays on disk",
 	}),
 	// A drawn screen weighs a quarter of a megabyte when empty and 2 MB when its scrollback is full.
 	awakeScreens: row({
@@ -54,14 +54,14 @@ export const options = {
 		min: 1,
 		max: 10_000,
 		unit: "sessions",
-		meaning: "screens that are kept drawn; the others are kept compressed until somebody looks",
+		meaning: "screens kept drawn in memory; others are compressed until read",
 	}),
 	hibernateMs: row({
 		default: 30_000,
 		min: 0,
 		max: HOUR_MS,
 		unit: "ms",
-		meaning: "a screen that nobody looked at and nothing was drawn on for so long is kept compressed",
+		meaning: "idle time after which a screen is compressed",
 	}),
 	ringBytes: row({ default: MIB, min: 4096, max: 64 * MIB, unit: "bytes", meaning: "newest output kept in memory" }),
 	// A terminal of 1,000 full lines costs 2.3 MB; 64 sessions stay below 150 MB.
@@ -78,12 +78,12 @@ export const options = {
 		min: 0,
 		max: Number.MAX_SAFE_INTEGER,
 		unit: "bytes",
-		meaning: "output kept on disk in all; the oldest ended sessions go first; 0: no limit",
+		meaning: "output kept on disk in total; the oldest ended sessions are removed first; 0: no limit",
 	}),
-	// Codex ends a call at 300 s whatever we say, Claude Code waits longer: an answer "still working" before that loses nothing.
-	timeoutMs: row({ default: 30_000, min: 0, max: 280_000, unit: "ms", meaning: "how long a call waits at most" }),
+	// Codex times out a call at 300 s, Claude Code waits longer: answering "still working" before that loses nothing.
+	timeoutMs: row({ default: 30_000, min: 0, max: 280_000, unit: "ms", meaning: "default timeout of a call" }),
 	// 4000 tokens of terminal text are about 9,200 characters: below what hosts cut or spill to a file.
-	maxTokens: row({ default: 4000, min: 50, max: 100_000, unit: "tokens", meaning: "the most that one answer says" }),
+	maxTokens: row({ default: 4000, min: 50, max: 100_000, unit: "tokens", meaning: "maximum length of an answer" }),
 	cols: row({ default: 120, min: 2, max: 1000, unit: "cells", meaning: "width of a new terminal" }),
 	rows: row({ default: 40, min: 1, max: 500, unit: "cells", meaning: "height of a new terminal" }),
 	endGraceMs: row({ default: 2000, min: 0, max: 60_000, unit: "ms", meaning: "between TERM and KILL" }),
@@ -92,7 +92,7 @@ export const options = {
 		min: 64 * 1024,
 		max: 64 * MIB,
 		unit: "bytes",
-		meaning: "the newest output from which the screen is rebuilt after a restart",
+		meaning: "newest output replayed to rebuild the screen after a restart",
 	}),
 } as const;
 

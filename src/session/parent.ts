@@ -1,9 +1,9 @@
-// Which agent conversation a call belongs to, by what its host says. Each row is what one
-// host really sends or exports; where none does, the parent is unknown, and null.
+// Which agent conversation a call belongs to, as reported by its host. Each row is what one
+// host really sends or exports; without any, the parent is null.
 
 export const MAX_PARENT_CHARS = 200;
 
-/** Ours first: it is how a person or a wrapper overrides what the host says. */
+/** Ours first: lets a person or a wrapper override the host's. */
 const VARIABLES = [
 	"DIALTONE_PARENT",
 	// Claude Code, to its MCP servers and its shell.
@@ -53,7 +53,7 @@ function fieldOf(value: unknown, field: string): unknown {
 		try {
 			return fieldOf(JSON.parse(value), field);
 		} catch {
-			return undefined; // not the JSON that it should be
+			return undefined; // invalid JSON
 		}
 	}
 	return typeof value === "object" && value !== null ? (value as Record<string, unknown>)[field] : undefined;

@@ -1,6 +1,6 @@
 // Searching output for a caller's text or pattern without letting it stop the
 // daemon: V8 needs 54 s for /(a+)+$/ on 29 characters, so every match has a time
-// limit, and all expressions together a share of the loop.
+// limit, and all expressions together a share of the event loop.
 
 import { createContext, Script } from "node:vm";
 import { Fault } from "../protocol/fault.ts";
@@ -10,21 +10,21 @@ const WINDOW = 64 * 1024;
 const MAX_PATTERN_LENGTH = 512;
 const MATCH_LIMIT_MS = 50;
 const MAX_TRIES = 5;
-// After each match expressions rest four times as long: 20 waits with [^]{0,60}x once stalled the daemon for 3 s.
+// After each match, expressions pause for four times its duration: 20 waits with [^]{0,60}x once stalled the daemon for 3 s.
 const REST_FACTOR = 4;
 
 const context = createContext(Object.create(null));
 const script = new Script("expression.test(text)");
 let restUntil = 0;
 
-/** Finds a text or pattern in output that comes in pieces. */
+/** Finds a text or pattern in output that arrives in pieces. */
 export class Matcher {
 	readonly #matches: (text: string) => boolean;
 	readonly #carry: (text: string) => string;
 	readonly #paced: boolean;
 	#before = "";
 
-	/** `carry` says which end of the text before a new piece can still be part of a match. */
+	/** `carry` returns the end of the text that can still be part of a match with the next piece. */
 	constructor(matches: (text: string) => boolean, carry: (text: string) => string, { paced }: { paced: boolean }) {
 		this.#matches = matches;
 		this.#carry = carry;
@@ -91,7 +91,7 @@ function testWithLimit(compiled: RegExp, pattern: string, text: string): boolean
 			try {
 				return script.runInContext(context, { timeout: MATCH_LIMIT_MS }) === true;
 			} catch (cause) {
-				// The limit is wall-clock time: on a busy machine an honest match may only have been preempted.
+				// The limit is wall-clock time: on a busy machine a normal match may only have been preempted.
 				const { user, system } = process.cpuUsage(before);
 				if ((user + system) / 1000 < MATCH_LIMIT_MS / 2 && tries < MAX_TRIES) continue;
 				throw new Fault("bad_pattern", { pattern, problem: `it took longer than ${MATCH_LIMIT_MS} ms` }, { cause });
@@ -103,7 +103,7 @@ function testWithLimit(compiled: RegExp, pattern: string, text: string): boolean
 	}
 }
 
-/** Removes the first appearance of what was typed: an echo is not an answer, and half of an echo is not one either. */
+/** Removes the first occurrence of what was typed: an echo, even a partial one, is not output. */
 export class EchoFilter {
 	readonly #typed: string;
 	/** Knuth-Morris-Pratt: the length of the longest border of each prefix. */

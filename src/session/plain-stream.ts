@@ -1,6 +1,6 @@
-// The words in a byte stream, for patterns: escape sequences left out, the rest
-// as it came, including what a later frame painted over. What a person sees is
-// the screen's part; a pattern may ask for what went by.
+// The text of a byte stream, for patterns: without escape sequences, but including
+// what a later frame overwrote. What a person sees is on the screen; a pattern may
+// also match what has scrolled by.
 
 type State = "text" | "escape" | "csi" | "string" | "string-escape";
 
@@ -15,7 +15,7 @@ export class PlainStream {
 
 	feed(bytes: Uint8Array): string {
 		const decoded = this.#decoder.decode(bytes, { stream: true });
-		// A CR at the end waits for what follows: a program's CRLF is one line end.
+		// A trailing CR is held back: CRLF is one line end.
 		const text =
 			(this.#endsInCr ? "\r" : "") + (this.#state === "text" && PLAIN.test(decoded) ? decoded : this.#strip(decoded));
 		let end = text.length;

@@ -1,5 +1,5 @@
-// A terminal that is closed: its output, from disk, and how it ended. It lets
-// an ended session be read by the same code as a living one.
+// A closed terminal: its output, from disk, and how it ended. Lets the same code
+// read ended and live sessions.
 
 import { readLog } from "../journal/segments.ts";
 import { Listeners } from "../protocol/listeners.ts";
@@ -75,7 +75,7 @@ export class RecordedPty implements Pty {
 	onOutput(listener: (chunk: OutputChunk) => void): () => void {
 		return this.#outputs.add(listener);
 	}
-	// Nothing more will happen to it.
+	// No further events.
 	onEnding = (): (() => void) => () => {};
 	onResponsive = (): (() => void) => () => {};
 	onEvent = (): (() => void) => () => {};
@@ -86,7 +86,7 @@ export class RecordedPty implements Pty {
 	resize = (): Promise<never> => refuse();
 	signal = (): Promise<never> => refuse();
 	facts = (): Promise<never> => refuse();
-	/** Nothing is left to be ended. */
+	/** There is nothing to end. */
 	async end(): Promise<readonly []> {
 		return [];
 	}

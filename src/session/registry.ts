@@ -1,9 +1,9 @@
-// Which sessions there are, and by what they are called. A name means the running
-// session that has it, else the one of that name that ended last; an id or its beginning
-// always works; `-` is the one that was used last.
+// All sessions, by id and name. A name means the running session that has it, else the
+// one of that name that ended last; an id or its prefix always works; `-` is the one
+// that was used last.
 //
-// In memory are the slots of what may run and of the last that ended; of all others only
-// the index knows, and their slot is made from disk when one is asked for.
+// In memory are the slots of what may run and of the last that ended; all others are only
+// in the index, and their slot is loaded from disk on demand.
 
 import type { EndedIndex } from "../journal/ended-index.ts";
 import { Fault } from "../protocol/fault.ts";
@@ -13,7 +13,7 @@ const MIN_PREFIX_LENGTH = 4;
 
 export interface RegistryParts {
 	readonly index: EndedIndex;
-	/** How many ended sessions are kept at hand. */
+	/** How many ended sessions are kept in memory. */
 	readonly rememberEnded: number;
 	/** Makes the slot of an ended session from disk; null when there is none. */
 	readonly load: (id: string) => Promise<SessionSlot | null>;
@@ -29,7 +29,7 @@ export class Registry {
 	readonly #ended = new Map<string, SessionSlot>();
 	/** How many of the slots in memory have a name. */
 	readonly #names = new Map<string, number>();
-	/** Older ones that were asked for, while they are in memory. */
+	/** Older ones loaded on demand, while they are in memory. */
 	readonly #recalled = new Map<string, Promise<SessionSlot | null>>();
 
 	constructor(parts: RegistryParts) {
@@ -56,12 +56,12 @@ export class Registry {
 			if (this.#ended.size <= this.#parts.rememberEnded) break;
 			this.#ended.delete(id);
 			this.#countName(oldest, -1);
-			// While its session is in memory, there must be no second one.
+			// While its session is in memory, there must not be a second one.
 			if (oldest.state !== "ended") this.#recalled.set(id, Promise.resolve(oldest));
 		}
 	}
 
-	/** It has left memory: an old one is read from disk again when it is asked for. */
+	/** It has left memory: an old one is read from disk again on demand. */
 	evicted(slot: SessionSlot): void {
 		this.#recalled.delete(slot.record.id);
 	}
@@ -74,7 +74,7 @@ export class Registry {
 		this.#parts.index.delete(id);
 	}
 
-	/** Those at hand, the newest first. */
+	/** Those in memory, newest first. */
 	all(): SessionSlot[] {
 		return [...this.#ended.values(), ...this.#open.values()].sort((a, b) => b.record.createdAt - a.record.createdAt);
 	}
@@ -102,20 +102,20 @@ export class Registry {
 		return this.#names.has(name);
 	}
 
-	/** Refuses one more, for all or for this owner. */
-	refuseTooMany(owner: string, limits: { all: number; mine: number }): void {
+	/** Throws when a limit is reached, in total or for this owner. */
+	refuseTooMany(owner: string, limits: { all: number; owner: number }): void {
 		const running = this.running();
-		const mine = running.filter(({ record }) => record.owner === owner);
+		const owned = running.filter(({ record }) => record.owner === owner);
 		for (const [slots, limit] of [
 			[running, limits.all],
-			[mine, limits.mine],
+			[owned, limits.owner],
 		] as const) {
 			if (slots.length < limit) continue;
 			throw new Fault("too_many_sessions", { limit, open: slots.map(({ record }) => record.name) });
 		}
 	}
 
-	/** The session that is meant, or a fault that names the open ones. */
+	/** The referenced session, or a fault that lists the open ones. */
 	async find(reference: string): Promise<SessionSlot> {
 		const { index } = this.#parts;
 		const slot =
@@ -129,7 +129,7 @@ export class Registry {
 		throw new Fault("session_not_found", { id: reference, open: this.running().map(({ record }) => record.name) });
 	}
 
-	/** The slot of this id where it is at hand. */
+	/** The slot of this id, if in memory. */
 	atHand(id: string): SessionSlot | undefined {
 		return this.#open.get(id) ?? this.#ended.get(id);
 	}

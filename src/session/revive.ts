@@ -1,4 +1,4 @@
-// How a session comes (back) into memory: freshly launched, adopted from a
+// How a session gets (back) into memory: launched, adopted from a
 // holder that outlived its daemon, or ended and read from disk.
 
 import { bytesOf, Journal } from "../journal/journal.ts";
@@ -14,10 +14,10 @@ import { Session } from "./session.ts";
 import type { SessionSlot } from "./session-slot.ts";
 import { rememberedShell } from "./shell/prepare.ts";
 
-/** As much as a last line is looked for in. */
+/** How much output is searched for a last line. */
 const TAIL_BYTES = 4096;
 
-/** What every session is made with. */
+/** What every session is created with. */
 export interface SessionContext {
 	readonly options: Options;
 	readonly drawing: Drawing;
@@ -61,10 +61,10 @@ export function sessionOf({ slot, pty, options, drawing, beginning }: SessionOf)
 	});
 }
 
-/** Connects to the holder of a session; null when nobody is behind its socket any more. */
+/** Connects to the holder of a session; null when nothing listens on its socket. */
 export type Connect = (from: number) => Promise<Pty | null>;
 
-/** Goes on with a session that an earlier daemon left running; what ended meanwhile is read from disk. */
+/** Resumes a session that an earlier daemon left running; one that ended meanwhile is read from disk. */
 export async function adoptSession(slot: SessionSlot, context: SessionContext, connect: Connect): Promise<Session> {
 	const beginning = await beginningOf(slot, context.options);
 	const pty = await connect(beginning.from);
@@ -85,7 +85,7 @@ async function playRecorded(slot: SessionSlot, context: SessionContext, beginnin
 
 interface Beginning {
 	readonly from: number;
-	/** Output below this was there before us: whatever it asked the terminal was answered then. */
+	/** Output below this was received by an earlier daemon, which replied to its queries. */
 	readonly to: number;
 	readonly keyframe: Keyframe | null;
 	/** The newest output before `from`. */
@@ -109,7 +109,7 @@ async function beginningOf(slot: SessionSlot, options: Options): Promise<Beginni
 	const saved = await Keyframes.load(directory);
 	const keyframe = saved !== null && saved.screen.offset >= earliest && saved.screen.offset <= to ? saved : null;
 	const from = keyframe?.screen.offset ?? earliest;
-	// A shell's marks are not in the screen: they are found again by reading the log, which costs little without drawing.
+	// A shell's marks are not in the screen: they are recovered by scanning the log, which is cheap without drawing.
 	slot.commands = await rememberedShell(directory);
 	if (slot.commands !== null) {
 		for await (const { from: offset, bytes } of readLog(directory, earliest, from)) {
@@ -121,7 +121,7 @@ async function beginningOf(slot: SessionSlot, options: Options): Promise<Beginni
 		if (bytes === null) chunks.length = 0;
 		else chunks.push({ offset, bytes });
 	}
-	// Lines are numbered from the beginning of the output: by a screen that starts in the middle they cannot be compared.
+	// Lines are numbered from the beginning of the output: a screen that starts in the middle cannot compare them.
 	const numbered = keyframe !== null || from === 0;
 	return {
 		from,

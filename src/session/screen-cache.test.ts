@@ -5,7 +5,7 @@ class Fake implements Cached {
 	attended = false;
 	refuses = false;
 	away = 0;
-	putAway(): boolean {
+	hibernate(): boolean {
 		if (this.refuses) return false;
 		this.away++;
 		return true;
@@ -23,7 +23,7 @@ afterEach(() => {
 	vi.useRealTimers();
 });
 
-test("beyond the limit the one that was used longest ago is put away", () => {
+test("beyond the limit the least recently used one is hibernated", () => {
 	const all = [new Fake(), new Fake(), new Fake(), new Fake()] as const;
 	for (const one of all.slice(0, 3)) cache.use(one);
 	cache.use(all[0]);
@@ -31,7 +31,7 @@ test("beyond the limit the one that was used longest ago is put away", () => {
 	expect(all.map(({ away }) => away)).toEqual([0, 1, 0, 0]);
 });
 
-test("one that somebody waits on stays, and so does one that cannot be put away now", () => {
+test("one that is waited on stays, and so does one that cannot be hibernated now", () => {
 	const all = Array.from({ length: 5 }, () => new Fake());
 	all[0]!.attended = true;
 	all[1]!.refuses = true;
@@ -39,7 +39,7 @@ test("one that somebody waits on stays, and so does one that cannot be put away 
 	expect(all.map(({ away }) => away)).toEqual([0, 0, 1, 1, 0]);
 });
 
-test("one that was not used for a while is put away; the others are looked at in their time", () => {
+test("one that was idle for a while is hibernated; the others are checked when due", () => {
 	const [early, late, attended] = [new Fake(), new Fake(), new Fake()];
 	attended.attended = true;
 	cache.use(early);

@@ -1,13 +1,13 @@
 // Which screens are kept drawn: those used last, up to a number and an age. The
-// others are put away; a screen weighs a quarter of a megabyte, a keyframe a few
+// others are hibernated; a screen takes a quarter of a megabyte, a keyframe a few
 // kilobytes.
 
-/** What the cache needs of a session. */
+/** What the cache needs from a session. */
 export interface Cached {
-	/** It must stay drawn: somebody waits on it or watches it. */
+	/** It must stay drawn: a caller waits on it or watches it. */
 	readonly attended: boolean;
-	/** Puts the screen away; false where that is not possible right now. */
-	putAway(): boolean;
+	/** Compresses the screen; false where that is not possible right now. */
+	hibernate(): boolean;
 }
 
 export interface CacheLimits {
@@ -25,11 +25,11 @@ export class ScreenCache implements Disposable {
 		this.#limits = limits;
 	}
 
-	/** It has just been drawn or looked at. */
+	/** It has just been drawn or read. */
 	use(cached: Cached): void {
 		this.#used.delete(cached);
 		this.#used.set(cached, performance.now());
-		if (this.#used.size > this.#limits.maxScreens) this.#putAwayOldest();
+		if (this.#used.size > this.#limits.maxScreens) this.#hibernateOldest();
 		this.#timer ??= setTimeout(() => this.#sweep(), this.#limits.maxIdleMs).unref();
 	}
 
@@ -42,10 +42,10 @@ export class ScreenCache implements Disposable {
 		this.#used.clear();
 	}
 
-	#putAwayOldest(): void {
+	#hibernateOldest(): void {
 		for (const cached of this.#used.keys()) {
 			if (this.#used.size <= this.#limits.maxScreens) return;
-			if (!cached.attended && cached.putAway()) this.#used.delete(cached);
+			if (!cached.attended && cached.hibernate()) this.#used.delete(cached);
 		}
 	}
 
@@ -60,8 +60,8 @@ export class ScreenCache implements Disposable {
 				return;
 			}
 			this.#used.delete(cached);
-			// One that must stay for now is looked at again after the next idle time.
-			if (cached.attended || !cached.putAway()) this.#used.set(cached, now);
+			// One that must stay for now is checked again after the next idle time.
+			if (cached.attended || !cached.hibernate()) this.#used.set(cached, now);
 		}
 	}
 }

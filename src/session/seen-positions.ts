@@ -1,5 +1,5 @@
 // What each caller has seen of a session, kept in `seen.json`, so that after a
-// restart of the daemon, however it ended, nothing is new that was read before.
+// daemon restart or crash nothing already read is reported as new.
 
 import { renameSync, writeFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
@@ -8,7 +8,7 @@ import type { Position } from "../terminal/screen-diff.ts";
 
 const FILE = "seen.json";
 const VERSION = 1;
-// Agents come and go under new names; one that is forgotten sees everything as new, which is safe.
+// Agents come and go under new names; an evicted one sees everything as new, which is safe.
 const MAX_OWNERS = 64;
 
 export class SeenPositions {
@@ -33,7 +33,7 @@ export class SeenPositions {
 			const { version, seen } = JSON.parse(await readFile(join(directory, FILE), "utf8"));
 			return new SeenPositions(directory, version === VERSION ? seen : [], options);
 		} catch {
-			return new SeenPositions(directory); // nobody has looked yet
+			return new SeenPositions(directory); // no reads yet
 		}
 	}
 
@@ -43,7 +43,7 @@ export class SeenPositions {
 
 	/** On disk before it returns, so that no answer is forgotten that was given. */
 	set(owner: string, position: Position): void {
-		this.#positions.delete(owner); // the newest last, so that the first is the one to forget
+		this.#positions.delete(owner); // newest last: the first one is evicted
 		this.#positions.set(owner, position);
 		const [oldest] = this.#positions.keys();
 		if (this.#positions.size > MAX_OWNERS && oldest !== undefined) this.#positions.delete(oldest);

@@ -18,7 +18,7 @@ import type { Terminals } from "./terminals.ts";
 
 type Later = <T>(what: string, value: T) => Promise<T>;
 
-/** A program that lives on when its terminal is let go of. */
+/** A program that keeps running when its terminal is detached. */
 class FakeProgram {
 	readonly #directory: string;
 	#pty: FakeProgramPty | null = null;
@@ -175,12 +175,12 @@ describe("a slot over a fake terminal", () => {
 		await sessions.start({ argv: ["cat"], name: "kept", keep: true, caller });
 		await until("the idle one has left memory", () => sessions.list()[1]!.session === null);
 		expect(sessions.list().map(({ record }) => record.state)).toEqual(["running", "cancelled"]);
-		expect(sessions.list()[1]!.record.reason).toContain("not used for");
+		expect(sessions.list()[1]!.record.reason).toContain("idle for");
 		expect((await sessions.find("idle")).ended).toBe(true);
 		await sessions.endAll();
 	});
 
-	test("S23: the oldest that ended make room for the newest, and nothing else is looked at", async () => {
+	test("S23: the oldest that ended make room for the newest, and no other is read", async () => {
 		const terminals = new FakeTerminals();
 		await using sessions = await open(terminals, { totalBytes: 3000, evictMs: 0 });
 		for (let i = 0; i < 12; i++) {
@@ -195,7 +195,7 @@ describe("a slot over a fake terminal", () => {
 });
 
 describe("model", () => {
-	test("whatever is asked at the same moment, no session is mislaid, doubled or left running unowned", async () => {
+	test("under concurrent calls no session is lost, duplicated or left running unowned", async () => {
 		const property = fc.asyncProperty(fc.scheduler(), batches(12), async (scheduler, commands) => {
 			rmSync(home, { recursive: true, force: true });
 			home = mkdtempSync(join(tmpdir(), "dt-slot-"));

@@ -1,5 +1,5 @@
-// One session's place in the registry: whether it is being opened, in memory, or
-// on disk only, and the one way to get the session out of it.
+// One session's entry in the registry: being opened, in memory, or on disk only,
+// and the one way to get the session from it.
 //
 // Each state is an object with its own promise, timer and subscriptions; moving
 // goes through the table in lifecycle.ts, and leaving a state disposes of what it had.
@@ -15,9 +15,9 @@ import { hasEnded, type SlotEvent, type SlotState, slotAfter, statusAfter } from
 import { describeEnd, type Session } from "./session.ts";
 import type { ShellCommands } from "./shell/commands.ts";
 
-/** A launch that takes longer than this when the daemon leaves is adopted by the next one. */
+/** A launch that takes longer than this while the daemon stops is adopted by the next one. */
 const DETACH_TIMEOUT_MS = 3000;
-/** A terminal closes with its last process; one that is open after this has something in the background. */
+/** A terminal closes with its last process; one that is still open after this has background processes. */
 const CLOSE_TIMEOUT_MS = 1000;
 
 export interface SlotParts {
@@ -26,14 +26,14 @@ export interface SlotParts {
 	readonly idleMs: number;
 	readonly evictMs: number;
 	readonly endGraceMs: number;
-	/** Makes the session of a slot that is not in memory, by what is left of it. */
+	/** Creates the session of a slot that is not in memory, from what is left of it. */
 	readonly adopt: (slot: SessionSlot) => Promise<Session>;
 	readonly revive: (slot: SessionSlot) => Promise<Session>;
 	readonly events: SlotListener;
 	readonly onProblem: (problem: unknown, doing: string) => void;
 }
 
-/** What happens to a slot, for those that keep account of all of them. */
+/** Slot events, for the code that tracks all slots. */
 export interface SlotListener {
 	/** In memory with its program running; `isNew` unless an earlier daemon had started it. */
 	opened(slot: SessionSlot, isNew: boolean): void;
@@ -158,7 +158,7 @@ export class SessionSlot {
 		return (await this.session()).close(graceMs);
 	}
 
-	/** Leaves memory; what is asked of it from now on comes from disk. Only once nothing of it runs. */
+	/** Leaves memory; later calls read from disk. Only once nothing of it runs. */
 	async evict(): Promise<void> {
 		const { session } = this.#state as Live;
 		const released = session[Symbol.asyncDispose]();
@@ -171,10 +171,10 @@ export class SessionSlot {
 	async remove(): Promise<void> {
 		const closed = this.inMemory?.closed;
 		if (closed !== undefined && !this.isRunning && this.#record.terminalOpen) {
-			await within(CLOSE_TIMEOUT_MS, "closing", closed).catch(() => {}); // looked at below
+			await within(CLOSE_TIMEOUT_MS, "closing", closed).catch(() => {}); // checked below
 		}
 		while (this.#state.name === "starting" || this.#state.name === "reviving") {
-			await this.#state.session.catch(() => {}); // the one who asked for it is told
+			await this.#state.session.catch(() => {}); // reported to the caller that opened it
 		}
 		if (this.#state.name === "removed") return;
 		if (this.#state.name === "detached") throw stopping();
@@ -190,14 +190,14 @@ export class SessionSlot {
 		await rm(this.directory, { recursive: true, force: true, maxRetries: 3 });
 	}
 
-	/** Lets go; the program goes on. */
+	/** Detaches; the program keeps running. */
 	async detach(): Promise<void> {
 		const before = this.#state;
 		this.#enter("detached", { name: this.#state.name === "removed" ? "removed" : "detached" });
 		if (before.name === "live") await before.session[Symbol.asyncDispose]();
 		if (before.name === "ended") await before.released;
 		if (before.name === "starting" || before.name === "reviving") {
-			// What comes of it later is let go of in #opened.
+			// If it opens later, #opened releases it.
 			await within(DETACH_TIMEOUT_MS, "opening", before.session).catch(() => {});
 		}
 		await this.#file.close();
@@ -212,7 +212,7 @@ export class SessionSlot {
 		this.#state = state;
 	}
 
-	/** `failed` moves on from there, and may throw an error that says more. */
+	/** `failed` makes the next transition, and may throw a more specific error. */
 	#open(
 		event: "retried" | "recalled",
 		open: (slot: SessionSlot) => Promise<Session>,
@@ -227,7 +227,7 @@ export class SessionSlot {
 					throw error;
 				},
 			);
-		session.catch(() => {}); // each caller of `session` is told
+		session.catch(() => {}); // reported to each caller of `session`
 		this.#enter(event, { name: event === "retried" ? "starting" : "reviving", session });
 		return session;
 	}
@@ -256,10 +256,10 @@ export class SessionSlot {
 		this.#parts.events.closed(this);
 	}
 
-	/** Its holder may be alive: it stays as it was, says why, and the next call tries again. */
+	/** Its holder may be alive: the state is kept with the reason, and the next call retries. */
 	#unreachable(error: unknown): never {
 		this.#enter("unreachable", { name: "unreached" });
-		this.#record = { ...this.#record, reason: `its holder cannot be reached: ${messageOf(error)}` };
+		this.#record = { ...this.#record, reason: `its holder is unreachable: ${messageOf(error)}` };
 		throw new Fault("session_unreachable", { id: this.#record.name, problem: messageOf(error) }, { cause: error });
 	}
 
@@ -301,8 +301,8 @@ export class SessionSlot {
 	}
 
 	#closed(live: Live): void {
-		if (this.#state !== live) return; // let go of before it closed
-		// Also what was left in the background may have written.
+		if (this.#state !== live) return; // released before it closed
+		// Background processes may have written, too.
 		const { bytesOut, linesOut, lastLine, truncated } = live.session.journal.stats;
 		this.update({ terminalOpen: false, bytesOut, linesOut, lastLine, truncated });
 		this.#evictWhenIdle(live);
@@ -313,7 +313,7 @@ export class SessionSlot {
 		const { idleMs, endGraceMs, onProblem } = this.#parts;
 		if (idleMs === 0 || this.#record.keep) return;
 		const onIdle = () => {
-			this.update({ reason: `not used for ${Math.round(idleMs / 1000)} s` });
+			this.update({ reason: `idle for ${Math.round(idleMs / 1000)} s` });
 			live.session.close(endGraceMs).catch((error) => {
 				onProblem(error, `ending the idle session ${this.#record.name}`);
 				if (this.#state !== live) return;

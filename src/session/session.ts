@@ -42,12 +42,12 @@ export interface SessionParts {
 	readonly cwd: string;
 	readonly pty: Pty;
 	readonly journal: Journal;
-	/** Its size, scrollback and clock; a saved screen, or the offset at which an empty one begins. */
+	/** Size, scrollback and clock; a saved screen, or the offset at which an empty one begins. */
 	readonly screen: { readonly options: ScreenOptions; readonly from: ScreenState | number };
 	readonly drawing: Drawing;
 	/** The status on record, where the session had ended before. */
 	readonly resolved: Status | null;
-	/** Output below this was seen by an earlier daemon, which answered what the program asked in it. */
+	/** Output below this was received by an earlier daemon, which replied to its queries. */
 	readonly replayedUntil: number;
 	/** The commands of a shell with marks; null for any other program. */
 	readonly commands?: ShellCommands | null;
@@ -60,7 +60,7 @@ export interface SessionWait {
 	readonly until: Until;
 	readonly timeoutMs: number;
 	readonly signal: AbortSignal;
-	/** Output from this offset on counts as new, also what came before the wait began, as far as memory holds it. */
+	/** Output from this offset on counts as new, including output from before the wait, as far as memory holds it. */
 	readonly from?: number | undefined;
 	/** Output below `from` that counts as new, too: read from disk. */
 	readonly earlier?: Uint8Array | undefined;
@@ -70,7 +70,7 @@ export interface SessionWait {
 // Patterns look at 64 KiB of text; escape sequences and wide characters make that a few times as many bytes.
 export const MOST_ALREADY_BYTES = 256 * 1024;
 
-// Typing makes an answer likely: the session counts as attended for so long.
+// Typing makes an answer likely: the session counts as attended for this long.
 const TYPED_MS = 1000;
 
 export class Session implements AsyncDisposable {
@@ -86,7 +86,7 @@ export class Session implements AsyncDisposable {
 	readonly #display: Display;
 	readonly #outputs = new Listeners<OutputChunk>("session output");
 	readonly #endings = new Listeners<void>("session ended");
-	readonly #letGo = deferred<void>();
+	readonly #detached = deferred<void>();
 	#status: Status = "running";
 	#cancelled = false;
 	/** The newest ids of writes that were typed, the oldest first. */
@@ -150,7 +150,7 @@ export class Session implements AsyncDisposable {
 	get ptyExit(): PtyExit | null {
 		return this.#pty.exit;
 	}
-	/** Settles when nothing of it runs any more: later than its end where something was left in the background. */
+	/** Settles when nothing of it runs any more: later than its end where it left background processes. */
 	get closed(): Promise<PtyExit> {
 		return this.#pty.closed;
 	}
@@ -160,7 +160,7 @@ export class Session implements AsyncDisposable {
 	get attention(): Attention {
 		return this.#tracker.attention;
 	}
-	/** When that was decided; 0 when it was not since the last input. */
+	/** When that was decided; 0 if not since the last input. */
 	get attentionAt(): number {
 		return this.#tracker.decidedAt;
 	}
@@ -187,8 +187,8 @@ export class Session implements AsyncDisposable {
 	}
 
 	/**
-	 * Types bytes, whole and never between another call's. A function is called when it is this write's turn: it encodes in
-	 * the modes of that moment, and when it throws nothing is typed. A write whose id was typed before is not typed again.
+	 * Types bytes atomically. A function is called when this write is next in the queue: it encodes for the modes of that
+	 * moment, and when it throws nothing is typed. A write whose id was typed before is not typed again.
 	 */
 	async type(input: Uint8Array | (() => Uint8Array), options: WriteOptions = {}): Promise<Typed> {
 		const { id } = options;
@@ -209,7 +209,7 @@ export class Session implements AsyncDisposable {
 			acknowledge();
 		}
 		if (id === undefined) return { repeated: false };
-		// Known here, or to the holder, which then accepted nothing: an earlier daemon sent it.
+		// A duplicate: known here, or to the holder (sent by an earlier daemon), which then accepted nothing.
 		const repeated = acceptedBefore < 0 || this.#pty.inputOffset === acceptedBefore;
 		this.#typedIds.add(id);
 		const [oldest] = this.#typedIds;
@@ -222,7 +222,7 @@ export class Session implements AsyncDisposable {
 		return this.#tracker.watch();
 	}
 
-	/** Returns on the first of: waiting, ended, what `until` says, timeout. */
+	/** Returns on the first of: waiting, ended, a condition of `until`, timeout. */
 	wait({ until, timeoutMs, signal, from, earlier, typed }: SessionWait): Promise<Outcome> {
 		// Taken only where it is needed: a diff of a full scrollback costs a millisecond.
 		const since = until.text === undefined && until.pattern === undefined ? null : this.screen.diffSince(null).position;
@@ -234,17 +234,17 @@ export class Session implements AsyncDisposable {
 		return wait(conditionsOf(this, until, { timeoutMs, already, typed, newOnScreen }), { signal });
 	}
 
-	/** Receives what was left in the log while nobody looked. */
+	/** Receives what was left in the log while unattended. */
 	catchUp(): Promise<void> {
 		return this.#display.catchUp();
 	}
 
-	/** The offset up to which this caller has been told everything. */
+	/** The offset up to which this caller has seen everything. */
 	seenBy(owner: string): number {
 		return this.#seen.get(owner)?.offset ?? 0;
 	}
 
-	/** What is new to this caller, and remembers that it has been seen. */
+	/** What is new to this caller; marks it as seen. */
 	takeNew(owner: string): { diff: ScreenDiff; since: number } {
 		// Drawn first: what was seen before a restart is known when the replay is on the screen.
 		const { screen } = this;
@@ -255,7 +255,7 @@ export class Session implements AsyncDisposable {
 		return { diff, since: since?.offset ?? 0 };
 	}
 
-	/** One look at the kernel, for a caller that does not wait. */
+	/** A single probe, for a caller that does not wait. */
 	async refresh(): Promise<void> {
 		if (!this.ended) await this.#tracker.check();
 	}
@@ -268,7 +268,7 @@ export class Session implements AsyncDisposable {
 
 	async signal(name: string): Promise<void> {
 		this.#mustRun();
-		// As a person would: the terminal turns Ctrl+C into INT for whoever is in the foreground, or hands it over in raw mode.
+		// As a person would: the terminal turns Ctrl+C into INT for the foreground group, or passes it through in raw mode.
 		if (name === "SIGINT") await this.type(Uint8Array.of(3), { priority: true });
 		else {
 			const done = this.#tracker.typing();
@@ -276,18 +276,18 @@ export class Session implements AsyncDisposable {
 		}
 	}
 
-	/** Signals whoever has the terminal, past the keyboard. */
+	/** Signals the foreground process group, bypassing the keyboard. */
 	async signalForeground(name: string): Promise<void> {
 		this.#mustRun();
 		await this.#ask(this.#pty.signal(name, "foreground"));
 	}
 
-	/** No job has the terminal: the main program does. */
+	/** The main program is in the foreground, no other job. */
 	async mainIsForeground(): Promise<boolean> {
 		return (await this.#ask(this.#pty.facts())).mainForeground;
 	}
 
-	/** Ends the whole tree; says what could not be ended. */
+	/** Ends the whole tree; returns what could not be ended. */
 	async close(graceMs: number): Promise<readonly { pid: number; command: string }[]> {
 		const before = this.#cancelled;
 		this.#cancelled ||= !this.ended;
@@ -296,12 +296,12 @@ export class Session implements AsyncDisposable {
 			if (!isSent(error)) this.#cancelled = before;
 			throw error;
 		});
-		// Whoever cannot be killed may be the main program itself: then there is no exit to wait for.
+		// The survivor may be the main program itself: then there is no exit to wait for.
 		if (survivors.length === 0) await this.#exited();
 		return survivors;
 	}
 
-	/** Ends the main program alone; what it left in the background lives on. */
+	/** Ends the main program alone; its background processes keep running. */
 	async closeMain(graceMs: number): Promise<void> {
 		if (this.ended) return;
 		this.#cancelled = true;
@@ -310,7 +310,7 @@ export class Session implements AsyncDisposable {
 		await this.#exited().finally(() => clearTimeout(timer));
 	}
 
-	/** Where the foreground program is, as far as anyone can tell. */
+	/** The working directory of the foreground program, as far as known. */
 	async cwd(): Promise<string> {
 		return (this.ended ? null : await workingDirectory(this.#pty.pid)) ?? this.screen.cwd ?? this.#cwd;
 	}
@@ -319,9 +319,9 @@ export class Session implements AsyncDisposable {
 		return this.#pty.exit?.closed === true ? [] : listeningPorts(await descendants(this.#pty.holderPid));
 	}
 
-	/** Lets go; the program goes on. */
+	/** Detaches; the program keeps running. */
 	async [Symbol.asyncDispose](): Promise<void> {
-		this.#letGo.resolve();
+		this.#detached.resolve();
 		this.#tracker[Symbol.dispose]();
 		this.#outputs.clear();
 		this.#endings.clear();
@@ -329,13 +329,13 @@ export class Session implements AsyncDisposable {
 		await this.#display[Symbol.asyncDispose]();
 	}
 
-	/** Rejects when the session is let go of first: then its end is not heard of here. */
+	/** Rejects when the session is detached first: then its end is not reported here. */
 	async #exited(): Promise<void> {
-		await Promise.race([this.#pty.exited, this.#letGo.promise]);
-		if (!this.ended) throw new PtyIoError("disconnected", "this session was let go");
+		await Promise.race([this.#pty.exited, this.#detached.promise]);
+		if (!this.ended) throw new PtyIoError("disconnected", "this session was detached");
 	}
 
-	/** A request to the terminal; what goes wrong is a fault. */
+	/** A request to the terminal; errors become faults. */
 	async #ask<T>(request: Promise<T>): Promise<T> {
 		try {
 			return await request;
@@ -344,7 +344,7 @@ export class Session implements AsyncDisposable {
 		}
 	}
 
-	/** Somebody waits on it, watches it, has just typed or is ending it. */
+	/** A caller waits on it, watches it, has just typed or is ending it. */
 	get #attended(): boolean {
 		return (
 			this.#tracker.watched ||
@@ -383,9 +383,8 @@ export class Session implements AsyncDisposable {
 	}
 }
 
-/** How it ended, in a few words. */
 export function describeEnd(status: Status, exit: ExitFacts | null): string {
-	if (status === "stream_lost") return "its holder died, so how it ended is not known";
+	if (status === "stream_lost") return "its holder died, so how it ended is unknown";
 	if (exit === null) return status;
 	const how = exit.signal !== null ? `killed by ${exit.signal}` : `exit code ${exit.code}`;
 	return status === "cancelled" ? `closed, ${how}` : how;
@@ -393,7 +392,7 @@ export function describeEnd(status: Status, exit: ExitFacts | null): string {
 
 const isSent = ({ cause }: { readonly cause?: unknown }) => cause instanceof PtyError && cause.sent;
 
-/** What went wrong with the terminal, in the words of the product. */
+/** A terminal error as a fault. */
 function asFault(error: unknown, { name, status, exit }: Session): unknown {
 	if (!(error instanceof PtyError)) return error;
 	const facts = error instanceof PtyIoError ? error.facts : {};

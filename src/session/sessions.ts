@@ -1,6 +1,6 @@
-// Everything that lives as long as the daemon, put together: slots, their names,
-// the quota, events. Starts sessions, finds them again, adopts those that an
-// earlier daemon left running, and ends them.
+// Combines everything that lives as long as the daemon: slots, their names, the
+// quota, events. Starts sessions, finds them again, adopts those that an earlier
+// daemon left running, and ends them.
 
 import { join } from "node:path";
 import type { SessionRecord } from "../journal/records.ts";
@@ -26,9 +26,9 @@ import { SessionSlot, type SlotListener } from "./session-slot.ts";
 import type { StartSpec } from "./start-spec.ts";
 import { holderTerminals, type Terminals } from "./terminals.ts";
 
-/** What a holder needs beyond the grace until it has told us that all are gone. */
+/** What a holder needs beyond the grace to report that all are gone. */
 const END_MARGIN_MS = 3000;
-/** Sessions adopted at a time in the background; one that is asked for is adopted at once. */
+/** Sessions adopted at a time in the background; one that is requested is adopted at once. */
 const PARALLEL_ADOPTIONS = 32;
 
 export interface SessionsParts {
@@ -36,11 +36,11 @@ export interface SessionsParts {
 	readonly options: Options;
 	/** Fences an older daemon at the holders. */
 	readonly epoch: number;
-	/** What went wrong without a caller to tell. */
+	/** Errors that have no caller. */
 	readonly onProblem: (problem: unknown, doing: string) => void;
-	/** A newer daemon has taken over: this one has no sessions any more. */
+	/** A newer daemon has taken over: this one no longer owns any session. */
 	readonly onFenced: () => void;
-	/** Where terminals come from; real holders unless a test says otherwise. */
+	/** Where terminals come from; real holders except in tests. */
 	readonly terminals?: Terminals;
 }
 
@@ -56,7 +56,7 @@ export class Sessions implements AsyncDisposable {
 	readonly #parts: SessionsParts;
 	readonly #terminals: Terminals;
 	readonly #drawing: Drawing;
-	// Set once, by `open`: both need the other parts to be there.
+	// Set once, by `open`: both need the other parts.
 	#archive!: Archive;
 	#launcher!: Launcher;
 	readonly #attention = new AttentionRefresh();
@@ -93,7 +93,7 @@ export class Sessions implements AsyncDisposable {
 		this.#terminals = parts.terminals ?? holderTerminals;
 	}
 
-	/** With a slot for every session that is on disk. Adoption goes on in the background: each slot waits for its own. */
+	/** With a slot for every session that is on disk. Adoption continues in the background: each slot waits for its own. */
 	static async open(parts: SessionsParts): Promise<Sessions> {
 		const sessions = new Sessions(parts);
 		sessions.#archive = await Archive.open({
@@ -117,12 +117,12 @@ export class Sessions implements AsyncDisposable {
 		return sessions;
 	}
 
-	/** Starts a program on a terminal of its own. */
+	/** Starts a program on its own terminal. */
 	start(spec: StartSpec): Promise<Session> {
 		return this.#launcher.start(spec);
 	}
 
-	/** The session that is meant, in memory and marked as used. */
+	/** The referenced session, in memory and marked as used. */
 	async find(reference: string): Promise<Session> {
 		const slot = await this.#registry.find(reference);
 		slot.touch();
@@ -136,7 +136,7 @@ export class Sessions implements AsyncDisposable {
 		return this.#registry.all().map(listed);
 	}
 
-	/** Brings the attention of running sessions up to date, as far as that is possible in a short time. */
+	/** Refreshes the attention of running sessions, within a short timeout. */
 	async refresh(): Promise<void> {
 		await this.#attention.freshen(this.#registry.running());
 	}
@@ -149,7 +149,7 @@ export class Sessions implements AsyncDisposable {
 			.map(listed);
 	}
 
-	/** This name, or one like it that no running session has. */
+	/** This name, or a similar one that is free. */
 	freeName(name: string): string {
 		return nameFor(name, (candidate) => this.#registry.runningNamed(candidate) !== null);
 	}
@@ -176,7 +176,7 @@ export class Sessions implements AsyncDisposable {
 	async resize(session: Session, cols: number, rows: number): Promise<void> {
 		await session.resize(cols, rows);
 		const slot = this.#registry.atHand(session.id);
-		if (slot === undefined) return; // removed meanwhile
+		if (slot === undefined) return; // already removed
 		slot.update({ cols, rows });
 		this.#emit(slot, "resized");
 	}
@@ -216,7 +216,7 @@ export class Sessions implements AsyncDisposable {
 		return this.#counts.add(listener);
 	}
 
-	/** Lets go of everything; the programs go on. */
+	/** Detaches from everything; the programs keep running. */
 	async [Symbol.asyncDispose](): Promise<void> {
 		this.#disposed = true;
 		this.#launcher.stop();

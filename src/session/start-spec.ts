@@ -1,4 +1,4 @@
-// What is asked of a start, and the record that is made of it before there is a
+// The parameters of a start, and the record made from them before there is a
 // process.
 
 import { isAbsolute, resolve } from "node:path";
@@ -11,14 +11,14 @@ import { nameFor, newId } from "./identity.ts";
 import type { Options } from "./options.ts";
 import type { ShellSpec } from "./shell/prepare.ts";
 
-/** Who asks: it decides what is new to them, and what a session they start inherits. */
+/** The caller: decides what is new to it, and what a session it starts inherits. */
 export interface Caller {
 	/** Stable for one agent, person or program: `cli`, `mcp:…`, a token's name. */
 	readonly owner: string;
 	readonly cwd: string;
 	/** The caller's environment; sessions get the allow-listed part of it. */
 	readonly env: Readonly<Record<string, string>>;
-	/** The agent conversation on whose behalf it asks, where it is known. */
+	/** The agent conversation that it calls for, if known. */
 	readonly parent?: string | undefined;
 }
 
@@ -43,7 +43,7 @@ export interface StartSpec {
 	readonly caller: Caller;
 }
 
-/** The record of a session from the moment it is asked for. */
+/** The initial record of a session. */
 export function newRecord(spec: StartSpec, options: Options, nameIsTaken: (name: string) => boolean): SessionRecord {
 	const { argv, command, cwd } = commandOf(spec);
 	const now = Date.now();
@@ -79,7 +79,7 @@ export function newRecord(spec: StartSpec, options: Options, nameIsTaken: (name:
 	};
 }
 
-/** A command line goes through the caller's shell; without anything, the shell itself. */
+/** A command line runs in the caller's shell; without one, the shell itself. */
 function commandOf({ command, argv, cwd, caller }: StartSpec): {
 	argv: readonly string[];
 	command: string;

@@ -7,7 +7,7 @@ import type { Pty } from "../pty/pty.ts";
 
 export interface Terminals {
 	readonly launch: (spec: LaunchSpec) => Promise<Pty>;
-	/** Null when the holder is gone; rejects when it may be alive but was not reached. */
+	/** Null when the holder is gone; rejects when it may be alive but is unreachable. */
 	readonly adopt: (options: AdoptOptions) => Promise<Pty | null>;
 }
 

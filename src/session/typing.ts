@@ -1,5 +1,5 @@
-// From what a caller wants typed to the bytes that a keyboard would send under
-// the terminal's present modes. Refuses before anything is written.
+// Encodes a caller's input as the bytes that a keyboard would send in the current
+// terminal modes. Throws before anything is written.
 
 import { Fault } from "../protocol/fault.ts";
 import { encodeKeys, encodeText } from "../terminal/keys.ts";

@@ -78,9 +78,9 @@ describe("a wait is a list of conditions", () => {
 		const tests: Condition<string> = { start() {}, test: fail };
 		const idle = new Listeners<void>("idle");
 		await expect(wait([happens("idle", idle), starts])).rejects.toThrow("bad");
-		const heard = wait([happens("idle", idle), listens]);
+		const outcome = wait([happens("idle", idle), listens]);
 		event.emit();
-		await expect(heard).rejects.toThrow("bad");
+		await expect(outcome).rejects.toThrow("bad");
 		const timed = expect(wait([happens("idle", idle), later])).rejects.toThrow("bad");
 		vi.advanceTimersByTime(5);
 		await timed;
@@ -89,7 +89,7 @@ describe("a wait is a list of conditions", () => {
 		await expect(tested).rejects.toThrow("bad");
 	});
 
-	test("a caller that goes away, before or during it, ends its wait and leaves nothing behind", async () => {
+	test("a caller that aborts, before or during it, ends its wait and leaves nothing behind", async () => {
 		const event = new Listeners<void>("event");
 		const gone = new AbortController();
 		const outcome = wait([happens("event", event)], { signal: gone.signal });

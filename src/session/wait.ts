@@ -1,15 +1,14 @@
 // One wait: a list of conditions, of which the first to come true ends it.
 //
 // Everything that a condition subscribes to or sets up lives in the scope of the
-// wait and is disposed when the wait is over, also when that happens during
-// set-up. What the conditions are is in conditions.ts and shell/run.ts; no other
-// code settles and cleans up by itself.
+// wait and is disposed when the wait ends, also during set-up. The conditions are
+// in conditions.ts and shell/run.ts; no other code settles and cleans up by itself.
 
 /** Something that can end a wait. The order in the list is the precedence. */
 export interface Condition<T> {
 	/** Subscribes; may settle at once. */
 	start(scope: WaitScope<T>): void;
-	/** Checked when a later condition is about to end the wait: the outcome if this one holds by now. */
+	/** Checked when a later condition is about to end the wait: the outcome if this one is now true. */
 	test?(): T | null;
 }
 
@@ -24,7 +23,7 @@ export interface WaitScope<T> {
 	after(ms: number, act: () => void): void;
 }
 
-/** Ends with the outcome of the first condition that comes true; rejects when the caller goes away or a condition fails. */
+/** Ends with the outcome of the first condition that comes true; rejects when the caller aborts or a condition fails. */
 export function wait<T>(
 	conditions: readonly Condition<T>[],
 	{ signal }: { readonly signal?: AbortSignal | undefined } = {},
@@ -49,7 +48,7 @@ export function wait<T>(
 			try {
 				if (!settled) act();
 			} catch (error) {
-				// After the end nobody waits for the error: it is a bug in a disposer, reported by the sender.
+				// After the end nothing awaits the error: it is a bug in a disposer, reported by the sender.
 				if (settled) throw error;
 				end(() => reject(error));
 			}

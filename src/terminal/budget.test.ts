@@ -7,7 +7,7 @@ describe("R2.6 text within a number of tokens", () => {
 		expect(fit("short", 100)).toEqual({ text: "short", truncated: false, leftOut: null });
 	});
 
-	test("head and tail stay, the cut says what was left out and how to get it", () => {
+	test("head and tail stay, the cut shows what was left out and how to get it", () => {
 		const lines = Array.from({ length: 1000 }, (_, i) => `line ${i}`);
 		const { text, truncated, leftOut } = fit(lines.join("\n"), 100, { recall: "read from 0 to 8889" });
 		expect(truncated).toBe(true);

@@ -5,15 +5,15 @@
 
 const CHARS_PER_TOKEN = 2.3;
 
-/** How many tokens a text is, roughly. */
+/** A rough token count. */
 export const estimateTokens = (text: string): number => Math.ceil(text.length / CHARS_PER_TOKEN);
 
 export interface Budget {
-	/** A better count than characters. Asked a few times for a text, so it may be slow. */
+	/** A better count than characters. Called a few times per text, so it may be slow. */
 	readonly count?: (text: string) => number;
-	/** How the reader gets what was left out; a sentence for the mark. */
+	/** How to read what was left out; a sentence for the mark. */
 	readonly recall?: string;
-	/** The share of the head; the end of output usually tells more. */
+	/** The share of the head; the end of output usually matters more. */
 	readonly headShare?: number;
 }
 

@@ -1,4 +1,4 @@
-// The colours of our terminal: what a program is told when it asks, and what a picture shows.
+// The colours of our terminal: what a query returns, and what a picture shows.
 
 export const THEME = {
 	foreground: "#d8dee9",

@@ -4,7 +4,7 @@
 const ESC = 0x1b;
 const BEL = 0x07;
 const BACKSLASH = 0x5c;
-/** A longer sequence is no mode; what is kept over from one feed to the next is bounded by it. */
+/** A longer sequence is not a mode. Bounds what is carried over between feeds. */
 const MAX_SEQUENCE = 4096;
 /** h l: modes · m: colours · r: margins · u: kitty keyboard. `!p` is the soft reset. */
 const CSI_FINALS = new Set([..."hlmru"].map((final) => final.charCodeAt(0)));
@@ -12,7 +12,7 @@ const CSI_FINALS = new Set([..."hlmru"].map((final) => final.charCodeAt(0)));
 const OSC_KEPT = /^(?:0|2|7);/;
 
 export class ControlFilter {
-	/** A sequence that the last feed ended in. */
+	/** The incomplete sequence at the end of the last feed. */
 	#begun: Uint8Array = new Uint8Array(0);
 
 	/** The sequences in these bytes that matter to what follows them. */
@@ -33,7 +33,7 @@ export class ControlFilter {
 	}
 }
 
-/** The offset after the sequence that begins here; -1 when it goes on after these bytes. */
+/** The offset after the sequence that begins here; -1 when it is incomplete. */
 function endOfSequence(bytes: Uint8Array, from: number): number {
 	const kind = bytes[from + 1];
 	if (kind === undefined) return -1;

@@ -82,12 +82,12 @@ describe("hostile bytes cost little", () => {
 
 	test("a title without end is not kept", () => {
 		const emulator = new Emulator({ cols: 80, rows: 24, scrollback: 100 });
-		const heard: string[] = [];
-		emulator.onOsc(2, (payload) => heard.push(payload));
+		const payloads: string[] = [];
+		emulator.onOsc(2, (payload) => payloads.push(payload));
 		emulator.write(encode("\x1b]2;"));
 		for (let i = 0; i < 200; i++) emulator.write(encode("x".repeat(65536)));
 		emulator.write(encode("\x07\x1b]2;short\x07"));
-		expect(heard).toEqual(["short"]);
+		expect(payloads).toEqual(["short"]);
 	});
 
 	test("a heap of combining marks stays a small cell", () => {

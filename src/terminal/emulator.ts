@@ -3,7 +3,7 @@
 // It reaches below the public API on purpose (a synchronous parse, the count of
 // trimmed rows, handlers whose payload is bounded), so the version is pinned and
 // emulator.test.ts fails when an upgrade moves what is used here. Everything above
-// this file sees rows, a cursor and numbers that never run backwards.
+// this file sees rows, a cursor and numbers that only increase.
 
 import { Unicode11Addon } from "@xterm/addon-unicode11/lib/addon-unicode11.mjs";
 import { Terminal } from "@xterm/headless/lib-headless/xterm-headless.mjs";
@@ -11,16 +11,16 @@ import { Utf8Decoder } from "./utf8.ts";
 import { ORDERS, PRICE, WorkBudget } from "./work-budget.ts";
 
 export const LIMITS = {
-	/** Below two columns a wide character has no place. */
+	/** A wide character needs two columns. */
 	cols: { min: 2, max: 1000 },
 	rows: { min: 1, max: 500 },
-	/** A title, directory or link longer than this is nobody's honest title. */
+	/** No legitimate title, directory or link is longer. */
 	payloadChars: 4096,
 	/** Combining marks on one cell: real scripts need fewer than ten, an attack needs them all. */
 	clusterChars: 32,
 } as const;
 
-/** Bytes parsed at a stretch. */
+/** Bytes per parse call. */
 export const SLICE = 8192;
 
 /** A row of cells, as the emulator keeps it. */
@@ -34,7 +34,7 @@ export interface Row {
 	cleanupMemory(): number;
 }
 
-/** One cell; loaded again and again into the same object. */
+/** One cell; the same object is reused for every load. */
 export interface Cell {
 	fg: number;
 	bg: number;
@@ -97,7 +97,7 @@ interface Parser {
 	clearOscHandler(id: number): void;
 	registerDcsHandler(id: SequenceId, handler: object): void;
 	reset(): void;
-	/** 0 is the ground state: no sequence is under way. */
+	/** 0 is the ground state: no sequence is incomplete. */
 	readonly currentState: number;
 }
 
@@ -145,7 +145,7 @@ export interface EmulatorOptions {
 const clamp = (value: number, { min, max }: { min: number; max: number }) =>
 	Math.min(max, Math.max(min, Math.floor(Number.isFinite(value) ? value : min)));
 
-/** What the emulator would do by itself and we do instead: bounded, or not at all. */
+/** Built-in emulator behaviour that we replace: bounded, or disabled. */
 const OWN_OSC = [0, 1, 2, 4, 8, 10, 11, 12, 104, 110, 111, 112];
 
 export class Emulator {
@@ -156,14 +156,14 @@ export class Emulator {
 	#relayout = false;
 	#trimming: { dispose(): void } | null = null;
 
-	/** Rows, and whole logical lines, that have left the scrollback for good. */
+	/** Rows, and whole logical lines, trimmed from the scrollback. */
 	droppedRows = 0;
 	droppedLines = 0;
-	/** Times the emulator threw and was recovered. */
+	/** Errors of the emulator that were recovered. */
 	recoveries = 0;
 	/** Called before the display is erased, with the way (0 below, 1 above, 2 all, 3 the scrollback). */
 	beforeErase: (how: number) => void = () => {};
-	/** Called after a full reset (ESC c) has thrown everything away. */
+	/** Called after a full reset (ESC c). */
 	afterReset: () => void = () => {};
 
 	constructor({ cols, rows, scrollback }: EmulatorOptions) {
@@ -194,12 +194,12 @@ export class Emulator {
 			parser.registerCsiHandler({ ...(prefix && { prefix }), final: "J" }, ({ params }) => {
 				if (!this.#budget.spend(PRICE.erase(this.cols, this.rows))) return true;
 				this.beforeErase(params[0]!);
-				// ED 1 with the cursor in the last cell hashes up the row below the buffer and throws.
+				// ED 1 with the cursor in the last cell looks up the row below the buffer and throws.
 				const { x, y, lines } = this.active;
 				if (params[0] === 1 && x + 1 >= this.cols && !lines.get(y + 1)) params[0] = 2;
 				return false;
 			});
-		// Leaving the alternate screen is always granted, so that nobody is left on it.
+		// Leaving the alternate screen is always allowed, so that no session gets stuck on it.
 		parser.registerCsiHandler({ prefix: "?", final: "h" }, ({ params, length }) => {
 			const enters = params.subarray(0, length).some((mode) => mode === 47 || mode === 1047 || mode === 1049);
 			return enters && !this.#budget.spend(PRICE.alternateScreen(this.cols, this.rows));
@@ -242,7 +242,7 @@ export class Emulator {
 	get alternate(): boolean {
 		return this.#core.buffers.active !== this.#core.buffers.normal;
 	}
-	/** The facts about the terminal's modes, in the emulator's own words. */
+	/** The terminal's modes, by the emulator's names. */
 	get state(): Pick<Core, "coreService" | "coreMouseService"> {
 		return this.#core;
 	}
@@ -257,21 +257,21 @@ export class Emulator {
 		return this.#term.buffer.active.getNullCell() as unknown as Cell;
 	}
 
-	/** Answers that the emulator gives by itself. */
+	/** Replies that the emulator generates itself. */
 	onData(listener: (data: string) => void): void {
 		this.#term.onData(listener);
 	}
 	onBufferChange(listener: () => void): void {
 		this.#term.buffer.onBufferChange(listener);
 	}
-	/** Ours is asked first; true keeps the sequence from the emulator. */
+	/** Our handler runs first; returning true keeps the sequence from the emulator. */
 	onCsi(id: SequenceId, handler: (params: Params) => boolean): void {
 		this.#parser.registerCsiHandler(id, handler);
 	}
 	onOsc(id: number, handler: (payload: string) => void): void {
 		this.#parser.registerOscHandler(id, bounded(handler));
 	}
-	/** A device control string whose payload does not interest us. */
+	/** A device control string whose payload is ignored. */
 	onDcs(id: SequenceId, handler: () => void): void {
 		this.#parser.registerDcsHandler(id, {
 			hook() {},
@@ -283,19 +283,19 @@ export class Emulator {
 		});
 	}
 
-	/** A new feed begins, and with it what it may cost at least; bytes that are not written earn as well. */
+	/** Starts a feed and its minimum budget; skipped bytes earn budget too. */
 	open(unwritten = 0): void {
 		this.#budget.open();
 		this.#budget.earn(unwritten);
 	}
 
-	/** Never throws: what the emulator cannot digest is skipped and counted. */
+	/** Never throws: input that makes the emulator throw is skipped and counted. */
 	write(bytes: Uint8Array): void {
 		this.#budget.earn(bytes.length);
 		try {
 			for (let at = 0; at < bytes.length; at += SLICE) this.#core._inputHandler.parse(bytes.subarray(at, at + SLICE));
 		} catch {
-			// An upstream bug, provoked by hostile bytes or an odd resize. The rest of the
+			// An upstream bug, triggered by hostile bytes or an odd resize. The rest of the
 			// slice is lost to the screen (never to the log); the next one starts clean.
 			this.recoveries++;
 			this.#parser.reset();
@@ -306,8 +306,8 @@ export class Emulator {
 	resize(cols: number, rows: number): void {
 		const [newCols, newRows] = [clamp(cols, LIMITS.cols), clamp(rows, LIMITS.rows)];
 		if (newCols === this.cols && newRows === this.rows) return;
-		// The cursor's line is the fixed point of a reflow: whatever moved around it,
-		// it keeps its number, and so do all others.
+		// The cursor's line is the fixed point of a reflow: it keeps its number, and so
+		// do all others.
 		const cursorLine = this.lineOfRow(this.normal.ybase + this.normal.y);
 		this.#relayout = true;
 		try {
@@ -330,7 +330,7 @@ export class Emulator {
 		return line;
 	}
 
-	/** Rows after which nothing that was drawn before them is left, whatever it was. */
+	/** After this many new rows, nothing drawn before them is kept. */
 	get keptRows(): number {
 		return this.normal.lines.maxLength + this.rows;
 	}
@@ -356,7 +356,7 @@ export class Emulator {
 		this.droppedRows += rows;
 	}
 
-	/** For a screen that is made again: the cursor's line gets the number that it had. */
+	/** For a restored screen: the cursor's line gets its old number. */
 	renumber(cursorLine: number, droppedRows: number): void {
 		const { ybase, y } = this.normal;
 		this.droppedLines = Math.max(0, cursorLine - (this.lineOfRow(ybase + y) - this.droppedLines));
@@ -367,7 +367,7 @@ export class Emulator {
 		this.#term.dispose();
 	}
 
-	/** New buffers, at the start and after every reset, have to be watched and tamed anew. */
+	/** New buffers, at the start and after every reset, need our hooks again. */
 	#adopt(): void {
 		const { normal, alt } = this.#core.buffers;
 		// Upstream frees memory after a resize on a timer, and complains on the console when that is late.
@@ -391,7 +391,7 @@ export class Emulator {
 	}
 
 	#reset(): void {
-		// Numbers go on after a reset, so that no old position can be mistaken for a new one.
+		// Numbers continue after a reset, so that no old position can be mistaken for a new one.
 		const { lines } = this.normal;
 		this.droppedLines = this.lineOfRow(lines.length - 1) + 1;
 		this.droppedRows += lines.length;
@@ -401,7 +401,7 @@ export class Emulator {
 		this.afterReset();
 	}
 
-	/** A fault or a resize may leave holes or a cursor outside; nothing drawn after it could be trusted. */
+	/** An error or a resize may leave missing rows or a cursor out of bounds, which would corrupt later drawing. */
 	#recover(): void {
 		const { normal, alt } = this.#core.buffers;
 		if (sound(normal, this) && (!this.alternate || sound(alt, this))) return;

@@ -1,6 +1,6 @@
 // What stands out: reverse video, or a background that differs from the rows around.
 //
-// Menus say which item is chosen by colour alone (dialog, whiptail, htop, mc, fzf), so
+// Menus show which item is selected by colour alone (dialog, whiptail, htop, mc, fzf), so
 // plain text hides it. A status bar stands out too: we report, we do not interpret.
 
 import type { Emulator, Grid } from "./emulator.ts";
@@ -15,7 +15,7 @@ export interface Highlight {
 	readonly how: "reverse" | "background";
 }
 
-/** A band of colour taller than this is a panel, not a chosen item. */
+/** A band of colour taller than this is a panel, not a selected item. */
 const MAX_BAND_ROWS = 2;
 const MAX_GAP = 3;
 const MAX_HIGHLIGHTS = 60;
@@ -64,7 +64,7 @@ export function highlightsOf(emulator: Emulator, grid: Grid): Highlight[] {
 			for (to = from + 1; to < cols && backgrounds[y * cols + to] === backgrounds[at]; ) to++;
 			const background = backgrounds[at]!;
 			if (background === BACKGROUND.normal) {
-				// The plain colour marks the choice only inside a coloured panel.
+				// The default colour marks the selection only inside a coloured panel.
 				const before = from > 0 ? backgrounds[at - 1]! : BACKGROUND.normal;
 				const after = to < cols ? backgrounds[y * cols + to]! : BACKGROUND.normal;
 				if (before === BACKGROUND.normal || before !== after) continue;
@@ -74,7 +74,7 @@ export function highlightsOf(emulator: Emulator, grid: Grid): Highlight[] {
 			const text = row.translateToString(false, from, to);
 			if (text.trim() === "") continue;
 			const last = found.at(-1);
-			// A tag and its item, or words on a bar: blanks between them do not make two of one.
+			// A tag and its item, or words on a bar: blanks in between do not split them.
 			if (
 				last?.row === y &&
 				last.how === how &&

@@ -1,5 +1,5 @@
-// What keys are called: one name each, the spellings that people and other tools use,
-// and the nearest names for what is none.
+// Key names: one name each, the spellings that people and other tools use, and the
+// nearest names for an unknown one.
 
 import { Fault } from "../protocol/fault.ts";
 
@@ -9,7 +9,7 @@ export interface Key {
 	readonly shift: boolean;
 	readonly alt: boolean;
 	readonly ctrl: boolean;
-	/** The key with the logo; only the kitty protocol can say it. */
+	/** The logo key; only the kitty protocol can encode it. */
 	readonly super: boolean;
 }
 
@@ -89,7 +89,7 @@ export function parseKey(name: string): Key {
 	const key = nameOf(rest);
 	if (key === "btab" || key === "backtab") return { ...held, name: "tab", shift: true };
 	if (key === undefined) throw new Fault("unknown_key", { key: name, nearest: nearest(rest, name) });
-	// Ctrl does not know upper case, and Shift makes it.
+	// Ctrl ignores case; Shift makes upper case.
 	if ([...key].length === 1 && (held.ctrl || held.alt) && held.shift) return { name: lower(key), ...held };
 	return { name: held.ctrl ? lower(key) : key, ...held };
 }

@@ -1,9 +1,9 @@
-// A screen put into words and made again: for sessions that sleep, and for the exact screen
+// Serializes a screen and restores it: for hibernated sessions, and for the exact screen
 // after a restart (keyframe, then the tail of the journal).
 //
-// The serializer speaks in escape sequences and leaves out what has none or what it forgets
-// (the pen, a hidden cursor, the mouse's encoding, margins, the saved cursor); that goes
-// beside it. Tab stops and character sets other than the usual are lost.
+// The serializer emits escape sequences and omits some state (the pen, a hidden cursor, the
+// mouse encoding, margins, the saved cursor), which is stored beside it. Tab stops and
+// character sets other than the default are lost.
 
 import { SerializeAddon } from "@xterm/addon-serialize/lib/addon-serialize.mjs";
 import type { Emulator, Grid } from "./emulator.ts";
@@ -17,7 +17,7 @@ export interface Keyframe {
 	readonly droppedRows: number;
 	readonly cursorHidden: boolean;
 	readonly mouse: { readonly protocol: string; readonly encoding: string };
-	/** The emulator's own switches, by its own names. */
+	/** The emulator's modes, by its own names. */
 	readonly modes: object;
 	readonly privateModes: object;
 	readonly pen: { readonly fg: number; readonly bg: number };

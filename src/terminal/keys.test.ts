@@ -124,7 +124,7 @@ describe("R1.2 keys by name", () => {
 		expect(new TextDecoder().decode(encodeKeys(["a", "up", "enter"], PLAIN_MODES))).toBe("a\x1b[A\r");
 	});
 
-	test("whatever is asked for is either typed or refused", () => {
+	test("every key is either typed or refused", () => {
 		fc.assert(
 			fc.property(fc.string({ unit: "grapheme", maxLength: 12 }), (name) => {
 				try {

@@ -1,8 +1,8 @@
 // Key names → the bytes that a terminal in these modes would send.
 //
-// The modes matter: arrow keys said in the wrong one made dialog exit. Where the
-// program turned the kitty keyboard protocol on, keys that the old encoding cannot tell
-// apart (shift+enter, ctrl+i) are said apart.
+// The modes matter: arrow keys sent in the wrong one made dialog exit. Where the
+// program enabled the kitty keyboard protocol, keys that the old encoding cannot
+// distinguish (shift+enter, ctrl+i) get distinct sequences.
 
 import { Fault } from "../protocol/fault.ts";
 import { type Key, parseKey } from "./key-names.ts";
@@ -11,7 +11,7 @@ import type { Modes } from "./modes.ts";
 
 const utf8 = new TextEncoder();
 
-/** One key, by name. Throws `unknown_key` for what no keyboard has or this encoding cannot say. */
+/** One key, by name. Throws `unknown_key` for a key that does not exist or that this encoding cannot express. */
 export function encodeKey(name: string, modes: Modes): Uint8Array {
 	const key = parseKey(name);
 	const text = modes.kittyKeyboard > 0 ? kitty(key, modes.kittyKeyboard) : legacy(key, modes);
@@ -31,7 +31,7 @@ export function encodeKeys(names: readonly string[], modes: Modes): Uint8Array {
 	return bytes;
 }
 
-/** Text as fingers would type it: a line's end is the Enter key. */
+/** Text as typed: a line end is the Enter key. */
 export function encodeText(text: string, modes: Modes): Uint8Array {
 	const typed = text.replace(/\r\n?|\n/g, "\r");
 	if ((modes.kittyKeyboard & KITTY.allKeys) === 0) return utf8.encode(typed);
@@ -66,7 +66,7 @@ const NUMBERED: Record<string, number> = {
 };
 const PLAIN: Record<string, string> = { enter: "\r", tab: "\t", esc: "\x1b", space: " ", backspace: "\x7f" };
 
-/** What Shift makes of the keys that are no letters, on the keyboard most programs assume. */
+/** Shifted symbols on the US keyboard, which most programs assume. */
 const SHIFTED = new Map("1!2@3#4$5%6^7&8*9(0)-_=+[{]}\\|;:'\",<.>/?`~".match(/../g)!.map((pair) => [pair[0], pair[1]]));
 const shifted = (char: string) => SHIFTED.get(char) ?? char.toUpperCase();
 

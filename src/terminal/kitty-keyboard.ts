@@ -1,11 +1,11 @@
-// The kitty keyboard protocol's stacks: which flags the program has switched on,
-// one stack for each buffer, as the protocol demands.
+// The kitty keyboard protocol's stacks: which flags the program has enabled,
+// one stack per buffer, as the protocol requires.
 
 import type { Emulator } from "./emulator.ts";
 
 export const KITTY = { disambiguate: 1, events: 2, alternates: 4, allKeys: 8, text: 16 } as const;
 const ALL = 31;
-/** Deep enough for programs that start programs; a flood of pushes must not grow without end. */
+/** Deep enough for programs that start programs; bounds a flood of pushes. */
 const DEPTH = 16;
 
 export class KittyKeyboard {

@@ -1,4 +1,4 @@
-// Hyperlinks (OSC 8): where on the screen they are and where they lead.
+// Hyperlinks (OSC 8): where they are on the screen, and their targets.
 //
 // The emulator would keep a marker for every row of every link and walk them for each
 // character; one link that is never closed makes it ten times slower. So links are
@@ -57,7 +57,7 @@ export class Links {
 		return found;
 	}
 
-	/** After a reflow the rows are others; after a reset there are none. */
+	/** A reflow changes the rows; a reset removes them. */
 	forget(): void {
 		this.#spans = [];
 		this.#open = null;

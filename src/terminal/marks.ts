@@ -1,10 +1,9 @@
 // Finds the shell's own marks in raw output: where a prompt is, where a command
 // began, where it ended and how.
 //
-// A mark is OSC 133 with the nonce of the session, so text that merely hashes like
-// one (a log that is shown, a program that pretends) is not taken for one; and
-// marks count up, so an old one that is shown again is not either. What to do
-// about a mark is session/shell/'s.
+// A mark is OSC 133 with the nonce of the session, so text that merely looks like
+// one (a log, a spoofing program) is ignored; and marks are numbered, so a
+// replayed one is ignored too. session/shell/ acts on them.
 
 export type MarkKind = "A" | "B" | "C" | "D" | "E";
 
@@ -17,7 +16,7 @@ export interface Mark {
 	readonly end: number;
 	/** The run it belongs to; null for what a person typed. */
 	readonly run: string | null;
-	/** D, and B where the shell tells it there: the exit code. */
+	/** D, and B where the shell reports it there: the exit code. */
 	readonly exitCode: number | null;
 	/** D: the code of each part of the last pipe. */
 	readonly pipeStatus: readonly number[];
@@ -30,8 +29,8 @@ export interface Mark {
 const ESC = 0x1b;
 const BEL = 0x07;
 const BACKSLASH = 0x5c;
-const PREFIX = Uint8Array.from("\x1b]133;", (it) => it.charCodeAt(0));
-// A path has at most 4096 bytes, three times that when percent-encoded. A longer "mark" is somebody else's text.
+const PREFIX = Uint8Array.from("\x1b]133;", (char) => char.charCodeAt(0));
+// A path has at most 4096 bytes, three times that when percent-encoded. A longer "mark" is not ours.
 const MAX_BODY_BYTES = 16_384;
 
 /** An incremental scanner; feed it every byte once, in order. */
@@ -50,7 +49,7 @@ export class MarkScanner {
 	}
 
 	feed(bytes: Uint8Array, offset: number): Mark[] {
-		// After a gap nothing that was begun can be trusted.
+		// A mark cut off by a gap is dropped.
 		if (offset !== this.#next) this.#matched = 0;
 		this.#next = offset + bytes.length;
 		const marks: Mark[] = [];
@@ -121,7 +120,7 @@ export class MarkScanner {
 			end,
 			run: named.get("r") ?? null,
 			exitCode: kind === "D" ? integer(named.get("")) : integer(named.get("s")),
-			pipeStatus: (named.get("pipe") ?? "").split(",").flatMap((it) => integer(it) ?? []),
+			pipeStatus: (named.get("pipe") ?? "").split(",").flatMap((status) => integer(status) ?? []),
 			cwd: unescaped(named.get("cwd")),
 			stream: kind === "E" ? integer(named.get("")) : null,
 		};
@@ -131,9 +130,9 @@ export class MarkScanner {
 const decoder = new TextDecoder();
 const encoder = new TextEncoder();
 
-const isKind = (it: string | undefined): it is MarkKind => it !== undefined && /^[A-E]$/.test(it);
-const integer = (it: string | undefined): number | null =>
-	it !== undefined && /^\d{1,9}$/.test(it) ? Number(it) : null;
+const isKind = (kind: string | undefined): kind is MarkKind => kind !== undefined && /^[A-E]$/.test(kind);
+const integer = (digits: string | undefined): number | null =>
+	digits !== undefined && /^\d{1,9}$/.test(digits) ? Number(digits) : null;
 
 function unescaped(path: string | undefined): string | null {
 	if (!path) return null;

@@ -1,5 +1,5 @@
-// What the program has asked the terminal to be: facts that decide how a key,
-// a click or a paste must be said to it.
+// The terminal modes that the program has set. They decide how a key, a click or
+// a paste is encoded.
 
 import type { Emulator } from "./emulator.ts";
 import type { KittyKeyboard } from "./kitty-keyboard.ts";
@@ -9,10 +9,10 @@ export interface Modes {
 	readonly applicationCursor: boolean;
 	readonly applicationKeypad: boolean;
 	readonly bracketedPaste: boolean;
-	/** Which mouse events the program wants; `none` means it wants none. */
+	/** Which mouse events the program wants. */
 	readonly mouse: "none" | "press" | "click" | "drag" | "any";
 	readonly mouseEncoding: "legacy" | "sgr" | "sgr-pixels";
-	/** It wants to be told when the terminal gains or loses the focus. */
+	/** It wants focus events. */
 	readonly focus: boolean;
 	/** It is in the middle of drawing a frame. */
 	readonly synchronized: boolean;

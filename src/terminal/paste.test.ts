@@ -7,7 +7,7 @@ const bracketed = { ...PLAIN_MODES, bracketedPaste: true };
 const paste = (text: string, modes = PLAIN_MODES, options?: { force?: boolean }) =>
 	new TextDecoder().decode(encodePaste(text, modes, options));
 
-test("R1.2 a program that asked for brackets gets the text in brackets", () => {
+test("R1.2 a program that enabled bracketed paste gets the text in brackets", () => {
 	expect(paste("a\nb", bracketed)).toBe("\x1b[200~a\rb\x1b[201~");
 });
 

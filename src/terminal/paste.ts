@@ -1,5 +1,5 @@
-// Text that is pasted, not typed: said in brackets where the program asked for them, so
-// that it takes the text as text. Nothing in it may close the bracket or press a key.
+// Pasted text: bracketed where the program enabled bracketed paste, so that it is taken as
+// text. Nothing in it may close the bracket or press a key.
 
 import { Fault } from "../protocol/fault.ts";
 import type { Modes } from "./modes.ts";
@@ -25,7 +25,7 @@ export function encodePaste(text: string, modes: Modes, { force = false }: Paste
 	return utf8.encode(safe);
 }
 
-/** Taking one out may join the halves of another: until there is none. */
+/** Removing one may join the halves of another: repeat until there is none. */
 function removeBrackets(text: string): string {
 	for (let before = text; ; before = text) {
 		text = text.replace(BRACKETS, "");

@@ -1,7 +1,7 @@
 // The screen as a picture: SVG, crisp at any size, its text selectable, without a browser.
 //
-// Cells are whole pixels, so that no seams show between coloured cells. Every run of text is
-// told its width, so that the columns stand whatever font the reader has.
+// Cells are whole pixels, so that no seams show between coloured cells. Every run of text has
+// an explicit width, so that columns align in any font.
 
 import { PALETTE, THEME } from "./colors.ts";
 import { CELL } from "./replies.ts";

@@ -1,6 +1,6 @@
 // Finds stretches of plain line output: text that can only move the cursor to the
-// next line. The middle of a long stretch scrolls out of the scrollback without a
-// trace, so it is enough to count its lines and rows (see Screen.feed).
+// next line. The middle of a long stretch scrolls out of the scrollback
+// unseen, so it is enough to count its lines and rows (see Screen.feed).
 
 const CR = 0x0d;
 const LF = 0x0a;
@@ -92,7 +92,7 @@ export function stylesBefore(bytes: Uint8Array, from: number, to: number): Uint8
 		const end = endOfStyle(bytes, at);
 		if (bytes[end] !== 0x6d) continue;
 		start = at;
-		// `ESC[m` and `ESC[0m` forget everything before.
+		// `ESC[m` and `ESC[0m` reset everything before.
 		if (end === at + 2 || (end === at + 3 && bytes[at + 2] === 0x30)) break;
 	}
 	const styles: number[] = [];

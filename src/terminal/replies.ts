@@ -1,25 +1,24 @@
-// What the terminal answers when a program asks it something.
+// The terminal's replies to queries from the program.
 //
-// The emulator knows the classic questions (DA1, DA2, DSR, cursor position, DECRQM,
-// DECRQSS); here are the ones whose silence makes programs wait: fish 4 without them takes
-// 10 s to its prompt. No answer ever carries text that came out of the program, so
-// nothing printed can be turned into something typed: titles and capability names
-// are not echoed.
+// The emulator handles the classic queries (DA1, DA2, DSR, cursor position, DECRQM,
+// DECRQSS); here are the others that programs block on: fish 4 takes 10 s to its prompt
+// without them. No reply ever contains text that the program printed, so output cannot
+// be turned into input: titles and capability names are not echoed.
 
 import { hex16, PALETTE, THEME } from "./colors.ts";
 import type { Emulator } from "./emulator.ts";
 import type { KittyKeyboard } from "./kitty-keyboard.ts";
 
-/** Pixels of a cell that we claim, for programs that ask; the picture uses the same. */
+/** The cell size in pixels that we report; the picture uses the same. */
 export const CELL = { width: 9, height: 18 } as const;
 
 /**
- * A program asks a handful of questions at its start and a few per prompt. A file full
- * of questions shown by `cat` must not become a flood of typed answers.
+ * A program sends a handful of queries at its start and a few per prompt. A file full
+ * of queries shown by `cat` must not cause a flood of replies.
  */
 const RATE = { burst: 128, perSecond: 128, bytesPerFeed: 4096 } as const;
 
-/** Makes the program's questions come back as answers through `answer`. */
+/** Replies to the program's queries through `answer`. */
 export function answerQuestions(emulator: Emulator, kitty: KittyKeyboard, answer: (text: string) => void): void {
 	emulator.onData(answer);
 	emulator.onCsi({ prefix: ">", final: "q" }, () => {
@@ -30,13 +29,13 @@ export function answerQuestions(emulator: Emulator, kitty: KittyKeyboard, answer
 		answer(`\x1b[?${kitty.flags(emulator.alternate)}u`);
 		return true;
 	});
-	// Dark or light? Our theme is dark.
+	// Colour scheme query: our theme is dark.
 	emulator.onCsi({ prefix: "?", final: "n" }, ({ params }) => {
 		if (params[0] !== 996) return false;
 		answer("\x1b[?997;1n");
 		return true;
 	});
-	// DA3: a unit id that identifies nobody.
+	// DA3: a unit id of zeros.
 	emulator.onCsi({ prefix: "=", final: "c" }, () => {
 		answer("\x1bP!|00000000\x1b\\");
 		return true;
@@ -48,7 +47,7 @@ export function answerQuestions(emulator: Emulator, kitty: KittyKeyboard, answer
 		if (params[0] === 18) answer(`\x1b[8;${rows};${cols}t`);
 		return true;
 	});
-	// XTGETTCAP: nothing is known by that name. The name is not repeated.
+	// XTGETTCAP: always "unknown capability", without echoing the name.
 	emulator.onDcs({ intermediates: "+", final: "q" }, () => answer("\x1bP0+r\x1b\\"));
 	const ask = (osc: number, color: string) =>
 		emulator.onOsc(osc, (payload) => {
@@ -66,7 +65,7 @@ export function answerQuestions(emulator: Emulator, kitty: KittyKeyboard, answer
 	});
 }
 
-/** Lets through so many answers and no more; without a clock the bound is per feed. */
+/** Rate limit on replies; without a clock it is per feed. */
 export class ReplyGate {
 	readonly #now: (() => number) | undefined;
 	#tokens: number = RATE.burst;
@@ -78,7 +77,6 @@ export class ReplyGate {
 		this.#at = now?.() ?? 0;
 	}
 
-	/** A new feed begins. */
 	open(): void {
 		this.#bytes = 0;
 		if (!this.#now) {

@@ -1,12 +1,12 @@
 // Reading the grid: rows as text, soft-wrapped rows joined to logical lines, and a
-// number that says whether a line hashes the same as before.
+// hash that changes when a line does.
 
 import type { Cell, Emulator, Grid, Row } from "./emulator.ts";
 
 /** Default colours, in the key space of `backgroundOf`. */
 export const BACKGROUND = { normal: 0, reversed: 1 } as const;
 
-/** What is behind a character, as one number: equal numbers look equal. */
+/** A cell's background as one number; equal numbers look equal. */
 export function backgroundOf(cell: Cell): number {
 	const reversed = cell.isInverse() !== 0;
 	const mode = reversed ? cell.getFgColorMode() : cell.getBgColorMode();
@@ -36,13 +36,13 @@ export function joinRows(grid: Grid, from: number, to: number, keep = 0): string
 		const row = grid.lines.get(i);
 		if (!row) break;
 		if (i === to - 1) text += textOfRow(row, keep);
-		// A wide character that did not fit leaves one empty cell: no space there. More are real blanks.
+		// A wide character that did not fit leaves one empty cell: not a space. More are real blanks.
 		else text += row.getTrimmedLength() >= row.length - 1 ? row.translateToString(true) : row.translateToString(false);
 	}
 	return keep === 0 ? text.replace(/\s+$/u, "") : text;
 }
 
-/** The cursor's logical line, up to the cursor: what a prompt hashes like. */
+/** The cursor's logical line, up to the cursor: the shape of a prompt. */
 export function lineToCursor(grid: Grid): string {
 	const at = grid.ybase + grid.y;
 	const start = startOfLine(grid, at);
@@ -58,7 +58,7 @@ export function lineStarts(grid: Grid): number[] {
 
 const mix = (hash: number, value: number) => Math.imul(hash ^ value, 0x01000193);
 
-/** The hashes of rows `from` to `to`: their text and what is behind it. Blanks at the end are not seen. */
+/** The hashes of rows `from` to `to`: text and background. Trailing blanks do not count. */
 export function rowHash(emulator: Emulator, grid: Grid, from: number, to: number, text: string): number {
 	let hash = 0x811c9dc5;
 	const end = text.trimEnd().length;

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { Screen } from "./screen.ts";
 import type { Position } from "./screen-diff.ts";
 
-/** A reader in front of a screen: says what each look showed. */
+/** A reader of a screen: returns the diff after each feed. */
 function reader(options: { cols?: number; rows?: number; scrollback?: number } = {}) {
 	const screen = new Screen({ cols: 40, rows: 6, ...options });
 	let position: Position | null = null;
@@ -10,10 +10,10 @@ function reader(options: { cols?: number; rows?: number; scrollback?: number } =
 		screen,
 		sees(output: string) {
 			screen.feed(new TextEncoder().encode(output));
-			const look = screen.diffSince(position);
+			const diff = screen.diffSince(position);
 			// A position is kept by its holder, perhaps on disk: it must survive JSON.
-			position = JSON.parse(JSON.stringify(look.position)) as Position;
-			return look;
+			position = JSON.parse(JSON.stringify(diff.position)) as Position;
+			return diff;
 		},
 	};
 }
@@ -26,11 +26,11 @@ describe("R1.3 what is new in line output", () => {
 		expect(sees("").text).toBe("");
 	});
 
-	test("each line is told once", () => {
+	test("each line is reported once", () => {
 		const { sees } = reader({ rows: 3 });
 		sees("");
-		const told = Array.from({ length: 50 }, (_, i) => sees(`line ${i}\r\n`).text);
-		expect(told).toEqual(Array.from({ length: 50 }, (_, i) => `line ${i}`));
+		const texts = Array.from({ length: 50 }, (_, i) => sees(`line ${i}\r\n`).text);
+		expect(texts).toEqual(Array.from({ length: 50 }, (_, i) => `line ${i}`));
 	});
 
 	test("a progress bar of 2000 frames is one line", () => {
@@ -54,14 +54,14 @@ describe("R1.3 what is new in line output", () => {
 		expect(sees("and another one\r\n").text).toBe("and another one");
 	});
 
-	test("after `clear` the look tells what is on the screen now", () => {
+	test("after `clear` the diff is the current screen", () => {
 		const { sees } = reader();
 		sees("$ ls\r\na b c\r\n$ ");
 		expect(sees("clear\r\n\x1b[H\x1b[2J\x1b[3J$ ")).toMatchObject({ kind: "screen", text: "$ ", missed: null });
 		expect(sees("\x1b[H\x1b[J$ ")).toMatchObject({ kind: "screen", text: "$ " });
 	});
 
-	test("a full reset starts afresh, and what was seen before is not told again", () => {
+	test("a full reset starts afresh, and what was seen before is not repeated", () => {
 		const { sees } = reader();
 		sees("old 1\r\nold 2\r\n");
 		expect(sees("\x1bcnew\r\n").text).toBe("new");
@@ -140,9 +140,9 @@ describe("R1.3 what is new on a full screen", () => {
 	test("a choice that moved by colour alone is seen", () => {
 		const { sees } = reader();
 		sees(`\x1b[?1049h${draw(menu)}\x1b[3;1H\x1b[7m  red\x1b[m`);
-		const look = sees("\x1b[3;1H  red\x1b[4;1H\x1b[7m  green\x1b[m");
-		expect(look.changedRows).toEqual([2, 3]);
-		expect(look.highlights).toEqual([{ row: 3, from: 0, to: 7, text: "green", how: "reverse" }]);
+		const diff = sees("\x1b[3;1H  red\x1b[4;1H\x1b[7m  green\x1b[m");
+		expect(diff.changedRows).toEqual([2, 3]);
+		expect(diff.highlights).toEqual([{ row: 3, from: 0, to: 7, text: "green", how: "reverse" }]);
 	});
 
 	test("a page flip is the whole screen, which is shorter", () => {
@@ -151,14 +151,14 @@ describe("R1.3 what is new on a full screen", () => {
 		expect(sees(draw(["g", "h", "i", "j", "k", "l"]))).toMatchObject({ kind: "screen", text: "g\nh\ni\nj\nk\nl" });
 	});
 
-	test("what the full-screen program covered comes back unseen or seen as it was", () => {
+	test("lines covered by a full-screen program stay seen or unseen", () => {
 		const { sees } = reader();
 		sees("$ ");
 		sees("vim x\r\n\x1b[?1049hfile");
 		expect(sees("\x1b[?1049l$ ")).toMatchObject({ kind: "lines", text: "$ vim x\n$ " });
 	});
 
-	test("after a resize the whole screen is told", () => {
+	test("after a resize the whole screen is reported", () => {
 		const { screen, sees } = reader();
 		sees(`\x1b[?1049h${draw(menu)}`);
 		screen.resize(30, 6);

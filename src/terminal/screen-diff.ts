@@ -1,20 +1,20 @@
-// What is new since: the heart of what an agent reads.
+// What is new since a position: most of what an agent reads.
 //
-// Line output: every logical line that is new, and every line seen before that
-// hashes different now, once, as it hashes now. So a prompt that was answered is shown
-// again with its answer, and a progress bar of 2000 frames is one line. After the
-// screen was cleared: what is on it now. Full-screen programs (the alternate screen):
-// the rows that changed, or the whole screen when that is shorter.
+// Line output: every new logical line, and every line that changed since, once, in its
+// current form. So an answered prompt is shown again with its answer, and a progress bar
+// of 2000 frames is one line. After the screen was cleared: its current content.
+// Full-screen programs (the alternate screen): the rows that changed, or the whole
+// screen when that is shorter.
 //
-// A position belongs to whoever looked; the screen keeps no list of readers. It names
-// logical lines by number, and numbers never move: not by scrolling, trimming or resize.
+// The reader keeps its position; the screen has no list of readers. Positions name logical
+// lines by number, and numbers are stable across scrolling, trimming and resize.
 
 import { clean } from "../protocol/clean.ts";
 import type { Emulator } from "./emulator.ts";
 import { type Highlight, highlightsOf } from "./highlights.ts";
 import { joinRows, lineStarts, rowHash, startOfLine, textOfRow } from "./rows.ts";
 
-/** How far a reader has seen. Plain JSON, opaque to its holder. */
+/** How far a reader has read. Plain JSON, opaque to the reader. */
 export interface Position {
 	readonly version: 1;
 	/** Bytes that had been fed when its lines were seen. */
@@ -35,20 +35,20 @@ export interface ScreenDiff {
 	readonly kind: "lines" | "screen" | "rows";
 	/** For a model: clean, ready to show. Empty when nothing is new. */
 	readonly text: string;
-	/** Characters that cleaning took out. */
+	/** Characters removed by cleaning. */
 	readonly removed: number;
-	/** The rows of the screen (from 0) behind a `rows` look. */
+	/** With `rows`: the screen rows, from 0. */
 	readonly changedRows: readonly number[];
 	readonly buffer: "normal" | "alternate";
 	readonly cursor: Cursor;
 	/**
-	 * What stands out in what is shown. Line output is full of coloured badges, so there only what is on lines
-	 * that were drawn again counts (a menu), or everything while the program hides the cursor.
+	 * Highlights in `text`. Line output is full of coloured badges, so there only redrawn lines count (a menu),
+	 * or everything while the program hides the cursor.
 	 */
 	readonly highlights: readonly Highlight[];
-	/** Lines that went by without being kept here: read these bytes from the journal. */
+	/** Lines that are no longer in the scrollback: read these bytes from the journal. */
 	readonly missed: { readonly lines: number; readonly from: number; readonly to: number } | null;
-	/** Bytes up to which this look tells the meta. */
+	/** `text` covers output up to this offset. */
 	readonly offset: number;
 	readonly position: Position;
 }
@@ -60,7 +60,7 @@ export interface Cursor {
 	readonly visible: boolean;
 }
 
-/** What the look needs to know and the grid does not. */
+/** What a diff needs beyond the grid. */
 export interface ScreenMeta {
 	readonly offset: number;
 	readonly clears: number;
@@ -117,10 +117,10 @@ function diffLines(emulator: Emulator, meta: ScreenMeta, since: Position): Scree
 		if (!isNew && seenHash === undefined && !onScreen) continue;
 		const text = texts.get(index) ?? textOf(index);
 		const [from, to] = rowsOf(index);
-		const look = onScreen || seenHash !== undefined ? rowHash(emulator, grid, from, to, text) : 0;
-		if (onScreen) hashes.push(look);
+		const hash = onScreen || seenHash !== undefined ? rowHash(emulator, grid, from, to, text) : 0;
+		if (onScreen) hashes.push(hash);
 		if (isNew) shown.push(text);
-		else if (seenHash !== undefined && seenHash !== look && text !== "") {
+		else if (seenHash !== undefined && seenHash !== hash && text !== "") {
 			shown.push(text);
 			for (let row = from; row < to; row++) redrawn.add(row - grid.ybase);
 		}
@@ -164,7 +164,7 @@ function diffFullScreen(emulator: Emulator, meta: ScreenMeta, since: Position): 
 	}
 	const seen = since.screen;
 	const comparable = seen?.id === meta.screenId && seen.cols === emulator.cols && seen.hashes.length === hashes.length;
-	const changedRows = comparable ? hashes.flatMap((look, y) => (look === seen.hashes[y] ? [] : [y])) : [];
+	const changedRows = comparable ? hashes.flatMap((hash, y) => (hash === seen.hashes[y] ? [] : [y])) : [];
 	const whole = texts.join("\n").replace(/\n+$/, "");
 	const parts = numbered(changedRows, texts);
 	const asRows = comparable && (changedRows.length === 0 || parts.length < whole.length);
@@ -179,12 +179,12 @@ function diffFullScreen(emulator: Emulator, meta: ScreenMeta, since: Position): 
 		highlights: highlightsOf(emulator, grid).filter(({ row }) => !asRows || changedRows.includes(row)),
 		missed: null,
 		offset: meta.offset,
-		// The lines behind the full-screen program stay as unseen as they were.
+		// Lines of the normal buffer stay unseen.
 		position: { ...since, screen: { id: meta.screenId, cols: emulator.cols, hashes } },
 	};
 }
 
-/** Rows with their numbers, from 1; emptied ones that follow each other are told at once. */
+/** Rows with their numbers, from 1; consecutive empty ones are shown as a range. */
 function numbered(rows: readonly number[], texts: readonly string[]): string {
 	const parts: string[] = [];
 	for (let i = 0; i < rows.length; i++) {

@@ -31,7 +31,7 @@ describe("R1.4 a program that asks the terminal gets its answer, once", () => {
 		expect(terminal(question).replies).toEqual([answer]);
 	});
 
-	test("nothing that was printed comes back as typing: no title, no capability name, no answerback", () => {
+	test("nothing that was printed is echoed as input: no title, no capability name, no answerback", () => {
 		const { replies } = terminal("\x1b]0;rm -rf\x07\x1b[21t\x1b[20t\x05\x1bP+q726d202d7266\x1b\\\x1bP$qrm -rf\x1b\\");
 		expect(replies.join("")).not.toMatch(/rm -rf|726d/);
 	});
@@ -65,7 +65,7 @@ describe("what a program says of itself", () => {
 		expect(screen.cwd).toBe("/home/a b");
 	});
 
-	test("modes are told as the program set them", () => {
+	test("modes are reported as the program set them", () => {
 		const { screen, feed } = terminal(
 			"\x1b[?1h\x1b=\x1b[?2004h\x1b[?1002h\x1b[?1006h\x1b[?1004h\x1b[?2026h\x1b[?25l\x1b[?1049h",
 		);
@@ -151,8 +151,8 @@ describe("the snapshot", () => {
 	});
 });
 
-describe("a screen put away and made again", () => {
-	test("looks the same, keeps its readers' positions and goes on", () => {
+describe("a screen serialized and restored", () => {
+	test("looks the same, keeps its readers' positions and continues", () => {
 		const output = `${Array.from({ length: 60 }, (_, i) => `line ${i} ${"x".repeat(i)}\r\n`).join("")}\x1b[?1003h\x1b[?1006h\x1b[?25l\x1b]2;t\x07$ `;
 		const { screen } = terminal(output);
 		const { position } = screen.diffSince(null);
@@ -167,7 +167,7 @@ describe("a screen put away and made again", () => {
 		expect(again.diffSince(position).text).toBe("$ ls\nfile\n$ ");
 	});
 
-	test("a full-screen program is put away with what lies under it", () => {
+	test("a full-screen program is serialized with the normal buffer under it", () => {
 		const { screen } = terminal("$ vi\r\n\x1b[?1049h\x1b[2;5r\x1b[3;3Hhello");
 		const again = Screen.restore(screen.serialize()!);
 		expect(again.snapshot().text).toBe(screen.snapshot().text);

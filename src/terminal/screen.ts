@@ -1,8 +1,8 @@
 // What a person would see: bytes in, a screen out.
 //
 // Reading the constructor is reading the whole data path of the layer. The emulator is
-// in emulator.ts, what is new since a look in screen-diff.ts, the answers to the program in
-// replies.ts. No process, clock or file: whoever feeds it says what happened.
+// in emulator.ts, what is new since a position in screen-diff.ts, replies to the program in
+// replies.ts. No process, clock or file.
 
 import { Listeners } from "../protocol/listeners.ts";
 import type { OutputChunk } from "../protocol/output.ts";
@@ -28,13 +28,13 @@ export interface ScreenOptions {
 	 * about 3 MB when full; older output is in the journal, by offset.
 	 */
 	readonly scrollback?: number;
-	/** The absolute offset of the first byte that will be fed, where the meta does not begin at its beginning. */
+	/** The absolute offset of the first byte that will be fed, where output before it is skipped. */
 	readonly offset?: number;
 	/** Milliseconds of any clock, for the bound on answers per second; without it the bound is per feed. */
 	readonly now?: () => number;
 }
 
-/** A screen at rest: plain JSON, a few kilobytes. Positions taken before go on to hold. */
+/** A screen at rest: plain JSON, a few kilobytes. Earlier positions stay valid. */
 export interface ScreenState extends Keyframe {
 	readonly version: 1;
 	readonly offset: number;
@@ -57,7 +57,7 @@ interface Stretch {
 	readonly rows: number;
 }
 
-/** CAN: ends a half-read sequence without a trace. */
+/** CAN: cancels an incomplete sequence and draws nothing. */
 const CANCEL = Uint8Array.of(0x18);
 
 export class Screen {
@@ -105,11 +105,11 @@ export class Screen {
 		};
 	}
 
-	/** The next output; bytes that are missing are passed over, and the offsets go on after them. */
+	/** The next output; missing bytes are skipped and offsets continue after them. */
 	take(chunk: OutputChunk): void {
 		if ("bytes" in chunk) this.feed(chunk.bytes);
 		else {
-			this.#emulator.write(CANCEL); // what was begun before the gap has no end
+			this.#emulator.write(CANCEL); // a sequence cut off by the gap never completes
 			this.#offset = chunk.gap.to;
 			this.#checkpoint();
 		}
@@ -181,7 +181,7 @@ export class Screen {
 		return styledRowsOf(this.#emulator);
 	}
 
-	/** What is new since a position; null: everything that is still there. */
+	/** What is new since a position; null: everything still kept. */
 	diffSince(since: Position | null): ScreenDiff {
 		return diffScreen(
 			this.#emulator,
@@ -230,14 +230,14 @@ export class Screen {
 		);
 	}
 
-	/** Switches modes as these bytes do, and draws nothing. */
+	/** Applies the mode changes in these bytes without drawing. */
 	skim(bytes: Uint8Array): void {
 		this.#emulator.open(bytes.length);
 		this.#emulator.write(this.#controls.feed(bytes));
 		this.#replies = "";
 	}
 
-	/** An empty screen with the same modes that goes on at `to`, after so many lines that were not drawn. */
+	/** An empty screen with the same modes that continues at `to`, after `lines` undrawn lines. */
 	jumped(to: number, lines: number): ScreenState {
 		const emulator = this.#emulator;
 		emulator.write(CANCEL);
@@ -284,7 +284,7 @@ export class Screen {
 	}
 
 	#draw(bytes: Uint8Array): void {
-		// The slice is also the grain in which `missed` can name offsets.
+		// The slice is also the granularity of the offsets in `missed`.
 		for (let at = 0; at < bytes.length; at += SLICE) {
 			const slice = bytes.subarray(at, at + SLICE);
 			this.#emulator.write(slice);
@@ -297,7 +297,7 @@ export class Screen {
 	#skipScrolledAway(bytes: Uint8Array, at: number): Stretch {
 		const { keptRows } = this.#emulator;
 		const rest = bytes.length - at;
-		// A line has two bytes at least, and a skip has to pay for the search.
+		// A line has two bytes at least, and a skip must be worth the search.
 		if (rest < keptRows * 4) return { from: at, to: bytes.length, lines: 0, rows: 0 };
 		if (!this.#emulator.atPlainLineStart) {
 			const line = bytes.indexOf(LF, at);
@@ -309,7 +309,7 @@ export class Screen {
 			};
 		}
 		const { end, lines, wraps } = plainLines(bytes, at, this.cols);
-		// Whatever is not plain is drawn a slice at a time before the next search, so that a search costs little.
+		// Output that is not plain is drawn a slice at a time before the next search, which keeps searching cheap.
 		if (lines < keptRows * 2) return { from: at, to: Math.min(bytes.length, end + SLICE), lines: 0, rows: 0 };
 		const from = startOfLast(bytes, end, keptRows);
 		let rows = lines - keptRows;

@@ -1,4 +1,4 @@
-// The screen as it stands, for whoever wants all of it: rows, cursor, highlights, links.
+// The whole screen: rows, cursor, highlights, links.
 
 import { clean } from "../protocol/clean.ts";
 import type { Emulator } from "./emulator.ts";
@@ -12,9 +12,9 @@ export interface Snapshot {
 	readonly rows: number;
 	readonly buffer: "normal" | "alternate";
 	readonly cursor: Cursor;
-	/** The grid: one text per row, blanks at the right taken off. A wide character fills two columns. */
+	/** The grid: one text per row, trailing blanks removed. A wide character fills two columns. */
 	readonly lines: readonly string[];
-	/** `wrapped[i]`: row i goes on where row i-1 ended. */
+	/** `wrapped[i]`: row i continues row i-1. */
 	readonly wrapped: readonly boolean[];
 	/** For a model: soft-wrapped rows joined, clean, no empty rows at the end. */
 	readonly text: string;

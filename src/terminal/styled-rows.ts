@@ -44,7 +44,7 @@ export function styledRowsOf(emulator: Emulator): Run[][] {
 			const width = cell.getWidth();
 			if (width === 0) continue;
 			const chars = cell.isInvisible() ? " " : cell.getChars() || " ";
-			// A wide character or a cluster stands alone: its font may have its own idea of the width.
+			// A wide character or a cluster gets its own run: fonts differ in its width.
 			const alone = width > 1 || chars.length > 1;
 			const key = alone ? "" : `${cell.fg},${cell.bg}`;
 			const last = runs.at(-1);

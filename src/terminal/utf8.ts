@@ -1,8 +1,8 @@
-// Bytes → code points across any split: a character cut in two waits for its rest, and bytes
-// that are no UTF-8 become the replacement character, as a person would see them.
+// Bytes → code points across any split: a split character waits for its rest, and invalid
+// bytes become the replacement character, as on a real terminal.
 //
-// It takes the place of the emulator's own decoder, which drops invalid bytes without a
-// trace and loses some characters that arrive byte by byte (U+10000, for one).
+// Replaces the emulator's own decoder, which drops invalid bytes silently and loses some
+// characters that arrive byte by byte (U+10000, for one).
 
 const REPLACEMENT = 0xfffd;
 const BYTE_ORDER_MARK = 0xfeff;
@@ -14,12 +14,12 @@ export class Utf8Decoder {
 	#lowest = 0x80;
 	#highest = 0xbf;
 
-	/** No character is half read. */
+	/** No character is incomplete. */
 	get settled(): boolean {
 		return this.#missing === 0;
 	}
 
-	/** Fills `target`, which has room for every byte and three more, and says how far. */
+	/** Fills `target`, which has room for every byte and three more, and returns the count. */
 	decode(bytes: Uint8Array, target: Uint32Array): number {
 		const { length } = bytes;
 		let at = 0;
@@ -34,7 +34,7 @@ export class Utf8Decoder {
 			while (this.#missing > 0 && at < length) {
 				byte = bytes[at]!;
 				if (byte < this.#lowest || byte > this.#highest) {
-					// What began was no character; this byte may begin one.
+					// The previous bytes were invalid; this one may start a character.
 					this.#missing = 0;
 					target[count++] = REPLACEMENT;
 					break;
@@ -49,7 +49,7 @@ export class Utf8Decoder {
 		return count;
 	}
 
-	/** The bounds of the second byte keep out overlong forms, surrogates and what is beyond Unicode. */
+	/** The bounds of the second byte exclude overlong forms, surrogates and values above U+10FFFF. */
 	#begin(byte: number): boolean {
 		this.#lowest = byte === 0xe0 ? 0xa0 : byte === 0xf0 ? 0x90 : 0x80;
 		this.#highest = byte === 0xed ? 0x9f : byte === 0xf4 ? 0x8f : 0xbf;

@@ -1,17 +1,17 @@
-// What sequences cost, and how much of it a program may ask for.
+// What sequences cost, and how much work a program may request.
 //
-// A few bytes can order work on the whole screen (bare, the 14 bytes `a ESC[2147483647b` take
-// 120 s and 8.7 GB; 64 KB of `ESC c` half a minute). So parameters end where the screen could not
-// look different, and every such order has a price that output has to earn. Honest programs
-// never notice: a frame of a full-screen program earns twenty times what it spends.
+// A few bytes can request work on the whole screen (bare, the 14 bytes `a ESC[2147483647b` take
+// 120 s and 8.7 GB; 64 KB of `ESC c` half a minute). So parameters are clamped to where a
+// larger value changes nothing, and each such sequence has a price, paid from a budget that
+// output earns. Normal programs never notice: a full-screen frame earns twenty times its cost.
 
 import type { SequenceId } from "./emulator.ts";
 
 interface Order {
 	readonly id: SequenceId;
-	/** The largest parameter that makes sense. */
+	/** The largest parameter with an effect. */
 	readonly most: (cols: number, rows: number) => number;
-	/** About microseconds on a slow, busy machine. */
+	/** Roughly microseconds on a slow, busy machine. */
 	readonly price: (times: number, cols: number, rows: number) => number;
 }
 
@@ -19,7 +19,7 @@ const perCell = (cols: number, rows: number) => (cols * rows) / 40;
 const rowByRow = (times: number, _cols: number, rows: number) => times * (2 + rows / 2);
 const everyRow = (_times: number, cols: number, rows: number) => perCell(cols, rows) * 2;
 
-/** Sequences that repeat their work as often as their parameter says. */
+/** Sequences whose parameter is a repeat count. */
 export const ORDERS: readonly Order[] = [
 	{ id: { final: "b" }, most: (cols, rows) => cols * rows, price: (times) => times * 0.4 },
 	{ id: { final: "I" }, most: (cols) => cols, price: (times) => times / 20 },
@@ -44,7 +44,7 @@ export const PRICE = {
 	reset: (cols: number, rows: number) => 400 + perCell(cols, rows) * 2,
 };
 
-/** A byte earns so much; no more than so much is saved up; a feed may always spend so much. */
+/** Earned per byte; the most that can be saved up; the minimum budget of a feed. */
 const EARNS = 2.5;
 const SAVED = 50_000;
 const EVERY_FEED = 8_000;
@@ -52,7 +52,6 @@ const EVERY_FEED = 8_000;
 export class WorkBudget {
 	#credit = SAVED;
 
-	/** A new feed begins. */
 	open(): void {
 		this.#credit = Math.max(this.#credit, EVERY_FEED);
 	}
@@ -61,7 +60,7 @@ export class WorkBudget {
 		this.#credit = Math.min(SAVED, this.#credit + bytes * EARNS);
 	}
 
-	/** False: the order is not carried out. */
+	/** False: reject the sequence. */
 	spend(price: number): boolean {
 		if (price > this.#credit) return false;
 		this.#credit -= price;

@@ -48,7 +48,7 @@ describe("R1.5 R2.7 R3.5 how many sessions there may be, and for how long", () =
 		await dialtone.start({ name: "kept", argv: ["cat"], keep: true, ...patient });
 		await eventually("the idle session is ended", async () => {
 			const { sessions } = await dialtone.list({ status: "ended" });
-			return sessions.some(({ name, because }) => name === "idle" && because.includes("not used for"));
+			return sessions.some(({ name, because }) => name === "idle" && because.includes("idle for"));
 		});
 		expect((await dialtone.list({ status: "running" })).sessions.map(({ name }) => name)).toEqual(["kept"]);
 	});

@@ -72,7 +72,7 @@ test("S3: calls on it say what is wrong and what to do, a wait in progress ends,
 		code: "unresponsive",
 		status: 503,
 		message: expect.stringMatching(
-			`^Session "s" does not answer: its holder \\(process ${holder}\\) .*may be carried out`,
+			`^Session "s" is not responding: its holder \\(process ${holder}\\) .*may still take effect`,
 		),
 		next: expect.stringContaining(`kill -CONT ${holder}`),
 	});

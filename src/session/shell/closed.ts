@@ -7,7 +7,7 @@
 const HEREDOC = /(?<!<)<<(-?)[ \t]*(?:'([^'\n]+)'|"([^"\n]+)"|\\?([^\s'"<>|&;()\\]+))/g;
 const CONTINUES = /(&&|\|\|?&?)\s*$/;
 
-/** When in doubt it says no, which costs only the status of the single parts of a pipe. */
+/** False when in doubt, which costs only the status of the individual parts of a pipe. */
 export function isClosed(text: string): boolean {
 	if (CONTINUES.test(text.slice(-200))) return false;
 	for (const { 1: dash, 2: single, 3: double, 4: bare, index } of text.matchAll(HEREDOC)) {

@@ -1,7 +1,7 @@
-// The commands of one shell session, as its marks tell them: which one runs, how
+// The commands of one shell session, from its marks: which one runs, how
 // the last one ended, whether the shell is at its prompt.
 //
-// It only listens. Who types, waits and interrupts is run.ts.
+// Read-only: run.ts types, waits and interrupts.
 
 import { Listeners } from "../../protocol/listeners.ts";
 import type { OutputChunk } from "../../protocol/output.ts";
@@ -17,9 +17,9 @@ export interface ShellIdentity {
 	readonly program: string;
 	/** The nonce of its marks. */
 	readonly aid: string;
-	/** What its user calls it. */
+	/** Its name. */
 	readonly name: string;
-	/** Where commands are handed over. */
+	/** Where commands are delivered. */
 	readonly dir: string;
 }
 
@@ -38,7 +38,7 @@ export interface Finished {
 	readonly from: number;
 	/** Where its output ends. */
 	readonly to: number;
-	/** Null where a shell without hooks did not tell. */
+	/** Null where a shell without hooks did not report it. */
 	readonly exitCode: number | null;
 	readonly pipeStatus: readonly number[];
 	readonly cwd: string | null;
@@ -48,7 +48,7 @@ export class ShellCommands {
 	readonly identity: ShellIdentity;
 	readonly jobs = new BackgroundJobs();
 	readonly streams: StreamHelper;
-	/** The shell has become another program, or one of another version: there will be no more marks to rely on. */
+	/** The shell has become another program, or one of another version: its marks are no longer reliable. */
 	replaced = false;
 	readonly #scanner: MarkScanner;
 	readonly #marks = new Listeners<void>("shell mark");
@@ -64,13 +64,13 @@ export class ShellCommands {
 		this.#scanner = new MarkScanner(identity.aid);
 	}
 
-	/** Null as long as there has been no mark. */
+	/** Null until the first mark. */
 	get atPrompt(): boolean | null {
 		if (this.#running !== null) return false;
 		return this.#prompt === null && this.#last === null ? null : true;
 	}
 
-	/** The prompt is complete and the line editor listens. */
+	/** The prompt is complete and the line editor reads. */
 	get ready(): boolean {
 		return this.#running === null && this.#prompt !== null;
 	}
@@ -89,12 +89,12 @@ export class ShellCommands {
 		return this.#streamsEnded.size === 2;
 	}
 
-	/** Somebody waits for a mark. */
+	/** A caller waits for a mark. */
 	get awaited(): boolean {
 		return this.#marks.size > 0;
 	}
 
-	/** Told after every mark. */
+	/** Called after every mark. */
 	onMark(listener: () => void): () => void {
 		return this.#marks.add(listener);
 	}
@@ -141,7 +141,7 @@ export class ShellCommands {
 		}
 	}
 
-	/** The newest start counts: what was traced or trapped before it is not the command's output. */
+	/** The newest start counts: earlier output of traces or traps is not the command's. */
 	#begun(mark: Mark): void {
 		const running = this.#running;
 		// The shell marks the line that we typed, too, like any other, before the command in it.

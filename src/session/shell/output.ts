@@ -15,7 +15,7 @@ const PAINTS = /[\x08\x0b\x0c\r\x0e\x1b\x80-\x9f]/;
 const ROWS = 50;
 const MAX_SCROLLBACK = 50_000;
 
-/** As it looked in the end: colours gone, redrawn lines once, in a terminal of this width. */
+/** The final text: without colours, redrawn lines once, in a terminal of this width. */
 export function asSeen(bytes: Uint8Array, cols: number): string {
 	const text = new TextDecoder().decode(bytes);
 	const seen = withoutUnseen(text);

@@ -1,4 +1,4 @@
-// Covers the line that hands a command over with the command itself: what a
+// Covers the line that delivers a command with the command itself: what a
 // person who watches, or an agent that reads the screen, expects after a prompt.
 
 import { clean } from "../../protocol/clean.ts";

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { ShellCommands, type ShellIdentity } from "./commands.ts";
 import { shellKind, shells } from "./shells.ts";
 
-/** Changes with what shell/ and `deliver` have agreed on. */
+/** Changes with the contract between shell/ and `deliver`. */
 const SHELL_VERSION = 2;
 const FOLDER = "shell";
 const IDENTITY = "shell.json";
@@ -15,7 +15,7 @@ const IDENTITY = "shell.json";
 const NONCE = "nonce";
 
 export interface ShellSpec {
-	/** What its user calls it. */
+	/** Its name. */
 	readonly name: string;
 	/** bash, /bin/zsh, … */
 	readonly program: string;
@@ -52,7 +52,7 @@ export async function prepareShell(
 	return { argv: start.argv, env: start.env, commands: new ShellCommands(identity) };
 }
 
-/** The shell in this session's directory, if it is one. */
+/** The shell in this session's directory, if any. */
 export async function rememberedShell(directory: string): Promise<ShellCommands | null> {
 	const text = await readFile(join(directory, FOLDER, IDENTITY), "utf8").catch(() => null);
 	if (text === null) return null;
@@ -63,7 +63,7 @@ export async function rememberedShell(directory: string): Promise<ShellCommands 
 	return commands;
 }
 
-/** Only this user may read what is handed over: commands carry secrets, and the start files the nonce. */
+/** Only this user may read these files: commands contain secrets, and the start files the nonce. */
 export async function writeFiles(dir: string, files: Readonly<Record<string, string>>): Promise<void> {
 	await Promise.all(Object.entries(files).map(([name, text]) => writeFile(join(dir, name), text, { mode: 0o600 })));
 }

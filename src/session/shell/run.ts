@@ -1,8 +1,8 @@
-// One command in a shell that keeps its state: hands it over, waits for its end,
-// and at the timeout ends the command and not the shell.
+// One command in a persistent shell: delivers it, waits for its end, and at the
+// timeout ends the command and not the shell.
 //
-// The marks tell where a command begins and ends, attention tells when it asks
-// something; this file only combines the two.
+// Marks show where a command begins and ends, attention shows when it asks for
+// input; this file only combines the two.
 
 import { unlink } from "node:fs/promises";
 import { join } from "node:path";
@@ -35,7 +35,7 @@ export interface RunRequest {
 }
 
 export interface RunOutcome {
-	/** `still`: a server at rest, or stopped; it goes on. */
+	/** `still`: an idle server, or stopped; it keeps running. */
 	readonly returned: "ended" | "waiting" | "still" | "timeout";
 	readonly timedOut: boolean;
 	/** The verdict of that moment. */
@@ -43,7 +43,7 @@ export interface RunOutcome {
 	/** Its output, by absolute offset. */
 	readonly from: number;
 	readonly to: number;
-	/** Null while it goes on, or where it is not known. */
+	/** Null while it runs, or if unknown. */
 	readonly exitCode: number | null;
 	readonly pipeStatus: readonly number[];
 	readonly cwd: string | null;
@@ -61,9 +61,9 @@ export interface RunOutcome {
 
 // A shell with a version manager or two in its start files takes seconds.
 const START_MS = 30_000;
-// From typing to the first mark it takes a millisecond or two; this is for a machine that swaps.
+// The first mark normally comes within a millisecond or two; this is for a machine that swaps.
 const TAKEN_MS = 20_000;
-// Most commands are over by then; only for others the holder is asked to watch.
+// Most commands have ended by then; the holder watches only the others.
 const UNWATCHED_MS = 5;
 const STEP_MS = 2000;
 // The helper copies within a millisecond.
@@ -81,7 +81,7 @@ export async function runCommand(session: Session, request: RunRequest): Promise
 	const startedAt = performance.now();
 	const run = `${process.pid.toString(36)}x${(++runs).toString(36)}`;
 	const program = commandLine(session.pid);
-	// Without a prompt on the screen there is nothing to write behind.
+	// Without a prompt on the screen there is nothing to paint after.
 	const behindPrompt = commands.ready;
 	commands.expect(run, request.command);
 	let pipes: StreamPipes | null = null;
@@ -155,11 +155,11 @@ async function handOver(session: Session, commands: ShellCommands, request: Hand
 		await session.type(new TextEncoder().encode(keys));
 		// Not for the caller to abort: the file may hold secrets and is removed when the shell has read it.
 		const { returned } = await first([marked(commands, isTaken), ended(session), timeout(TAKEN_MS)]);
-		// It was on its way out already, and has run nothing.
+		// The shell was already exiting, and has run nothing.
 		if (returned === "ended") refuseEnded(session);
 		if (returned === "timeout") throw new Fault("internal", { problem: `shell "${name}" did not take the command` });
 	} finally {
-		await unlink(join(dir, run)).catch(() => {}); // it may be gone with its session
+		await unlink(join(dir, run)).catch(() => {}); // may be gone with its session
 	}
 }
 
@@ -172,11 +172,11 @@ interface Reading {
 async function readStreams(session: Session, commands: ShellCommands, reading: Reading): Promise<Streams> {
 	const { pipes, over, signal } = reading;
 	const copied = (isTrue: () => boolean) => first([marked(commands, isTrue), ended(session), timeout(STEP_MS)], signal);
-	// While it goes on there is no end to wait for. What it has printed is on its way through a pipe.
+	// While it runs there is no end to wait for. Its output may still be in a pipe.
 	if (!over) await first([ended(session), stillness(session, COPIED_MS), timeout(10 * COPIED_MS)], signal);
 	else {
 		// A shell that was interrupted comes to its prompt without having ended its streams. Never before that: it would
-		// find pipes that nobody reads any more, and block.
+		// find pipes without a reader, and block.
 		await copied(() => commands.streamsEnded || commands.ready);
 		if (!commands.streamsEnded && commands.ready) {
 			await pipes.end();
@@ -213,7 +213,7 @@ function refuseEnded({ name, status, exit }: Session): never {
 	throw new Fault("session_ended", { id: name, how: describeEnd(status, exit) });
 }
 
-/** The prompt is there. A shell that has just been started may take its time, or ask something itself. */
+/** The prompt is shown. A shell that has just started may be slow, or ask for input itself. */
 async function untilReady(session: Session, commands: ShellCommands, signal: AbortSignal): Promise<void> {
 	if (commands.ready) return;
 	refuseBusy(session, commands);
@@ -222,7 +222,7 @@ async function untilReady(session: Session, commands: ShellCommands, signal: Abo
 		[marked(commands, isReady), ended(session), attention(session, { afterMs: UNWATCHED_MS }), timeout(START_MS)],
 		signal,
 	);
-	// A command that sent the prompt elsewhere (`exec 2>file`) leaves no mark of it; the kernel knows all the same.
+	// A command that redirected the prompt (`exec 2>file`) leaves no mark; kernel facts still show it.
 	if (returned === "marked" || session.attention.waitingFor === "command") return;
 	if (returned === "ended") refuseEnded(session);
 	throw new Fault("shell_busy", {

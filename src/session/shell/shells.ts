@@ -1,7 +1,7 @@
-// How each shell is started, and how a command is handed to it.
+// How each shell is started, and how a command is delivered to it.
 //
 // One row per shell. The scripts are real files in shell/ at the top of the
-// package; what they promise is in docs/shell.md. Typing and waiting is in run.ts.
+// package; their contract is in docs/shell.md. Typing and waiting is in run.ts.
 
 import { readFileSync } from "node:fs";
 import { basename, join } from "node:path";
@@ -12,7 +12,7 @@ export type ShellKind = "bash" | "zsh" | "fish" | "sh";
 export interface ShellLaunch {
 	/** bash, /bin/zsh, … */
 	readonly program: string;
-	/** A directory of this session's own, 0700. */
+	/** This session's private directory, 0700. */
 	readonly dir: string;
 	/** The nonce: in a file that only this user can read, never in the environment. */
 	readonly aid: string;
@@ -37,7 +37,7 @@ export interface CommandScript {
 	readonly command: string;
 	/** Change to this directory first; it exists. */
 	readonly cwd: string | null;
-	/** Written to the terminal first, so that a person sees the command and not how it is handed over. */
+	/** Written to the terminal first, so that a person sees the command and not how it is delivered. */
 	readonly paint: string;
 	/** Keeps 1 and 2 apart, in the pipes of `RUN.d`, which are ready or have yet to be made; null: both are the terminal. */
 	readonly streams: "ready" | "start" | null;
@@ -54,7 +54,7 @@ interface Shell {
 	deliver(script: CommandScript): Delivery;
 }
 
-/** Which row serves a program; any other program is taken for a plain shell. */
+/** The row for a program; an unknown program is treated as a plain shell. */
 export function shellKind(program: string): ShellKind {
 	const name = basename(program).replace(/^-/, "");
 	return name === "bash" || name === "zsh" || name === "fish" ? name : "sh";
@@ -70,7 +70,7 @@ function script(name: string, words: Readonly<Record<string, string>> = {}): str
 const quoted = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`;
 const fishQuoted = (text: string) => `'${text.replaceAll("\\", "\\\\").replaceAll("'", "\\'")}'`;
 
-// A pager would wait for a key that no agent knows to press. After the user's own files, which like to set one.
+// A pager would wait for a key that no agent knows to press. Set after the user's own files, which often set one.
 const PAGERS = [
 	"PAGER",
 	"GIT_PAGER",
@@ -90,7 +90,7 @@ const NO_PAGERS_FISH = [
 
 // Ctrl+U first: a person may have left something on the line. The space keeps it out of most histories.
 const typed = (line: string) => `\x15 ${line}\r`;
-// Hands the status of the command before to the first line, and neither `set -e` nor a trap on errors
+// Passes the status of the previous command to the first line, and neither `set -e` nor a trap on errors
 // takes that for a failure. A loop over nothing, because it alone is neither traced nor trapped.
 const STATUS_KEPT = " && for _dt_i in; do :; done";
 const HIDDEN = ">/dev/null 2>&1";
@@ -143,7 +143,7 @@ const bash: Shell = {
 	},
 };
 
-// zsh looks for its start files in ZDOTDIR: ours are there for as long as they are read, then the user's place is put back.
+// zsh looks for its start files in ZDOTDIR: ours are there for as long as they are read, then the user's is restored.
 const zsh: Shell = {
 	start({ program, dir, aid, clean, login, env }) {
 		const home = env.ZDOTDIR;

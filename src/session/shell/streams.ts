@@ -19,7 +19,7 @@ const NONE = new Uint8Array(0);
 export class StreamHelper {
 	readonly #dir: string;
 	readonly #aid: string;
-	/** Of commands that went on when their call returned. */
+	/** Of commands that were still running when their call returned. */
 	readonly #left = new Set<StreamPipes>();
 
 	constructor({ dir, aid }: { readonly dir: string; readonly aid: string }) {
@@ -84,13 +84,13 @@ export class StreamPipes {
 		return { stdout, stderr };
 	}
 
-	/** What a command goes on to write is still copied to the terminal. */
+	/** What a command writes later is still copied to the terminal. */
 	async remove(): Promise<void> {
-		await rm(this.#dir, { recursive: true, force: true }).catch(() => {}); // it may be gone with its session
+		await rm(this.#dir, { recursive: true, force: true }).catch(() => {}); // may be gone with its session
 	}
 }
 
-/** A pipe to write to; null where it is missing or nobody reads it, as when the helper was killed. */
+/** A pipe to write to; null where it is missing or has no reader, as when the helper was killed. */
 const openPipe = (path: string): Promise<FileHandle | null> =>
 	open(path, constants.O_WRONLY | constants.O_NONBLOCK).catch(() => null);
 
