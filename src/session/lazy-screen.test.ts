@@ -146,6 +146,6 @@ test("however late it is drawn, it looks as if it had been drawn at once", () =>
 			expect(pair.replies.join("")).toBe(pair.eagerReplies.join(""));
 			pair.dispose();
 		}),
-		{ numRuns: 400 },
+		{ numRuns: Number(process.env.FUZZ_RUNS ?? 400) },
 	);
 });

@@ -30,13 +30,16 @@ interface Margins {
 	readonly scrollBottom: number;
 	readonly savedX: number;
 	readonly savedY: number;
+	/** The serializer misplaces a cursor that waits behind the last column. */
+	readonly x: number;
 }
 
-const marginsOf = ({ scrollTop, scrollBottom, savedX, savedY }: Grid): Margins => ({
+const marginsOf = ({ scrollTop, scrollBottom, savedX, savedY, x }: Grid): Margins => ({
 	scrollTop,
 	scrollBottom,
 	savedX,
 	savedY,
+	x,
 });
 
 /** Null in the middle of a sequence or a character: what follows would be read wrongly. */

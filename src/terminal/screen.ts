@@ -241,9 +241,12 @@ export class Screen {
 	jumped(to: number, lines: number): ScreenState {
 		const emulator = this.#emulator;
 		emulator.write(CANCEL);
+		const state = this.serialize()!; // complete after the cancel
 		const droppedRows = emulator.droppedRows + emulator.normal.lines.length + lines;
 		return {
-			...this.serialize()!, // settled by the cancel
+			...state,
+			normal: { ...state.normal, x: 0 },
+			alternate: { ...state.alternate, x: 0 },
 			content: emulator.alternate ? "\x1b[?1049h" : "",
 			// As if they had been drawn, so that positions from before stay comparable.
 			cursorLine: emulator.lineOfRow(emulator.normal.ybase + emulator.normal.y) + lines,
