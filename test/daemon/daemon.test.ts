@@ -31,7 +31,7 @@ describe("R4.7 sessions outlive their daemon", () => {
 			if (seen.includes("tick 2")) break;
 		}
 		process.kill(pid, "SIGKILL");
-		await expect(sending).rejects.toThrow("went away");
+		await expect(sending).rejects.toMatchObject({ code: "no_daemon" });
 
 		await using second = await home.connect();
 		expect((await second.status()).pid).not.toBe(pid);
