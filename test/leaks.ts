@@ -106,9 +106,9 @@ async function expectNone(what: string, look: () => readonly string[]): Promise<
 trackSubscriptions();
 trackTimers();
 const outer = tmpdir();
-/** Every temporary file of this test file is in here. Others may pass through: some tests run programs as nobody. */
+/** Every temporary file of this test file is in here, like /tmp: some tests run programs (and valgrind) as nobody. */
 const directory = mkdtempSync(join(outer, "dt-"));
-chmodSync(directory, 0o711);
+chmodSync(directory, 0o1777);
 process.env.TMPDIR = directory;
 const removeStubs = installStubs();
 
