@@ -1,4 +1,4 @@
-// Around a whole run: the checkout must be left as it was found. What tests write
+// C7, around a whole run: the checkout must be left as it was found. What tests write
 // belongs in temporary directories; only build outputs may change.
 
 import { spawnSync } from "node:child_process";
