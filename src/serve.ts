@@ -5,6 +5,7 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import { assemble } from "./assemble.ts";
 import { callerHere } from "./caller.ts";
+import { handleUncaught } from "./daemon/last-resort.ts";
 import { fileLog } from "./daemon/log.ts";
 import { becomeDaemon } from "./daemon/run.ts";
 import type { Listening } from "./http/listen.ts";
@@ -62,7 +63,7 @@ export async function runDaemon({ where, foreground }: RunOptions): Promise<numb
 	// In the background our output may have no reader: a warning printed by node must not end the daemon (EPIPE).
 	for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {});
 	process.on("warning", (warning) => log.error({ err: warning }, "warning"));
-	process.on("unhandledRejection", (problem) => log.error({ err: problem }, "unhandled"));
+	handleUncaught(log, () => void daemon?.stop({ sessions: false }));
 	if (foreground !== null && daemon !== null) {
 		try {
 			http = await openHttp(where, daemon.client, foreground.port);

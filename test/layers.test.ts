@@ -74,3 +74,29 @@ describe("the arrows between layers", () => {
 		expect(bad.filter(isForbidden).map(({ to }) => to)).toEqual(["pty", "main"]);
 	});
 });
+
+describe("the boundary to the outside (G2)", () => {
+	/** Layers whose connections, upgrades and messages come from outside. */
+	const GUARDED = ["daemon"];
+	/** Reads only what our own child prints. */
+	const EXEMPT = ["start.ts"];
+	const HANDLER =
+		/(?:\.(?:on|once|prependListener)\(\s*"(?:data|connection|upgrade|request|message|line|change)",|\bcreateServer\(|\bwatch\(\w+,)\s*(?!guarded\b|check\b)(?=\S)/g;
+
+	const unguarded = (text: string) => text.match(HANDLER) ?? [];
+
+	test("handlers of connections and messages are registered through it", () => {
+		for (const layer of GUARDED) {
+			const files = readdirSync(join(src, layer)).filter((name) => name.endsWith(".ts") && !name.endsWith(".test.ts"));
+			for (const name of files.filter((file) => !EXEMPT.includes(file))) {
+				expect(unguarded(readFileSync(join(src, layer, name), "utf8")), `${layer}/${name}`).toEqual([]);
+			}
+		}
+	});
+
+	test("this check finds a handler that is not", () => {
+		expect(unguarded('socket.on("data", (chunk) => read(chunk));')).toHaveLength(1);
+		expect(unguarded("createServer((socket) => serve(socket));")).toHaveLength(1);
+		expect(unguarded('socket.on(\n"data",\nguarded("x", read))')).toEqual([]);
+	});
+});

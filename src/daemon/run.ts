@@ -3,6 +3,7 @@
 
 import { watch } from "node:fs";
 import { createConnection } from "node:net";
+import { guarded } from "../protocol/boundary.ts";
 import { Fault } from "../protocol/fault.ts";
 import { type Condition, wait } from "../session/wait.ts";
 import type { Client } from "../tools/client.ts";
@@ -106,7 +107,7 @@ export async function becomeDaemon(parts: DaemonParts): Promise<Daemon | null> {
 				clients = count;
 				restartIdleTimer();
 			},
-			onProblem: (problem) => log.error({ err: problem }, "a call failed"),
+			onDropped: (reason) => log.error({ reason }, "disconnected a client"),
 		});
 	} catch (error) {
 		releaseLock(run, lock);
@@ -145,17 +146,18 @@ async function listens(run: string, lock: DaemonLock): Promise<boolean> {
 	if (await connects()) return true;
 	const decided: Condition<boolean> = {
 		start(scope) {
-			const check = async () => {
+			const look = async () => {
 				if (await connects()) scope.settle(true);
 				else if (!isHeld(lock) || newestLock(run)?.epoch !== lock.epoch) scope.settle(false);
 			};
-			const watcher = watch(run, () => void check());
+			const check = guarded("waiting for another daemon", look, () => scope.settle(false));
+			const watcher = watch(run, check);
 			scope.own(() => watcher.close());
 			// There is no event for the death of a process that is not our child.
-			const deathWatch = setInterval(() => void check(), DEATH_CHECK_MS);
+			const deathWatch = setInterval(check, DEATH_CHECK_MS);
 			scope.own(() => clearInterval(deathWatch));
 			scope.after(LISTEN_TIMEOUT_MS, () => scope.settle(false));
-			void check();
+			check();
 		},
 	};
 	return wait([decided]);

@@ -4,9 +4,14 @@
 import { once } from "node:events";
 import { chmodSync } from "node:fs";
 import { createServer, type Socket } from "node:net";
-import { Fault, type FaultJson } from "../protocol/fault.ts";
+import { faultAt, guarded } from "../protocol/boundary.ts";
+import { Fault } from "../protocol/fault.ts";
 import type { Client } from "../tools/client.ts";
-import { type Done, type More, type Question, type Request, readLines, writeLine } from "./wire.ts";
+import { parseRequest } from "./requests.ts";
+import { type Done, type More, type Question, type Request, type Response, readLines, writeLine } from "./wire.ts";
+
+/** A client that leaves this much of its answers unread is disconnected. */
+const MAX_UNREAD_BYTES = 32 << 20;
 
 export interface ServerParts {
 	readonly client: Client;
@@ -15,21 +20,29 @@ export interface ServerParts {
 	readonly onStop: (options: { sessions: boolean }) => Promise<readonly string[]>;
 	/** Called whenever the number of clients changes. */
 	readonly onClients: (count: number) => void;
-	readonly onProblem: (problem: unknown) => void;
+	/** A connection was ended for this reason. */
+	readonly onDropped: (reason: string) => void;
 }
 
 /** Listens on a socket that only this user can open; returns the function that stops it. */
 export async function listen(path: string, parts: ServerParts): Promise<() => Promise<void>> {
 	const clients = new Set<Socket>();
-	const server = createServer((socket) => {
-		clients.add(socket);
-		parts.onClients(clients.size);
-		socket.on("close", () => {
-			clients.delete(socket);
-			parts.onClients(clients.size);
-		});
-		serve(socket, parts);
-	});
+	const count = guarded("counting clients", () => parts.onClients(clients.size));
+	const server = createServer(
+		guarded(
+			"a connection to the daemon's socket",
+			(socket) => {
+				clients.add(socket);
+				socket.on("close", () => {
+					clients.delete(socket);
+					count();
+				});
+				serve(socket, parts);
+				count();
+			},
+			(_fault, socket) => socket.destroy(),
+		),
+	);
 	const umask = process.umask(0o077); // the socket is 0600 from its first moment
 	try {
 		server.listen(path);
@@ -48,26 +61,50 @@ export async function listen(path: string, parts: ServerParts): Promise<() => Pr
 
 function serve(socket: Socket, parts: ServerParts): void {
 	const running = new Map<number, AbortController>();
+	const drop = (reason: string) => {
+		if (socket.destroyed) return;
+		parts.onDropped(reason);
+		socket.destroy();
+	};
+	const respond = (response: Response) => {
+		const roomLeft = writeLine(socket, response);
+		if (socket.writableLength > MAX_UNREAD_BYTES) drop("a client that does not read its answers");
+		return roomLeft;
+	};
 	socket.on("error", () => {}); // a client that died; `close` follows
 	socket.on("close", () => {
 		for (const controller of running.values()) controller.abort();
 	});
-	readLines<Request>(socket, (request) => {
-		if (request.do === "cancel") {
-			running.get(request.id)?.abort();
-			return;
-		}
-		const { id } = request;
+	const run = ({ id, ...question }: Question & { readonly id: number }) => {
 		const controller = new AbortController();
 		running.set(id, controller);
 		const more = async (value: More) => {
-			if (!writeLine(socket, { id, more: value })) await drained(socket, controller.signal);
+			if (!respond({ id, more: value })) await drained(socket, controller.signal);
 		};
-		answer(request, parts, controller.signal, more)
-			.then((done) => writeLine(socket, { id, done }))
-			.catch((error: unknown) => writeLine(socket, { id, fault: faultOf(error, parts) }))
+		answer(question as Question, parts, controller.signal, more)
+			.then((done) => respond({ id, done }))
+			// Also where the answer cannot be written as JSON.
+			.catch((error: unknown) => respond({ id, fault: faultAt(`the request "${question.do}"`, error).toJSON() }))
+			.catch((error: unknown) => drop(faultAt("a response", error).message))
 			.finally(() => running.delete(id));
-	});
+	};
+	const take = (request: Request) => {
+		if (request.do === "cancel") running.get(request.id)?.abort();
+		else if (running.has(request.id)) {
+			const fault = new Fault("bad_input", { problems: [`id: ${request.id} is in use`] });
+			respond({ id: request.id, fault: fault.toJSON() });
+		} else run(request);
+	};
+	readLines(
+		socket,
+		(value) => {
+			const parsed = parseRequest(value);
+			if ("request" in parsed) take(parsed.request);
+			else if ("fault" in parsed) respond({ id: parsed.id, fault: parsed.fault.toJSON() });
+			else drop(parsed.problem);
+		},
+		drop,
+	);
 }
 
 async function answer(
@@ -107,12 +144,6 @@ async function answer(
 		case "stop":
 			return { left: await onStop({ sessions: question.sessions }) };
 	}
-}
-
-function faultOf(error: unknown, { onProblem }: ServerParts): FaultJson {
-	if (error instanceof Fault) return error.toJSON();
-	if ((error as Error | null)?.name !== "AbortError") onProblem(error);
-	return new Fault("internal", { problem: error instanceof Error ? error.message : String(error) }).toJSON();
 }
 
 async function drained(socket: Socket, signal: AbortSignal): Promise<void> {

@@ -36,7 +36,11 @@ export class SocketClient implements Client {
 	private constructor(socket: Socket, caller: Caller) {
 		this.#socket = socket;
 		this.#caller = caller;
-		readLines<Response>(socket, (response) => this.#receive(response));
+		readLines(
+			socket,
+			(response) => this.#receive(response as Response),
+			() => socket.destroy(), // not a daemon's answer
+		);
 		socket.on("error", () => {}); // `close` follows and fails all requests
 		socket.on("close", () => {
 			this.#lost = new Fault("no_daemon", { problem: "it closed the connection before it answered" });

@@ -3,6 +3,7 @@
 // Client interface and nothing more.
 
 import type { Socket } from "node:net";
+import { guarded } from "../protocol/boundary.ts";
 import type { SessionEvent } from "../protocol/events.ts";
 import type { FaultJson } from "../protocol/fault.ts";
 import type { Answer, DaemonStatus, ScreenSnapshot, ToolCard, ToolSet } from "../tools/client.ts";
@@ -46,31 +47,35 @@ export type Done = {
 // A line holds at most one tool's input or answer: 1 MB of text, escaped.
 const MAX_LINE_BYTES = 16 << 20;
 
-/** Calls back with each line's object; ends the connection on anything else. */
-export function readLines<T>(socket: Socket, onLine: (value: T) => void): void {
+/** Calls back with the value of each line; `onBad` with the reason when the other end does not follow the protocol. */
+export function readLines(socket: Socket, onLine: (value: unknown) => void, onBad: (problem: string) => void): void {
 	let held: Buffer[] = [];
 	let heldBytes = 0;
-	socket.on("data", (chunk: Buffer) => {
+	const read = (chunk: Buffer) => {
 		let rest = chunk;
 		for (let end = rest.indexOf(10); end !== -1; end = rest.indexOf(10)) {
 			const line = held.length > 0 ? Buffer.concat([...held, rest.subarray(0, end)]) : rest.subarray(0, end);
 			held = [];
 			heldBytes = 0;
 			rest = rest.subarray(end + 1);
-			let value: T;
+			let value: unknown;
 			try {
-				value = JSON.parse(line.toString("utf8")) as T;
+				value = JSON.parse(line.toString("utf8"));
 			} catch {
-				socket.destroy(); // not our protocol
-				return;
+				return onBad("a line that is not JSON");
 			}
 			onLine(value);
+			if (socket.destroyed) return;
 		}
 		if (rest.length === 0) return;
 		held.push(rest);
 		heldBytes += rest.length;
-		if (heldBytes > MAX_LINE_BYTES) socket.destroy();
-	});
+		if (heldBytes > MAX_LINE_BYTES) onBad(`a line of more than ${MAX_LINE_BYTES} bytes`);
+	};
+	socket.on(
+		"data",
+		guarded("a line on the daemon's socket", read, ({ message }) => onBad(message)),
+	);
 }
 
 /** Writes one line; false when the other end is slow and the caller should wait for `drain`. */

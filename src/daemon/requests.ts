@@ -1,0 +1,61 @@
+// The shape of every request on the daemon's socket, checked before anything of it is
+// used. The sender may be any program of this user, of any version.
+
+import { z } from "zod";
+import { Fault } from "../protocol/fault.ts";
+import { MAX_PARENT_CHARS } from "../session/parent.ts";
+import { TOOL_SETS } from "../tools/client.ts";
+import type { Request } from "./wire.ts";
+
+const MAX_NAME_CHARS = 1000;
+const MAX_PATH_CHARS = 4096;
+/** The kernel would not pass a larger environment to a program: a quarter of an 8 MiB stack. */
+const MAX_ENVIRONMENT_CHARS = 2 << 20;
+
+const id = z.int().min(0);
+const name = z.string().max(MAX_NAME_CHARS);
+const offset = z.int().min(0);
+
+const environment = z
+	.record(z.string(), z.string())
+	.refine(
+		(env) =>
+			Object.entries(env).reduce((sum, [key, value]) => sum + key.length + value.length, 0) <= MAX_ENVIRONMENT_CHARS,
+		`at most ${MAX_ENVIRONMENT_CHARS} characters`,
+	);
+
+const caller = z.object({
+	owner: name.min(1),
+	cwd: z.string().max(MAX_PATH_CHARS),
+	env: environment,
+	parent: z.string().max(MAX_PARENT_CHARS).optional(),
+});
+
+const request = z.discriminatedUnion("do", [
+	z.object({ id, do: z.literal("hello"), version: name }),
+	z.object({ id, do: z.literal("call"), tool: name, input: z.unknown(), caller }),
+	z.object({ id, do: z.literal("tools"), sets: z.array(z.enum(TOOL_SETS)).max(TOOL_SETS.length) }),
+	z.object({ id, do: z.literal("events"), afterSeq: z.exactOptional(offset) }),
+	z.object({ id, do: z.literal("output"), session: name, from: offset }),
+	z.object({ id, do: z.literal("type"), session: name, base64: z.string() }),
+	z.object({ id, do: z.literal("snapshot"), session: name }),
+	z.object({ id, do: z.literal("status") }),
+	z.object({ id, do: z.literal("stop"), sessions: z.boolean() }),
+	z.object({ id, do: z.literal("cancel") }),
+]) satisfies z.ZodType<Request>;
+
+const MAX_PROBLEMS = 5;
+
+/** The request; the fault to answer under its id; or, without a usable id, the reason to end the connection. */
+export function parseRequest(
+	value: unknown,
+): { readonly request: Request } | { readonly id: number; readonly fault: Fault } | { readonly problem: string } {
+	const parsed = request.safeParse(value);
+	if (parsed.success) return { request: parsed.data };
+	const known = z.object({ id }).safeParse(value);
+	if (!known.success) return { problem: "a line that is not a request with an id" };
+	const problems = parsed.error.issues
+		.slice(0, MAX_PROBLEMS)
+		.map(({ path, message }) => `${path.join(".")}: ${message}`);
+	return { id: known.data.id, fault: new Fault("bad_input", { problems }) };
+}
