@@ -5,12 +5,16 @@ import { once } from "node:events";
 import { chmodSync } from "node:fs";
 import { createServer, type Socket } from "node:net";
 import { Fault, type FaultJson } from "../protocol/fault.ts";
+import { limits } from "../session/options.ts";
 import type { Client } from "../tools/client.ts";
-import { type Done, type More, type Question, type Request, readLines, writeLine } from "./wire.ts";
+import { StreamWindow } from "./stream-window.ts";
+import { type Done, lineOf, type More, type Question, type Request, type Response, readLines } from "./wire.ts";
 
 export interface ServerParts {
 	readonly client: Client;
 	readonly version: string;
+	/** The most calls and streams of one client at a time. */
+	readonly maxCalls: number;
 	/** Asked to stop, with the sessions or leaving them running; returns those that could not be ended. */
 	readonly onStop: (options: { sessions: boolean }) => Promise<readonly string[]>;
 	/** Called whenever the number of clients changes. */
@@ -47,27 +51,55 @@ export async function listen(path: string, parts: ServerParts): Promise<() => Pr
 }
 
 function serve(socket: Socket, parts: ServerParts): void {
-	const running = new Map<number, AbortController>();
+	const running = new Map<number, { readonly controller: AbortController; readonly window: StreamWindow }>();
+	const end = ({ controller, window }: { controller: AbortController; window: StreamWindow }) => {
+		controller.abort();
+		window.close();
+	};
 	socket.on("error", () => {}); // a client that died; `close` follows
 	socket.on("close", () => {
-		for (const controller of running.values()) controller.abort();
+		for (const call of running.values()) end(call);
 	});
 	readLines<Request>(socket, (request) => {
+		const { id } = request;
+		const known = running.get(id);
 		if (request.do === "cancel") {
-			running.get(request.id)?.abort();
+			if (known !== undefined) end(known);
 			return;
 		}
-		const { id } = request;
-		const controller = new AbortController();
-		running.set(id, controller);
+		if (request.do === "took") {
+			known?.window.taken(request.bytes);
+			return;
+		}
+		if (running.size >= parts.maxCalls) {
+			const fault = new Fault("too_many_calls", { what: "calls of this client", limit: parts.maxCalls });
+			respond(socket, { id, fault: fault.toJSON() });
+			return;
+		}
+		const call = { controller: new AbortController(), window: new StreamWindow() };
+		running.set(id, call);
 		const more = async (value: More) => {
-			if (!writeLine(socket, { id, more: value })) await drained(socket, controller.signal);
+			call.window.sent(respond(socket, { id, more: value }));
+			await call.window.room();
 		};
-		answer(request, parts, controller.signal, more)
-			.then((done) => writeLine(socket, { id, done }))
-			.catch((error: unknown) => writeLine(socket, { id, fault: faultOf(error, parts) }))
+		answer(request, parts, call.controller.signal, more)
+			.then((done) => void respond(socket, { id, done }))
+			.catch((error: unknown) => respond(socket, { id, fault: faultOf(error, parts) }))
 			.finally(() => running.delete(id));
 	});
+}
+
+/** Writes one response and returns its size. A client that does not read its responses is not read from, either. */
+function respond(socket: Socket, response: Response): number {
+	const line = lineOf(response);
+	if (line === null) throw new Fault("too_large", { what: "The answer", limit: limits.frameBytes });
+	if (!socket.writable) return line.length;
+	socket.write(line);
+	if (socket.writableLength > limits.unreadBytes && !socket.isPaused()) {
+		socket.pause();
+		socket.once("drain", () => socket.resume());
+	}
+	return line.length;
 }
 
 async function answer(
@@ -113,13 +145,4 @@ function faultOf(error: unknown, { onProblem }: ServerParts): FaultJson {
 	if (error instanceof Fault) return error.toJSON();
 	if ((error as Error | null)?.name !== "AbortError") onProblem(error);
 	return new Fault("internal", { problem: error instanceof Error ? error.message : String(error) }).toJSON();
-}
-
-async function drained(socket: Socket, signal: AbortSignal): Promise<void> {
-	if (socket.destroyed) return;
-	// Removes the listener of the other event, or a long stream would leak one at every pause.
-	const settled = new AbortController();
-	const either = { signal: AbortSignal.any([signal, settled.signal]) };
-	await Promise.race([once(socket, "drain", either), once(socket, "close", either)]).catch(() => {}); // gone: `signal` is aborted
-	settled.abort();
 }
