@@ -10,7 +10,7 @@ import { callerHere } from "./caller.ts";
 import { reachDaemon } from "./daemon/reach.ts";
 import { becomeDaemon } from "./daemon/run.ts";
 import type { ListFacts, ReadFacts, RunFacts, SessionFacts } from "./protocol/answer.ts";
-import type { SessionEvent } from "./protocol/events.ts";
+import type { EventsDropped, SessionEvent } from "./protocol/events.ts";
 import type { OutputChunk } from "./protocol/output.ts";
 import { places } from "./pty/places.ts";
 import type { Options } from "./session/options.ts";
@@ -19,7 +19,7 @@ import type { Answer, Client } from "./tools/client.ts";
 import { VERSION } from "./version.ts";
 
 export type { Attention, ListFacts, ReadFacts, RunFacts, SessionFacts } from "./protocol/answer.ts";
-export type { SessionEvent } from "./protocol/events.ts";
+export type { EventsDropped, SessionEvent } from "./protocol/events.ts";
 export { Fault, type FaultCode, faults } from "./protocol/fault.ts";
 
 /** A tool's input without the session, which the handle knows. */
@@ -65,6 +65,7 @@ export class Dialtone implements AsyncDisposable {
 				});
 				return {
 					client,
+					maxCalls: sessions.options.callsPerConnection,
 					runningSessions: () => sessions.runningCount(),
 					onSessions: (listener) => sessions.onCount(listener),
 					endAll: () => sessions.endAll(),
@@ -114,7 +115,7 @@ export class Dialtone implements AsyncDisposable {
 	}
 
 	/** What happens to sessions, from now on. */
-	events(signal: AbortSignal): AsyncIterable<SessionEvent> {
+	events(signal: AbortSignal): AsyncIterable<SessionEvent | EventsDropped> {
 		return this.client.events({ signal });
 	}
 

@@ -50,6 +50,7 @@ export async function runDaemon({ where, foreground }: RunOptions): Promise<numb
 			});
 			return {
 				client,
+				maxCalls: sessions.options.callsPerConnection,
 				runningSessions: () => sessions.runningCount(),
 				onSessions: (listener) => sessions.onCount(listener),
 				endAll: () => sessions.endAll(),

@@ -9,7 +9,10 @@ import { detachKey } from "./detach-key.ts";
 import { EXIT, exitCodeOfProgram } from "./exit-codes.ts";
 import { takeTerminal } from "./person-terminal.ts";
 import { sessionNamed } from "./session-named.ts";
+import { drained } from "./stream-commands.ts";
 import { withoutQueries } from "./terminal-queries.ts";
+
+const BELL = "\x07";
 
 export async function attach(invocation: Invocation): Promise<number> {
 	const { io, flags } = invocation;
@@ -59,7 +62,11 @@ async function watchAndType(
 		const keys = detachKey({
 			type: (bytes) => {
 				if (readOnly) return;
-				typing = typing.then(() => client.type(session, bytes)).catch(() => {}); // as for resize
+				const typed = typing.then(() => client.type(session, bytes));
+				typing = typed.catch((error) => {
+					// As a terminal does when its program does not read. Anything else is the end of the session, as for resize.
+					if (error instanceof Fault && error.code === "queue_full") terminal.show(BELL);
+				});
 			},
 			detach: () => detach("detached"),
 		});
@@ -71,6 +78,7 @@ async function watchAndType(
 		terminal.show(clean(Buffer.from(content)));
 		for await (const chunk of client.output(session, { from: offset, signal: detaching.signal })) {
 			if ("bytes" in chunk) terminal.show(clean(chunk.bytes));
+			await drained(io, detaching.signal); // a slow line holds the stream back, not our memory
 		}
 		await typing;
 	}

@@ -49,6 +49,7 @@ const BY_FAULT: Partial<Record<FaultCode, number>> = {
 	queue_full: EXIT.busy,
 	unresponsive: EXIT.busy,
 	too_many_sessions: EXIT.busy,
+	too_many_calls: EXIT.busy,
 	port_taken: EXIT.busy,
 	no_daemon: EXIT.noDaemon,
 	handed_over: EXIT.noDaemon,

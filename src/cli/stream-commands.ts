@@ -2,7 +2,7 @@
 
 import { once } from "node:events";
 import { oneLine } from "../protocol/clean.ts";
-import type { SessionEvent } from "../protocol/events.ts";
+import type { EventsDropped, SessionEvent } from "../protocol/events.ts";
 import type { Invocation, Io } from "./command.ts";
 import { EXIT } from "./exit-codes.ts";
 import { sessionNamed } from "./session-named.ts";
@@ -17,7 +17,7 @@ function abortedByReader(io: Io): AbortController {
 }
 
 /** Settles when the reader has taken most of what was written: a log may be larger than our memory. */
-async function drained({ stdout }: Io, signal: AbortSignal): Promise<void> {
+export async function drained({ stdout }: Io, signal: AbortSignal): Promise<void> {
 	if (stdout.writableNeedDrain) await once(stdout, "drain", { signal }).catch(() => {}); // the reader is gone
 }
 
@@ -52,12 +52,16 @@ export async function events(invocation: Invocation): Promise<number> {
 	const reader = abortedByReader(io);
 	const afterSeq = flags.integer("after");
 	const stream = client.events({ ...(afterSeq !== undefined && { afterSeq }), signal: reader.signal });
-	for await (const event of stream) io.out(json ? `${JSON.stringify(event)}\n` : `${eventLine(event)}\n`);
+	for await (const event of stream) {
+		io.out(json ? `${JSON.stringify(event)}\n` : `${eventLine(event)}\n`);
+		await drained(io, reader.signal);
+	}
 	return EXIT.ok;
 }
 
-function eventLine(event: SessionEvent): string {
+function eventLine(event: SessionEvent | EventsDropped): string {
 	const time = new Date(event.at).toISOString().slice(11, 23);
+	if (event.event === "dropped") return `${time}  ${event.dropped} events were missed`;
 	const state = event.exit
 		? `${event.status} (${event.exit.signal ?? event.exit.code})`
 		: event.activity

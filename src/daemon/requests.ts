@@ -42,6 +42,7 @@ const request = z.discriminatedUnion("do", [
 	z.object({ id, do: z.literal("status") }),
 	z.object({ id, do: z.literal("stop"), sessions: z.boolean() }),
 	z.object({ id, do: z.literal("cancel") }),
+	z.object({ id, do: z.literal("took"), bytes: offset }),
 ]) satisfies z.ZodType<Request>;
 
 const MAX_PROBLEMS = 5;

@@ -32,6 +32,8 @@ export interface DaemonLog {
 
 export interface DaemonSessions {
 	readonly client: Client;
+	/** The most calls and streams of one client at a time. */
+	readonly maxCalls: number;
 	readonly runningSessions: () => number;
 	/** Called when the number of running sessions changes. */
 	readonly onSessions: (listener: () => void) => () => void;
@@ -98,6 +100,7 @@ export async function becomeDaemon(parts: DaemonParts): Promise<Daemon | null> {
 		stopListening = await listen(lock.socket, {
 			client: open.client,
 			version,
+			maxCalls: open.maxCalls,
 			onStop: async ({ sessions }) => {
 				const left = sessions ? await endSessions() : [];
 				setImmediate(() => void stop({ sessions: false })); // the answer is sent first

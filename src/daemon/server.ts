@@ -6,16 +6,20 @@ import { chmodSync } from "node:fs";
 import { createServer, type Socket } from "node:net";
 import { faultAt, guarded } from "../protocol/boundary.ts";
 import { Fault } from "../protocol/fault.ts";
+import { limits } from "../session/options.ts";
 import type { Client } from "../tools/client.ts";
 import { parseRequest } from "./requests.ts";
-import { type Done, type More, type Question, type Request, type Response, readLines, writeLine } from "./wire.ts";
+import { StreamWindow } from "./stream-window.ts";
+import { type Done, lineOf, type More, type Question, type Request, type Response, readLines } from "./wire.ts";
 
-/** A client that leaves this much of its answers unread is disconnected. */
-const MAX_UNREAD_BYTES = 32 << 20;
+/** At a stop, clients have this long to read the responses that are on their way. */
+const UNREAD_AT_STOP_MS = 500;
 
 export interface ServerParts {
 	readonly client: Client;
 	readonly version: string;
+	/** The most calls and streams of one client at a time. */
+	readonly maxCalls: number;
 	/** Asked to stop, with the sessions or leaving them running; returns those that could not be ended. */
 	readonly onStop: (options: { sessions: boolean }) => Promise<readonly string[]>;
 	/** Called whenever the number of clients changes. */
@@ -55,44 +59,70 @@ export async function listen(path: string, parts: ServerParts): Promise<() => Pr
 		const closed = once(server, "close");
 		server.close();
 		for (const socket of clients) socket.destroySoon(); // pending responses are sent first
+		const timer = setTimeout(() => {
+			for (const socket of clients) socket.destroy();
+		}, UNREAD_AT_STOP_MS);
 		await closed;
+		clearTimeout(timer);
 	};
 }
 
 function serve(socket: Socket, parts: ServerParts): void {
-	const running = new Map<number, AbortController>();
+	const running = new Map<number, { readonly controller: AbortController; readonly window: StreamWindow }>();
+	const end = ({ controller, window }: { controller: AbortController; window: StreamWindow }) => {
+		controller.abort();
+		window.close();
+	};
 	const drop = (reason: string) => {
 		if (socket.destroyed) return;
 		parts.onDropped(reason);
 		socket.destroy();
 	};
-	const respond = (response: Response) => {
-		const roomLeft = writeLine(socket, response);
-		if (socket.writableLength > MAX_UNREAD_BYTES) drop("a client that does not read its answers");
-		return roomLeft;
+	/** Writes one response and returns its size. A client that does not read its responses is not read from, either. */
+	const respond = (response: Response): number => {
+		const line = lineOf(response);
+		if (line === null) throw new Fault("too_large", { what: "The answer", limit: limits.frameBytes });
+		if (!socket.writable) return line.length;
+		socket.write(line);
+		if (socket.writableLength > limits.unreadBytes && !socket.isPaused()) {
+			socket.pause();
+			const timer = setTimeout(() => drop("a client that does not read its answers"), limits.unreadMs);
+			socket.once("close", () => clearTimeout(timer));
+			socket.once("drain", () => {
+				clearTimeout(timer);
+				socket.resume();
+			});
+		}
+		return line.length;
 	};
 	socket.on("error", () => {}); // a client that died; `close` follows
 	socket.on("close", () => {
-		for (const controller of running.values()) controller.abort();
+		for (const call of running.values()) end(call);
 	});
 	const run = ({ id, ...question }: Question & { readonly id: number }) => {
-		const controller = new AbortController();
-		running.set(id, controller);
+		const call = { controller: new AbortController(), window: new StreamWindow() };
+		running.set(id, call);
 		const more = async (value: More) => {
-			if (!respond({ id, more: value })) await drained(socket, controller.signal);
+			call.window.sent(respond({ id, more: value }));
+			await call.window.room();
 		};
-		answer(question as Question, parts, controller.signal, more)
-			.then((done) => respond({ id, done }))
-			// Also where the answer cannot be written as JSON.
-			.catch((error: unknown) => respond({ id, fault: faultAt(`the request "${question.do}"`, error).toJSON() }))
+		answer(question as Question, parts, call.controller.signal, more)
+			.then((done) => void respond({ id, done }))
+			// Also where the answer is too large or cannot be written as JSON.
+			.catch((error: unknown) => void respond({ id, fault: faultAt(`the request "${question.do}"`, error).toJSON() }))
 			.catch((error: unknown) => drop(faultAt("a response", error).message))
 			.finally(() => running.delete(id));
 	};
 	const take = (request: Request) => {
-		if (request.do === "cancel") running.get(request.id)?.abort();
-		else if (running.has(request.id)) {
-			const fault = new Fault("bad_input", { problems: [`id: ${request.id} is in use`] });
-			respond({ id: request.id, fault: fault.toJSON() });
+		const { id } = request;
+		const known = running.get(id);
+		const refuse = (fault: Fault) => void respond({ id, fault: fault.toJSON() });
+		if (request.do === "cancel") {
+			if (known !== undefined) end(known);
+		} else if (request.do === "took") known?.window.taken(request.bytes);
+		else if (known !== undefined) refuse(new Fault("bad_input", { problems: [`id: ${id} is in use`] }));
+		else if (running.size >= parts.maxCalls) {
+			refuse(new Fault("too_many_calls", { what: "calls of this client", limit: parts.maxCalls }));
 		} else run(request);
 	};
 	readLines(
@@ -144,13 +174,4 @@ async function answer(
 		case "stop":
 			return { left: await onStop({ sessions: question.sessions }) };
 	}
-}
-
-async function drained(socket: Socket, signal: AbortSignal): Promise<void> {
-	if (socket.destroyed) return;
-	// Removes the listener of the other event, or a long stream would leak one at every pause.
-	const settled = new AbortController();
-	const either = { signal: AbortSignal.any([signal, settled.signal]) };
-	await Promise.race([once(socket, "drain", either), once(socket, "close", either)]).catch(() => {}); // gone: `signal` is aborted
-	settled.abort();
 }

@@ -3,9 +3,10 @@
 
 import { once } from "node:events";
 import { createConnection, type Socket } from "node:net";
-import type { SessionEvent } from "../protocol/events.ts";
+import type { EventsDropped, SessionEvent } from "../protocol/events.ts";
 import { Fault } from "../protocol/fault.ts";
 import type { OutputChunk } from "../protocol/output.ts";
+import { limits } from "../session/options.ts";
 import type { FactsOf, InputOf, ToolName } from "../tools/catalogue.ts";
 import type {
 	Answer,
@@ -18,10 +19,13 @@ import type {
 	ToolSet,
 } from "../tools/client.ts";
 import type { Caller } from "../tools/tool.ts";
-import { type Done, type More, type Question, type Request, type Response, readLines, writeLine } from "./wire.ts";
+import { type Done, lineOf, type More, type Question, type Request, type Response, readLines } from "./wire.ts";
+
+// Acknowledged in portions: often enough that the daemon never waits for a reader that keeps up.
+const ACKNOWLEDGED_BYTES = limits.streamBytes / 4;
 
 interface Pending {
-	more(value: More): void;
+	more(value: More, bytes: number): void;
 	done(value: Done): void;
 	fail(error: unknown): void;
 }
@@ -38,7 +42,7 @@ export class SocketClient implements Client {
 		this.#caller = caller;
 		readLines(
 			socket,
-			(response) => this.#receive(response as Response),
+			(response, bytes) => this.#receive(response as Response, bytes),
 			() => socket.destroy(), // not a daemon's answer
 		);
 		socket.on("error", () => {}); // `close` follows and fails all requests
@@ -76,7 +80,13 @@ export class SocketClient implements Client {
 		return (await this.#ask({ do: "tools", sets })).tools!;
 	}
 
-	async *events({ afterSeq, signal }: { afterSeq?: number; signal: AbortSignal }): AsyncGenerator<SessionEvent> {
+	async *events({
+		afterSeq,
+		signal,
+	}: {
+		afterSeq?: number;
+		signal: AbortSignal;
+	}): AsyncGenerator<SessionEvent | EventsDropped> {
 		const question: Question = afterSeq === undefined ? { do: "events" } : { do: "events", afterSeq };
 		for await (const more of this.#stream(question, signal)) if ("event" in more) yield more.event;
 	}
@@ -117,28 +127,40 @@ export class SocketClient implements Client {
 
 	#ask(question: Question, signal?: AbortSignal): Promise<Done> {
 		return new Promise((resolve, reject) => {
-			const id = this.#send(question, { more: () => {}, done: resolve, fail: reject });
-			if (id === null || signal === undefined) return;
+			const forget = () => signal?.removeEventListener("abort", cancel);
+			const id = this.#send(question, {
+				more: () => {},
+				done: (value) => {
+					forget();
+					resolve(value);
+				},
+				fail: (error) => {
+					forget();
+					reject(error);
+				},
+			});
 			const cancel = () => {
-				if (!this.#pending.delete(id)) return;
-				writeLine(this.#socket, { id, do: "cancel" });
-				reject(signal.reason);
+				forget();
+				if (id === null || !this.#pending.delete(id)) return;
+				this.#write({ id, do: "cancel" });
+				reject(signal?.reason);
 			};
+			if (id === null || signal === undefined) return;
 			if (signal.aborted) cancel();
-			else signal.addEventListener("abort", cancel, { once: true });
+			else signal.addEventListener("abort", cancel);
 		});
 	}
 
 	async *#stream(question: Question, signal: AbortSignal): AsyncGenerator<More> {
-		const queue: More[] = [];
+		const queue: { readonly value: More; readonly bytes: number }[] = [];
 		let wake = () => {};
 		let over = false;
 		let failure: unknown = null;
+		let taken = 0;
 		const id = this.#send(question, {
-			more: (value) => {
-				queue.push(value);
-				// Backpressure: the socket fills and the daemon waits, instead of this queue growing.
-				if (queue.length > 64) this.#socket.pause();
+			// Bounded: the daemon sends only so much beyond what was acknowledged.
+			more: (value, bytes) => {
+				queue.push({ value, bytes });
 				wake();
 			},
 			done: () => {
@@ -156,8 +178,12 @@ export class SocketClient implements Client {
 			while (!signal.aborted) {
 				const next = queue.shift();
 				if (next !== undefined) {
-					if (queue.length < 32) this.#socket.resume();
-					yield next;
+					yield next.value;
+					taken += next.bytes;
+					if (id !== null && taken >= ACKNOWLEDGED_BYTES) {
+						this.#write({ id, do: "took", bytes: taken });
+						taken = 0;
+					}
 					continue;
 				}
 				if (failure !== null) throw failure;
@@ -168,8 +194,7 @@ export class SocketClient implements Client {
 			}
 		} finally {
 			signal.removeEventListener("abort", stop);
-			this.#socket.resume();
-			if (id !== null && this.#pending.delete(id)) writeLine(this.#socket, { id, do: "cancel" });
+			if (id !== null && this.#pending.delete(id)) this.#write({ id, do: "cancel" });
 		}
 	}
 
@@ -179,16 +204,26 @@ export class SocketClient implements Client {
 			return null;
 		}
 		const id = ++this.#lastId;
+		if (!this.#write({ ...question, id } as Request)) {
+			pending.fail(new Fault("too_large", { what: "The request", limit: limits.frameBytes }));
+			return null;
+		}
 		this.#pending.set(id, pending);
-		writeLine(this.#socket, { ...question, id } as Request);
 		return id;
 	}
 
-	#receive(response: Response): void {
+	/** False when the message is too large to be sent. */
+	#write(request: Request): boolean {
+		const line = lineOf(request);
+		if (line !== null && this.#socket.writable) this.#socket.write(line);
+		return line !== null;
+	}
+
+	#receive(response: Response, bytes: number): void {
 		const pending = this.#pending.get(response.id);
 		if (pending === undefined) return; // cancelled meanwhile
 		if ("more" in response) {
-			pending.more(response.more);
+			pending.more(response.more, bytes);
 			return;
 		}
 		this.#pending.delete(response.id);

@@ -2,10 +2,15 @@
 // id of its request. Both ends have the same version, so the messages mirror the
 // Client interface and nothing more.
 
+//
+// Streams have flow control of their own: the daemon sends each at most `limits.streamBytes` ahead of what its reader
+// has taken, so a slow reader never fills the socket that it shares with other requests.
+
 import type { Socket } from "node:net";
 import { guarded } from "../protocol/boundary.ts";
-import type { SessionEvent } from "../protocol/events.ts";
+import type { EventsDropped, SessionEvent } from "../protocol/events.ts";
 import type { FaultJson } from "../protocol/fault.ts";
+import { limits } from "../session/options.ts";
 import type { Answer, DaemonStatus, ScreenSnapshot, ToolCard, ToolSet } from "../tools/client.ts";
 import type { Caller } from "../tools/tool.ts";
 
@@ -20,8 +25,11 @@ export type Question =
 	| { readonly do: "status" }
 	| { readonly do: "stop"; readonly sessions: boolean };
 
-/** What a client sends: a request, or its cancellation. */
-export type Request = (Question & { readonly id: number }) | { readonly id: number; readonly do: "cancel" };
+/** What a client sends: a request, its cancellation, or how many more bytes of its stream were taken. */
+export type Request =
+	| (Question & { readonly id: number })
+	| { readonly id: number; readonly do: "cancel" }
+	| { readonly id: number; readonly do: "took"; readonly bytes: number };
 
 /** What the daemon sends. `more` may come many times; the others end their request. */
 export type Response =
@@ -30,7 +38,7 @@ export type Response =
 	| { readonly id: number; readonly fault: FaultJson };
 
 export type More =
-	| { readonly event: SessionEvent }
+	| { readonly event: SessionEvent | EventsDropped }
 	| { readonly offset: number; readonly base64: string }
 	| { readonly gap: { readonly from: number; readonly to: number } };
 
@@ -44,11 +52,12 @@ export type Done = {
 	status?: DaemonStatus;
 };
 
-// A line holds at most one tool's input or answer: 1 MB of text, escaped.
-const MAX_LINE_BYTES = 16 << 20;
-
-/** Calls back with the value of each line; `onBad` with the reason when the other end does not follow the protocol. */
-export function readLines(socket: Socket, onLine: (value: unknown) => void, onBad: (problem: string) => void): void {
+/** Calls back with the value of each line and its bytes; `onBad` with the reason when the other end breaks the protocol. */
+export function readLines(
+	socket: Socket,
+	onLine: (value: unknown, bytes: number) => void,
+	onBad: (problem: string) => void,
+): void {
 	let held: Buffer[] = [];
 	let heldBytes = 0;
 	const read = (chunk: Buffer) => {
@@ -60,17 +69,18 @@ export function readLines(socket: Socket, onLine: (value: unknown) => void, onBa
 			rest = rest.subarray(end + 1);
 			let value: unknown;
 			try {
+				if (line.length > limits.frameBytes || !isParseable(line)) return onBad("a line that is too large");
 				value = JSON.parse(line.toString("utf8"));
 			} catch {
 				return onBad("a line that is not JSON");
 			}
-			onLine(value);
+			onLine(value, line.length + 1);
 			if (socket.destroyed) return;
 		}
 		if (rest.length === 0) return;
 		held.push(rest);
 		heldBytes += rest.length;
-		if (heldBytes > MAX_LINE_BYTES) onBad(`a line of more than ${MAX_LINE_BYTES} bytes`);
+		if (heldBytes > limits.frameBytes) onBad(`a line of more than ${limits.frameBytes} bytes`);
 	};
 	socket.on(
 		"data",
@@ -78,7 +88,36 @@ export function readLines(socket: Socket, onLine: (value: unknown) => void, onBa
 	);
 }
 
-/** Writes one line; false when the other end is slow and the caller should wait for `drain`. */
-export function writeLine(socket: Socket, value: Request | Response): boolean {
-	return socket.writable ? socket.write(`${JSON.stringify(value)}\n`) : true;
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const STARTS_A_VALUE = new Set([..."[{,:"].map((char) => char.charCodeAt(0)));
+
+/** Whether a line has few enough values: a small text can describe a very large object. */
+function isParseable(line: Buffer): boolean {
+	if (line.length < limits.frameValues) return true;
+	let values = 0;
+	for (let at = 0; at < line.length; at++) {
+		const byte = line[at]!;
+		if (byte === QUOTE) {
+			at = endOfString(line, at + 1);
+			if (at < 0) return true; // not JSON at all, which the parser finds out cheaply
+		} else if (STARTS_A_VALUE.has(byte) && ++values > limits.frameValues) return false;
+	}
+	return true;
+}
+
+/** The closing quote of the string whose text begins here; -1 if there is none. */
+function endOfString(line: Buffer, from: number): number {
+	for (let at = line.indexOf(QUOTE, from); at >= 0; at = line.indexOf(QUOTE, at + 1)) {
+		let backslashes = 0;
+		while (line[at - 1 - backslashes] === BACKSLASH && at - 1 - backslashes >= from) backslashes++;
+		if (backslashes % 2 === 0) return at;
+	}
+	return -1;
+}
+
+/** One line, ready to be sent; null when it is too large to be. */
+export function lineOf(value: Request | Response): Buffer | null {
+	const line = Buffer.from(`${JSON.stringify(value)}\n`);
+	return line.length > limits.frameBytes ? null : line;
 }

@@ -2,7 +2,7 @@
 // WebSocket. Both pull from the client, so a slow reader costs nothing but its position.
 
 import type { WebSocket } from "ws";
-import type { SessionEvent } from "../protocol/events.ts";
+import type { EventsDropped, SessionEvent } from "../protocol/events.ts";
 import { Fault } from "../protocol/fault.ts";
 import type { OutputChunk } from "../protocol/output.ts";
 
@@ -17,7 +17,7 @@ export interface Frame {
 	readonly binary?: Uint8Array;
 }
 
-export async function* eventFrames(events: AsyncIterable<SessionEvent>): AsyncIterable<Frame> {
+export async function* eventFrames(events: AsyncIterable<SessionEvent | EventsDropped>): AsyncIterable<Frame> {
 	for await (const event of events) yield { id: event.seq, data: JSON.stringify(event) };
 }
 

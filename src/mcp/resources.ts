@@ -62,6 +62,10 @@ const CHANGES_THE_LIST: readonly SessionEvent["event"][] = ["started", "ended", 
 export async function notifyChanges(client: Client, notifier: ChangeNotifier, signal: AbortSignal): Promise<void> {
 	try {
 		for await (const event of client.events({ signal })) {
+			if (event.event === "dropped") {
+				notifier.listChanged();
+				continue;
+			}
 			if (CHANGES_THE_LIST.includes(event.event)) notifier.listChanged();
 			notifier.updated(uriOf(event.name || event.session));
 		}

@@ -21,3 +21,12 @@ export interface SessionEvent {
 	/** With `ended`: the last lines, so that a listener need not read. */
 	readonly lastLines?: string;
 }
+
+/** In place of events that a subscriber was too slow to get: `list` shows how things are now. */
+export interface EventsDropped {
+	/** Of the last one that was dropped. */
+	readonly seq: number;
+	readonly at: number;
+	readonly event: "dropped";
+	readonly dropped: number;
+}

@@ -85,6 +85,16 @@ export const faults = {
 		message: ({ limit }) => safe`All ${limit} sessions are in use.`,
 		next: ({ open }) => safe`Close one you no longer need. ${names(open)}`,
 	}),
+	too_many_calls: row<{ what: string; limit: number }>({
+		status: 429,
+		message: ({ what, limit }) => safe`Too many ${oneLine(what)} at once; the limit is ${limit}.`,
+		next: () => safe`Wait for one to finish, or cancel it, and call again; nothing was done.`,
+	}),
+	too_large: row<{ what: string; limit: number }>({
+		status: 413,
+		message: ({ what, limit }) => safe`${oneLine(what)} is larger than ${limit} bytes.`,
+		next: () => safe`Ask for less at a time: \`read\` has \`from\` and \`to\`, most calls have \`maxTokens\`.`,
+	}),
 	spawn_failed: row<{ stage: string; code: string; message: string; command: string }>({
 		status: 422,
 		message: ({ command, stage, message }) =>

@@ -1,28 +1,39 @@
-// Session events for current and reconnecting listeners: a bounded, numbered log.
+// Session events for current and reconnecting subscribers: a bounded, numbered log.
+//
+// A subscriber is a position in the log: one that is slow costs nothing, and is told how many it missed.
 
-import type { SessionEvent } from "../protocol/events.ts";
+import type { EventsDropped, SessionEvent } from "../protocol/events.ts";
 import { Listeners } from "../protocol/listeners.ts";
-
-// A reconnecting listener gets the last thousand; for older ones there is `list`.
-const REMEMBERED = 1000;
 
 type Happened = Omit<SessionEvent, "seq" | "at">;
 
 export class EventLog {
-	readonly #listeners = new Listeners<SessionEvent>("session event");
+	readonly #kept: number;
+	readonly #listeners = new Listeners<void>("session event");
 	#events: SessionEvent[] = [];
 	#seq = 0;
 
-	emit(happened: Happened): void {
-		const event: SessionEvent = { seq: ++this.#seq, at: Date.now(), ...happened };
-		this.#events.push(event);
-		if (this.#events.length > 2 * REMEMBERED) this.#events = this.#events.slice(-REMEMBERED);
-		this.#listeners.emit(event);
+	constructor(kept: number) {
+		this.#kept = kept;
 	}
 
-	/** The kept events after `afterSeq`, then all that follow, each exactly once. */
-	subscribe(afterSeq: number, listener: (event: SessionEvent) => void): () => void {
-		for (const event of this.#events) if (event.seq > afterSeq) listener(event);
+	emit(happened: Happened): void {
+		this.#events.push({ seq: ++this.#seq, at: Date.now(), ...happened });
+		// Twice as many at most, so that the array is not moved for every event.
+		if (this.#events.length > 2 * this.#kept) this.#events = this.#events.slice(-this.#kept);
+		this.#listeners.emit();
+	}
+
+	/** The event that follows `seq`, or how many were dropped before the next one; null when there is none yet. */
+	after(seq: number): SessionEvent | EventsDropped | null {
+		const oldest = this.#events[0];
+		if (oldest === undefined || seq >= this.#seq) return null;
+		if (seq >= oldest.seq - 1) return this.#events[seq + 1 - oldest.seq]!;
+		return { seq: oldest.seq - 1, at: Date.now(), event: "dropped", dropped: oldest.seq - 1 - seq };
+	}
+
+	/** Called after every event. */
+	onEvent(listener: () => void): () => void {
 		return this.#listeners.add(listener);
 	}
 

@@ -8,7 +8,7 @@ interface OptionRow {
 	readonly default: number;
 	readonly min: number;
 	readonly max: number;
-	readonly unit: "ms" | "bytes" | "tokens" | "lines" | "cells" | "sessions";
+	readonly unit: "ms" | "bytes" | "tokens" | "lines" | "cells" | "sessions" | "calls" | "events" | "callers";
 	readonly meaning: string;
 }
 
@@ -87,6 +87,29 @@ export const options = {
 	cols: row({ default: 120, min: 2, max: 1000, unit: "cells", meaning: "width of a new terminal" }),
 	rows: row({ default: 40, min: 1, max: 500, unit: "cells", meaning: "height of a new terminal" }),
 	endGraceMs: row({ default: 2000, min: 0, max: 60_000, unit: "ms", meaning: "between TERM and KILL" }),
+	// Twenty agents behind one client may have a thousand waits open; each costs some kilobytes.
+	callsPerConnection: row({
+		default: 4096,
+		min: 1,
+		max: 100_000,
+		unit: "calls",
+		meaning: "calls and streams that one client may have open at once",
+	}),
+	eventsKept: row({
+		default: 1000,
+		min: 1,
+		max: 100_000,
+		unit: "events",
+		meaning: "events kept for subscribers; one that lags further behind is told how many it missed",
+	}),
+	// Agents come and go under new names; an evicted one sees everything as new, which is safe.
+	callersSeen: row({
+		default: 64,
+		min: 1,
+		max: 10_000,
+		unit: "callers",
+		meaning: "callers per session whose position is remembered",
+	}),
 	replayBytes: row({
 		default: 4 * MIB,
 		min: 64 * 1024,
@@ -94,6 +117,25 @@ export const options = {
 		unit: "bytes",
 		meaning: "newest output replayed to rebuild the screen after a restart",
 	}),
+} as const;
+
+/**
+ * Bounds of what a caller may send or receive at once. Not configurable: they are part of the interface, and together
+ * they keep every call below 200 ms of the event loop and 50 MB of memory.
+ */
+export const limits = {
+	/** One message on the daemon's socket, either way. */
+	frameBytes: 8 * MIB,
+	/** Values (numbers, strings, arrays…) in one message: parsing a megabyte of `[[[[` takes 50 MB. */
+	frameValues: 200_000,
+	/** Of one line in an event or a list: a program may print a megabyte without a line end. */
+	lineChars: 400,
+	/** Of one stream, sent beyond what its reader has taken. */
+	streamBytes: 256 * 1024,
+	/** Responses that a client has not read: above this, no more of its requests are read. */
+	unreadBytes: 4 * MIB,
+	/** A client that reads none of them for this long is disconnected. */
+	unreadMs: 10_000,
 } as const;
 
 export type OptionName = keyof typeof options;

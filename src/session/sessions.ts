@@ -17,7 +17,7 @@ import { EventLog } from "./event-log.ts";
 import { nameFor } from "./identity.ts";
 import { inParallel } from "./in-parallel.ts";
 import { Launcher } from "./launcher.ts";
-import type { Options } from "./options.ts";
+import { limits, type Options } from "./options.ts";
 import type { Registry } from "./registry.ts";
 import { adoptSession, reviveSession } from "./revive.ts";
 import { ScreenCache } from "./screen-cache.ts";
@@ -28,6 +28,8 @@ import { holderTerminals, type Terminals } from "./terminals.ts";
 
 /** What a holder needs beyond the grace to report that all are gone. */
 const END_MARGIN_MS = 3000;
+/** In the event of its end. */
+const LAST_LINES = 5;
 /** Sessions adopted at a time in the background; one that is requested is adopted at once. */
 const PARALLEL_ADOPTIONS = 32;
 
@@ -52,7 +54,7 @@ export interface ListedSession {
 
 export class Sessions implements AsyncDisposable {
 	readonly options: Options;
-	readonly events = new EventLog();
+	readonly events: EventLog;
 	readonly #parts: SessionsParts;
 	readonly #terminals: Terminals;
 	readonly #drawing: Drawing;
@@ -74,8 +76,8 @@ export class Sessions implements AsyncDisposable {
 			this.#registry.freeName(slot);
 			this.#counts.emit();
 			if (session === null) return; // it never started
-			const lastLines = clean(session.screen.lines(5).join("\n")).text;
-			this.#emit(slot, "ended", { exit: slot.record.exit, lastLines });
+			const lines = session.screen.lines(LAST_LINES).map((line) => line.slice(-limits.lineChars));
+			this.#emit(slot, "ended", { exit: slot.record.exit, lastLines: clean(lines.join("\n")).text });
 		},
 		closed: (slot) => void this.#archive.add(slot),
 		evicted: (slot) => this.#registry.evicted(slot),
@@ -85,7 +87,8 @@ export class Sessions implements AsyncDisposable {
 	private constructor(parts: SessionsParts) {
 		this.#parts = parts;
 		this.options = parts.options;
-		const { awakeScreens, hibernateMs } = parts.options;
+		const { awakeScreens, hibernateMs, eventsKept } = parts.options;
+		this.events = new EventLog(eventsKept);
 		this.#drawing = {
 			scheduler: new DrawScheduler(),
 			cache: new ScreenCache({ maxScreens: awakeScreens, maxIdleMs: hibernateMs }),

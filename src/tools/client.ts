@@ -2,7 +2,7 @@
 // It may be in this process (local-client.ts) or behind the daemon's socket
 // (daemon/socket-client.ts); no interface depends on which.
 
-import type { SessionEvent } from "../protocol/events.ts";
+import type { EventsDropped, SessionEvent } from "../protocol/events.ts";
 import type { OutputChunk } from "../protocol/output.ts";
 import type { FactsOf, InputOf, ToolName } from "./catalogue.ts";
 import type { Caller, Effect } from "./tool.ts";
@@ -52,8 +52,8 @@ export interface Client extends AsyncDisposable {
 	call<N extends string>(tool: ForeignName<N>, input: unknown, options?: CallOptions): Promise<Answer>;
 	/** The tools of these sets, in a fixed order. */
 	tools(sets?: readonly ToolSet[]): Promise<readonly ToolCard[]>;
-	/** Events from now on, or after `afterSeq` as far as they are remembered; ends when `signal` aborts. */
-	events(options: { afterSeq?: number; signal: AbortSignal }): AsyncIterable<SessionEvent>;
+	/** Events from now on, or after `afterSeq` as far as they are remembered; ends when `signal` aborts. Slow readers miss some. */
+	events(options: { afterSeq?: number; signal: AbortSignal }): AsyncIterable<SessionEvent | EventsDropped>;
 	/** Raw output from an absolute offset, live until the session ends or `signal` aborts. Slow readers delay no other. */
 	output(session: string, options: { from: number; signal: AbortSignal }): AsyncIterable<OutputChunk>;
 	/** The screen as terminal output, to join a session: show it, then continue with `output` from its offset. */

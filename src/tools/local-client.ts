@@ -1,6 +1,6 @@
 // A Client in this process: checks the input, runs the tool, makes the text.
 
-import type { SessionEvent } from "../protocol/events.ts";
+import type { EventsDropped, SessionEvent } from "../protocol/events.ts";
 import { Fault } from "../protocol/fault.ts";
 import type { OutputChunk } from "../protocol/output.ts";
 import type { Sessions } from "../session/sessions.ts";
@@ -54,19 +54,23 @@ export class LocalClient implements Client {
 		return toolCards(sets);
 	}
 
-	async *events({ afterSeq, signal }: { afterSeq?: number; signal: AbortSignal }): AsyncGenerator<SessionEvent> {
+	async *events({
+		afterSeq,
+		signal,
+	}: {
+		afterSeq?: number;
+		signal: AbortSignal;
+	}): AsyncGenerator<SessionEvent | EventsDropped> {
 		const { events } = this.#parts.sessions;
-		const queue: SessionEvent[] = [];
-		using wakeup = new Wakeup(signal, (notify) => [
-			events.subscribe(afterSeq ?? events.seq, (event) => {
-				queue.push(event);
-				notify();
-			}),
-		]);
-		while (!signal.aborted) {
-			const next = queue.shift();
-			if (next !== undefined) yield next;
-			else await wakeup.wait();
+		using wakeup = new Wakeup(signal, (notify) => [events.onEvent(notify)]);
+		// A number from another daemon's time may be larger than any of ours.
+		for (let at = Math.min(afterSeq ?? events.seq, events.seq); !signal.aborted; ) {
+			const next = events.after(at);
+			if (next === null) await wakeup.wait();
+			else {
+				at = next.seq;
+				yield next;
+			}
 		}
 	}
 
