@@ -11,6 +11,7 @@ import { becomeDaemon } from "./daemon/run.ts";
 import type { Listening } from "./http/listen.ts";
 import { reportListenerErrors } from "./protocol/listeners.ts";
 import { type Places, preparePlaces } from "./pty/places.ts";
+import { resolveOptions } from "./session/options.ts";
 import { type Client, TOOL_SETS } from "./tools/client.ts";
 import { VERSION } from "./version.ts";
 
@@ -107,12 +108,16 @@ async function openHttp(where: Places, client: Client, port: number): Promise<Li
 		import("./mcp/http.ts"),
 		import("./tools/catalogue.ts"),
 	]);
-	const mcp = mcpOverHttp({
-		version: VERSION,
-		tools: async () => toolCards(),
-		connect: async () => client,
-		peek: async () => client,
-	});
+	const limits = resolveOptions({}, process.env);
+	const mcp = mcpOverHttp(
+		{
+			version: VERSION,
+			tools: async () => toolCards(),
+			connect: async () => client,
+			peek: async () => client,
+		},
+		limits,
+	);
 	// A caller over HTTP has no directory or environment of its own: those of the user who runs the server are used.
 	const person = callerHere("http", homedir());
 	const listening = await listen({
@@ -121,8 +126,10 @@ async function openHttp(where: Places, client: Client, port: number): Promise<Li
 		sets: TOOL_SETS,
 		port,
 		tokens: new Tokens(join(where.state, "tokens.json")),
-		caller: ({ name }) => ({ ...person, owner: `http:${name}` }),
-		mcp: mcp.fetch,
+		// The id is the identity, the name a label for `list`: names may repeat.
+		caller: ({ id, name }) => ({ ...person, owner: `http:${id}:${name}` }),
+		mcp,
+		limits,
 	});
 	return {
 		url: listening.url,

@@ -74,7 +74,7 @@ function descriptors(): Map<string, string> {
 	for (const fd of readdirSync("/proc/self/fd"))
 		try {
 			const target = readlinkSync(`/proc/self/fd/${fd}`);
-			if (!target.startsWith("anon_inode:[event") && !target.startsWith("/proc/")) open.set(fd, target);
+			if (!/^anon_inode:(\[event|inotify)|^\/proc\//.test(target)) open.set(fd, target);
 		} catch {
 			// closed meanwhile: the one that lists this directory
 		}

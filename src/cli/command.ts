@@ -83,7 +83,7 @@ export interface ServeOptions {
 export interface TokenStore {
 	create(options: { name: string; readOnly: boolean }): { id: string; token: string };
 	list(): readonly { id: string; name: string; readOnly: boolean; createdAt: number }[];
-	revoke(idOrName: string): boolean;
+	revoke(idOrName: string): readonly string[];
 	readonly file: string;
 }
 

@@ -107,9 +107,10 @@ export async function token(invocation: Invocation): Promise<number> {
 		}
 		case "revoke": {
 			if (name === undefined) throw new Fault("bad_input", { problems: ["give the token's id or name"] });
-			const revoked = tokens.revoke(name);
-			if (!revoked) throw new Fault("bad_input", { problems: [`there is no token "${name}"`] });
-			io.out(json ? `${JSON.stringify({ revoked: name })}\n` : `Revoked ${name}.\n`);
+			const ids = tokens.revoke(name);
+			if (ids.length === 0) throw new Fault("bad_input", { problems: [`there is no token "${name}"`] });
+			const all = ids.length > 1 ? ` (${ids.length} tokens: ${ids.join(", ")})` : "";
+			io.out(json ? `${JSON.stringify({ revoked: name, ids })}\n` : `Revoked ${name}${all}.\n`);
 			return EXIT.ok;
 		}
 		default:

@@ -3,14 +3,17 @@
 
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { HttpBindings } from "@hono/node-server";
-import { Hono, type MiddlewareHandler } from "hono";
+import { type Context, Hono, type MiddlewareHandler } from "hono";
+import { faultAt } from "../protocol/boundary.ts";
 import { Fault } from "../protocol/fault.ts";
 import { PARENT_HEADER, parentFromHeader } from "../session/parent.ts";
 import type { Client, ToolSet } from "../tools/client.ts";
 import type { Caller } from "../tools/tool.ts";
-import { type AccessPolicy, admit } from "./guard.ts";
+import { type Bodies, MAX_BODY_BYTES } from "./bodies.ts";
+import { type AccessPolicy, type Admission, admit } from "./guard.ts";
 import { openApi } from "./openapi.ts";
-import { eventFrames, outputFrames, sse } from "./streams.ts";
+import { eventFrames, type Frame, outputFrames, sse } from "./streams.ts";
+import { revoked, type TokenUse } from "./token-uses.ts";
 import type { TokenRecord } from "./tokens.ts";
 
 export interface HttpParts {
@@ -21,16 +24,31 @@ export interface HttpParts {
 	/** The caller, by token. */
 	caller(token: TokenRecord): Caller;
 	/** The MCP endpoint, where there is one. */
-	readonly mcp?: (request: Request, access: { caller: Caller; readOnly: boolean }) => Promise<Response>;
+	readonly mcp?: {
+		fetch(request: Request, access: { tokenId: string; caller: Caller; readOnly: boolean }): Promise<Response>;
+		/** Ends the connections of tokens that are no longer valid. */
+		endRevoked(isValid: (tokenId: string) => boolean): void;
+	};
 }
 
-type Env = { Bindings: HttpBindings; Variables: { token: TokenRecord } };
+/** Who may come in, and what is in progress. */
+interface Access extends AccessPolicy {
+	/** Where we listen. */
+	readonly url: string;
+	/** Counts a request; throws when its token has too many. */
+	begin(token: TokenRecord, incoming: IncomingMessage, outgoing: ServerResponse): TokenUse;
+}
 
-// A write of 1 MiB, escaped in JSON, with a margin.
-const MAX_BODY_BYTES = 4 << 20;
+interface AppParts {
+	readonly access: Access;
+	readonly bodies: Bodies;
+	readonly limits: { readonly streamStallMs: number };
+}
+
+type Env = { Bindings: HttpBindings; Variables: { token: TokenRecord; use: TokenUse } };
 
 /** Answers before any route: Host, Origin, token. */
-function guard(policy: AccessPolicy): MiddlewareHandler<Env> {
+function guard(access: Access): MiddlewareHandler<Env> {
 	return async (c, next) => {
 		const admission = admit(
 			{
@@ -40,15 +58,20 @@ function guard(policy: AccessPolicy): MiddlewareHandler<Env> {
 				authorization: c.req.header("authorization"),
 				protocols: undefined,
 			},
-			policy,
+			access,
 		);
-		if ("refused" in admission) {
-			const fault = new Fault("not_allowed", { what: `This request (${admission.why})` });
-			return c.json(fault.toJSON(), admission.refused, { "www-authenticate": "Bearer" });
+		if ("refused" in admission)
+			return c.json(refusal(admission).toJSON(), admission.refused, { "www-authenticate": "Bearer" });
+		if (admission.token !== null) {
+			c.set("token", admission.token);
+			c.set("use", access.begin(admission.token, c.env.incoming, c.env.outgoing));
 		}
-		if (admission.token !== null) c.set("token", admission.token);
 		return next();
 	};
+}
+
+export function refusal({ why }: Extract<Admission, { refused: number }>): Fault {
+	return new Fault("not_allowed", { what: `This request (${why})` });
 }
 
 export function resumeAt(text: string | undefined): number | undefined {
@@ -56,13 +79,13 @@ export function resumeAt(text: string | undefined): number | undefined {
 	return text !== undefined && text !== "" && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
 }
 
-export function httpApp(parts: HttpParts, policy: AccessPolicy): Hono<Env> {
+export function httpApp(parts: HttpParts, { access, bodies, limits }: AppParts): Hono<Env> {
 	const { client, version, sets } = parts;
 	const app = new Hono<Env>();
 
-	app.use("*", guard(policy));
+	app.use("*", guard(access));
 	app.onError((error, c) => {
-		const fault = error instanceof Fault ? error : new Fault("internal", { problem: error.message });
+		const fault = faultAt(`http ${c.req.method} ${c.req.path}`, error);
 		return c.json(fault.toJSON(), fault.status as 400);
 	});
 	app.notFound((c) => {
@@ -73,7 +96,8 @@ export function httpApp(parts: HttpParts, policy: AccessPolicy): Hono<Env> {
 	app.get("/healthz", (c) => c.json({ ok: true }));
 	app.get("/v1/tools", async (c) => c.json({ tools: await client.tools(sets) }));
 	app.get("/v1/openapi.json", async (c) =>
-		c.json(openApi(await client.tools(sets), version, new URL(c.req.url).origin)),
+		// Not the address of the request: that may name another host.
+		c.json(openApi(await client.tools(sets), version, access.url)),
 	);
 
 	app.post("/v1/tools/:name", async (c) => {
@@ -87,9 +111,8 @@ export function httpApp(parts: HttpParts, policy: AccessPolicy): Hono<Env> {
 		// A form post from another site cannot have this type without a preflight, which we never allow.
 		if (!/^application\/json\b/.test(c.req.header("content-type") ?? ""))
 			throw new Fault("bad_input", { problems: ["the body must be JSON, with Content-Type: application/json"] });
-		const body = await bodyOf(c.env.incoming);
-		if (body === null)
-			return c.json(new Fault("bad_input", { problems: ["the body is larger than 4 MiB"] }).toJSON(), 413);
+		const body = (await bodies.read(c.env.incoming))?.toString("utf8");
+		if (body === undefined) return tooLarge(c);
 		let input: unknown;
 		try {
 			input = body === "" ? {} : JSON.parse(body);
@@ -118,22 +141,31 @@ export function httpApp(parts: HttpParts, policy: AccessPolicy): Hono<Env> {
 	app.get("/v1/sessions/:id/snapshot", async (c) => c.json(await client.snapshot(c.req.param("id"))));
 	app.get("/v1/sessions/:id/output", (c) => {
 		const from = resumeAt(c.req.header("last-event-id")) ?? resumeAt(c.req.query("from")) ?? 0;
-		const stop = new AbortController();
-		return sse(outputFrames(client.output(c.req.param("id"), { from, signal: stop.signal }), from), stop);
+		return stream(c, (signal) => outputFrames(client.output(c.req.param("id"), { from, signal }), from));
 	});
 	app.get("/v1/events", (c) => {
 		const afterSeq = resumeAt(c.req.header("last-event-id")) ?? resumeAt(c.req.query("after"));
-		const stop = new AbortController();
-		const events = client.events({ ...(afterSeq !== undefined && { afterSeq }), signal: stop.signal });
-		return sse(eventFrames(events), stop);
+		return stream(c, (signal) => eventFrames(client.events({ ...(afterSeq !== undefined && { afterSeq }), signal })));
 	});
+	const stream = (c: Context<Env>, frames: (signal: AbortSignal) => AsyncIterable<Frame>) => {
+		const stop = new AbortController();
+		c.get("use").end = () => stop.abort(revoked());
+		const headersOnly = c.req.method === "HEAD";
+		return sse(frames(stop.signal), { outgoing: c.env.outgoing, stop, headersOnly, stallMs: limits.streamStallMs });
+	};
 
 	if (parts.mcp !== undefined) {
 		const { mcp } = parts;
-		app.all("/mcp", (c) => {
+		app.all("/mcp", async (c) => {
 			const token = c.get("token");
 			const caller = callerOf(parts, token, c.req.header(PARENT_HEADER));
-			return mcp(c.req.raw, { caller, readOnly: token.readOnly });
+			const { incoming } = c.env;
+			if (c.req.method === "POST") {
+				const body = await bodies.read(incoming);
+				if (body === null) return tooLarge(c);
+				Object.assign(incoming, { rawBody: body }); // where the request takes its body from
+			}
+			return mcp.fetch(c.req.raw, { tokenId: token.id, caller, readOnly: token.readOnly });
 		});
 	}
 	return app;
@@ -144,19 +176,9 @@ function callerOf(parts: HttpParts, token: TokenRecord, parent: string | undefin
 	return { ...parts.caller(token), parent: parentFromHeader(parent) };
 }
 
-/** Null when it is larger than allowed. Read from the socket: a web stream would cost as much as the call itself. */
-function bodyOf(incoming: IncomingMessage): Promise<string | null> {
-	if (Number(incoming.headers["content-length"] ?? 0) > MAX_BODY_BYTES) return Promise.resolve(null);
-	return new Promise((resolve, reject) => {
-		const chunks: Buffer[] = [];
-		let size = 0;
-		incoming.on("data", (chunk: Buffer) => {
-			size += chunk.length;
-			if (size <= MAX_BODY_BYTES) chunks.push(chunk);
-		});
-		incoming.once("end", () => resolve(size > MAX_BODY_BYTES ? null : Buffer.concat(chunks).toString("utf8")));
-		incoming.once("close", () => reject(new Error("the request was cut off")));
-	});
+function tooLarge(c: Context<Env>): Response {
+	const problems = [`the body is larger than ${MAX_BODY_BYTES >> 20} MiB`];
+	return c.json(new Fault("bad_input", { problems }).toJSON(), 413);
 }
 
 /** Aborted when the client goes away before its answer was written. */

@@ -2,7 +2,10 @@ import { describe, expect, test } from "vitest";
 import { type AccessRequest, admit, hostsOf } from "./guard.ts";
 
 const record = { id: "1", name: "x", hash: "", readOnly: false, createdAt: 0 };
-const policy = { hosts: hostsOf(17492), verify: (token: string) => (token === "dt_good" ? record : null) };
+const policy = {
+	hosts: hostsOf(17492, { ipv6: true }),
+	verify: (token: string) => (token === "dt_good" ? record : null),
+};
 const request = (over: Partial<AccessRequest>): AccessRequest => ({
 	path: "/v1/tools",
 	host: "127.0.0.1:17492",
@@ -27,6 +30,15 @@ describe("the policy", () => {
 		["a foreign page where no token is needed", { path: "/healthz", origin: "https://evil.example" }, 403],
 	] as const)("%s is refused", (_, over, status) => {
 		expect(admit(request(over), policy)).toMatchObject({ refused: status });
+	});
+
+	test("G13: where ::1 is not bound, a page of `localhost` or `[::1]` may be another user's", () => {
+		const alone = { ...policy, hosts: hostsOf(17492, { ipv6: false }) };
+		for (const name of ["localhost:17492", "[::1]:17492"]) {
+			expect(admit(request({ host: name }), alone)).toMatchObject({ refused: 403 });
+			expect(admit(request({ origin: `http://${name}` }), alone)).toMatchObject({ refused: 403 });
+		}
+		expect(admit(request({ origin: "http://127.0.0.1:17492" }), alone)).toMatchObject({ token: record });
 	});
 
 	test("our own page and programs without an Origin come in", () => {

@@ -26,8 +26,9 @@ export type Admission =
 /** Open to every process on this machine: shows only that the server is up. */
 const OPEN_PATHS = new Set(["/healthz"]);
 
-export function hostsOf(port: number): ReadonlySet<string> {
-	return new Set([`127.0.0.1:${port}`, `localhost:${port}`, `[::1]:${port}`]);
+/** Only what is bound is ours: on an unbound ::1, another user's page could be `localhost`. */
+export function hostsOf(port: number, { ipv6 }: { ipv6: boolean }): ReadonlySet<string> {
+	return new Set([`127.0.0.1:${port}`, ...(ipv6 ? [`localhost:${port}`, `[::1]:${port}`] : [])]);
 }
 
 export function admit(request: AccessRequest, policy: AccessPolicy): Admission {

@@ -1,21 +1,30 @@
-// The listening socket: loopback only, HTTP through the app, WebSocket upgrades
-// through the same guard.
+// The listening sockets: loopback only, HTTP through the app, WebSocket upgrades
+// through the same guard. Whatever a connection does ends nothing but itself.
 
-import type { IncomingMessage, Server } from "node:http";
-import type { AddressInfo } from "node:net";
+import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from "node:http";
+import { type AddressInfo, createServer as createNetServer, type Server as NetServer, type Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import { createAdaptorServer } from "@hono/node-server";
+import { getRequestListener } from "@hono/node-server";
 import { type WebSocket, WebSocketServer } from "ws";
+import { guarded } from "../protocol/boundary.ts";
 import { Fault } from "../protocol/fault.ts";
-import { type HttpParts, httpApp, resumeAt } from "./app.ts";
+import { reportError } from "../protocol/listeners.ts";
+import { type Options, resolveOptions } from "../session/options.ts";
+import { type HttpParts, httpApp, refusal, resumeAt } from "./app.ts";
+import { Bodies } from "./bodies.ts";
+import { Connections } from "./connections.ts";
 import { admit, hostsOf } from "./guard.ts";
-import { eventFrames, outputFrames, overWebSocket } from "./streams.ts";
+import { eventFrames, LAST_WORDS_MS, outputFrames } from "./streams.ts";
+import { TokenUses } from "./token-uses.ts";
 import type { Tokens } from "./tokens.ts";
+import { endSocket, overWebSocket, watchClient } from "./web-sockets.ts";
 
 export interface ListenOptions extends HttpParts {
 	/** 0 takes a free one. */
 	readonly port: number;
 	readonly tokens: Tokens;
+	/** The limits; those of options.ts where none are given. */
+	readonly limits?: Options;
 }
 
 export interface Listening {
@@ -24,61 +33,167 @@ export interface Listening {
 }
 
 const HOST = "127.0.0.1";
+const HOST6 = "::1";
 // Clients send next to nothing; the default of ws, 100 MiB, would let one exhaust our memory.
 const MAX_MESSAGE_BYTES = 64 << 10;
+// How often node looks for requests that take too long.
+const CHECK_EVERY_MS = 1000;
 
 export async function listen(options: ListenOptions): Promise<Listening> {
+	const limits = options.limits ?? resolveOptions();
 	let hosts: ReadonlySet<string> = new Set();
-	const policy = {
+	let url = "";
+	const connections = new Connections(limits);
+	const uses = new TokenUses(options.tokens, {
+		limit: limits.httpPerToken,
+		onChange: (isValid) => options.mcp?.endRevoked(isValid),
+	});
+	const access = {
 		get hosts() {
 			return hosts;
 		},
-		verify: (token: string) => options.tokens.verify(token),
+		get url() {
+			return url;
+		},
+		verify: verifier(options.tokens),
+		begin: (token: Parameters<typeof uses.begin>[0], { socket }: IncomingMessage, outgoing: ServerResponse) => {
+			const use = uses.begin(token, () => outgoing.destroy());
+			const rest = connections.begin(socket);
+			outgoing.once("close", () => {
+				use.done();
+				rest();
+			});
+			return use;
+		},
 	};
-	const app = httpApp(options, policy);
-	const server = createAdaptorServer({ fetch: app.fetch, hostname: HOST }) as Server;
-	// Set here, not by the app: changing a finished response would send it as a web stream, which is slower.
-	server.prependListener("request", (_, response) => {
-		response.setHeader("x-content-type-options", "nosniff");
-		response.setHeader("cache-control", "no-store");
-	});
+	const app = httpApp(options, { access, limits, bodies: new Bodies(limits.httpBodiesBytes) });
+	const answer = getRequestListener(app.fetch, { hostname: HOST });
+	const server = createServer(
+		{
+			headersTimeout: Math.min(limits.httpHeadersMs, limits.httpRequestMs),
+			requestTimeout: limits.httpRequestMs,
+			keepAliveTimeout: limits.httpIdleMs,
+			connectionsCheckingInterval: CHECK_EVERY_MS,
+		},
+		guarded(
+			"http request",
+			(incoming: IncomingMessage, outgoing: ServerResponse) => {
+				// Set here, not by the app: changing a finished response would send it as a web stream, which is slower.
+				outgoing.setHeader("x-content-type-options", "nosniff");
+				outgoing.setHeader("cache-control", "no-store");
+				return answer(incoming, outgoing);
+			},
+			(_fault, _incoming, outgoing) => void outgoing.destroy(),
+		),
+	);
+	server.on(
+		"connection",
+		guarded(
+			"http connection",
+			(socket: Socket) => connections.accept(socket),
+			(_fault, socket) => void socket.destroy(),
+		),
+	);
 	const sockets = new WebSocketServer({
 		noServer: true,
 		maxPayload: MAX_MESSAGE_BYTES,
 		perMessageDeflate: false,
+		autoPong: false,
 		handleProtocols: (_offered, request) => chosen.get(request) ?? false,
 	});
 	const chosen = new WeakMap<IncomingMessage, string>();
 
-	server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {
-		const url = urlOf(request);
+	const upgrade = (request: IncomingMessage, raw: Duplex, head: Buffer) => {
+		const target = urlOf(request);
 		const { host, origin, authorization } = request.headers;
 		const protocols = request.headers["sec-websocket-protocol"];
-		const admission = admit({ path: url.pathname, host, origin, authorization, protocols }, policy);
-		if ("refused" in admission) return refuse(socket, admission.refused);
-		const stream = streamFor(url, options);
-		if (stream === null) return refuse(socket, 404);
+		const admission = admit({ path: target.pathname, host, origin, authorization, protocols }, access);
+		if ("refused" in admission) return refuseUpgrade(raw, refusal(admission), admission.refused);
+		const { token } = admission;
+		const stop = new AbortController();
+		const stream = streamFor(target, options, stop);
+		if (stream === null || token === null)
+			return refuseUpgrade(
+				raw,
+				new Fault("not_supported", { what: "This stream", instead: "See /v1/openapi.json." }),
+				404,
+			);
 		if (admission.protocol !== undefined) chosen.set(request, admission.protocol);
-		sockets.handleUpgrade(request, socket, head, (webSocket) => void stream(webSocket));
-	});
+		const use = uses.begin(token, () => raw.destroy());
+		raw.once("close", () => use.done());
+		connections.begin(raw as Socket);
+		const opened = (socket: WebSocket) => {
+			use.end = () => endSocket(socket, "the token was revoked");
+			watchClient(socket, { raw, limits, gone: () => stop.abort() });
+			return overWebSocket(stream(), { socket, stop, limits });
+		};
+		sockets.handleUpgrade(request, raw, head, guarded("web socket", opened));
+	};
+	server.on(
+		"upgrade",
+		guarded("http upgrade", upgrade, (fault, _request, raw) => refuseUpgrade(raw, fault)),
+	);
 
-	await new Promise<void>((resolve, reject) => {
-		server.once("error", (error: NodeJS.ErrnoException) =>
-			reject(error.code === "EADDRINUSE" ? new Fault("port_taken", { port: options.port }, { cause: error }) : error),
-		);
-		server.listen(options.port, HOST, resolve);
-	});
+	await listenOn(server, { port: options.port, host: HOST });
 	const { port } = server.address() as AddressInfo;
-	hosts = hostsOf(port);
+	const second = await alsoOnIpv6(server, port);
+	hosts = hostsOf(port, { ipv6: second !== null });
+	url = `http://${HOST}:${port}`;
 	return {
-		url: `http://${HOST}:${port}`,
+		url,
 		close: async () => {
+			uses.close();
 			for (const socket of sockets.clients) socket.terminate();
 			sockets.close();
-			const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-			server.closeAllConnections();
-			await closed;
+			const closed = [server, second].map(
+				(one) => new Promise<void>((resolve) => (one === null ? resolve() : one.close(() => resolve()))),
+			);
+			connections.closeAll();
+			await Promise.all(closed);
 		},
+	};
+}
+
+/** Resolves once it listens; what goes wrong later (no descriptors to accept with) is reported. */
+async function listenOn(server: NetServer, at: { port: number; host: string }): Promise<void> {
+	await new Promise<void>((resolve, reject) => {
+		server.once("error", (error: NodeJS.ErrnoException) =>
+			reject(error.code === "EADDRINUSE" ? new Fault("port_taken", { port: at.port }, { cause: error }) : error),
+		);
+		server.listen(at.port, at.host, resolve);
+	});
+	server.removeAllListeners("error");
+	server.on("error", (error) => reportError(error, "http server"));
+}
+
+/**
+ * The same port on ::1, where browsers look for `localhost` too. Null where another program has it, or there is no IPv6:
+ * then `localhost` is not ours alone and does not count as ours.
+ */
+async function alsoOnIpv6(server: Server, port: number): Promise<NetServer | null> {
+	const second = createNetServer(
+		{ allowHalfOpen: true, noDelay: true },
+		guarded("http connection", (socket: Socket) => void server.emit("connection", socket)),
+	);
+	try {
+		await listenOn(second, { port, host: HOST6 });
+		return second;
+	} catch {
+		return null;
+	}
+}
+
+/** A token file that cannot be used refuses everyone; its problem is reported once, and not told to those without a token. */
+function verifier(tokens: Tokens): Tokens["verify"] {
+	let reported: unknown = null;
+	return (token) => {
+		try {
+			return tokens.verify(token);
+		} catch (error) {
+			if (reported !== error) reportError(error, "tokens");
+			reported = error;
+			throw new Fault("tokens_invalid", { problem: "the daemon's log says why" }, { cause: error });
+		}
 	};
 }
 
@@ -90,27 +205,28 @@ function urlOf(request: IncomingMessage): URL {
 }
 
 /** The stream behind an address. */
-function streamFor(url: URL, { client }: HttpParts): ((socket: WebSocket) => Promise<void>) | null {
-	const stop = new AbortController();
+function streamFor(url: URL, { client }: HttpParts, { signal }: AbortController) {
 	if (url.pathname === "/v1/events") {
 		const afterSeq = resumeAt(url.searchParams.get("after") ?? undefined);
-		return (socket) => {
-			const events = client.events({ ...(afterSeq !== undefined && { afterSeq }), signal: stop.signal });
-			return overWebSocket(eventFrames(events), socket, stop);
-		};
+		return () => eventFrames(client.events({ ...(afterSeq !== undefined && { afterSeq }), signal }));
 	}
 	// Names may contain characters that an address must escape; what does not decode is no session.
 	const session = /^\/v1\/sessions\/((?:[^/%]|%[0-7][0-9a-f])+)\/output$/i.exec(url.pathname)?.[1];
 	if (session === undefined) return null;
 	const from = resumeAt(url.searchParams.get("from") ?? undefined) ?? 0;
-	return (socket) => {
-		const chunks = client.output(decodeURIComponent(session), { from, signal: stop.signal });
-		return overWebSocket(outputFrames(chunks, from), socket, stop);
-	};
+	return () => outputFrames(client.output(decodeURIComponent(session), { from, signal }), from);
 }
 
-const REASONS = { 401: "Unauthorized", 403: "Forbidden", 404: "Not Found" } as const;
-
-function refuse(socket: Duplex, status: keyof typeof REASONS): void {
-	socket.end(`HTTP/1.1 ${status} ${REASONS[status]}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
+/** Answers and disconnects. The peer may take a moment to read it, and keeps nothing open after that. */
+function refuseUpgrade(raw: Duplex, fault: Fault, status: number = fault.status): void {
+	const body = JSON.stringify(fault);
+	raw.end(
+		`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nConnection: close\r\nContent-Type: application/json\r\n` +
+			`Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+	);
+	// What it still sends is read and dropped: closing over unread bytes would reset the connection and lose the answer.
+	raw.resume();
+	const deadline = setTimeout(() => raw.destroy(), LAST_WORDS_MS);
+	raw.once("close", () => clearTimeout(deadline));
+	raw.once("end", () => raw.destroy());
 }

@@ -1,9 +1,11 @@
-// Events and output as frames: the same two streams over server-sent events and over
-// WebSocket. Both pull from the client, so a slow reader costs nothing but its position.
+// Events and output as frames: the same two streams over server-sent events (here) and over
+// WebSocket (web-sockets.ts). Both pull from the client, so a slow reader costs nothing but its position.
 
-import type { WebSocket } from "ws";
+import type { ServerResponse } from "node:http";
+import { faultAt } from "../protocol/boundary.ts";
 import type { EventsDropped, SessionEvent } from "../protocol/events.ts";
 import { Fault } from "../protocol/fault.ts";
+import { reportError } from "../protocol/listeners.ts";
 import type { OutputChunk } from "../protocol/output.ts";
 
 /** One frame of a stream, for both transports. */
@@ -41,71 +43,86 @@ export async function* outputFrames(chunks: AsyncIterable<OutputChunk>, from: nu
 }
 
 // Proxies and browsers drop a stream that is silent for 30 to 60 s.
-const HEARTBEAT_MS = 15_000;
+export const HEARTBEAT_MS = 15_000;
+
+/** How long a stream that was ended may take to deliver the reason. */
+export const LAST_WORDS_MS = 500;
+
+interface SseOptions {
+	readonly outgoing: ServerResponse;
+	/** Aborted when the client is gone; aborting it with a fault ends the stream in words. */
+	readonly stop: AbortController;
+	/** Only the headers are sent, and the frames are never asked for. */
+	readonly headersOnly: boolean;
+	/** How long a reader may take nothing. */
+	readonly stallMs: number;
+}
+
+const SSE_HEADERS = { "content-type": "text/event-stream", "cache-control": "no-store", "x-accel-buffering": "no" };
 
 /** A response that pulls frames as fast as its reader takes them. */
-export function sse(frames: AsyncIterable<Frame>, stop: AbortController): Response {
+export function sse(frames: AsyncIterable<Frame>, { outgoing, stop, headersOnly, stallMs }: SseOptions): Response {
+	if (headersOnly) return new Response(null, { headers: SSE_HEADERS });
 	const source = frames[Symbol.asyncIterator]();
 	let next: Promise<IteratorResult<Frame>> | null = null;
-	const encode = (text: string) => new TextEncoder().encode(text);
+	let heartbeat: NodeJS.Timeout | undefined;
+	const encoder = new TextEncoder();
+	const encode = (text: string) => encoder.encode(text);
+	const fault = (error: unknown) => encode(`event: fault\ndata: ${JSON.stringify(faultAt("http stream", error))}\n\n`);
+	let ended = false;
+	const over = () => {
+		ended = true;
+		clearTimeout(heartbeat);
+		stop.abort();
+		// A generator that is suspended at a `yield` would keep what it holds.
+		source.return?.().catch((error: unknown) => reportError(error, "http stream"));
+	};
+	const end = (controller: ReadableStreamDefaultController, last?: Uint8Array) => {
+		if (ended) return;
+		ended = true;
+		if (last !== undefined) controller.enqueue(last);
+		controller.close();
+	};
+	// Not only when the body is cancelled: the client may be gone before it was ever read.
+	outgoing.once("close", over);
+	if (outgoing.destroyed) over();
+	// Heartbeats are written only while the reader reads, so silence in both directions means that it does not.
+	outgoing.socket?.setTimeout(stallMs);
 	const body = new ReadableStream<Uint8Array>(
 		{
-			// Headers are sent with the first byte: without it, a client that waits for rare events cannot tell that it is connected.
-			start: (controller) => controller.enqueue(encode(": dialtone\n\n")),
+			start: (controller) => {
+				// Headers are sent with the first byte: without it, a client that waits for rare events cannot tell that it is connected.
+				controller.enqueue(encode(": dialtone\n\n"));
+				stop.signal.addEventListener("abort", () => {
+					if (ended) return;
+					const { reason } = stop.signal;
+					end(controller, reason instanceof Fault ? fault(reason) : undefined);
+					const grace = setTimeout(() => outgoing.destroy(), LAST_WORDS_MS);
+					outgoing.once("close", () => clearTimeout(grace));
+				});
+			},
 			pull: async (controller) => {
 				next ??= source.next();
-				let timer: NodeJS.Timeout | undefined;
 				const quiet = new Promise<"quiet">((resolve) => {
-					timer = setTimeout(() => resolve("quiet"), HEARTBEAT_MS);
+					heartbeat = setTimeout(() => resolve("quiet"), HEARTBEAT_MS);
 				});
 				try {
 					const result = await Promise.race([next, quiet]);
+					if (ended) return;
 					if (result === "quiet") return controller.enqueue(encode(": still here\n\n"));
 					next = null;
-					if (result.done) return controller.close();
+					if (result.done) return end(controller);
 					const { id, event, data } = result.value;
 					controller.enqueue(encode(`${event ? `event: ${event}\n` : ""}id: ${id}\ndata: ${data}\n\n`));
 				} catch (error) {
-					controller.enqueue(encode(`event: fault\ndata: ${JSON.stringify(asFault(error))}\n\n`));
-					controller.close();
+					end(controller, fault(error));
 				} finally {
-					clearTimeout(timer);
+					clearTimeout(heartbeat);
 				}
 			},
-			cancel: () => stop.abort(),
+			cancel: over,
 		},
 		{ highWaterMark: 2 },
 	);
-	return new Response(body, {
-		headers: { "content-type": "text/event-stream", "cache-control": "no-store", "x-accel-buffering": "no" },
-	});
-}
-
-// Bounds the memory of a stuck reader: without a limit it reached 505 MB in 2.5 s.
-const MAX_BUFFERED_BYTES = 1 << 20;
-
-/** Sends frames until they end or the socket closes; stops pulling while the other side does not read. */
-export async function overWebSocket(
-	frames: AsyncIterable<Frame>,
-	socket: WebSocket,
-	stop: AbortController,
-): Promise<void> {
-	socket.once("close", () => stop.abort());
-	socket.on("error", () => stop.abort());
-	try {
-		for await (const frame of frames) {
-			if (socket.readyState !== socket.OPEN) return;
-			const sent = new Promise<void>((resolve) => socket.send(frame.binary ?? frame.data, () => resolve()));
-			if (socket.bufferedAmount > MAX_BUFFERED_BYTES) await sent;
-		}
-		socket.close(1000);
-	} catch (error) {
-		socket.send(JSON.stringify(asFault(error)));
-		socket.close(1011);
-	}
-}
-
-function asFault(error: unknown): object {
-	const fault = error instanceof Fault ? error : new Fault("internal", { problem: (error as Error).message });
-	return fault.toJSON();
+	return new Response(body, { headers: SSE_HEADERS });
 }

@@ -2,27 +2,37 @@
 // Access control comes before: this handles only what the guard has admitted.
 
 import { createMcpHandler, isLegacyRequest } from "@modelcontextprotocol/server";
+import { guarded } from "../protocol/boundary.ts";
+import { resolveOptions } from "../session/options.ts";
 import type { ToolCard } from "../tools/client.ts";
 import type { Caller } from "../tools/tool.ts";
-import { LegacyConnections } from "./legacy-http.ts";
+import { boundedStream } from "./bounded-stream.ts";
+import { type ConnectionLimits, LegacyConnections } from "./legacy-http.ts";
 import { notifyChanges } from "./resources.ts";
 import { type Era, type McpParts, mcpServer } from "./server.ts";
 
 /** What the guard knows about the caller. */
 export interface McpAccess {
+	readonly tokenId: string;
 	readonly caller: Caller;
 	readonly readOnly: boolean;
 }
 
 export interface McpOverHttp {
 	fetch(request: Request, access: McpAccess): Promise<Response>;
+	/** Ends the connections of tokens that are no longer valid; the requests themselves are the server's. */
+	endRevoked(isValid: (tokenId: string) => boolean): void;
 	close(): Promise<void>;
 }
 
 // As for the other routes: a write of 1 MiB, escaped in JSON, with a margin.
 const MAX_BODY_BYTES = 4 << 20;
 
-export function mcpOverHttp(parts: Omit<McpParts, "caller">): McpOverHttp {
+export interface McpLimits extends ConnectionLimits {
+	readonly streamBufferBytes: number;
+}
+
+export function mcpOverHttp(parts: Omit<McpParts, "caller">, limits: McpLimits = resolveOptions()): McpOverHttp {
 	const over = new AbortController();
 	let notifying = false;
 
@@ -39,7 +49,10 @@ export function mcpOverHttp(parts: Omit<McpParts, "caller">): McpOverHttp {
 		);
 	};
 
-	const legacy = new LegacyConnections((access) => serverFor(access, "legacy"), { maxBodyBytes: MAX_BODY_BYTES });
+	const legacy = new LegacyConnections((access) => serverFor(access, "legacy"), {
+		...limits,
+		maxBodyBytes: MAX_BODY_BYTES,
+	});
 	const modern = createMcpHandler(
 		({ authInfo }) => serverFor(authInfo!.extra as unknown as McpAccess, "modern").server,
 		{ legacy: "reject", maxRequestBodySize: MAX_BODY_BYTES },
@@ -55,18 +68,23 @@ export function mcpOverHttp(parts: Omit<McpParts, "caller">): McpOverHttp {
 		},
 	};
 
+	const answer = async (request: Request, access: McpAccess) => {
+		if (await isLegacyRequest(request, undefined, { maxRequestBodySize: MAX_BODY_BYTES }))
+			return legacy.fetch(request, access);
+		// The SDK passes `extra` to the factory unchanged.
+		const authInfo = { token: "", clientId: access.caller.owner, scopes: [], extra: { ...access } };
+		return modern.fetch(request, { authInfo });
+	};
+
 	return {
 		fetch: async (request, access) => {
 			if (!notifying) {
 				notifying = true;
-				void parts.connect().then((client) => notifyChanges(client, notifier, over.signal));
+				guarded("mcp notifications", async () => notifyChanges(await parts.connect(), notifier, over.signal))();
 			}
-			if (await isLegacyRequest(request, undefined, { maxRequestBodySize: MAX_BODY_BYTES }))
-				return legacy.fetch(request, access);
-			// The SDK passes `extra` to the factory unchanged.
-			const authInfo = { token: "", clientId: access.caller.owner, scopes: [], extra: { ...access } };
-			return modern.fetch(request, { authInfo });
+			return boundedStream(await answer(request, access), limits.streamBufferBytes);
 		},
+		endRevoked: (isValid) => legacy.endRevoked(isValid),
 		close: async () => {
 			over.abort();
 			await modern.close();

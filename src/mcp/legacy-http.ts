@@ -1,9 +1,10 @@
 // The 2025 era over HTTP, which has connections: cancelling, asking a person and
-// change notifications all need one. A connection is bound to its caller:
-// its id is of no use to others.
+// change notifications all need one. A connection is bound to its token:
+// its id is of no use to others, it counts against the token's limit and ends with it.
 
 import { randomUUID } from "node:crypto";
 import { type Server, WebStandardStreamableHTTPServerTransport } from "@modelcontextprotocol/server";
+import { reportError } from "../protocol/listeners.ts";
 import type { McpAccess } from "./http.ts";
 import type { ChangeNotifier } from "./resources.ts";
 import type { Subscriptions } from "./server.ts";
@@ -12,33 +13,37 @@ interface Connection {
 	readonly transport: WebStandardStreamableHTTPServerTransport;
 	readonly server: Server;
 	readonly subscriptions: Subscriptions;
-	readonly owner: string;
+	readonly tokenId: string;
 	usedAt: number;
 }
 
+export interface ConnectionLimits {
+	readonly mcpConnections: number;
+	readonly mcpPerToken: number;
+}
+
 // Clients rarely close a connection. An evicted one gets 404 and initializes again, which loses nothing.
-const MAX_CONNECTIONS = 256;
 const IDLE_MS = 6 * 3_600_000;
 
 export class LegacyConnections {
 	readonly #open = new Map<string, Connection>();
 	readonly #make: (access: McpAccess) => { server: Server; subscriptions: Subscriptions };
-	readonly #maxBodyBytes: number;
+	readonly #limits: ConnectionLimits & { readonly maxBodyBytes: number };
 
 	constructor(
 		make: (access: McpAccess) => { server: Server; subscriptions: Subscriptions },
-		{ maxBodyBytes }: { maxBodyBytes: number },
+		limits: ConnectionLimits & { readonly maxBodyBytes: number },
 	) {
 		this.#make = make;
-		this.#maxBodyBytes = maxBodyBytes;
+		this.#limits = limits;
 	}
 
 	async fetch(request: Request, access: McpAccess): Promise<Response> {
-		const { owner } = access.caller;
+		const { tokenId } = access;
 		const id = request.headers.get("mcp-session-id");
 		if (id !== null) {
 			const connection = this.#open.get(id);
-			if (connection === undefined || connection.owner !== owner)
+			if (connection === undefined || connection.tokenId !== tokenId)
 				return Response.json(
 					{ jsonrpc: "2.0", id: null, error: { code: -32001, message: "Session not found" } },
 					{ status: 404 },
@@ -49,10 +54,10 @@ export class LegacyConnections {
 		const { server, subscriptions } = this.#make(access);
 		const transport = new WebStandardStreamableHTTPServerTransport({
 			sessionIdGenerator: randomUUID,
-			maxRequestBodySize: this.#maxBodyBytes,
+			maxRequestBodySize: this.#limits.maxBodyBytes,
 			onsessioninitialized: (opened) => {
-				this.#open.set(opened, { transport, server, subscriptions, owner, usedAt: Date.now() });
-				this.#evictIdle();
+				this.#open.set(opened, { transport, server, subscriptions, tokenId, usedAt: Date.now() });
+				this.#evict(tokenId);
 			},
 			onsessionclosed: (closed) => void this.#open.delete(closed),
 		});
@@ -72,14 +77,31 @@ export class LegacyConnections {
 		},
 	};
 
-	#evictIdle(): void {
+	/** Ends the connections of tokens that are no longer valid. */
+	endRevoked(isValid: (tokenId: string) => boolean): void {
+		for (const [id, { tokenId }] of [...this.#open]) if (!isValid(tokenId)) this.#end(id);
+	}
+
+	/** A token pays for its own connections: what one opens never costs another a connection it is entitled to. */
+	#evict(tokenId: string): void {
+		const byToken = new Map<string, string[]>();
 		const oldestFirst = [...this.#open].sort(([, a], [, b]) => a.usedAt - b.usedAt);
-		const tooOld = Date.now() - IDLE_MS;
-		for (const [id, { server, usedAt }] of oldestFirst) {
-			if (this.#open.size <= MAX_CONNECTIONS && usedAt > tooOld) return;
-			this.#open.delete(id);
-			void server.close();
+		for (const [id, connection] of oldestFirst) {
+			if (connection.usedAt <= Date.now() - IDLE_MS) this.#end(id);
+			else byToken.set(connection.tokenId, [...(byToken.get(connection.tokenId) ?? []), id]);
 		}
+		const own = byToken.get(tokenId) ?? [];
+		while (own.length > this.#limits.mcpPerToken) this.#end(own.shift()!);
+		while (this.#open.size > this.#limits.mcpConnections) {
+			const most = [...byToken.values()].reduce((a, b) => (b.length > a.length ? b : a));
+			this.#end(most.shift()!);
+		}
+	}
+
+	#end(id: string): void {
+		const connection = this.#open.get(id);
+		this.#open.delete(id);
+		void connection?.server.close().catch((error: unknown) => reportError(error, "mcp connection"));
 	}
 
 	async close(): Promise<void> {

@@ -45,6 +45,11 @@ export interface McpParts {
 	readonly progressEveryMs?: number;
 }
 
+// What a connection may make us remember: more sessions than run at once, names longer than any session's.
+const MAX_SUBSCRIPTIONS = 256;
+const MAX_URI_CHARS = 1000;
+const MAX_CLIENT_CHARS = 100;
+
 export type Era = "legacy" | "modern";
 
 /** Which resources the client of a 2025-era connection has subscribed to; for the modern era the SDK tracks it. */
@@ -87,6 +92,11 @@ export function mcpServer(parts: McpParts, era: Era): { server: Server; subscrip
 	const subscribed = new Set<string>();
 	if (era === "legacy") {
 		server.setRequestHandler("resources/subscribe", async ({ params }) => {
+			if (params.uri.length > MAX_URI_CHARS || subscribed.size >= MAX_SUBSCRIPTIONS)
+				throw new ProtocolError(
+					ProtocolErrorCode.InvalidParams,
+					`At most ${MAX_SUBSCRIPTIONS} subscriptions of at most ${MAX_URI_CHARS} characters each.`,
+				);
 			subscribed.add(params.uri);
 			return {};
 		});
@@ -144,7 +154,7 @@ async function callTool(
 /** In the modern era every request names its client; in the older one the handshake did. */
 function clientName(server: Server, ctx: ServerContext): string {
 	const info = envelope(ctx)[CLIENT_INFO_META_KEY] as Implementation | undefined;
-	return (info ?? server.getClientVersion())?.name ?? "unknown";
+	return ((info ?? server.getClientVersion())?.name ?? "unknown").slice(0, MAX_CLIENT_CHARS);
 }
 
 function capabilities(server: Server, ctx: ServerContext): ClientCapabilities | undefined {

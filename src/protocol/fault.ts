@@ -183,6 +183,16 @@ export const faults = {
 		message: ({ what }) => safe`${oneLine(what)} is not allowed.`,
 		next: () => safe`Ask the person who runs Dialtone.`,
 	}),
+	tokens_invalid: row<{ problem: string }>({
+		status: 503,
+		message: ({ problem }) => safe`The tokens cannot be used: ${oneLine(problem, PROBLEM_CHARS)}.`,
+		next: () => safe`Correct the file, or remove it and create new tokens; sessions go on in the meantime.`,
+	}),
+	too_many_requests: row<{ what: string }>({
+		status: 429,
+		message: ({ what }) => safe`Too much at once: ${oneLine(what)} are in progress.`,
+		next: () => safe`Call again when some have ended; nothing was done.`,
+	}),
 	internal: row<{ problem: string }>({
 		status: 500,
 		message: ({ problem }) => safe`Dialtone failed: ${oneLine(problem, PROBLEM_CHARS)}`,

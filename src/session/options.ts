@@ -8,7 +8,19 @@ interface OptionRow {
 	readonly default: number;
 	readonly min: number;
 	readonly max: number;
-	readonly unit: "ms" | "bytes" | "tokens" | "lines" | "cells" | "sessions" | "calls" | "events" | "callers";
+	readonly unit:
+		| "ms"
+		| "bytes"
+		| "tokens"
+		| "lines"
+		| "cells"
+		| "sessions"
+		| "calls"
+		| "events"
+		| "callers"
+		| "connections"
+		| "requests"
+		| "messages";
 	readonly meaning: string;
 }
 
@@ -116,6 +128,91 @@ export const options = {
 		max: 64 * MIB,
 		unit: "bytes",
 		meaning: "newest output replayed to rebuild the screen after a restart",
+	}),
+	// Beyond it the oldest that showed no token is closed, then the oldest idle one: whoever connects next gets in.
+	httpConnections: row({
+		default: 512,
+		min: 8,
+		max: 100_000,
+		unit: "connections",
+		meaning: "connections over HTTP in total; never more than half of the process's descriptors",
+	}),
+	httpStrangers: row({
+		default: 128,
+		min: 4,
+		max: 100_000,
+		unit: "connections",
+		meaning: "connections over HTTP that have shown no token; beyond it the oldest is closed",
+	}),
+	httpHeadersMs: row({
+		default: 5_000,
+		min: 100,
+		max: HOUR_MS,
+		unit: "ms",
+		meaning: "time for the headers of a request over HTTP to arrive",
+	}),
+	httpRequestMs: row({
+		default: 30_000,
+		min: 100,
+		max: HOUR_MS,
+		unit: "ms",
+		meaning: "time for a whole request over HTTP to arrive",
+	}),
+	httpIdleMs: row({
+		default: 15_000,
+		min: 100,
+		max: HOUR_MS,
+		unit: "ms",
+		meaning: "time after which a connection over HTTP without a request is closed",
+	}),
+	httpBodiesBytes: row({
+		default: 32 * MIB,
+		min: 4 * MIB,
+		max: 4096 * MIB,
+		unit: "bytes",
+		meaning: "request bodies being received over HTTP, in total",
+	}),
+	httpPerToken: row({
+		default: 128,
+		min: 1,
+		max: 100_000,
+		unit: "requests",
+		meaning: "requests and streams over HTTP at once with one token",
+	}),
+	streamBufferBytes: row({
+		default: 256 * 1024,
+		min: 4096,
+		max: 64 * MIB,
+		unit: "bytes",
+		meaning: "bytes of a stream over HTTP that wait for their reader",
+	}),
+	streamStallMs: row({
+		default: 120_000,
+		min: 100,
+		max: 24 * HOUR_MS,
+		unit: "ms",
+		meaning: "time after which a stream over HTTP whose reader takes nothing is closed; it can be resumed",
+	}),
+	webSocketMessages: row({
+		default: 100,
+		min: 1,
+		max: 100_000,
+		unit: "messages",
+		meaning: "messages and pings per second from the client of a WebSocket",
+	}),
+	mcpConnections: row({
+		default: 512,
+		min: 1,
+		max: 100_000,
+		unit: "connections",
+		meaning: "MCP connections of the 2025 era in total; beyond it the token that has most loses its oldest",
+	}),
+	mcpPerToken: row({
+		default: 64,
+		min: 1,
+		max: 100_000,
+		unit: "connections",
+		meaning: "MCP connections of the 2025 era with one token; beyond it its own oldest is closed",
 	}),
 } as const;
 

@@ -31,7 +31,7 @@ const { url } = await listen({
 	port: 0,
 	tokens,
 	caller: () => ({ owner: "conformance", cwd: "/", env: {} }),
-	mcp: mcp.fetch,
+	mcp,
 });
 // Something to list and to read.
 await client.call("start", { argv: ["cat"], name: "fixture" });

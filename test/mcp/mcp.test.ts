@@ -41,7 +41,7 @@ async function connect(
 		const { elicit } = options;
 		client.setRequestHandler("elicitation/create", async ({ params }) => ({ action: elicit(params) }));
 	}
-	const access = { caller: { owner: "http:agent", cwd: "/", env: {} }, readOnly };
+	const access = { tokenId: "t", caller: { owner: "http:agent", cwd: "/", env: {} }, readOnly };
 	const transport = new StreamableHTTPClientTransport(new URL("http://127.0.0.1/mcp"), {
 		fetch: (url, init) => mcp.fetch(new Request(url, init as RequestInit), access),
 	});
@@ -163,7 +163,7 @@ describe("change notifications", () => {
 });
 
 describe("a connection of the era 2025", () => {
-	test("is of no use to another caller that knows its id", async () => {
+	test("G10: is of no use to another token that knows its id, even one of the same name", async () => {
 		const client = await connect("2025");
 		const id = (client.transport as StreamableHTTPClientTransport).sessionId!;
 		const request = new Request("http://127.0.0.1/mcp", {
@@ -175,7 +175,7 @@ describe("a connection of the era 2025", () => {
 			},
 			body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/list" }),
 		});
-		const thief = { caller: { owner: "http:thief", cwd: "/", env: {} }, readOnly: true };
+		const thief = { tokenId: "thief", caller: { owner: "http:agent", cwd: "/", env: {} }, readOnly: true };
 		expect((await mcp.fetch(request, thief)).status).toBe(404);
 	});
 });

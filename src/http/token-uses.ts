@@ -1,0 +1,93 @@
+// What each token is used for at the moment: requests and streams. They count against
+// the token's limit and end when it is revoked: a change of the file is an event.
+
+import { type FSWatcher, unwatchFile, watch, watchFile } from "node:fs";
+import { basename, dirname } from "node:path";
+import { guarded } from "../protocol/boundary.ts";
+import { Fault } from "../protocol/fault.ts";
+import type { TokenRecord, Tokens } from "./tokens.ts";
+
+/** A request or stream in progress. */
+export interface TokenUse {
+	/** Ends it, in words where that is possible: its token was revoked. */
+	end: () => void;
+	done(): void;
+}
+
+// Where the kernel has no watch left, the file is looked at instead.
+const LOOK_EVERY_MS = 500;
+
+export const revoked = () => new Fault("not_allowed", { what: "This request (its token was revoked)" });
+
+export class TokenUses {
+	readonly #tokens: Tokens;
+	readonly #limit: number;
+	readonly #onChange: (isValid: (tokenId: string) => boolean) => void;
+	readonly #open = new Map<string, Set<TokenUse>>();
+	readonly #unwatch: () => void;
+
+	constructor(
+		tokens: Tokens,
+		{ limit, onChange }: { limit: number; onChange: (isValid: (tokenId: string) => boolean) => void },
+	) {
+		this.#tokens = tokens;
+		this.#limit = limit;
+		this.#onChange = onChange;
+		this.#unwatch = onFileChange(
+			tokens.file,
+			guarded("tokens changed", () => this.#endRevoked()),
+		);
+	}
+
+	/** Throws when the token has too many already. */
+	begin(token: TokenRecord, end: () => void): TokenUse {
+		const uses = this.#open.get(token.id) ?? new Set();
+		if (uses.size >= this.#limit)
+			throw new Fault("too_many_requests", { what: `${this.#limit} requests and streams of this token` });
+		this.#open.set(token.id, uses);
+		const use: TokenUse = {
+			end,
+			done: () => {
+				uses.delete(use);
+				if (uses.size === 0 && this.#open.get(token.id) === uses) this.#open.delete(token.id);
+			},
+		};
+		uses.add(use);
+		return use;
+	}
+
+	close(): void {
+		this.#unwatch();
+	}
+
+	/** While the file cannot be read, what is open stays open: nothing says that it was revoked. */
+	#endRevoked(): void {
+		const valid = new Set(this.#tokens.list().map(({ id }) => id));
+		const isValid = (id: string) => valid.has(id);
+		for (const [id, uses] of [...this.#open]) if (!isValid(id)) for (const use of [...uses]) use.end();
+		this.#onChange(isValid);
+	}
+}
+
+/** The file is replaced, not written to, so its directory is watched. */
+function onFileChange(file: string, changed: () => void): () => void {
+	const look = () => {
+		watchFile(file, { interval: LOOK_EVERY_MS, persistent: false }, changed);
+	};
+	let watcher: FSWatcher | null = null;
+	try {
+		watcher = watch(dirname(file), { persistent: false }, (_, name) => {
+			if (name === null || name === basename(file)) changed();
+		});
+		watcher.on("error", () => {
+			watcher?.close();
+			look();
+		});
+	} catch {
+		look(); // no watches left, or no directory yet
+	}
+	return () => {
+		watcher?.close();
+		unwatchFile(file, changed);
+	};
+}
