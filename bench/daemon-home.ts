@@ -11,7 +11,8 @@ import { VERSION } from "../src/version.ts";
 
 const root = join(import.meta.dirname, "..");
 /** DIALTONE_BENCH_MAIN names another build's main.js, to compare versions. */
-const MAIN = process.env.DIALTONE_BENCH_MAIN ?? join(root, "dist/main.js");
+const OTHER = process.env.DIALTONE_BENCH_MAIN;
+const DAEMON = OTHER === undefined ? [join(root, "dist/daemon.cjs")] : [OTHER, "daemon", "run"];
 
 export class DaemonHome implements AsyncDisposable {
 	readonly path: string;
@@ -33,7 +34,7 @@ export class DaemonHome implements AsyncDisposable {
 			run: places(this.env).run,
 			version: VERSION,
 			caller: { owner, cwd: "/", env: this.env },
-			command: [process.execPath, MAIN, "daemon", "run"],
+			command: [process.execPath, ...DAEMON],
 			env: this.env,
 		});
 		this.#clients.push(client);

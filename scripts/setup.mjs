@@ -86,5 +86,12 @@ step({
 			"Fix the errors above and run it again.",
 		),
 });
+step({
+	name: "bundle",
+	inputs: ["src", "holder", "package-lock.json", "scripts/bundle-daemon.mjs"],
+	output: "dist/daemon-bundle.code",
+	say: "bundling the daemon",
+	run: () => command(process.execPath, ["scripts/bundle-daemon.mjs"], "See the message above."),
+});
 if (process.argv.includes("--test"))
 	command("sh", ["scripts/install-debian-packages.sh", "--tests"], "See the message above.");

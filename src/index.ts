@@ -87,7 +87,7 @@ export class Dialtone implements AsyncDisposable {
 			run: places(env).run,
 			version: VERSION,
 			caller: callerOf(options),
-			command: [process.execPath, join(import.meta.dirname, "main.js"), "daemon", "run"],
+			command: [process.execPath, join(import.meta.dirname, "daemon.cjs")],
 			env,
 		});
 		return new Dialtone(client, () => client[Symbol.asyncDispose]());

@@ -20,7 +20,7 @@ function reach(owner: string, more: Partial<ReachOptions> = {}): ReachOptions {
 		run: where.run,
 		version: VERSION,
 		caller: callerHere(owner),
-		command: [...self, "daemon", "run"],
+		command: [process.execPath, join(import.meta.dirname, "daemon.cjs")],
 		env: process.env,
 		...more,
 	};
@@ -58,7 +58,7 @@ const dependencies: Dependencies = {
 			await using client = await reachDaemon(reach("cli"));
 			return await client.status(); // before it is disposed of
 		},
-		run: async () => (await import("./serve.ts")).runDaemon({ where, foreground: null }),
+		run: async () => (await import("./serve.ts")).runInBackground(),
 	},
 	serve: async ({ foreground, port, say }) => {
 		await dependencies.daemon.stop({ sessions: false });

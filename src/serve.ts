@@ -10,7 +10,7 @@ import { fileLog } from "./daemon/log.ts";
 import { becomeDaemon } from "./daemon/run.ts";
 import type { Listening } from "./http/listen.ts";
 import { reportListenerErrors } from "./protocol/listeners.ts";
-import { type Places, preparePlaces } from "./pty/places.ts";
+import { type Places, places, preparePlaces } from "./pty/places.ts";
 import { resolveOptions } from "./session/options.ts";
 import { type Client, TOOL_SETS } from "./tools/client.ts";
 import { VERSION } from "./version.ts";
@@ -24,6 +24,11 @@ export interface RunOptions {
 	readonly where: Places;
 	/** Null: in the background, without output; stops by itself when idle. */
 	readonly foreground: { readonly port: number; readonly say: (text: string) => void } | null;
+}
+
+/** The daemon of this user, as the first call starts it. */
+export function runInBackground(): Promise<number> {
+	return runDaemon({ where: places(process.env), foreground: null });
 }
 
 /** Runs the daemon until it is stopped; returns the exit code. */

@@ -84,7 +84,7 @@ async function daemonSocket(): Promise<Surface> {
 		run: places(at.env).run,
 		version: VERSION,
 		caller: { owner: "test", cwd: process.cwd(), env: at.env },
-		command: [process.execPath, MAIN, "daemon", "run"],
+		command: [process.execPath, join(MAIN, "../daemon.cjs")],
 		env: at.env,
 	});
 	return overClient(client, async () => {

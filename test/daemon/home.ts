@@ -12,6 +12,7 @@ import { places } from "../../src/pty/places.ts";
 import { VERSION } from "../../src/version.ts";
 
 export const MAIN = join(import.meta.dirname, "../../dist/main.js");
+const DAEMON = join(import.meta.dirname, "../../dist/daemon.cjs");
 const run = promisify(execFile);
 
 export class Home implements AsyncDisposable {
@@ -27,7 +28,7 @@ export class Home implements AsyncDisposable {
 			run: places(this.env).run,
 			version: VERSION,
 			caller: { owner: "test", cwd: this.path, env: this.env as Record<string, string> },
-			command: [process.execPath, MAIN, "daemon", "run"],
+			command: [process.execPath, DAEMON],
 			env: this.env,
 		};
 	}
@@ -53,7 +54,7 @@ export class Home implements AsyncDisposable {
 	}
 
 	spawnDaemon(): ChildProcess {
-		return spawn(process.execPath, [MAIN, "daemon", "run"], { env: this.env, stdio: ["ignore", "pipe", "pipe"] });
+		return spawn(process.execPath, [DAEMON], { env: this.env, stdio: ["ignore", "pipe", "pipe"] });
 	}
 
 	async [Symbol.asyncDispose](): Promise<void> {
