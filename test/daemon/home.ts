@@ -11,7 +11,8 @@ import type { SocketClient } from "../../src/daemon/socket-client.ts";
 import { places } from "../../src/pty/places.ts";
 import { VERSION } from "../../src/version.ts";
 
-export const MAIN = join(import.meta.dirname, "../../dist/main.js");
+/** DIALTONE_TEST_MAIN names another build's main.js, to show that a test fails there. */
+export const MAIN = process.env.DIALTONE_TEST_MAIN ?? join(import.meta.dirname, "../../dist/main.js");
 const run = promisify(execFile);
 
 export class Home implements AsyncDisposable {
