@@ -11,8 +11,11 @@ import type { SocketClient } from "../../src/daemon/socket-client.ts";
 import { places } from "../../src/pty/places.ts";
 import { VERSION } from "../../src/version.ts";
 
-export const MAIN = join(import.meta.dirname, "../../dist/main.js");
-const DAEMON = join(import.meta.dirname, "../../dist/daemon.cjs");
+/** DIALTONE_TEST_MAIN names another build's main.js, to show that a test fails there. */
+export const MAIN = process.env.DIALTONE_TEST_MAIN ?? join(import.meta.dirname, "../../dist/main.js");
+const DAEMON = process.env.DIALTONE_TEST_MAIN
+	? [MAIN, "daemon", "run"]
+	: [join(import.meta.dirname, "../../dist/daemon.cjs")];
 const run = promisify(execFile);
 
 export class Home implements AsyncDisposable {
@@ -28,7 +31,7 @@ export class Home implements AsyncDisposable {
 			run: places(this.env).run,
 			version: VERSION,
 			caller: { owner: "test", cwd: this.path, env: this.env as Record<string, string> },
-			command: [process.execPath, DAEMON],
+			command: [process.execPath, ...DAEMON],
 			env: this.env,
 		};
 	}

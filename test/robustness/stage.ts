@@ -1,0 +1,183 @@
+// A daemon under attack: a home of its own, `serve` in the foreground with HTTP, a token
+// of each kind, and a probe inside that tells what the process has in use.
+
+import { type ChildProcess, spawn } from "node:child_process";
+import { readdirSync, readFileSync, rmSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { until } from "../condition.ts";
+import { Home, MAIN } from "../daemon/home.ts";
+
+/** What the daemon has in use, after a garbage collection. */
+export interface Usage {
+	readonly heap: number;
+	readonly rss: number;
+	readonly descriptors: number;
+	readonly subscriptions: number;
+	readonly timers: number;
+	/** Of the event loop, since the start. */
+	readonly longestStallMs: number;
+}
+
+const IDLE_WINDOW_MS = 250;
+/** Of one core. A loop that spins takes all of it. */
+const IDLE_SHARE = 0.3;
+
+export class Stage extends Home {
+	#server: ChildProcess | null = null;
+	#said = "";
+	#complaint = "";
+	#longestStallMs = 0;
+	url = "";
+	token = "";
+	readOnly = "";
+	socketPath = "";
+	pid = 0;
+
+	/** A stage whose daemon listens. */
+	static async open(env: NodeJS.ProcessEnv = {}): Promise<Stage> {
+		const stage = new Stage(env);
+		try {
+			await stage.serve();
+		} catch (error) {
+			await stage[Symbol.asyncDispose]();
+			throw error;
+		}
+		return stage;
+	}
+
+	async serve(): Promise<void> {
+		const probe = new URL("./probe.mjs", import.meta.url);
+		probe.searchParams.set("file", this.#usageFile);
+		probe.searchParams.set("listeners", pathToFileURL(join(dirname(MAIN), "protocol/listeners.js")).href);
+		const server = spawn(
+			process.execPath,
+			["--expose-gc", "--import", probe.href, MAIN, "serve", "--foreground", "--port", "0"],
+			{ env: this.env, stdio: ["ignore", "pipe", "pipe"] },
+		);
+		this.#server = server;
+		server.stdout.setEncoding("utf8").on("data", (text: string) => {
+			this.#said += text;
+		});
+		server.stderr.setEncoding("utf8").on("data", (text: string) => {
+			this.#complaint = (this.#complaint + text).slice(-4000);
+		});
+		await until("the daemon listens", () => {
+			if (server.exitCode !== null) throw new Error(`it exited with ${server.exitCode}: ${this.#complaint}`);
+			return this.#said.includes("Ctrl+C stops");
+		});
+		this.url = /http:\/\/127\.0\.0\.1:\d+/.exec(this.#said)![0];
+		this.token = /dt_[\w-]+/.exec(this.#said)![0];
+		this.readOnly = /dt_[\w-]+/.exec((await this.cli("token", "create", "--read-only", "looks")).stdout)?.[0] ?? "";
+		const client = await this.connect();
+		const { pid, socket } = await client.status();
+		await client[Symbol.asyncDispose]();
+		this.pid = pid;
+		this.socketPath = socket!;
+	}
+
+	get #usageFile(): string {
+		return join(this.path, "usage.json");
+	}
+
+	/** What the daemon printed on its way out; null while it runs. */
+	get death(): string | null {
+		const { exitCode, signalCode } = this.#server ?? {};
+		return exitCode === null && signalCode === null ? null : `${exitCode ?? signalCode}: ${this.#complaint}`;
+	}
+
+	async usage(): Promise<Usage> {
+		rmSync(this.#usageFile, { force: true });
+		process.kill(this.pid, "SIGUSR2");
+		const text = await until("the daemon tells what it uses", () => {
+			try {
+				return readFileSync(this.#usageFile, "utf8");
+			} catch {
+				if (this.death !== null) throw new Error(`the daemon ended: ${this.death}`);
+				return null; // not yet
+			}
+		});
+		const facts = JSON.parse(text) as Omit<Usage, "descriptors">;
+		this.#longestStallMs = Math.max(this.#longestStallMs, Math.round(facts.longestStallMs));
+		return { ...facts, longestStallMs: this.#longestStallMs, descriptors: descriptorsOf(this.pid) };
+	}
+
+	/** Fails when the daemon keeps a core busy with nothing to do. */
+	idle(): Promise<void> {
+		return untilIdle(this.pid);
+	}
+
+	/** Errors in the daemon's own log. */
+	errors(): readonly string[] {
+		return errorsLogged(this.path);
+	}
+
+	override async [Symbol.asyncDispose](): Promise<void> {
+		if (this.death === null && this.#server !== null) {
+			const client = await this.find().catch(() => null);
+			await client?.stop({ sessions: true }).catch(() => {}); // checked below
+			await until("the daemon has left", () => this.death !== null, { withinMs: 15_000 }).catch(() => {
+				process.kill(this.pid || this.#server!.pid!, "SIGKILL");
+			});
+		}
+		await super[Symbol.asyncDispose]();
+	}
+}
+
+export function descriptorsOf(pid: number): number {
+	return readdirSync(`/proc/${pid}/fd`).length;
+}
+
+/** Processor time of a process so far, in milliseconds (the kernel counts in 10 ms). */
+export function cpuMs(pid: number): number {
+	const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+	const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+	return (Number(fields[11]) + Number(fields[12])) * 10;
+}
+
+/** Settles when the process is idle; fails by name when it keeps spinning. */
+export async function untilIdle(pid: number, withinMs = 15_000): Promise<void> {
+	await until(
+		"the daemon is idle",
+		async () => {
+			const before = cpuMs(pid);
+			await new Promise((resolve) => setTimeout(resolve, IDLE_WINDOW_MS));
+			return cpuMs(pid) - before < IDLE_WINDOW_MS * IDLE_SHARE;
+		},
+		{ withinMs },
+	);
+}
+
+const ERROR_LEVEL = 50;
+
+/** Lines of level error in the logs of a home's daemons. */
+export function errorsLogged(home: string): readonly string[] {
+	try {
+		return readFileSync(join(home, "daemon.log"), "utf8")
+			.split("\n")
+			.filter((line) => line !== "" && (levelOf(line) ?? ERROR_LEVEL) >= ERROR_LEVEL);
+	} catch {
+		return []; // no daemon has run here
+	}
+}
+
+function levelOf(line: string): number | undefined {
+	try {
+		return (JSON.parse(line) as { level: number }).level;
+	} catch {
+		return undefined; // the last line of a daemon that was killed
+	}
+}
+
+/** Fails when `work` takes longer than any honest machine needs. */
+export async function within<T>(ms: number, what: string, work: Promise<T>): Promise<T> {
+	let timer: NodeJS.Timeout | undefined;
+	const late = new Promise<never>((_, reject) => {
+		timer = setTimeout(() => reject(new Error(`${what}: no answer within ${ms} ms`)), ms);
+	});
+	try {
+		return await Promise.race([work, late]);
+	} finally {
+		clearTimeout(timer);
+	}
+}
