@@ -30,6 +30,7 @@ const ESCAPE = 0x1b;
 // A caller repeats a write within seconds; the holder remembers 1024 for the time after a restart.
 const REMEMBERED_IDS = 256;
 const NOTHING = new Uint8Array(0);
+const TEXT = { highlights: false } as const;
 
 export interface Typed {
 	/** A write with this id was typed before, so nothing was typed now. */
@@ -117,7 +118,7 @@ export class Session implements AsyncDisposable {
 			answeredUntil: parts.replayedUntil,
 			attended: () => this.#attended,
 			onOutput: (listener) => this.#outputs.add(listener),
-			onReplayed: (screen) => parts.seen.relocate(screen.diffSince(null).position),
+			onReplayed: (screen) => parts.seen.relocate(screen.diffSince(null, TEXT).position),
 			// The one arrow that points back: the emulator answers what the program asked it.
 			onReply: (reply) => void this.type(reply).catch(() => {}), // it ended before it got the answer
 		});
@@ -225,12 +226,13 @@ export class Session implements AsyncDisposable {
 	/** Returns on the first of: waiting, ended, a condition of `until`, timeout. */
 	wait({ until, timeoutMs, signal, from, earlier, typed }: SessionWait): Promise<Outcome> {
 		// Taken only where it is needed: a diff of a full scrollback costs a millisecond.
-		const since = until.text === undefined && until.pattern === undefined ? null : this.screen.diffSince(null).position;
+		const since =
+			until.text === undefined && until.pattern === undefined ? null : this.screen.diffSince(null, TEXT).position;
 		const { end } = this.journal;
 		const recent =
 			from === undefined || from >= end ? undefined : this.journal.recent(Math.max(from, end - MOST_ALREADY_BYTES));
 		const already = earlier === undefined ? recent : Buffer.concat([earlier, recent ?? new Uint8Array(0)]);
-		const newOnScreen = () => (since === null ? "" : this.screen.diffSince(since).text);
+		const newOnScreen = () => (since === null ? "" : this.screen.diffSince(since, TEXT).text);
 		return wait(conditionsOf(this, until, { timeoutMs, already, typed, newOnScreen }), { signal });
 	}
 

@@ -55,7 +55,14 @@ export function highlightsOf(emulator: Emulator, grid: Grid): Highlight[] {
 		return bottom - top + 1;
 	};
 
-	const found: Highlight[] = [];
+	// Without their texts: a row of many colours is joined cell by cell.
+	const found: Omit<Highlight, "text">[] = [];
+	const textOf = ({ row, from, to }: Omit<Highlight, "text">) =>
+		grid.lines
+			.get(grid.ybase + row)
+			?.translateToString(false, from, to)
+			.trim() ?? "";
+	const withTexts = () => found.map((one) => ({ ...one, text: textOf(one) }));
 	for (let y = 0; y < rows; y++) {
 		const row = grid.lines.get(grid.ybase + y);
 		if (!row) continue;
@@ -71,22 +78,22 @@ export function highlightsOf(emulator: Emulator, grid: Grid): Highlight[] {
 			}
 			const how = reversed[at] && reverseMeans ? "reverse" : "background";
 			if (how === "background" && bandRows((from + to) >> 1, y) > MAX_BAND_ROWS) continue;
-			const text = row.translateToString(false, from, to);
-			if (text.trim() === "") continue;
+			if (row.translateToString(false, from, to).trim() === "") continue;
 			const last = found.at(-1);
 			// A tag and its item, or words on a bar: blanks in between do not split them.
 			if (
 				last?.row === y &&
 				last.how === how &&
-				row.translateToString(false, last.to, from).trim() === "" &&
-				from - last.to <= MAX_GAP
+				from - last.to <= MAX_GAP &&
+				row.translateToString(false, last.to, from).trim() === ""
 			) {
-				found[found.length - 1] = { ...last, to, text: row.translateToString(false, last.from, to).trim() };
+				found[found.length - 1] = { ...last, to };
 				continue;
 			}
-			found.push({ row: y, from, to, text: text.trim(), how });
-			if (found.length === MAX_HIGHLIGHTS) return found;
+			// One more would not be shown.
+			if (found.length === MAX_HIGHLIGHTS) return withTexts();
+			found.push({ row: y, from, to, how });
 		}
 	}
-	return found;
+	return withTexts();
 }

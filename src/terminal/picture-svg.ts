@@ -6,7 +6,7 @@
 import { PALETTE, THEME } from "./colors.ts";
 import { CELL } from "./replies.ts";
 import type { Screen } from "./screen.ts";
-import type { Color, Run } from "./styled-rows.ts";
+import type { Area, Color, Run } from "./styled-rows.ts";
 
 export interface PictureOptions {
 	readonly theme?: { readonly foreground: string; readonly background: string; readonly cursor: string };
@@ -15,6 +15,21 @@ export interface PictureOptions {
 	readonly title?: string;
 	/** Pixels around the screen. */
 	readonly padding?: number;
+}
+
+// 1000 × 500 cells, each in its own colour, are an SVG of 60 MB and a picture of 324 MB.
+const MAX_PICTURE = { cols: 240, rows: 80 } as const;
+
+/** The part of a screen that a picture shows: all of it, or as much as fits around the cursor. */
+export function pictureArea({ cols, rows, cursor }: Pick<Screen, "cols" | "rows" | "cursor">): Area {
+	const around = (at: number, shown: number, all: number) =>
+		Math.max(0, Math.min(at - Math.floor(shown / 2), all - shown));
+	const shown = { cols: Math.min(cols, MAX_PICTURE.cols), rows: Math.min(rows, MAX_PICTURE.rows) };
+	return {
+		...shown,
+		row: around(cursor.row, shown.rows, rows),
+		column: around(cursor.column, shown.cols, cols),
+	};
 }
 
 const FONT_SIZE = 15;
@@ -28,14 +43,15 @@ export function pictureSvg(screen: Screen, options: PictureOptions = {}): string
 		fontFamily = "'DejaVu Sans Mono', 'JetBrains Mono', Menlo, Consolas, monospace",
 	} = options;
 	const title = options.title ?? screen.title;
+	const area = pictureArea(screen);
 	const top = padding + (title ? TITLE_BAR : 0);
-	const width = screen.cols * CELL.width + 2 * padding;
-	const height = screen.rows * CELL.height + top + padding;
+	const width = area.cols * CELL.width + 2 * padding;
+	const height = area.rows * CELL.height + top + padding;
 	const paint = ({ color, fallback }: { color: Color; fallback: string }) =>
 		color === null ? fallback : typeof color === "number" ? PALETTE[color]! : color;
 	const backgrounds: string[] = [];
 	const inks: string[] = [];
-	screen.styledRows().forEach((runs, row) => {
+	screen.styledRows(area).forEach((runs, row) => {
 		const y = top + row * CELL.height;
 		for (const run of runs) {
 			const x = padding + run.column * CELL.width;
@@ -54,7 +70,7 @@ export function pictureSvg(screen: Screen, options: PictureOptions = {}): string
 	const { cursor } = screen;
 	if (cursor.visible)
 		backgrounds.push(
-			`<rect x="${padding + cursor.column * CELL.width}" y="${top + cursor.row * CELL.height}" width="${CELL.width}" height="${CELL.height}" fill="${theme.cursor}" fill-opacity="0.5"/>`,
+			`<rect x="${padding + (cursor.column - area.column) * CELL.width}" y="${top + (cursor.row - area.row) * CELL.height}" width="${CELL.width}" height="${CELL.height}" fill="${theme.cursor}" fill-opacity="0.5"/>`,
 		);
 	const bar = title
 		? `<text x="${width / 2}" y="${padding + BASELINE}" text-anchor="middle" fill="${theme.foreground}" fill-opacity="0.6">${escapeXml(title)}</text>`

@@ -71,6 +71,8 @@ export interface ScreenMeta {
 	readonly cursor: Cursor;
 	/** The offset after which every kept line began. */
 	readonly keptFrom: () => number;
+	/** Left out where only the text is wanted: they cost as much as the rest. */
+	readonly highlights: boolean;
 }
 
 const UNSEEN: Position = { version: 1, offset: 0, end: 0, first: 0, hashes: [], clears: 0, screen: null };
@@ -128,6 +130,7 @@ function diffLines(emulator: Emulator, meta: ScreenMeta, since: Position): Scree
 	// Cleared and drawn afresh with nothing above it: a screen (dialog and watch do without the alternate one).
 	const drawn = cleared && (since !== UNSEEN || screenTop === 0);
 	const { text, removed } = clean(shown.join("\n"));
+	const highlights = meta.highlights ? highlightsOf(emulator, grid) : [];
 	const lost = kept - Math.max(since.end, meta.erasedBefore);
 	return {
 		kind: drawn ? "screen" : "lines",
@@ -136,7 +139,7 @@ function diffLines(emulator: Emulator, meta: ScreenMeta, since: Position): Scree
 		changedRows: [],
 		buffer: "normal",
 		cursor: meta.cursor,
-		highlights: highlightsOf(emulator, grid).filter(({ row }) => drawn || !meta.cursor.visible || redrawn.has(row)),
+		highlights: highlights.filter(({ row }) => drawn || !meta.cursor.visible || redrawn.has(row)),
 		// The offset of a kept line is known to a slice of output only: it may lie before what was seen.
 		missed: lost > 0 ? { lines: lost, from: since.offset, to: Math.max(since.offset, meta.keptFrom()) } : null,
 		offset: meta.offset,
@@ -169,6 +172,7 @@ function diffFullScreen(emulator: Emulator, meta: ScreenMeta, since: Position): 
 	const parts = numbered(changedRows, texts);
 	const asRows = comparable && (changedRows.length === 0 || parts.length < whole.length);
 	const { text, removed } = clean(asRows ? parts : whole);
+	const highlights = meta.highlights ? highlightsOf(emulator, grid) : [];
 	return {
 		kind: asRows ? "rows" : "screen",
 		text,
@@ -176,7 +180,7 @@ function diffFullScreen(emulator: Emulator, meta: ScreenMeta, since: Position): 
 		changedRows,
 		buffer: "alternate",
 		cursor: meta.cursor,
-		highlights: highlightsOf(emulator, grid).filter(({ row }) => !asRows || changedRows.includes(row)),
+		highlights: highlights.filter(({ row }) => !asRows || changedRows.includes(row)),
 		missed: null,
 		offset: meta.offset,
 		// Lines of the normal buffer stay unseen.

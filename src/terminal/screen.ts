@@ -17,7 +17,7 @@ import { answerQuestions, ReplyGate } from "./replies.ts";
 import { joinRows, lineStarts, lineToCursor } from "./rows.ts";
 import { type Cursor, diffScreen, type Position, type ScreenDiff } from "./screen-diff.ts";
 import { type Snapshot, snapshotOf } from "./snapshot.ts";
-import { type Run, styledRowsOf } from "./styled-rows.ts";
+import { type Area, type Run, styledRowsOf } from "./styled-rows.ts";
 import { observeDirectory, observeTitle } from "./title.ts";
 
 export interface ScreenOptions {
@@ -176,13 +176,13 @@ export class Screen {
 		return snapshotOf(this.#emulator, { cursor: this.cursor, links: this.#links.onScreen(), offset: this.#offset });
 	}
 
-	/** The screen with its colours. */
-	styledRows(): Run[][] {
-		return styledRowsOf(this.#emulator);
+	/** The screen with its colours, or a part of it. */
+	styledRows(area: Area = { row: 0, rows: this.rows, column: 0, cols: this.cols }): Run[][] {
+		return styledRowsOf(this.#emulator, area);
 	}
 
 	/** What is new since a position; null: everything still kept. */
-	diffSince(since: Position | null): ScreenDiff {
+	diffSince(since: Position | null, { highlights = true }: { highlights?: boolean } = {}): ScreenDiff {
 		return diffScreen(
 			this.#emulator,
 			{
@@ -192,6 +192,7 @@ export class Screen {
 				erasedBefore: this.#erasedBefore,
 				cursor: this.cursor,
 				keptFrom: () => this.#keptFrom(),
+				highlights,
 			},
 			since,
 		);

@@ -31,15 +31,24 @@ const foregroundOf = (cell: Cell): Color => {
 const backgroundOf = (cell: Cell): Color =>
 	cell.isBgRGB() ? rgb(cell.getBgColor()) : cell.isBgPalette() ? cell.getBgColor() : null;
 
-export function styledRowsOf(emulator: Emulator): Run[][] {
+/** A part of the screen, in cells from 0. */
+export interface Area {
+	readonly row: number;
+	readonly rows: number;
+	readonly column: number;
+	readonly cols: number;
+}
+
+/** Columns count from the area's first. */
+export function styledRowsOf(emulator: Emulator, area: Area): Run[][] {
 	const grid = emulator.active;
 	const cell = emulator.newCell();
-	return Array.from({ length: emulator.rows }, (_, y) => {
-		const row = grid.lines.get(grid.ybase + y);
+	return Array.from({ length: area.rows }, (_, y) => {
+		const row = grid.lines.get(grid.ybase + area.row + y);
 		const runs: Run[] = [];
 		if (!row) return runs;
 		let style = "";
-		for (let x = 0; x < emulator.cols; x++) {
+		for (let x = area.column; x < area.column + area.cols; x++) {
 			row.loadCell(x, cell);
 			const width = cell.getWidth();
 			if (width === 0) continue;
@@ -54,7 +63,7 @@ export function styledRowsOf(emulator: Emulator): Run[][] {
 			}
 			style = key;
 			runs.push({
-				column: x,
+				column: x - area.column,
 				width,
 				text: chars,
 				foreground: foregroundOf(cell),

@@ -42,7 +42,11 @@ export function linesOf({ screen }: Session, excerpt: Excerpt): string[] {
  */
 export async function fitNew(
 	session: Session,
-	{ diff, since, maxTokens }: { diff: ScreenDiff; since: number; maxTokens: number },
+	{
+		diff,
+		since,
+		maxTokens,
+	}: { diff: Pick<ScreenDiff, "text" | "missed" | "offset">; since: number; maxTokens: number },
 ): Promise<Fitted> {
 	const { missed, offset } = diff;
 	if (missed === null) return fit(diff.text, maxTokens, { recall: `read lines from ${since} to ${offset}` });

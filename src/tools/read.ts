@@ -3,15 +3,14 @@ import { bytesOf } from "../journal/journal.ts";
 import type { ReadFacts } from "../protocol/answer.ts";
 import { oneLine, safe, stacked } from "../protocol/clean.ts";
 import type { Session } from "../session/session.ts";
-import { pictureSvg } from "../terminal/picture-svg.ts";
-import type { ScreenDiff } from "../terminal/screen-diff.ts";
+import { pictureArea, pictureSvg } from "../terminal/picture-svg.ts";
 import { VIEWS } from "./client.ts";
 import { excerptOf, linesOf } from "./excerpt.ts";
 import { readFactsSchema } from "./facts.ts";
 import { budget, session as reference } from "./fields.ts";
 import { pictureToPng } from "./picture.ts";
 import { renderSession } from "./render.ts";
-import { sessionFacts, target } from "./session-facts.ts";
+import { type Shown, sessionFacts, target } from "./session-facts.ts";
 import { tool } from "./tool.ts";
 
 const offset = z.int().min(0).max(Number.MAX_SAFE_INTEGER);
@@ -38,32 +37,37 @@ export const read = tool({
 		await session.refresh();
 		const { screen } = session;
 		const outcome = { returned: "now", attention: null } as const;
-		const showing = (diff?: ScreenDiff) =>
+		const showing = (diff?: Shown) =>
 			sessionFacts(session, context, { outcome, maxTokens: input.maxTokens, ...(diff && { diff }) });
 		if (input.search !== undefined) {
 			const { search } = input;
 			const found = screen.lines(Number.MAX_SAFE_INTEGER).filter((line) => line.includes(search));
-			return showing(diffOf(session, "lines", found.slice(-input.lines).join("\n")));
+			return showing(shown(session, "lines", found.slice(-input.lines).join("\n")));
 		}
 		switch (input.view) {
 			case "new":
 				return showing();
 			case "screen":
-				return showing(diffOf(session, "screen", screen.snapshot().text));
+				return showing(shown(session, "screen"));
 			case "lines": {
 				const part = input.from !== undefined || input.to !== undefined;
 				const lines = part ? linesOf(session, await excerptOf(session, input)) : screen.lines(input.lines);
-				return showing(diffOf(session, "lines", lines.join("\n")));
+				return showing(shown(session, "lines", lines.join("\n")));
 			}
 			case "raw": {
 				const excerpt = await excerptOf(session, input);
 				const { from, to, gaps } = excerpt;
 				const base64 = Buffer.from(bytesOf(excerpt)).toString("base64");
-				return { ...(await showing(diffOf(session, "lines", ""))), base64, from, to, gaps };
+				return { ...(await showing(shown(session, "lines", ""))), base64, from, to, gaps };
 			}
 			case "picture": {
-				const base64 = Buffer.from(await pictureToPng(pictureSvg(screen))).toString("base64");
-				return { ...(await showing(diffOf(session, "screen", ""))), picture: { mimeType: "image/png", base64 } };
+				const { row, rows, column, cols } = pictureArea(screen);
+				const isPart = rows < screen.rows || cols < screen.cols;
+				const part = `[… only rows ${row + 1} to ${row + rows} and columns ${column + 1} to ${column + cols} are in the picture …]`;
+				const svg = pictureSvg(screen);
+				const facts = await showing(shown(session, "screen", isPart ? part : ""));
+				const base64 = Buffer.from(await pictureToPng(svg)).toString("base64");
+				return { ...facts, truncated: isPart, picture: { mimeType: "image/png", base64 } };
 			}
 		}
 	},
@@ -75,14 +79,15 @@ export const read = tool({
 	},
 });
 
-/** A text of our choice in the form of a diff, with what else the screen shows. */
-function diffOf({ screen }: Session, view: "screen" | "lines", text: string): ScreenDiff {
-	const whole = screen.diffSince(null);
+/** The screen, or a text of our choice. */
+function shown({ screen }: Session, view: "screen" | "lines", text?: string): Shown {
+	const snapshot = view === "screen" ? screen.snapshot() : null;
 	return {
-		...whole,
 		kind: view,
-		text,
+		text: text ?? snapshot?.text ?? "",
+		highlights: snapshot?.highlights ?? [],
+		cursor: screen.cursor,
+		offset: screen.offset,
 		missed: null,
-		highlights: view === "screen" ? screen.snapshot().highlights : [],
 	};
 }

@@ -11,11 +11,14 @@ import type { ToolContext } from "./tool.ts";
 const MAX_BECAUSE_CHARS = 400;
 const MAX_PATH_CHARS = 4096;
 
+/** What an answer shows of the output. */
+export type Shown = Pick<ScreenDiff, "kind" | "text" | "highlights" | "cursor" | "missed" | "offset">;
+
 export interface FactsRequest {
 	readonly outcome: Outcome;
 	readonly maxTokens: number;
 	/** What to show instead of what is new to the caller. */
-	readonly diff?: ScreenDiff;
+	readonly diff?: Shown;
 	/** Where that begins, to be read again. */
 	readonly since?: number;
 }
