@@ -39,7 +39,8 @@ function contentOf(path: string): Buffer | null {
 
 async function main(): Promise<void> {
 	const serve = loadBundle()?.serve ?? (await import("./serve.js"));
-	process.exitCode = await serve.runInBackground();
+	// What is still open must not keep a daemon that has stopped beside the next one.
+	process.exit(await serve.runInBackground());
 }
 
 if (require.main === module) void main();

@@ -7,7 +7,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { assemble } from "./assemble.ts";
 import { callerHere } from "./caller.ts";
-import { reachDaemon } from "./daemon/reach.ts";
+import { LastingClient } from "./daemon/lasting-client.ts";
+import { findDaemon, reachDaemon } from "./daemon/reach.ts";
 import { becomeDaemon } from "./daemon/run.ts";
 import type { ListFacts, ReadFacts, RunFacts, SessionFacts } from "./protocol/answer.ts";
 import type { EventsDropped, SessionEvent } from "./protocol/events.ts";
@@ -83,13 +84,15 @@ export class Dialtone implements AsyncDisposable {
 	/** Terminals of the user's daemon, which is started if necessary. They keep running when you dispose. */
 	static async connect(options: DialtoneOptions = {}): Promise<Dialtone> {
 		const env = options.home === undefined ? process.env : { ...process.env, DIALTONE_HOME: options.home };
-		const client = await reachDaemon({
+		const reach = {
 			run: places(env).run,
 			version: VERSION,
 			caller: callerOf(options),
 			command: [process.execPath, join(import.meta.dirname, "daemon.cjs")],
 			env,
-		});
+		};
+		const client = new LastingClient({ connect: () => reachDaemon(reach), find: () => findDaemon(reach) });
+		await client.connect();
 		return new Dialtone(client, () => client[Symbol.asyncDispose]());
 	}
 

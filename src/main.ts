@@ -6,14 +6,20 @@ import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { callerHere } from "./caller.ts";
 import { cli } from "./cli/cli.ts";
-import type { Dependencies, Io } from "./cli/command.ts";
-import { findDaemon, type ReachOptions, reachDaemon } from "./daemon/reach.ts";
+import type { Dependencies, Io, StoppedDaemon } from "./cli/command.ts";
+import { killDaemon } from "./daemon/kill.ts";
+import { LastingClient } from "./daemon/lasting-client.ts";
+import { findDaemon, type ReachOptions, reachDaemon, reopenHttp, stopForNext } from "./daemon/reach.ts";
 import { places } from "./pty/places.ts";
+import { within } from "./session/deadline.ts";
 import { VERSION } from "./version.ts";
+
+/** How long a daemon may take to stop before it is killed; ending sessions takes their grace. */
+const STOP_MS = 15_000;
+const STOP_SESSIONS_MS = 120_000;
 
 const where = places(process.env);
 const root = join(import.meta.dirname, "..");
-const self = [process.execPath, join(import.meta.dirname, "main.js")] as const;
 
 function reach(owner: string, more: Partial<ReachOptions> = {}): ReachOptions {
 	return {
@@ -34,63 +40,51 @@ const dependencies: Dependencies = {
 	stateDir: where.state,
 	holderPath: join(root, "build/dialtone-holder"),
 	sessionDir: (session) => join(where.sessions, session),
-	connect: () => reachDaemon(reach(me)),
+	connect: async () => {
+		const client = lasting(me);
+		await client.connect();
+		return client;
+	},
 	peek: () => findDaemon(reach(me)),
 	daemon: {
 		status: async () => {
 			await using client = await findDaemon(reach("cli", { anyVersion: true }));
 			return (await client?.status()) ?? null;
 		},
-		stop: async (options) => {
-			const found = await findDaemon(reach("cli", { anyVersion: true }));
-			// Sessions keep running without a daemon; ending them needs one.
-			await using client =
-				found ??
-				(options.sessions && sessionsAreRunning() ? await reachDaemon(reach("cli", { anyVersion: true })) : null);
-			if (client === null) return null;
-			const { pid } = await client.status();
-			const { facts } = await client.call("list", { status: "running" });
-			const notEnded = await client.stop(options);
-			return { pid, left: options.sessions ? notEnded : facts.sessions.map(({ name }) => name) };
-		},
+		stop: (options) => orKilled(options.sessions ? STOP_SESSIONS_MS : STOP_MS, () => stopDaemon(options)),
 		restart: async () => {
-			await dependencies.daemon.stop({ sessions: false });
+			const before = await orKilled(STOP_MS, async () => {
+				const client = await findDaemon(reach("cli", { anyVersion: true }));
+				return client && stopForNext(client);
+			});
 			await using client = await reachDaemon(reach("cli"));
+			if (before !== null) await reopenHttp(client, before);
 			return await client.status(); // before it is disposed of
 		},
-		run: async () => (await import("./serve.ts")).runInBackground(),
+		// What is still open must not keep a daemon that has stopped beside the next one.
+		run: async () => process.exit(await (await import("./serve.ts")).runInBackground()),
 	},
-	serve: async ({ foreground, port, say }) => {
-		await dependencies.daemon.stop({ sessions: false });
-		if (!foreground) {
-			await using client = await reachDaemon(
-				reach("cli", { command: [...self, "serve", "--foreground", "--port", String(port)] }),
-			);
-			say(`Dialtone is listening on ${(await client.status()).http}\n`);
-			return 0;
-		}
-		return (await import("./serve.ts")).runDaemon({ where, foreground: { port, say } });
+	serve: async ({ foreground, port, exact, say }) => {
+		const { serveInBackground, serveInForeground } = await import("./serve-http.ts");
+		const options = { where, connect: () => reachDaemon(reach("cli")), port, exact, say };
+		return foreground ? serveInForeground(options) : serveInBackground(options);
 	},
 	mcp: async ({ sets }) => {
 		const [{ serveMcpOnStdio }, { toolCards }] = await Promise.all([
 			import("./mcp/stdio.ts"),
 			import("./tools/catalogue.ts"),
 		]);
-		// One connection for the life of the server, reopened when the daemon was restarted.
-		const connection = lasting(() => reachDaemon(reach("mcp")));
-		const existing = lasting(() => findDaemon(reach("mcp")));
+		await using client = lasting("mcp");
 		const host = callerHere("mcp");
 		await serveMcpOnStdio({
 			version: VERSION,
 			tools: async () => toolCards(sets),
-			connect: connection.get,
-			peek: existing.get,
+			connect: async () => client,
+			peek: () => client.ifRunning(),
 			// The host's pid distinguishes two agents of the same kind: each has its own shell and its own "new",
 			// and keeps them when the host starts its server again.
 			caller: (client) => ({ ...host, owner: process.env.DIALTONE_OWNER ?? `mcp:${client}:${process.ppid}` }),
 		});
-		// The host is gone: an open connection would keep this process alive.
-		await Promise.all([connection.close(), existing.close()]);
 		return 0;
 	},
 	mcpHelp: async () => (await import("./mcp/hosts.ts")).hostsHelp({ command: "dialtone", args: ["mcp"] }),
@@ -101,6 +95,30 @@ const dependencies: Dependencies = {
 	},
 };
 
+async function stopDaemon(options: { sessions: boolean }): Promise<StoppedDaemon | null> {
+	const found = await findDaemon(reach("cli", { anyVersion: true }));
+	// Sessions keep running without a daemon; ending them needs one.
+	await using client =
+		found ?? (options.sessions && sessionsAreRunning() ? await reachDaemon(reach("cli", { anyVersion: true })) : null);
+	if (client === null) return null;
+	const { pid } = await client.status();
+	const { facts } = await client.call("list", { status: "running" });
+	const { left: notEnded = [] } = await client.stop(options);
+	return { pid, left: options.sessions ? notEnded : facts.sessions.map(({ name }) => name) };
+}
+
+/** Stops the daemon in order. One that does not answer is killed, which loses nothing: then once more. */
+async function orKilled<T>(ms: number, stop: () => Promise<T>): Promise<T> {
+	try {
+		return await within(ms, "stopping the daemon", stop());
+	} catch (error) {
+		const pid = await killDaemon(where.run);
+		if (pid === null) throw error; // there was none: the reason is another
+		process.stderr.write(`dialtone: process ${pid} did not answer and was killed\n`);
+		return stop();
+	}
+}
+
 /** A holder's socket exists as long as its session. */
 function sessionsAreRunning(): boolean {
 	try {
@@ -110,20 +128,8 @@ function sessionsAreRunning(): boolean {
 	}
 }
 
-/** The same connection each time, until it is lost. */
-function lasting<T extends (AsyncDisposable & { readonly lost: boolean }) | null>(connect: () => Promise<T>) {
-	let current: Promise<T> | null = null;
-	return {
-		get: async (): Promise<T> => {
-			const known = await current?.catch(() => null);
-			if (known === null || known === undefined || known.lost) current = connect();
-			return (await current) as T;
-		},
-		close: async (): Promise<void> => {
-			const known = await current?.catch(() => null);
-			await known?.[Symbol.asyncDispose]();
-		},
-	};
+function lasting(owner: string): LastingClient {
+	return new LastingClient({ connect: () => reachDaemon(reach(owner)), find: () => findDaemon(reach(owner)) });
 }
 
 let handlesErrors = false;

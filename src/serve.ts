@@ -1,47 +1,44 @@
-// The daemon as a process: in the background, started by the first call, or in
-// the foreground with HTTP and instructions for the person who started it.
+// The daemon as a process: started by the first call, in the background, without output.
+// HTTP is opened when a client asks for it (`dialtone serve`).
 
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { assemble } from "./assemble.ts";
-import { callerHere } from "./caller.ts";
+import { HttpDoor, type HttpServer } from "./daemon/http-door.ts";
 import { handleUncaught } from "./daemon/last-resort.ts";
 import { fileLog } from "./daemon/log.ts";
-import { becomeDaemon } from "./daemon/run.ts";
-import type { Listening } from "./http/listen.ts";
-import { reportListenerErrors } from "./protocol/listeners.ts";
+import { becomeDaemon, type Daemon } from "./daemon/run.ts";
+import { Listeners, reportListenerErrors } from "./protocol/listeners.ts";
 import { type Places, places, preparePlaces } from "./pty/places.ts";
 import { resolveOptions } from "./session/options.ts";
 import { type Client, TOOL_SETS } from "./tools/client.ts";
+import type { Caller } from "./tools/tool.ts";
 import { VERSION } from "./version.ts";
 
 // Long enough for a person's next command, short enough that no forgotten daemon stays around.
 const IDLE_MS = 10 * 60_000;
 
-const WELCOME_TOKEN = "npm-start";
-
-export interface RunOptions {
-	readonly where: Places;
-	/** Null: in the background, without output; stops by itself when idle. */
-	readonly foreground: { readonly port: number; readonly say: (text: string) => void } | null;
-}
-
-/** The daemon of this user, as the first call starts it. */
+/** The daemon of this user, as the first call starts it; returns its exit code. */
 export function runInBackground(): Promise<number> {
-	return runDaemon({ where: places(process.env), foreground: null });
+	return runDaemon(places(process.env));
 }
 
-/** Runs the daemon until it is stopped; returns the exit code. */
-export async function runDaemon({ where, foreground }: RunOptions): Promise<number> {
+/** Runs the daemon until it is stopped. The caller then ends the process, whatever is still open. */
+async function runDaemon(where: Places): Promise<number> {
 	await preparePlaces(where);
 	const log = fileLog(join(where.state, "daemon.log"), process.env.DIALTONE_LOG_LEVEL);
-	reportListenerErrors((err, event) => log.error({ err, event }, "a listener threw"));
-	let http: Listening | null = null;
-	const daemon = await becomeDaemon({
+	reportListenerErrors((err, origin) => log.error({ err, origin }, "an error that had no caller"));
+	let daemon: Daemon | null = null;
+	const stop = () => void daemon?.stop({ sessions: false });
+	handleUncaught(log, stop);
+	// Our output may have no reader: a warning printed by node must not end the daemon (EPIPE).
+	for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {});
+	process.on("warning", (warning) => log.error({ err: warning }, "warning"));
+	daemon = await becomeDaemon({
 		run: where.run,
 		version: VERSION,
 		log,
-		idleMs: foreground === null ? IDLE_MS : 0,
+		idleMs: IDLE_MS,
 		open: async ({ epoch, socket }, onFenced) => {
 			const { sessions, client } = await assemble({
 				places: where,
@@ -50,63 +47,51 @@ export async function runDaemon({ where, foreground }: RunOptions): Promise<numb
 				environment: process.env,
 				// Every call over the socket names its caller; this one is for the daemon's own calls.
 				caller: { owner: "daemon", cwd: "/", env: {} },
-				http: () => http?.url ?? null,
+				http: () => http.state?.url ?? null,
 				onFenced,
 				onProblem: (problem, doing) => log.error({ err: problem }, doing),
 			});
+			const changes = new Listeners<void>("in use");
+			const http = new HttpDoor(
+				(port, caller) => openHttp({ where, client, port, caller }),
+				() => changes.emit(),
+			);
 			return {
 				client,
 				maxCalls: sessions.options.callsPerConnection,
+				http,
 				runningSessions: () => sessions.runningCount(),
-				onSessions: (listener) => sessions.onCount(listener),
+				onSessions: (listener) => {
+					const undo = [sessions.onCount(listener), changes.add(listener)];
+					return () => {
+						for (const each of undo) each();
+					};
+				},
 				endAll: () => sessions.endAll(),
 				close: async () => {
-					await http?.close();
-					await client[Symbol.asyncDispose]();
+					client.interrupt();
+					await new Promise(setImmediate); // what was cut off is answered first
+					await Promise.all([http.close(), client[Symbol.asyncDispose]()]);
 				},
 			};
 		},
 	});
-	// In the background our output may have no reader: a warning printed by node must not end the daemon (EPIPE).
-	for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {});
-	process.on("warning", (warning) => log.error({ err: warning }, "warning"));
-	handleUncaught(log, () => void daemon?.stop({ sessions: false }));
-	if (foreground !== null && daemon !== null) {
-		try {
-			http = await openHttp(where, daemon.client, foreground.port);
-		} catch (error) {
-			// Without its port it is not what was requested: free the lock for the next attempt.
-			await daemon.stop({ sessions: false });
-			throw error;
-		}
-	}
-
-	if (foreground === null) process.stdout.write("ready\n");
-	else if (daemon === null) {
-		foreground.say("A Dialtone daemon is already running; stop it with `dialtone daemon stop`.\n");
-		return 1;
-	} else if (process.stdout.isTTY) foreground.say(await welcome(where, http!));
-	else foreground.say(`ready\n${await welcome(where, http!)}`);
+	process.stdout.write("ready\n");
 	if (daemon === null) return 0;
-
-	let stopping = false;
-	const stop = async () => {
-		if (stopping) return;
-		stopping = true;
-		const left = await namesOf(daemon.client);
-		await daemon.stop({ sessions: false });
-		foreground?.say(
-			left.length === 0
-				? "\nStopped. No sessions are running.\n"
-				: `\nStopped. These sessions keep running: ${left.join(", ")}.\n`,
-		);
-	};
-	for (const name of ["SIGINT", "SIGTERM"] as const) process.on(name, () => void stop());
+	for (const name of ["SIGINT", "SIGTERM"] as const) process.on(name, stop);
 	await daemon.stopped;
 	return 0;
 }
 
-async function openHttp(where: Places, client: Client, port: number): Promise<Listening> {
+interface HttpOptions {
+	readonly where: Places;
+	readonly client: Client;
+	readonly port: number;
+	/** A caller over HTTP has no directory or environment of its own: those of the user who runs the server are used. */
+	readonly caller: Caller;
+}
+
+async function openHttp({ where, client, port, caller }: HttpOptions): Promise<HttpServer> {
 	const [{ listen }, { Tokens }, { mcpOverHttp }, { toolCards }] = await Promise.all([
 		import("./http/listen.ts"),
 		import("./http/tokens.ts"),
@@ -123,8 +108,6 @@ async function openHttp(where: Places, client: Client, port: number): Promise<Li
 		},
 		limits,
 	);
-	// A caller over HTTP has no directory or environment of its own: those of the user who runs the server are used.
-	const person = callerHere("http", homedir());
 	const listening = await listen({
 		client,
 		version: VERSION,
@@ -132,7 +115,11 @@ async function openHttp(where: Places, client: Client, port: number): Promise<Li
 		port,
 		tokens: new Tokens(join(where.state, "tokens.json")),
 		// The id is the identity, the name a label for `list`: names may repeat.
-		caller: ({ id, name }) => ({ ...person, owner: `http:${id}:${name}` }),
+		caller: ({ id, name }) => ({
+			owner: `http:${id}:${name}`,
+			env: caller.env,
+			cwd: caller.env.HOME ?? homedir(),
+		}),
 		mcp,
 		limits,
 	});
@@ -143,38 +130,4 @@ async function openHttp(where: Places, client: Client, port: number): Promise<Li
 			await listening.close();
 		},
 	};
-}
-
-async function namesOf(client: Client): Promise<readonly string[]> {
-	const { facts } = await client.call("list", { status: "running" });
-	return facts.sessions.map(({ name }) => name);
-}
-
-/** What a person needs to know, readable at a glance. The token is new each time: only its hash is kept. */
-async function welcome(where: Places, { url }: Listening): Promise<string> {
-	const { Tokens } = await import("./http/tokens.ts");
-	const tokens = new Tokens(join(where.state, "tokens.json"));
-	tokens.revoke(WELCOME_TOKEN);
-	const { token } = tokens.create({ name: WELCOME_TOKEN, readOnly: false });
-	const main = join(import.meta.dirname, "main.js");
-	const home = process.env.DIALTONE_HOME === undefined ? "" : `DIALTONE_HOME=${where.state} `;
-	return `
-  Dialtone ${VERSION} is listening.
-
-    HTTP    ${url}/v1   (MCP at ${url}/mcp)
-    Log in  export TOKEN=${token}
-            curl -H "Authorization: Bearer $TOKEN" ${url}/v1/sessions
-
-  For an agent, paste into its MCP configuration:
-
-    { "mcpServers": { "dialtone": { "command": "node", "args": [${JSON.stringify(main)}, "mcp"] } } }
-
-  Try it from another shell:
-
-    ${home}node ${main} start --name py python3
-    ${home}node ${main} send py "6*7"
-
-  Ctrl+C stops the daemon; sessions keep running.
-
-`;
 }

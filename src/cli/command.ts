@@ -54,7 +54,7 @@ export interface Dependencies {
 		/** Null if none runs. */
 		status(): Promise<DaemonStatus | null>;
 		/** Null if none ran. */
-		stop(options: { sessions: boolean }): Promise<{ pid: number; left: readonly string[] } | null>;
+		stop(options: { sessions: boolean }): Promise<StoppedDaemon | null>;
 		restart(): Promise<DaemonStatus>;
 		/** Runs the daemon in this process until it is stopped. */
 		run(): Promise<number>;
@@ -73,9 +73,17 @@ export interface Dependencies {
 	readonly holderPath: string;
 }
 
+export interface StoppedDaemon {
+	readonly pid: number;
+	/** The sessions that keep running. */
+	readonly left: readonly string[];
+}
+
 export interface ServeOptions {
 	readonly foreground: boolean;
 	readonly port: number;
+	/** The port was chosen: refuse where HTTP is open on another one. */
+	readonly exact: boolean;
 	readonly say: (text: string) => void;
 }
 

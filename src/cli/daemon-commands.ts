@@ -42,7 +42,7 @@ export async function daemon(invocation: Invocation): Promise<number> {
 			io.out(
 				json
 					? `${JSON.stringify({ running: true, ...status })}\n`
-					: `Dialtone ${status.version} runs as process ${status.pid}; ${status.sessions} sessions kept running.\n`,
+					: `Dialtone ${status.version} runs as process ${status.pid}; ${status.sessions} sessions kept running.\nHTTP: ${status.http ?? "off"}\n`,
 			);
 			return EXIT.ok;
 		}
@@ -63,10 +63,13 @@ function stillRunning(left: readonly string[]): string {
 export const DEFAULT_PORT = 0x4454;
 
 export async function serve({ flags, io, dependencies }: Invocation): Promise<number> {
-	const port = flags.integer("port") ?? Number(io.env.DIALTONE_PORT ?? DEFAULT_PORT);
+	const chosen =
+		flags.integer("port") ?? (io.env.DIALTONE_PORT === undefined ? undefined : Number(io.env.DIALTONE_PORT));
+	const port = chosen ?? DEFAULT_PORT;
 	if (!Number.isInteger(port) || port < 0 || port > 65535)
 		throw new Fault("bad_input", { problems: ["the port is a number from 0 to 65535"] });
-	return dependencies.serve({ foreground: flags.on("foreground"), port, say: (text) => io.out(text) });
+	const exact = chosen !== undefined;
+	return dependencies.serve({ foreground: flags.on("foreground"), port, exact, say: (text) => io.out(text) });
 }
 
 export async function mcp({ flags, dependencies }: Invocation): Promise<number> {

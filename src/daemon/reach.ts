@@ -2,9 +2,11 @@
 // or starts one and waits until it is ready. Two clients that start one at once share it.
 
 import { Fault } from "../protocol/fault.ts";
+import { within } from "../session/deadline.ts";
 import type { Caller } from "../tools/tool.ts";
 import { isHeld, newestLock } from "./daemon-lock.ts";
 import { SocketClient } from "./socket-client.ts";
+import type { Done } from "./wire.ts";
 
 export interface ReachOptions {
 	/** The directory of the locks. */
@@ -19,32 +21,99 @@ export interface ReachOptions {
 	readonly anyVersion?: boolean;
 }
 
+/** A daemon that accepts a connection and does not answer for this long is stopped or stuck. */
+const HELLO_MS = 10_000;
+/** A daemon that was just started may be killed at once; not five times. */
+const MAX_STARTS = 5;
+
 /** The running daemon, or null. */
-export async function findDaemon({ run, caller, version, anyVersion }: ReachOptions): Promise<SocketClient | null> {
+export async function findDaemon(options: ReachOptions): Promise<SocketClient | null> {
+	const found = await greet(options);
+	if (found === null) return null;
+	const { client, theirs } = found;
+	if (theirs === options.version || options.anyVersion === true) return client;
+	await client[Symbol.asyncDispose]();
+	throw new Fault("version_mismatch", { ours: options.version, theirs });
+}
+
+/** The daemon, started if necessary. An older one is replaced: its sessions keep running, and its HTTP is opened again. */
+export async function reachDaemon(options: ReachOptions): Promise<SocketClient> {
+	let before: DaemonBefore | null = null;
+	for (let starts = 0; ; starts++) {
+		const found = await greet(options);
+		if (found !== null && (found.theirs === options.version || options.anyVersion === true)) {
+			if (before !== null) await reopenHttp(found.client, before);
+			return found.client;
+		}
+		if (starts === MAX_STARTS) throw new Fault("no_daemon", { problem: "it exits right after its start; see its log" });
+		if (found !== null) {
+			if (before !== null || !isNewer(options.version, found.theirs)) {
+				await found.client[Symbol.asyncDispose]();
+				throw new Fault("version_mismatch", { ours: options.version, theirs: found.theirs });
+			}
+			before = await stopForNext(found.client);
+		}
+		// Imported only now: a client that finds its daemon should start as fast as node itself.
+		await (await import("./start.ts")).startDaemon(options);
+	}
+}
+
+/** What the next daemon does again. */
+export interface DaemonBefore {
+	readonly http: Done["http"];
+}
+
+/** Stops a daemon that another one follows. */
+export async function stopForNext(client: SocketClient): Promise<DaemonBefore> {
+	await using daemon = client;
+	try {
+		// One of 0.1.0 tells its address only here.
+		const { http: url } = await daemon.status();
+		const { http = url === null ? null : { url, pinned: true } } = await daemon.stop({
+			sessions: false,
+			replace: true,
+		});
+		return { http };
+	} catch (error) {
+		if (error instanceof Fault && error.code === "daemon_replaced") return { http: null }; // it was faster
+		throw error;
+	}
+}
+
+/** Opens HTTP where the daemon before had it; another process may have taken the port meanwhile. */
+export async function reopenHttp(client: SocketClient, { http }: DaemonBefore): Promise<void> {
+	if (!http) return;
+	const port = Number(new URL(http.url).port);
+	await client.http({ port, exact: false, keep: http.pinned ? "pin" : "await" }).catch((error: unknown) => {
+		if (!(error instanceof Fault)) throw error;
+	});
+}
+
+/** The daemon that has the newest lock, with its version; null where none answers. */
+async function greet({ run, caller, version }: ReachOptions): Promise<{ client: SocketClient; theirs: string } | null> {
 	const lock = newestLock(run);
 	if (lock === null || !isHeld(lock)) return null;
 	let client: SocketClient;
-	let theirs: string;
 	try {
 		client = await SocketClient.connect(lock.socket, caller);
-		theirs = (await client.hello(version)).version;
 	} catch {
 		return null; // it has taken its lock and does not listen yet, or is just stopping
 	}
-	if (theirs !== version && anyVersion !== true) {
+	try {
+		const { version: theirs } = await within(HELLO_MS, "hello", client.hello(version));
+		return { client, theirs };
+	} catch {
+		const gone = client.lost;
 		await client[Symbol.asyncDispose]();
-		throw new Fault("version_mismatch", { ours: version, theirs });
+		if (gone) return null; // as above
+		throw new Fault("no_daemon", { problem: `process ${lock.pid} does not answer` });
 	}
-	return client;
 }
 
-/** The daemon, started if necessary. */
-export async function reachDaemon(options: ReachOptions): Promise<SocketClient> {
-	const found = await findDaemon(options);
-	if (found !== null) return found;
-	// Imported only now: a client that finds its daemon should start as fast as node itself.
-	await (await import("./start.ts")).startDaemon(options);
-	const started = await findDaemon(options);
-	if (started === null) throw new Fault("no_daemon", { problem: "it exited right after its start; see its log" });
-	return started;
+/** By the three numbers of a version. */
+function isNewer(ours: string, theirs: string): boolean {
+	const numbers = (version: string) => version.split(/[.-]/, 3).map((part) => Number(part) || 0);
+	const [mine, other] = [numbers(ours), numbers(theirs)];
+	const index = mine.findIndex((number, at) => number !== (other[at] ?? 0));
+	return index !== -1 && mine[index]! > (other[index] ?? 0);
 }

@@ -15,6 +15,7 @@ const MAX_ENVIRONMENT_CHARS = 2 << 20;
 const id = z.int().min(0);
 const name = z.string().max(MAX_NAME_CHARS);
 const offset = z.int().min(0);
+const writeId = z.string().regex(/^[0-9a-f]{32}$/);
 
 const environment = z
 	.record(z.string(), z.string())
@@ -37,10 +38,18 @@ const request = z.discriminatedUnion("do", [
 	z.object({ id, do: z.literal("tools"), sets: z.array(z.enum(TOOL_SETS)).max(TOOL_SETS.length) }),
 	z.object({ id, do: z.literal("events"), afterSeq: z.exactOptional(offset) }),
 	z.object({ id, do: z.literal("output"), session: name, from: offset }),
-	z.object({ id, do: z.literal("type"), session: name, base64: z.string() }),
+	z.object({ id, do: z.literal("type"), session: name, base64: z.string(), write: z.exactOptional(writeId) }),
 	z.object({ id, do: z.literal("snapshot"), session: name }),
 	z.object({ id, do: z.literal("status") }),
-	z.object({ id, do: z.literal("stop"), sessions: z.boolean() }),
+	z.object({
+		id,
+		do: z.literal("http"),
+		port: z.int().min(0).max(65535),
+		exact: z.boolean(),
+		keep: z.enum(["hold", "pin", "await"]),
+		caller,
+	}),
+	z.object({ id, do: z.literal("stop"), sessions: z.boolean(), replace: z.exactOptional(z.boolean()) }),
 	z.object({ id, do: z.literal("cancel") }),
 	z.object({ id, do: z.literal("took"), bytes: offset }),
 ]) satisfies z.ZodType<Request>;

@@ -1,18 +1,28 @@
 // The daemon: takes the lock, opens the sessions, listens, and shuts down in order.
 // It holds no state that is not on disk or in a holder, so a crash loses nothing either.
 
-import { watch } from "node:fs";
+import { existsSync, type FSWatcher, watch } from "node:fs";
 import { createConnection } from "node:net";
+import { join } from "node:path";
 import { guarded } from "../protocol/boundary.ts";
 import { Fault } from "../protocol/fault.ts";
+import { deferred } from "../pty/deferred.ts";
+import { within } from "../session/deadline.ts";
 import { type Condition, wait } from "../session/wait.ts";
 import type { Client } from "../tools/client.ts";
 import { acquireLock, type DaemonLock, isHeld, newestLock, releaseLock, removeLocksBefore } from "./daemon-lock.ts";
+import type { HttpDoor } from "./http-door.ts";
 import { listen } from "./server.ts";
 
 // A daemon that has just taken its lock listens within milliseconds; one that does not in 10 s never will.
 const LISTEN_TIMEOUT_MS = 10_000;
 const DEATH_CHECK_MS = 50;
+/** What each step of stopping may take; the next daemon adopts what was not released. */
+const STEP_MS = 5000;
+/** Ending sessions has deadlines of its own; this one is for a mistake in them. */
+const END_ALL_MS = 90_000;
+/** A daemon that has been replaced is gone after this, whatever it is doing. */
+const REPLACED_MS = 500;
 
 export interface DaemonParts {
 	readonly run: string;
@@ -37,18 +47,27 @@ export interface DaemonSessions {
 	readonly runningSessions: () => number;
 	/** Called when the number of running sessions changes. */
 	readonly onSessions: (listener: () => void) => () => void;
+	/** Absent where this process serves no HTTP. */
+	readonly http?: HttpDoor;
 	/** Ends every session; returns the names of those that could not be ended. */
 	readonly endAll: () => Promise<readonly string[]>;
-	/** Detaches from the sessions; they keep running. */
+	/** Ends the calls that have not been answered, and detaches from the sessions; they keep running. */
 	readonly close: () => Promise<void>;
 }
 
 export interface Daemon {
 	readonly lock: DaemonLock;
 	readonly client: Client;
-	/** Settles when the daemon has stopped, for whatever reason. */
+	/** Settles when the daemon has stopped, for whatever reason; never rejects. */
 	readonly stopped: Promise<void>;
-	stop(options: { sessions: boolean }): Promise<void>;
+	/** Always settles: what fails or takes too long is logged and left to the next daemon. */
+	stop(options: StopOptions): Promise<void>;
+}
+
+export interface StopOptions {
+	readonly sessions: boolean;
+	/** Another daemon follows at once: clients reconnect. */
+	readonly replace?: boolean;
 }
 
 /** Becomes the daemon; null when one already runs. */
@@ -56,63 +75,101 @@ export async function becomeDaemon(parts: DaemonParts): Promise<Daemon | null> {
 	const { run, version, log } = parts;
 	const lock = await acquireOrDefer(run, version);
 	if (lock === null) return null;
-	let stopListening: (() => Promise<void>) | null = null;
+	let stopListening: ((answered: Promise<unknown>) => Promise<void>) | null = null;
 	let stopCounting: (() => void) | null = null;
 	let open: DaemonSessions | null = null;
 	let clients = 0;
 	let idle: NodeJS.Timeout | null = null;
-	let stopping: Promise<void> | null = null;
-	let setStopped = () => {};
-	const stopped = new Promise<void>((resolve) => {
-		setStopped = resolve;
-	});
+	const stopping = new AbortController();
+	const stopped = deferred<void>();
+	let requested = false;
 
+	/** One step of stopping: it may fail or hang, and the next one follows. */
+	const step = async (doing: string, ms: number, work: () => Promise<unknown> | undefined): Promise<void> => {
+		try {
+			await within(ms, doing, Promise.resolve(work()));
+		} catch (err) {
+			log.error({ err }, doing);
+		}
+	};
 	const endSessions = async (): Promise<readonly string[]> => {
-		const left = (await open?.endAll()) ?? [];
+		let left: readonly string[] = [];
+		await step("ending the sessions", END_ALL_MS, async () => {
+			left = (await open?.endAll()) ?? [];
+		});
 		if (left.length > 0) log.error({ sessions: left }, "these sessions could not be ended");
 		return left;
 	};
-	const stop = ({ sessions }: { sessions: boolean }): Promise<void> => {
-		stopping ??= (async () => {
-			log.info({ sessions }, "stopping");
-			if (idle !== null) clearTimeout(idle);
-			stopCounting?.();
-			if (sessions) await endSessions();
-			// New clients find no lock and start the next daemon; old ones see their connection end.
-			releaseLock(run, lock);
-			await open?.close();
-			await stopListening?.();
-			log.info({ epoch: lock.epoch }, "stopped");
-			setStopped();
-		})();
-		return stopping;
+	const stopInOrder = async ({ sessions, replace = false }: StopOptions): Promise<void> => {
+		log.info({ sessions, replace }, "stopping");
+		if (idle !== null) clearTimeout(idle);
+		stopCounting?.();
+		watcher?.close();
+		if (sessions) await endSessions();
+		// New clients find no lock and start the next daemon; old ones see their connection end.
+		await step("releasing the lock", STEP_MS, async () => releaseLock(run, lock));
+		stopping.abort(replace ? "replaced" : "stopped");
+		const closing = step("detaching from the sessions", STEP_MS, () => open?.close());
+		await step("closing the socket", 2 * STEP_MS, () => stopListening?.(closing));
+		await closing;
+		log.info({ epoch: lock.epoch }, "stopped");
 	};
+	const stop = (options: StopOptions): Promise<void> => {
+		if (!requested) void stopInOrder(options).finally(stopped.resolve);
+		requested = true;
+		return stopped.promise;
+	};
+	const replaced = (why: string) => {
+		if (deadline !== null) return;
+		log.info({ why }, "replaced by another daemon");
+		void stop({ sessions: false, replace: true });
+		// It must not stay beside the one that owns the sessions now, not even while it stops.
+		deadline = setTimeout(() => stopped.resolve(), REPLACED_MS);
+		void stopped.promise.then(() => clearTimeout(deadline ?? undefined));
+	};
+	let deadline: NodeJS.Timeout | null = null;
+	const checkLock = guarded("looking at the lock", () => {
+		if (requested) return;
+		if (!existsSync(join(run, `daemon.${lock.epoch}`))) return replaced("its lock is gone");
+		const newest = newestLock(run);
+		if (newest !== null && newest.epoch > lock.epoch && isHeld(newest)) replaced(`epoch ${newest.epoch}`);
+	});
+	const watcher = watchLocks(run, checkLock);
 	const restartIdleTimer = () => {
 		if (idle !== null) clearTimeout(idle);
 		idle = null;
-		if (stopping !== null || parts.idleMs === 0 || clients > 0 || (open?.runningSessions() ?? 0) > 0) return;
-		idle = setTimeout(() => void stop({ sessions: false }), parts.idleMs);
+		const used = clients > 0 || (open?.runningSessions() ?? 0) > 0 || (open?.http?.state ?? null) !== null;
+		if (requested || parts.idleMs === 0 || used) return;
+		idle = setTimeout(
+			guarded("stopping when idle", () => stop({ sessions: false })),
+			parts.idleMs,
+		);
 		idle.unref();
 	};
 
 	try {
-		open = await parts.open(lock, () => void stop({ sessions: false }));
+		open = await parts.open(lock, () => replaced("fenced by a holder"));
 		stopListening = await listen(lock.socket, {
 			client: open.client,
 			version,
 			maxCalls: open.maxCalls,
-			onStop: async ({ sessions }) => {
+			stopping: stopping.signal,
+			http: open.http ?? null,
+			onStop: async ({ sessions, replace }) => {
 				const left = sessions ? await endSessions() : [];
-				setImmediate(() => void stop({ sessions: false })); // the answer is sent first
-				return left;
+				const http = open?.http?.state ?? null;
+				setImmediate(() => void stop({ sessions: false, replace })); // the answer is sent first
+				return { left, http };
 			},
 			onClients: (count) => {
 				clients = count;
+				checkLock();
 				restartIdleTimer();
 			},
 			onDropped: (reason) => log.error({ reason }, "disconnected a client"),
 		});
 	} catch (error) {
+		watcher?.close();
 		releaseLock(run, lock);
 		throw error;
 	}
@@ -120,7 +177,19 @@ export async function becomeDaemon(parts: DaemonParts): Promise<Daemon | null> {
 	stopCounting = open.onSessions(restartIdleTimer);
 	restartIdleTimer();
 	log.info({ epoch: lock.epoch, socket: lock.socket, sessions: open.runningSessions() }, "listening");
-	return { lock, client: open.client, stopped, stop };
+	return { lock, client: open.client, stopped: stopped.promise, stop };
+}
+
+/** Calls back when a lock appears or vanishes; null where the system cannot tell: then each connection is the occasion. */
+function watchLocks(run: string, changed: () => void): FSWatcher | null {
+	try {
+		const check = guarded("a change of the locks", (_event: string, name: string | null) => {
+			if (name === null || name.startsWith("daemon.")) changed();
+		});
+		return watch(run, check).on("error", () => {});
+	} catch {
+		return null;
+	}
 }
 
 /** A lock of our own, or null once the daemon that has it listens. */

@@ -8,28 +8,39 @@ import { faultAt, guarded } from "../protocol/boundary.ts";
 import { Fault } from "../protocol/fault.ts";
 import { limits } from "../session/options.ts";
 import type { Client } from "../tools/client.ts";
+import type { HttpDoor } from "./http-door.ts";
 import { parseRequest } from "./requests.ts";
 import { StreamWindow } from "./stream-window.ts";
 import { type Done, lineOf, type More, type Question, type Request, type Response, readLines } from "./wire.ts";
 
 /** At a stop, clients have this long to read the responses that are on their way. */
-const UNREAD_AT_STOP_MS = 500;
+const UNREAD_AT_STOP_MS = 200;
 
 export interface ServerParts {
 	readonly client: Client;
 	readonly version: string;
 	/** The most calls and streams of one client at a time. */
 	readonly maxCalls: number;
-	/** Asked to stop, with the sessions or leaving them running; returns those that could not be ended. */
-	readonly onStop: (options: { sessions: boolean }) => Promise<readonly string[]>;
+	/** Asked to stop, with the sessions or leaving them running. */
+	readonly onStop: (options: { sessions: boolean; replace: boolean }) => Promise<Pick<Done, "left" | "http">>;
+	/** Aborted when the daemon stops: the reason is "stopped" or "replaced". */
+	readonly stopping: AbortSignal;
+	/** Null where this process serves no HTTP. */
+	readonly http: HttpDoor | null;
 	/** Called whenever the number of clients changes. */
 	readonly onClients: (count: number) => void;
 	/** A connection was ended for this reason. */
 	readonly onDropped: (reason: string) => void;
 }
 
-/** Listens on a socket that only this user can open; returns the function that stops it. */
-export async function listen(path: string, parts: ServerParts): Promise<() => Promise<void>> {
+/**
+ * Listens on a socket that only this user can open. Returns the function that stops it: no connection is
+ * accepted from then on, and those that are open end once `answered` settles.
+ */
+export async function listen(
+	path: string,
+	parts: ServerParts,
+): Promise<(answered?: Promise<unknown>) => Promise<void>> {
 	const clients = new Set<Socket>();
 	const count = guarded("counting clients", () => parts.onClients(clients.size));
 	const server = createServer(
@@ -55,9 +66,10 @@ export async function listen(path: string, parts: ServerParts): Promise<() => Pr
 		process.umask(umask);
 	}
 	chmodSync(path, 0o600);
-	return async () => {
+	return async (answered) => {
 		const closed = once(server, "close");
 		server.close();
+		await answered;
 		for (const socket of clients) socket.destroySoon(); // pending responses are sent first
 		const timer = setTimeout(() => {
 			for (const socket of clients) socket.destroy();
@@ -139,7 +151,7 @@ function serve(socket: Socket, parts: ServerParts): void {
 
 async function answer(
 	question: Question,
-	{ client, version, onStop }: ServerParts,
+	{ client, version, onStop, http, stopping }: ServerParts,
 	signal: AbortSignal,
 	more: (value: More) => Promise<void>,
 ): Promise<Done> {
@@ -165,13 +177,35 @@ async function answer(
 			}
 			return {};
 		case "type":
-			await client.type(question.session, Buffer.from(question.base64, "base64"));
+			await client.type(question.session, Buffer.from(question.base64, "base64"), question.write);
 			return {};
 		case "snapshot":
 			return { snapshot: await client.snapshot(question.session) };
 		case "status":
 			return { status: await client.status() };
 		case "stop":
-			return { left: await onStop({ sessions: question.sessions }) };
+			return onStop({ sessions: question.sessions, replace: question.replace === true });
+		case "http": {
+			if (http === null) {
+				throw new Fault("not_supported", { what: "HTTP in this program", instead: "Run `dialtone serve`." });
+			}
+			const lease = await http.open(question);
+			const { url, pinned } = lease;
+			if (question.keep !== "hold") return { http: { url, pinned } };
+			try {
+				await more({ http: { url } });
+				await aborted(AbortSignal.any([signal, stopping]));
+			} finally {
+				await lease.release();
+			}
+			return stopping.aborted ? { stopping: stopping.reason } : {};
+		}
 	}
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+	return new Promise((resolve) => {
+		if (signal.aborted) resolve();
+		else signal.addEventListener("abort", () => resolve(), { once: true });
+	});
 }

@@ -25,17 +25,28 @@ import { type Done, lineOf, type More, type Question, type Request, type Respons
 const ACKNOWLEDGED_BYTES = limits.streamBytes / 4;
 
 interface Pending {
+	readonly doing: string;
 	more(value: More, bytes: number): void;
 	done(value: Done): void;
 	fail(error: unknown): void;
 }
+
+export interface HttpWish {
+	readonly port: number;
+	/** Refuse where it is open on another port. */
+	readonly exact: boolean;
+}
+
+const replaced = (doing: string) => new Fault("daemon_replaced", { doing, repeatable: false });
 
 export class SocketClient implements Client {
 	readonly #socket: Socket;
 	readonly #caller: Caller;
 	readonly #pending = new Map<number, Pending>();
 	#lastId = 0;
-	#lost: Fault | null = null;
+	#lost = false;
+	/** Settles when the connection has ended. */
+	readonly closed: Promise<void>;
 
 	private constructor(socket: Socket, caller: Caller) {
 		this.#socket = socket;
@@ -46,10 +57,13 @@ export class SocketClient implements Client {
 			() => socket.destroy(), // not a daemon's answer
 		);
 		socket.on("error", () => {}); // `close` follows and fails all requests
-		socket.on("close", () => {
-			this.#lost = new Fault("no_daemon", { problem: "it closed the connection before it answered" });
-			for (const pending of this.#pending.values()) pending.fail(this.#lost);
-			this.#pending.clear();
+		this.closed = new Promise((resolve) => {
+			socket.on("close", () => {
+				this.#lost = true;
+				for (const pending of this.#pending.values()) pending.fail(replaced(pending.doing));
+				this.#pending.clear();
+				resolve();
+			});
 		});
 	}
 
@@ -62,7 +76,7 @@ export class SocketClient implements Client {
 
 	/** The daemon is gone; a new connection reaches the next one. */
 	get lost(): boolean {
-		return this.#lost !== null;
+		return this.#lost;
 	}
 
 	/** The daemon's version and pid: compared with our own version before any other request. */
@@ -102,27 +116,41 @@ export class SocketClient implements Client {
 		return (await this.#ask({ do: "snapshot", session })).snapshot!;
 	}
 
-	async type(session: string, bytes: Uint8Array): Promise<void> {
-		await this.#ask({ do: "type", session, base64: Buffer.from(bytes).toString("base64") });
+	async type(session: string, bytes: Uint8Array, id?: string): Promise<void> {
+		const base64 = Buffer.from(bytes).toString("base64");
+		await this.#ask({ do: "type", session, base64, ...(id !== undefined && { write: id }) });
 	}
 
 	async status(): Promise<DaemonStatus> {
 		return (await this.#ask({ do: "status" })).status!;
 	}
 
+	/** Has the daemon open HTTP for as long as it runs, or until the `serve` that held it is back; returns the address. */
+	async http(where: HttpWish & { readonly keep: "pin" | "await" }): Promise<string> {
+		return (await this.#ask({ do: "http", ...where, caller: this.#caller })).http!.url;
+	}
+
+	/** Has the daemon open HTTP until `signal` aborts. `onOpen` gets the address; settles with why it ended. */
+	async holdHttp(
+		where: HttpWish & { readonly signal: AbortSignal; readonly onOpen: (url: string) => Promise<void> },
+	): Promise<"stopped" | "replaced" | "released"> {
+		const { port, exact, signal, onOpen } = where;
+		const question: Question = { do: "http", port, exact, keep: "hold", caller: this.#caller };
+		const end: Done = {};
+		for await (const more of this.#stream(question, signal, end)) if ("http" in more) await onOpen(more.http.url);
+		return signal.aborted ? "released" : (end.stopping ?? "stopped");
+	}
+
 	/** Stops the daemon; settles when it has closed the connection, with the sessions that could not be ended. */
-	async stop(options: { sessions: boolean }): Promise<readonly string[]> {
-		const closed = once(this.#socket, "close");
-		const { left = [] } = await this.#ask({ do: "stop", sessions: options.sessions });
-		await closed;
-		return left;
+	async stop(options: { sessions: boolean; replace?: boolean }): Promise<Pick<Done, "left" | "http">> {
+		const done = await this.#ask({ do: "stop", ...options });
+		await this.closed;
+		return done;
 	}
 
 	async [Symbol.asyncDispose](): Promise<void> {
-		if (this.#socket.destroyed) return;
-		const closed = once(this.#socket, "close");
 		this.#socket.destroy();
-		await closed;
+		await this.closed;
 	}
 
 	#ask(question: Question, signal?: AbortSignal): Promise<Done> {
@@ -151,7 +179,8 @@ export class SocketClient implements Client {
 		});
 	}
 
-	async *#stream(question: Question, signal: AbortSignal): AsyncGenerator<More> {
+	/** `end` gets what the daemon said last. */
+	async *#stream(question: Question, signal: AbortSignal, end: Done = {}): AsyncGenerator<More> {
 		const queue: { readonly value: More; readonly bytes: number }[] = [];
 		let wake = () => {};
 		let over = false;
@@ -163,7 +192,8 @@ export class SocketClient implements Client {
 				queue.push({ value, bytes });
 				wake();
 			},
-			done: () => {
+			done: (value) => {
+				Object.assign(end, value);
 				over = true;
 				wake();
 			},
@@ -198,9 +228,10 @@ export class SocketClient implements Client {
 		}
 	}
 
-	#send(question: Question, pending: Pending): number | null {
-		if (this.#lost !== null) {
-			pending.fail(this.#lost);
+	#send(question: Question, pending: Omit<Pending, "doing">): number | null {
+		const doing = question.do === "call" ? question.tool : question.do;
+		if (this.#lost) {
+			pending.fail(replaced(doing));
 			return null;
 		}
 		const id = ++this.#lastId;
@@ -208,7 +239,7 @@ export class SocketClient implements Client {
 			pending.fail(new Fault("too_large", { what: "The request", limit: limits.frameBytes }));
 			return null;
 		}
-		this.#pending.set(id, pending);
+		this.#pending.set(id, { ...pending, doing });
 		return id;
 	}
 

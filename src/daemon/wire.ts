@@ -20,10 +20,29 @@ export type Question =
 	| { readonly do: "tools"; readonly sets: readonly ToolSet[] }
 	| { readonly do: "events"; readonly afterSeq?: number }
 	| { readonly do: "output"; readonly session: string; readonly from: number }
-	| { readonly do: "type"; readonly session: string; readonly base64: string }
+	| { readonly do: "type"; readonly session: string; readonly base64: string; readonly write?: string }
 	| { readonly do: "snapshot"; readonly session: string }
 	| { readonly do: "status" }
-	| { readonly do: "stop"; readonly sessions: boolean };
+	| HttpQuestion
+	| {
+			readonly do: "stop";
+			readonly sessions: boolean;
+			/** Another daemon follows at once. */
+			readonly replace?: boolean;
+	  };
+
+/** Opens HTTP, or joins where it is open. */
+export interface HttpQuestion {
+	readonly do: "http";
+	/** 0 takes a free one. */
+	readonly port: number;
+	/** Refuse where it is open on another port. */
+	readonly exact: boolean;
+	/** `hold`: as long as this request runs. `pin`: as long as the daemon runs. `await`: until one that holds it is back. */
+	readonly keep: "hold" | "pin" | "await";
+	/** Its directory and environment are those of sessions that are started over HTTP. */
+	readonly caller: Caller;
+}
 
 /** What a client sends: a request, its cancellation, or how many more bytes of its stream were taken. */
 export type Request =
@@ -39,6 +58,7 @@ export type Response =
 
 export type More =
 	| { readonly event: SessionEvent | EventsDropped }
+	| { readonly http: { readonly url: string } }
 	| { readonly offset: number; readonly base64: string }
 	| { readonly gap: { readonly from: number; readonly to: number } };
 
@@ -47,6 +67,10 @@ export type Done = {
 	answer?: Answer;
 	/** Names of sessions that could not be ended. */
 	left?: readonly string[];
+	/** Where HTTP is open; in the answer to `stop`: where it was. */
+	http?: { readonly url: string; readonly pinned: boolean } | null;
+	/** Why a request that lasts was ended by the daemon. */
+	stopping?: "stopped" | "replaced";
 	tools?: readonly ToolCard[];
 	snapshot?: ScreenSnapshot;
 	status?: DaemonStatus;

@@ -167,11 +167,27 @@ export const faults = {
 		message: ({ problem }) => safe`The Dialtone daemon is unreachable: ${oneLine(problem, PROBLEM_CHARS)}.`,
 		next: () => safe`Run \`dialtone daemon restart\`; sessions go on in the meantime.`,
 	}),
+	daemon_replaced: row<{ doing: string; repeatable: boolean }>({
+		status: 503,
+		message: ({ doing }) =>
+			safe`The Dialtone daemon was stopped or replaced before it answered (${oneLine(doing)}); sessions keep running.`,
+		next: ({ repeatable }) =>
+			repeatable
+				? safe`The session goes on: call again.`
+				: safe`It may have taken effect. The session goes on: call \`wait\` and look before you repeat anything.`,
+	}),
+	http_open: row<{ url: string; port: number }>({
+		status: 409,
+		message: ({ url, port }) => safe`The daemon serves HTTP at ${oneLine(url)}, not on port ${port}.`,
+		next: ({ port }) =>
+			safe`Use that address, or run \`dialtone daemon stop\` and \`dialtone serve --port ${port}\`; sessions keep running.`,
+	}),
 	version_mismatch: row<{ ours: string; theirs: string }>({
 		status: 409,
 		message: ({ ours, theirs }) =>
 			safe`This is Dialtone ${oneLine(ours)}, but the running daemon is ${oneLine(theirs)}.`,
-		next: () => safe`Run \`dialtone daemon restart\`; sessions go on in the meantime.`,
+		next: ({ theirs }) =>
+			safe`Start this program again with Dialtone ${oneLine(theirs)}, or run \`dialtone daemon restart\` to go back; sessions keep running.`,
 	}),
 	port_taken: row<{ port: number }>({
 		status: 409,

@@ -41,6 +41,9 @@ export const VIEWS = ["new", "screen", "lines", "raw", "picture"] as const;
 export const SIGNALS = ["INT", "TERM", "KILL", "HUP", "TSTP", "CONT"] as const;
 export const LISTED = ["running", "ended", "starting", "succeeded", "failed", "cancelled", "stream_lost"] as const;
 
+/** Begins the id of a `send` that its client made up, to repeat it safely: nobody is told of the repetition. */
+export const AUTOMATIC_ID = "auto:";
+
 /** A tool set: `native`, or a dialect of another system. */
 export const TOOL_SETS = ["native", "exec", "codex", "pty", "terminal"] as const;
 export type ToolSet = (typeof TOOL_SETS)[number];
@@ -58,8 +61,8 @@ export interface Client extends AsyncDisposable {
 	output(session: string, options: { from: number; signal: AbortSignal }): AsyncIterable<OutputChunk>;
 	/** The screen as terminal output, to join a session: show it, then continue with `output` from its offset. */
 	snapshot(session: string): Promise<ScreenSnapshot>;
-	/** Types raw bytes, for a person's attached terminal. */
-	type(session: string, bytes: Uint8Array): Promise<void>;
+	/** Types raw bytes, for a person's attached terminal. A write whose id (32 hex digits) was typed before is not repeated. */
+	type(session: string, bytes: Uint8Array, id?: string): Promise<void>;
 	status(): Promise<DaemonStatus>;
 }
 

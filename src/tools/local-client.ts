@@ -20,6 +20,8 @@ export interface LocalClientParts {
 
 export class LocalClient implements Client {
 	readonly #parts: LocalClientParts;
+	/** Ends each call that has not been answered. */
+	readonly #pending = new Set<() => void>();
 
 	constructor(parts: LocalClientParts) {
 		this.#parts = parts;
@@ -41,13 +43,19 @@ export class LocalClient implements Client {
 				}),
 			});
 		}
-		const facts = await tool.run(parsed.data, {
-			sessions,
-			caller: options.caller ?? caller,
-			signal: options.signal ?? new AbortController().signal,
-			startedAt,
-		});
+		const signal = options.signal ?? new AbortController().signal;
+		const run = tool.run(parsed.data, { sessions, caller: options.caller ?? caller, signal, startedAt });
+		const facts = await this.#untilStopped(run, { doing: name, repeatable: tool.effect === "reads" });
 		return { facts, text: tool.render(facts) };
+	}
+
+	/** A call that is cut off by the end of this client ends in words that its caller can use. */
+	#untilStopped<T>(run: Promise<T>, facts: { doing: string; repeatable: boolean }): Promise<T> {
+		return new Promise((resolve, reject) => {
+			const stop = () => reject(new Fault("daemon_replaced", facts));
+			this.#pending.add(stop);
+			run.then(resolve, reject).finally(() => this.#pending.delete(stop));
+		});
 	}
 
 	async tools(sets: readonly ToolSet[] = ["native"]) {
@@ -103,16 +111,22 @@ export class LocalClient implements Client {
 		return { content: state === null ? repaintText(screen.snapshot().text) : repaint(state), cols, rows, offset };
 	}
 
-	async type(reference: string, bytes: Uint8Array): Promise<void> {
+	async type(reference: string, bytes: Uint8Array, id?: string): Promise<void> {
 		const session = await this.#parts.sessions.find(reference);
-		await session.type(bytes);
+		await session.type(bytes, id === undefined ? {} : { id });
 	}
 
 	async status(): Promise<DaemonStatus> {
 		return this.#parts.status();
 	}
 
+	/** Ends the calls that have not been answered. */
+	interrupt(): void {
+		for (const stop of this.#pending) stop();
+	}
+
 	async [Symbol.asyncDispose](): Promise<void> {
+		this.interrupt();
 		await this.#parts.sessions[Symbol.asyncDispose]();
 	}
 }

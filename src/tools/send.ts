@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { z } from "zod";
 import { Fault } from "../protocol/fault.ts";
 import { compose } from "../session/typing.ts";
+import { AUTOMATIC_ID } from "./client.ts";
 import { sessionFactsSchema } from "./facts.ts";
 import { budget, session, timeout, until } from "./fields.ts";
 import { renderSession } from "./render.ts";
@@ -56,13 +57,14 @@ export const send = tool({
 				until: input.until ?? {},
 				timeoutMs: input.timeoutMs,
 				signal: context.signal,
-				// A quick program has answered before the write is known to have happened.
-				from: offset,
+				// A quick program has answered before the write is known to have happened; one that was typed before a
+				// restart, before this call.
+				from: repeated ? target.seenBy(context.caller.owner) : offset,
 				// Where nothing is echoed, what repeats the typed text is the answer.
 				typed: echoed ? (input.text ?? input.paste) : undefined,
 			});
 		});
-		return repeated ? { ...facts, repeated } : facts;
+		return repeated && !input.id?.startsWith(AUTOMATIC_ID) ? { ...facts, repeated } : facts;
 	},
 	render: renderSession,
 });

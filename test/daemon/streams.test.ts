@@ -49,7 +49,9 @@ beforeEach(async () => {
 		client: served,
 		version: "1",
 		maxCalls: MAX_CALLS,
-		onStop: async () => [],
+		onStop: async () => ({}),
+		stopping: new AbortController().signal,
+		http: null,
 		onClients: () => {},
 		onDropped: () => {},
 	});

@@ -15,6 +15,7 @@ const QUESTIONS: { readonly [D in Question["do"]]: (random: Random) => object } 
 	type: () => ({ session: VICTIM, base64: "eAo=" }),
 	snapshot: () => ({ session: VICTIM }),
 	status: () => ({}),
+	http: () => ({ port: 0, exact: false, keep: "hold", caller: { owner: "fuzz", cwd: "/", env: {} } }),
 	// Never sent as it is: it would be obeyed.
 	stop: () => ({ sessions: false }),
 };

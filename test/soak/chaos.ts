@@ -156,7 +156,7 @@ async function checkEnd(home: Home, client: PatientClient, expected: readonly st
 	// `list` shows the last ended ones only; others are found by their name.
 	for (const name of expected)
 		if (!listed.has(name)) await client.persist(`read ${name}`, (to) => to.call("read", { session: name }));
-	const left = await client.persist("stopping", (to) => to.stop({ sessions: true }));
+	const { left = [] } = await client.persist("stopping", (to) => to.stop({ sessions: true }));
 	if (left.length > 0) throw new Error(`these could not be ended: ${left.join(", ")}`);
 	await until("no process is left", () => processesOf(home).length === 0, { withinMs: 10_000 }).catch(() => {
 		throw new Error(

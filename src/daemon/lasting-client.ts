@@ -1,0 +1,273 @@
+// A Client that outlives daemons: when the daemon is stopped, replaced or killed, it connects to the next
+// one and repeats what is safe to repeat. What may have taken effect is not repeated: its caller is told.
+
+import { randomBytes } from "node:crypto";
+import { setTimeout as delay } from "node:timers/promises";
+import type { EventsDropped, SessionEvent } from "../protocol/events.ts";
+import { Fault, type FaultFacts } from "../protocol/fault.ts";
+import type { OutputChunk } from "../protocol/output.ts";
+import type { FactsOf, InputOf, ToolName } from "../tools/catalogue.ts";
+import {
+	type Answer,
+	AUTOMATIC_ID,
+	type CallOptions,
+	type Client,
+	type DaemonStatus,
+	type ForeignName,
+	type ScreenSnapshot,
+	type ToolCard,
+	type ToolSet,
+} from "../tools/client.ts";
+import type { SocketClient } from "./socket-client.ts";
+
+/** A daemon that is being replaced is back within a second; on a busy machine, within a few. */
+const MAX_TRIES = 5;
+const RETRY_MS = { first: 50, most: 2000 };
+/** How long a stream of events looks for the next daemon, which it must not start itself. */
+const NEXT_DAEMON_MS = 10_000;
+
+export interface LastingClientParts {
+	/** Connects to the daemon, starting one where none runs. */
+	readonly connect: () => Promise<SocketClient>;
+	/** Connects only where one runs. */
+	readonly find: () => Promise<SocketClient | null>;
+}
+
+export class LastingClient implements Client {
+	readonly #parts: LastingClientParts;
+	#current: Promise<SocketClient> | null = null;
+	readonly #waiting = new Set<() => void>();
+	#disposed = false;
+
+	constructor(parts: LastingClientParts) {
+		this.#parts = parts;
+	}
+
+	/** Connects now, so that what is wrong with the daemon is known before the first call. */
+	async connect(): Promise<void> {
+		await this.#connected();
+	}
+
+	/** This client where a daemon runs, else null: to look without starting one. */
+	async ifRunning(): Promise<this | null> {
+		const known = await this.#current?.catch(() => null); // its callers know
+		if (known && !known.lost) return this;
+		const found = await this.#parts.find();
+		if (found === null) return null;
+		await this.#use(found);
+		return this;
+	}
+
+	call<N extends ToolName>(tool: N, input: InputOf<N>, options?: CallOptions): Promise<Answer<FactsOf<N>>>;
+	call<N extends string>(tool: ForeignName<N>, input: unknown, options?: CallOptions): Promise<Answer>;
+	call(tool: string, input: unknown, options: CallOptions = {}): Promise<Answer> {
+		const same = tool === "send" ? withId(input) : input;
+		const since = performance.now();
+		return this.#ask({
+			doing: tool,
+			repeatable: isRepeatable(tool, same),
+			signal: options.signal,
+			ask: (client) => client.call(tool, withinTimeout(same, performance.now() - since), options),
+		});
+	}
+
+	tools(sets?: readonly ToolSet[]): Promise<readonly ToolCard[]> {
+		return this.#ask({ doing: "tools", repeatable: true, ask: (client) => client.tools(sets) });
+	}
+
+	/** Events of the next daemon follow those of the one before; its numbers begin anew. */
+	async *events({
+		afterSeq,
+		signal,
+	}: {
+		afterSeq?: number;
+		signal: AbortSignal;
+	}): AsyncGenerator<SessionEvent | EventsDropped> {
+		let client = await this.#connected();
+		let seq = afterSeq;
+		while (!signal.aborted) {
+			try {
+				for await (const event of client.events(seq === undefined ? { signal } : { afterSeq: seq, signal })) {
+					yield event;
+				}
+				return;
+			} catch (error) {
+				if (!isReplaced(error)) throw error;
+			}
+			client = await this.#nextClient(client, signal);
+			seq = 0;
+		}
+	}
+
+	async *output(session: string, { from, signal }: { from: number; signal: AbortSignal }): AsyncGenerator<OutputChunk> {
+		let at = from;
+		for (let tries = 1; !signal.aborted; tries++) {
+			const client = await this.#connected();
+			try {
+				for await (const chunk of client.output(session, { from: at, signal })) {
+					yield chunk;
+					at = "gap" in chunk ? chunk.gap.to : chunk.offset + chunk.bytes.length;
+					tries = 1;
+				}
+				return;
+			} catch (error) {
+				if (!isReplaced(error) || tries >= MAX_TRIES) throw error;
+				await this.#lost(client, tries, signal);
+			}
+		}
+	}
+
+	snapshot(session: string): Promise<ScreenSnapshot> {
+		return this.#ask({ doing: "snapshot", repeatable: true, ask: (client) => client.snapshot(session) });
+	}
+
+	type(session: string, bytes: Uint8Array, id = randomBytes(16).toString("hex")): Promise<void> {
+		return this.#ask({ doing: "type", repeatable: true, ask: (client) => client.type(session, bytes, id) });
+	}
+
+	status(): Promise<DaemonStatus> {
+		return this.#ask({ doing: "status", repeatable: true, ask: (client) => client.status() });
+	}
+
+	async [Symbol.asyncDispose](): Promise<void> {
+		this.#disposed = true;
+		this.#wake();
+		const client = await this.#current?.catch(() => null); // never connected
+		await client?.[Symbol.asyncDispose]();
+	}
+
+	async #ask<T>(request: {
+		readonly doing: string;
+		readonly repeatable: boolean;
+		readonly signal?: AbortSignal | undefined;
+		readonly ask: (client: SocketClient) => Promise<T>;
+	}): Promise<T> {
+		const { doing, signal, ask } = request;
+		for (let tries = 1; ; tries++) {
+			const client = await this.#connected();
+			try {
+				return await ask(client);
+			} catch (error) {
+				if (!isReplaced(error)) throw error;
+				const repeatable = request.repeatable || wasNotDone(error);
+				if (!repeatable || tries >= MAX_TRIES || this.#disposed) {
+					throw new Fault("daemon_replaced", { doing, repeatable }, { cause: error });
+				}
+				await this.#lost(client, tries, signal);
+			}
+		}
+	}
+
+	async #connected(): Promise<SocketClient> {
+		if (this.#disposed) throw new Fault("no_daemon", { problem: "this client was disposed" });
+		for (;;) {
+			const current = this.#current;
+			const known = await current?.catch(() => null); // its callers know; this one tries again
+			if (known && !known.lost) return known;
+			if (this.#current === current) return this.#connect();
+			// Another caller has begun to connect meanwhile.
+		}
+	}
+
+	#connect(): Promise<SocketClient> {
+		const connecting = this.#parts.connect();
+		this.#current = connecting;
+		connecting.then(
+			() => this.#wake(),
+			() => {}, // reported to the caller
+		);
+		return connecting;
+	}
+
+	/** Leaves a daemon that is stopping or no longer owns the sessions. */
+	async #lost(client: SocketClient, tries: number, signal?: AbortSignal): Promise<void> {
+		await client[Symbol.asyncDispose]();
+		const ms = Math.min(RETRY_MS.first * 2 ** (tries - 1), RETRY_MS.most);
+		await delay(ms, undefined, signal === undefined ? {} : { signal });
+	}
+
+	/** The client of the next daemon, without starting one: found soon, or when a call has connected. */
+	async #nextClient(before: SocketClient, signal: AbortSignal): Promise<SocketClient> {
+		await before[Symbol.asyncDispose]();
+		const until = performance.now() + NEXT_DAEMON_MS;
+		for (let ms = RETRY_MS.first; ; ms = Math.min(2 * ms, RETRY_MS.most)) {
+			const current = await this.#current?.catch(() => null); // its callers know
+			if (current && !current.lost) return current;
+			if (this.#disposed) throw new Fault("no_daemon", { problem: "this client was disposed" });
+			const found = performance.now() < until ? await this.#parts.find().catch(() => null) : null;
+			if (found !== null) await this.#use(found);
+			else await this.#woken(performance.now() < until ? ms : null, signal);
+		}
+	}
+
+	/** A connection that was found; a call may have made another meanwhile, and one is enough. */
+	async #use(found: SocketClient): Promise<void> {
+		const other = await this.#current?.catch(() => null); // its callers know
+		if (this.#disposed || (other && !other.lost)) await found[Symbol.asyncDispose]();
+		else this.#current = Promise.resolve(found);
+	}
+
+	/** Settles when a call has connected, after `ms`, or rejects when the signal aborts. */
+	#woken(ms: number | null, signal: AbortSignal): Promise<void> {
+		return new Promise((resolve, reject) => {
+			const settle = () => {
+				clearTimeout(timer);
+				signal.removeEventListener("abort", abort);
+				this.#waiting.delete(settle);
+				resolve();
+			};
+			const abort = () => {
+				settle();
+				reject(signal.reason);
+			};
+			const timer = ms === null ? undefined : setTimeout(settle, ms);
+			this.#waiting.add(settle);
+			signal.addEventListener("abort", abort);
+		});
+	}
+
+	#wake(): void {
+		for (const wake of this.#waiting) wake();
+	}
+}
+
+/** Tools that may be called twice with the effect of one call. */
+const REPEATABLE: ReadonlySet<string> = new Set(["read", "wait", "list", "resize"]);
+
+function isRepeatable(tool: string, input: unknown): boolean {
+	if (REPEATABLE.has(tool)) return true;
+	const { name, ifExists, ifOffset, id, forget } = (input ?? {}) as Record<string, unknown>;
+	// With `ifOffset` the echo of what was typed would be taken for something new.
+	if (tool === "send") return id !== undefined && ifOffset === undefined;
+	if (tool === "start") return name !== undefined && ifExists === "use";
+	return tool === "close" && forget !== true;
+}
+
+/** A write with an id is typed once, however often it is sent. */
+function withId(input: unknown): unknown {
+	if (typeof input !== "object" || input === null || "id" in input) return input;
+	return { ...input, id: `${AUTOMATIC_ID}${randomBytes(16).toString("hex")}` };
+}
+
+/** A repeated wait ends when the first one would have. */
+function withinTimeout(input: unknown, elapsedMs: number): unknown {
+	const timeoutMs = (input as { timeoutMs?: unknown } | null | undefined)?.timeoutMs;
+	if (typeof timeoutMs !== "number" || elapsedMs < RETRY_MS.first) return input;
+	return { ...(input as object), timeoutMs: Math.max(0, Math.round(timeoutMs - elapsedMs)) };
+}
+
+/** The daemon is gone, is stopping, or no longer owns the session. */
+function isReplaced(error: unknown): error is Fault {
+	return (
+		error instanceof Fault &&
+		(error.code === "daemon_replaced" || error.code === "handed_over" || error.code === "no_daemon")
+	);
+}
+
+/** The daemon said so itself. */
+function wasNotDone(fault: Fault): boolean {
+	return (
+		fault.code === "no_daemon" ||
+		(fault.code === "handed_over" && (fault.facts as FaultFacts<"handed_over">).maybeTyped !== true)
+	);
+}
