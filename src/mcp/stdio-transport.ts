@@ -81,17 +81,13 @@ export class StdioTransport implements Transport {
 	}
 
 	#deliver(line: string): void {
-		let value: unknown;
-		try {
-			value = JSON.parse(line);
-		} catch (error) {
-			return this.#refuse(ProtocolErrorCode.ParseError, `Parse error: ${(error as Error).message}`);
-		}
 		let message: JSONRPCMessage;
 		try {
-			message = parseJSONRPCMessage(value);
-		} catch {
-			return this.#refuse(ProtocolErrorCode.InvalidRequest, "Invalid request: not a JSON-RPC 2.0 message.");
+			message = parseJSONRPCMessage(JSON.parse(line));
+		} catch (error) {
+			if (error instanceof SyntaxError) this.#refuse(ProtocolErrorCode.ParseError, `Parse error: ${error.message}`);
+			else this.#refuse(ProtocolErrorCode.InvalidRequest, "Invalid request: not a JSON-RPC 2.0 message.");
+			return;
 		}
 		this.onmessage?.(message);
 	}

@@ -128,6 +128,25 @@ describe("G12: a read-only token", () => {
 	});
 });
 
+describe("G9: what a client makes the server remember", () => {
+	test("is bounded: handshakes, subscriptions and names of megabytes are refused or cut", async () => {
+		await using server = await RealServer.start();
+		const huge = "x".repeat(3 * MEBIBYTE);
+		const params = { protocolVersion: "2025-06-18", capabilities: {}, clientInfo: { name: huge, version: "1" } };
+		const initialize = { jsonrpc: "2.0", id: 1, method: "initialize", params };
+		expect((await server.post("/mcp", initialize)).status).toBe(413);
+		const connection = await handshake(server, server.token);
+		const headers = { "mcp-session-id": connection };
+		const subscribe = (uri: string) =>
+			server.post("/mcp", { jsonrpc: "2.0", id: 2, method: "resources/subscribe", params: { uri } }, { headers });
+		expect(await (await subscribe(huge)).text()).toContain("-32602");
+		let refused = 0;
+		for (let n = 0; n < 100; n++)
+			if ((await (await subscribe(`dialtone://sessions/${n}`)).text()).includes("-32602")) refused++;
+		expect(refused).toBe(100 - 64);
+	});
+});
+
 describe("G9: a WebSocket client that never reads", () => {
 	test("and floods with pings costs a bounded amount of memory, then its connection", async () => {
 		await using server = await RealServer.start();
