@@ -95,6 +95,7 @@ export class StdioTransport implements Transport {
 	/** The id is null, because it is not known which request it was; the SDK's type leaves that out. */
 	#refuse(code: number, message: string): void {
 		const error = { jsonrpc: JSONRPC_VERSION, id: null, error: { code, message } };
+		this.onerror?.(new Error(message));
 		if (!this.#closed) this.#output.write(`${JSON.stringify(error)}\n`);
 	}
 }
