@@ -25,7 +25,10 @@ export interface HttpParts {
 	caller(token: TokenRecord): Caller;
 	/** The MCP endpoint, where there is one. */
 	readonly mcp?: {
-		fetch(request: Request, access: { tokenId: string; caller: Caller; readOnly: boolean }): Promise<Response>;
+		fetch(
+			request: Request,
+			access: { tokenId: string; caller: Caller; readOnly: boolean; bodyBytes: number },
+		): Promise<Response>;
 		/** Ends the connections of tokens that are no longer valid. */
 		endRevoked(isValid: (tokenId: string) => boolean): void;
 	};
@@ -160,12 +163,14 @@ export function httpApp(parts: HttpParts, { access, bodies, limits }: AppParts):
 			const token = c.get("token");
 			const caller = callerOf(parts, token, c.req.header(PARENT_HEADER));
 			const { incoming } = c.env;
+			let bodyBytes = 0;
 			if (c.req.method === "POST") {
 				const body = await bodies.read(incoming);
 				if (body === null) return tooLarge(c);
+				bodyBytes = body.length;
 				Object.assign(incoming, { rawBody: body }); // where the request takes its body from
 			}
-			return mcp.fetch(c.req.raw, { tokenId: token.id, caller, readOnly: token.readOnly });
+			return mcp.fetch(c.req.raw, { tokenId: token.id, caller, readOnly: token.readOnly, bodyBytes });
 		});
 	}
 	return app;

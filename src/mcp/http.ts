@@ -1,7 +1,7 @@
 // MCP over streamable HTTP, both protocol eras, one client behind all requests.
 // Access control comes before: this handles only what the guard has admitted.
 
-import { createMcpHandler, isLegacyRequest } from "@modelcontextprotocol/server";
+import { createMcpHandler, INVALID_REQUEST, isLegacyRequest } from "@modelcontextprotocol/server";
 import { guarded } from "../protocol/boundary.ts";
 import { resolveOptions } from "../session/options.ts";
 import type { ToolCard } from "../tools/client.ts";
@@ -14,6 +14,8 @@ import { type Era, type McpParts, mcpServer } from "./server.ts";
 /** What the guard knows about the caller. */
 export interface McpAccess {
 	readonly tokenId: string;
+	/** The size of the request's body. */
+	readonly bodyBytes: number;
 	readonly caller: Caller;
 	readonly readOnly: boolean;
 }
@@ -27,6 +29,16 @@ export interface McpOverHttp {
 
 // As for the other routes: a write of 1 MiB, escaped in JSON, with a margin.
 const MAX_BODY_BYTES = 4 << 20;
+
+// What is remembered of a handshake or a subscription lives as long as its connection.
+const MAX_KEPT_BYTES = 64 << 10;
+
+const opensConnection = (request: Request) => request.headers.get("mcp-session-id") === null;
+
+function tooLarge(): Response {
+	const message = `A handshake or subscription is at most ${MAX_KEPT_BYTES} bytes.`;
+	return Response.json({ jsonrpc: "2.0", id: null, error: { code: INVALID_REQUEST, message } }, { status: 413 });
+}
 
 export interface McpLimits extends ConnectionLimits {
 	readonly streamBufferBytes: number;
@@ -70,7 +82,9 @@ export function mcpOverHttp(parts: Omit<McpParts, "caller">, limits: McpLimits =
 
 	const answer = async (request: Request, access: McpAccess) => {
 		if (await isLegacyRequest(request, undefined, { maxRequestBodySize: MAX_BODY_BYTES }))
-			return legacy.fetch(request, access);
+			return opensConnection(request) && access.bodyBytes > MAX_KEPT_BYTES ? tooLarge() : legacy.fetch(request, access);
+		if (request.headers.get("mcp-method") === "subscriptions/listen" && access.bodyBytes > MAX_KEPT_BYTES)
+			return tooLarge();
 		// The SDK passes `extra` to the factory unchanged.
 		const authInfo = { token: "", clientId: access.caller.owner, scopes: [], extra: { ...access } };
 		return modern.fetch(request, { authInfo });

@@ -45,8 +45,8 @@ export interface McpParts {
 	readonly progressEveryMs?: number;
 }
 
-// What a connection may make us remember: more sessions than run at once, names longer than any session's.
-const MAX_SUBSCRIPTIONS = 256;
+// What a connection may make us remember: as many sessions as run at once, names longer than any session's.
+const MAX_SUBSCRIPTIONS = 64;
 const MAX_URI_CHARS = 1000;
 const MAX_CLIENT_CHARS = 100;
 

@@ -6,31 +6,36 @@ import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import type { Client } from "../tools/client.ts";
 import { notifyChanges } from "./resources.ts";
 import { type McpParts, mcpServer } from "./server.ts";
+import { StdioTransport } from "./stdio-transport.ts";
 
 /** Serves until the host disconnects; settles then. */
 export async function serveMcpOnStdio(parts: McpParts): Promise<void> {
 	const over = new AbortController();
 	let subscribed: Client | null = null;
 
-	const handle = serveStdio(({ era }) => {
-		const { server, subscriptions } = mcpServer({ ...parts, connect }, era);
-		const notifier = {
-			listChanged: () => void server.sendResourceListChanged().catch(() => {}), // the host has gone
-			updated: (uri: string) => {
-				if (subscriptions.has(uri)) void server.sendResourceUpdated({ uri }).catch(() => {}); // as above
-			},
-		};
-		/** The first call on a client also subscribes to its changes. */
-		async function connect(): Promise<Client> {
-			const client = await parts.connect();
-			if (client !== subscribed) {
-				subscribed = client;
-				void notifyChanges(client, notifier, over.signal);
+	const transport = new StdioTransport(process.stdin, process.stdout);
+	const handle = serveStdio(
+		({ era }) => {
+			const { server, subscriptions } = mcpServer({ ...parts, connect }, era);
+			const notifier = {
+				listChanged: () => void server.sendResourceListChanged().catch(() => {}), // the host has gone
+				updated: (uri: string) => {
+					if (subscriptions.has(uri)) void server.sendResourceUpdated({ uri }).catch(() => {}); // as above
+				},
+			};
+			/** The first call on a client also subscribes to its changes. */
+			async function connect(): Promise<Client> {
+				const client = await parts.connect();
+				if (client !== subscribed) {
+					subscribed = client;
+					void notifyChanges(client, notifier, over.signal);
+				}
+				return client;
 			}
-			return client;
-		}
-		return server;
-	});
+			return server;
+		},
+		{ transport },
+	);
 
 	await new Promise<void>((resolve) => {
 		process.stdin.once("end", resolve);

@@ -76,9 +76,12 @@ describe("G12: a connection that is held open", () => {
 			socket.write(upgradeRequest(server.port, "/v1/events"));
 			socket.resume();
 		}
-		await until("each was refused", () => held.every((socket) => socket.readableEnded));
-		await until("the server has closed all of them", () => server.descriptors <= before, { withinMs: 5000 });
-		for (const socket of held) socket.destroy();
+		try {
+			await until("each was refused", () => held.every((socket) => socket.readableEnded));
+			await until("the server has closed all of them", () => server.descriptors <= before, { withinMs: 5000 });
+		} finally {
+			for (const socket of held) socket.destroy();
+		}
 	});
 
 	test("1200 silent ones keep no client with a token out, nor the daemon from its own work", async () => {

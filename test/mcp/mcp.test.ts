@@ -41,7 +41,7 @@ async function connect(
 		const { elicit } = options;
 		client.setRequestHandler("elicitation/create", async ({ params }) => ({ action: elicit(params) }));
 	}
-	const access = { tokenId: "t", caller: { owner: "http:agent", cwd: "/", env: {} }, readOnly };
+	const access = { tokenId: "t", bodyBytes: 0, caller: { owner: "http:agent", cwd: "/", env: {} }, readOnly };
 	const transport = new StreamableHTTPClientTransport(new URL("http://127.0.0.1/mcp"), {
 		fetch: (url, init) => mcp.fetch(new Request(url, init as RequestInit), access),
 	});
@@ -175,7 +175,12 @@ describe("a connection of the era 2025", () => {
 			},
 			body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/list" }),
 		});
-		const thief = { tokenId: "thief", caller: { owner: "http:agent", cwd: "/", env: {} }, readOnly: true };
+		const thief = {
+			tokenId: "thief",
+			bodyBytes: 0,
+			caller: { owner: "http:agent", cwd: "/", env: {} },
+			readOnly: true,
+		};
 		expect((await mcp.fetch(request, thief)).status).toBe(404);
 	});
 });

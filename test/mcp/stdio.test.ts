@@ -7,6 +7,7 @@ import { Client } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { CommandLine, MAIN } from "../cli/command-line.ts";
+import { until } from "../condition.ts";
 
 let line: CommandLine;
 beforeEach(() => {
@@ -37,6 +38,36 @@ describe("a host that only looks around", () => {
 		const server = line.spawn(["mcp", "--tools", "nope"]);
 		const [code] = await once(server, "close");
 		expect(code).toBe(2);
+	});
+});
+
+describe("G17: a host that sends what is no message", () => {
+	test.each([
+		["malformed JSON", '{"jsonrpc":"2.0","id":1,"method":', -32700],
+		["JSON that is no request", '{"hello":"world"}', -32600],
+		["null", "null", -32600],
+		["a line that is too long", `"${"x".repeat(5 << 20)}"`, -32600],
+	])("%s gets an error, and the next request its answer", async (_, junk, code) => {
+		const server = line.spawn(["mcp"]);
+		let out = "";
+		server.stdout.setEncoding("utf8").on("data", (text: string) => {
+			out += text;
+		});
+		const answers = () =>
+			out
+				.split("\n")
+				.filter(Boolean)
+				.map((text) => JSON.parse(text));
+		server.stdin.write(`${junk}\n`);
+		await until("the error has come", () => answers().length === 1);
+		expect(answers()[0]).toMatchObject({ jsonrpc: "2.0", id: null, error: { code } });
+		const params = { protocolVersion: "2025-06-18", capabilities: {}, clientInfo: { name: "host", version: "1" } };
+		server.stdin.write(`\r\n${JSON.stringify({ jsonrpc: "2.0", id: 2, method: "initialize", params })}\r\n`);
+		await until("the next request is answered", () => answers().length === 2);
+		expect(answers()[1]).toMatchObject({ id: 2, result: { serverInfo: { name: "dialtone" } } });
+		server.stdin.end();
+		const [exit] = await once(server, "close");
+		expect(exit).toBe(0);
 	});
 });
 
