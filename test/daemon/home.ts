@@ -57,7 +57,7 @@ export class Home implements AsyncDisposable {
 	}
 
 	spawnDaemon(): ChildProcess {
-		return spawn(process.execPath, [...DAEMON], { env: this.env, stdio: ["ignore", "pipe", "pipe"] });
+		return spawn(process.execPath, DAEMON, { env: this.env, stdio: ["ignore", "pipe", "pipe"] });
 	}
 
 	async [Symbol.asyncDispose](): Promise<void> {

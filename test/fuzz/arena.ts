@@ -16,8 +16,8 @@ const ANSWER_MS = 30_000;
 /** Connections that are being closed, and a little of node's own. */
 const SPARE_DESCRIPTORS = 12;
 
-/** Words of an answer that only a defect gives. (JSON-RPC's -32603 is not one: the MCP SDK gives it for wrong parameters.) */
-const DEFECT = /"fault":"internal"|Dialtone failed:|^HTTP\/1\.1 500/m;
+/** Words of an answer that only a defect gives; a cancelled call may be told that it was aborted. (JSON-RPC's -32603 is not one: the MCP SDK gives it for wrong parameters.) */
+const DEFECT = /"fault":"internal","message":"(?!Dialtone failed: This operation was aborted)|Dialtone failed: (?!This operation was aborted)|^HTTP\/1\.1 500/m;
 
 export class Arena implements AsyncDisposable {
 	readonly stage: Stage;
@@ -88,12 +88,13 @@ export class Arena implements AsyncDisposable {
 		if (status.pid !== stage.pid) throw new Error(`another daemon answers: ${status.pid}, not ${stage.pid}`);
 		for (const conversation of this.#honest) await conversation.turn();
 		await this.#removeOthers();
-		const errors = stage.errors();
+		const errors = stage.exceptions();
 		const fresh = errors.slice(this.#logged);
 		this.#logged = errors.length;
-		if (fresh.length > 0) throw new Error(`errors in the log: ${fresh.slice(0, 3).join("\n")}`);
+		if (fresh.length > 0) throw new Error(`exceptions in the log: ${fresh.slice(0, 3).join("\n")}`);
 		await stage.idle();
-		const calm = (this.#calm ??= await stage.usage());
+		this.#calm ??= await stage.usage();
+		const calm = this.#calm;
 		await until(
 			`the descriptors are back at ${calm.descriptors}`,
 			async () => (await stage.usage()).descriptors <= calm.descriptors + SPARE_DESCRIPTORS,
