@@ -30,10 +30,15 @@ export function plainLines(bytes: Uint8Array, from: number, cols: number): Plain
 	// Columns of the current line, counted in bytes: exact for ASCII, an upper bound for the rest.
 	let column = 0;
 	let exact = true;
-	for (let at = from; at < bytes.length; at++) {
-		const byte = bytes[at]!;
-		if (byte >= 0x20 && byte < DEL) column++;
-		else if (byte === CR) {
+	const { length } = bytes;
+	for (let at = from; at < length; at++) {
+		// Most bytes are text: a loop of its own takes two thirds of the time.
+		const start = at;
+		let byte = bytes[at]!;
+		while (byte >= 0x20 && byte < DEL && ++at < length) byte = bytes[at]!;
+		column += at - start;
+		if (at === length) break;
+		if (byte === CR) {
 			if (bytes[at + 1] === LF) {
 				if (column > cols) {
 					if (!exact) break;
