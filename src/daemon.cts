@@ -5,6 +5,7 @@
 
 const { readFileSync } = require("node:fs") as typeof import("node:fs");
 const { join } = require("node:path") as typeof import("node:path");
+const { setFlagsFromString } = require("node:v8") as typeof import("node:v8");
 const { Script, constants } = require("node:vm") as typeof import("node:vm");
 
 const BUNDLE = join(__dirname, "daemon-bundle.cjs");
@@ -39,6 +40,9 @@ function contentOf(path: string): Buffer | null {
 
 async function main(): Promise<void> {
 	const serve = loadBundle()?.serve ?? (await import("./serve.js"));
+	// After a burst V8 would keep 32 MB for new objects: as much as the daemon itself, and as a thousand idle sessions.
+	// Only now: compiled code is refused where flags differ.
+	setFlagsFromString("--semi-space-growth-factor=1");
 	// What is still open must not keep a daemon that has stopped beside the next one.
 	process.exit(await serve.runInBackground());
 }

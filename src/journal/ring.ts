@@ -25,6 +25,8 @@ export class Ring {
 	#from: number;
 	#to: number;
 	#linesOut: number;
+	/** Of the output up to here: a list of many sessions decodes only what is new. */
+	#lastLine: { readonly to: number; readonly text: string } | null = null;
 
 	constructor({ maxBytes = 1 << 20, at = 0, linesOut = 0, tail = new Uint8Array(0) }: RingOptions = {}) {
 		this.#maxBytes = Math.max(1, maxBytes);
@@ -64,7 +66,11 @@ export class Ring {
 
 	/** The last line with anything on it, as harmless text. */
 	get lastLine(): string {
-		return lastPlainLine(this.read(Math.max(this.#from, this.#to - LAST_LINE_BYTES), this.#to));
+		if (this.#lastLine?.to !== this.#to) {
+			const text = lastPlainLine(this.read(Math.max(this.#from, this.#to - LAST_LINE_BYTES), this.#to));
+			this.#lastLine = { to: this.#to, text };
+		}
+		return this.#lastLine.text;
 	}
 
 	append(bytes: Uint8Array): void {

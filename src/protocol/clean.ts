@@ -24,6 +24,7 @@ const PICTURE = /^\p{Extended_Pictographic}/u;
 const KEYCAP = /[0-9#*]/;
 
 const PLAIN = /^[\t\n\x20-\x7e]*$/;
+const PLAIN_LINE = /^[\t\x20-\x7e]*$/;
 
 export interface Cleaned {
 	readonly text: Clean;
@@ -59,6 +60,7 @@ const MAX_LINE_CHARS = 200;
 
 /** Filters text into one line of bounded length: line breaks are shown as ↵, a cut as …. */
 export function oneLine(text: string, maxChars: number = MAX_LINE_CHARS): CleanLine {
+	if (text.length <= maxChars && PLAIN_LINE.test(text)) return branded(text);
 	// The input is bounded too, so that a megabyte of removed characters costs nothing.
 	const head = text.length > 8 * maxChars ? text.slice(0, 8 * maxChars) : text;
 	const line = clean(head.replace(/\r\n|[\n\r\v\f\x85\u2028\u2029]/g, "↵")).text;

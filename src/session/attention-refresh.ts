@@ -1,18 +1,19 @@
 // Refreshes attention in many sessions at once, for a list. Each probe makes a holder scan
 // /proc, so a list probes a bounded number of them, those first whose last verdict is
-// least likely to hold, with a short timeout. The rest is refreshed in the background;
-// until then a verdict carries its age.
+// least likely to hold, with a short timeout. Among many sessions a program that was blocked
+// on its terminal and has printed nothing since is not probed for a list. What was not probed
+// is refreshed in the background; until then a verdict carries its age.
 
 import { within } from "./deadline.ts";
 import { inParallel } from "./in-parallel.ts";
 import type { SessionSlot } from "./session-slot.ts";
 
 /** The default session limit, so that by default a list is always current. 64 answers take some 10 ms. */
-const MAX_AWAITED = 64;
+export const MAX_AWAITED = 64;
 /** A holder that does not answer for 2 s makes its own session unresponsive, not the list slow. */
 const TIMEOUT_MS = 2200;
-/** Minimum interval per session in the background: 1000 sessions cost a tenth of a core. */
-const BACKGROUND_MS = 2000;
+/** Minimum interval per session in the background: 1000 sessions cost 2 % of a core while they are listed. */
+const BACKGROUND_MS = 10_000;
 const BACKGROUND_PARALLEL = 4;
 
 export class AttentionRefresh {
@@ -21,11 +22,12 @@ export class AttentionRefresh {
 	/** Settles when the verdicts are as fresh as a list needs them. */
 	async freshen(slots: readonly SessionSlot[]): Promise<void> {
 		const opening = slots.filter(({ inMemory }) => inMemory === null);
-		const stale = slots
-			.filter(({ inMemory }) => inMemory !== null)
-			.sort((a, b) => isBlocked(a) - isBlocked(b) || decidedAt(a) - decidedAt(b));
-		await Promise.all([...opening, ...stale.slice(0, MAX_AWAITED)].map(ask));
-		void this.#sweep(stale.slice(MAX_AWAITED).filter((slot) => decidedAt(slot) < Date.now() - BACKGROUND_MS));
+		const opened = slots.filter(({ inMemory }) => inMemory !== null);
+		const stale = opened.filter((slot) => opened.length <= MAX_AWAITED || !isBlocked(slot)).sort(byAge);
+		const asked = new Set(stale.slice(0, MAX_AWAITED));
+		await Promise.all([...opening, ...asked].map(ask));
+		const dueAt = Date.now() - BACKGROUND_MS;
+		void this.#sweep(opened.filter((slot) => !asked.has(slot) && decidedAt(slot) < dueAt).sort(byAge));
 	}
 
 	async #sweep(slots: readonly SessionSlot[]): Promise<void> {
@@ -36,14 +38,15 @@ export class AttentionRefresh {
 	}
 }
 
-/** 1 for a program that was blocked reading the terminal and has printed nothing since: its verdict is likely to hold. */
-function isBlocked({ inMemory }: SessionSlot): number {
-	if (inMemory === null) return 0;
+/** It was blocked reading the terminal and has printed nothing since: its verdict is likely to hold. */
+function isBlocked({ inMemory }: SessionSlot): boolean {
+	if (inMemory === null) return false;
 	const { attention, attentionAt, lastOutputAt } = inMemory;
-	return attention.activity === "waiting" && attention.certainty === "certain" && lastOutputAt <= attentionAt ? 1 : 0;
+	return attention.activity === "waiting" && attention.certainty === "certain" && lastOutputAt <= attentionAt;
 }
 
 const decidedAt = ({ inMemory }: SessionSlot) => inMemory?.attentionAt ?? 0;
+const byAge = (a: SessionSlot, b: SessionSlot) => decidedAt(a) - decidedAt(b);
 
 async function ask(slot: SessionSlot): Promise<void> {
 	const asked = slot.session().then((session) => session.refresh());

@@ -16,6 +16,7 @@ import { descendants, listeningPorts, workingDirectory } from "../pty/process-tr
 import type { Pty, PtyExit, WriteOptions } from "../pty/pty.ts";
 import type { Screen, ScreenOptions, ScreenState } from "../terminal/screen.ts";
 import type { ScreenDiff } from "../terminal/screen-diff.ts";
+import type { ScreenFacts } from "./attention.ts";
 import { AttentionTracker } from "./attention-tracker.ts";
 import { conditionsOf, type Outcome, type Until } from "./conditions.ts";
 import { Display, type Drawing } from "./display.ts";
@@ -88,6 +89,8 @@ export class Session implements AsyncDisposable {
 	readonly #outputs = new Listeners<OutputChunk>("session output");
 	readonly #endings = new Listeners<void>("session ended");
 	readonly #detached = deferred<void>();
+	/** The screen's part in a verdict, and the output that it is of. */
+	#knownFacts: { readonly end: number; readonly facts: ScreenFacts } | null = null;
 	#status: Status = "running";
 	#cancelled = false;
 	/** The newest ids of writes that were typed, the oldest first. */
@@ -265,6 +268,7 @@ export class Session implements AsyncDisposable {
 	async resize(cols: number, rows: number): Promise<void> {
 		this.#mustRun();
 		await this.#ask(this.#pty.resize(cols, rows));
+		this.#knownFacts = null;
 		await this.#display.resize(cols, rows);
 	}
 
@@ -361,14 +365,20 @@ export class Session implements AsyncDisposable {
 		if (this.ended) throw new Fault("session_ended", { id: this.name, how: describeEnd(this.#status, this.exit) });
 	}
 
-	#screenFacts() {
-		const { modes, cursor } = this.screen;
-		return {
+	/** Only output and a resize change them: a hibernated screen is not restored for a verdict. */
+	#screenFacts(): ScreenFacts {
+		const { end } = this.journal;
+		if (this.#knownFacts?.end === end) return this.#knownFacts.facts;
+		const { screen } = this;
+		const { modes, cursor } = screen;
+		const facts = {
 			alternate: modes.alternateScreen,
 			cursorVisible: cursor.visible,
 			cursorColumn: cursor.column,
-			lastLine: this.screen.lastLine(),
+			lastLine: screen.lastLine(),
 		};
+		this.#knownFacts = { end, facts };
+		return facts;
 	}
 
 	#end(exit: PtyExit, resolved: Status | null): void {
