@@ -11,12 +11,15 @@ import { readLog } from "./segments.ts";
 
 /** A range of output by offset: the kept bytes in order, and the gaps. */
 export interface Excerpt {
-	/** The requested range, clamped to the output so far. */
+	/** The requested range, clamped to the output so far and to what is read at once. */
 	readonly from: number;
 	readonly to: number;
 	readonly chunks: readonly Bytes[];
 	readonly gaps: readonly Gap[];
 }
+
+// No answer needs more, and a log may have gigabytes: `to` tells where to go on.
+const MAX_READ_BYTES = 1 << 20;
 
 export interface JournalStats {
 	readonly bytesOut: number;
@@ -86,26 +89,44 @@ export class Journal {
 		return this.#ring.read(Math.min(Math.max(from, this.#ring.from), this.end), this.end);
 	}
 
-	/** What came out between two offsets, from memory where it holds all of it, else from disk. */
+	/** What came out between two offsets, from memory where it holds all of it, else from disk: a part of it where it is large. */
 	async read(from: number, to: number = this.end): Promise<Excerpt> {
 		const start = Math.max(0, Math.min(from, this.end));
 		const end = Math.max(start, Math.min(to, this.end));
-		if (start >= this.#ring.from || start === end)
-			return { from: start, to: end, chunks: chunkOf(start, this.#ring.read(start, end)), gaps: [] };
 		const inMemory = Math.min(end, Math.max(start, this.#ring.from));
 		// Copied before awaiting the disk: the ring changes meanwhile.
-		const newest = chunkOf(inMemory, this.#ring.read(inMemory, end));
+		const newest = chunkOf(inMemory, this.#ring.read(inMemory, Math.min(end, inMemory + MAX_READ_BYTES)));
 		const chunks: Bytes[] = [];
 		const gaps: Gap[] = [];
 		let at = start;
-		for await (const { from: offset, to: next, bytes } of readLog(this.directory, start, inMemory)) {
-			if (bytes === null) gaps.push({ from: offset, to: next });
-			else chunks.push({ offset, bytes });
-			at = next;
+		let room = MAX_READ_BYTES;
+		const take = ({ offset, bytes }: Bytes) => {
+			const taken = bytes.subarray(0, room);
+			chunks.push({ offset, bytes: taken });
+			room -= taken.length;
+			at = offset + taken.length;
+		};
+		if (start < inMemory) {
+			for await (const { from: offset, to: next, bytes } of readLog(this.directory, start, inMemory)) {
+				if (bytes !== null) take({ offset, bytes });
+				else {
+					gaps.push({ from: offset, to: next });
+					at = next;
+				}
+				if (room === 0) return { from: start, to: at, chunks, gaps };
+			}
+			if (at < inMemory) gaps.push({ from: at, to: inMemory });
 		}
-		if (at < inMemory) gaps.push({ from: at, to: inMemory });
-		return { from: start, to: end, chunks: [...chunks, ...newest], gaps };
+		at = inMemory;
+		for (const chunk of newest) take(chunk);
+		return { from: start, to: at, chunks, gaps };
 	}
+}
+
+/** Bytes for an answer; `cut`: with a mark where the middle was left out. */
+export interface Part {
+	readonly bytes: Uint8Array;
+	readonly cut: boolean;
 }
 
 /** The bytes of an excerpt in one piece; gaps are left out. */

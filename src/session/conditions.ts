@@ -3,7 +3,8 @@
 
 import type { Attention, Returned } from "../protocol/answer.ts";
 import type { OutputChunk } from "../protocol/output.ts";
-import { EchoFilter, expression, literal, type Matcher } from "./pattern.ts";
+import { type Pace, paceOf } from "./pace.ts";
+import { EchoFilter, expression, literal, type Matcher, PIECE_CHARS } from "./pattern.ts";
 import { PlainStream } from "./plain-stream.ts";
 import type { Condition, WaitScope } from "./wait.ts";
 
@@ -37,6 +38,8 @@ export interface NewOutput {
 	readonly typed?: string | undefined;
 	/** What has changed on the screen since the wait began, as a person sees it. */
 	readonly newOnScreen: () => string;
+	/** Whose share of the loop it takes. */
+	readonly caller?: string | undefined;
 }
 
 interface HasEnd {
@@ -67,6 +70,8 @@ export interface Awaited extends HasEnd, HasAttention, HasOutput, HasPorts, HasS
 
 // A repaint arrives in pieces: the screen is compared once they are complete, at the latest after this.
 const REPAINT_MS = 15;
+// What is kept for a pattern that pauses; a program that prints more meanwhile has the rest on its screen.
+const MAX_UNTRIED_CHARS = 256 * 1024;
 // No event announces a new listening socket; a poll costs about a millisecond.
 const PORT_POLL_MS = 100;
 
@@ -81,10 +86,11 @@ export function conditionsOf(
 	{ timeoutMs, ...output }: NewOutput & { readonly timeoutMs: number },
 ): Condition<Outcome>[] {
 	const { text, pattern, gone: away, port, stillMs, only = false } = until;
+	const pace = paceOf(output.caller ?? "");
 	return [
-		...(text === undefined ? [] : [appears(session, literal(text), output)]),
-		...(pattern === undefined ? [] : [appears(session, expression(pattern), output)]),
-		...(away === undefined ? [] : [gone(session, away)]),
+		...(text === undefined ? [] : [appears(session, literal(text), { ...output, pace })]),
+		...(pattern === undefined ? [] : [appears(session, expression(pattern), { ...output, pace })]),
+		...(away === undefined ? [] : [gone(session, away, pace)]),
 		ended(session),
 		...(port === undefined ? [] : [listening(session, port)]),
 		...(stillMs === undefined ? [] : [stillness(session, stillMs)]),
@@ -135,16 +141,21 @@ function turnEnds({ activity }: Attention): TurnEnd | null {
 function appears(
 	session: HasOutput,
 	matcher: Matcher,
-	{ already, typed = "", newOnScreen }: NewOutput,
+	{ already, typed = "", newOnScreen, pace }: NewOutput & { readonly pace: Pace },
 ): Condition<Outcome<"matched">> {
 	const stream = new PlainStream();
 	const echo = new EchoFilter(typed);
 	let untried = "";
 	let painted = false;
+	const inPiece = () => {
+		const text = untried.slice(0, PIECE_CHARS);
+		untried = untried.slice(PIECE_CHARS);
+		return matcher.feed(text);
+	};
+	/** What a pause has left untried, too: in pieces, so that each stays within the limit of a match. */
 	const inStream = () => {
-		const text = untried;
-		untried = "";
-		return text !== "" && matcher.feed(text);
+		while (untried !== "") if (inPiece()) return true;
+		return false;
 	};
 	const onScreen = () => {
 		const isNew = painted;
@@ -153,19 +164,10 @@ function appears(
 	};
 	return {
 		start(scope) {
-			// Expensive matchers yield to the rest of the daemon.
-			const paced = (matches: () => boolean) => {
-				const attempt = () => {
-					if (matcher.restMs() > 0) later(matcher.restMs());
-					else if (matches()) scope.settle(MATCHED);
-				};
-				const later = once(scope, attempt);
-				return { attempt, later };
-			};
-			const text = paced(inStream);
-			const screen = paced(onScreen);
+			const text = paced(scope, pace, () => untried !== "", inPiece);
+			const screen = paced(scope, pace, () => painted, onScreen);
 			const take = (bytes: Uint8Array) => {
-				untried += echo.feed(stream.feed(bytes));
+				untried = (untried + echo.feed(stream.feed(bytes))).slice(-MAX_UNTRIED_CHARS);
 				text.attempt();
 			};
 			if (already !== undefined) take(already);
@@ -182,19 +184,47 @@ function appears(
 }
 
 /** A text is no longer on the screen. */
-function gone(session: HasOutput & HasScreen, text: string): Condition<Outcome<"matched">> {
-	const test = () => (session.screen.snapshot().text.includes(text) ? null : MATCHED);
+function gone(session: HasOutput & HasScreen, text: string, pace: Pace): Condition<Outcome<"matched">> {
+	const isGone = () => !session.screen.snapshot().text.includes(text);
 	return {
 		start(scope) {
-			const check = () => {
-				if (test() !== null) scope.settle(MATCHED);
+			let painted = true;
+			const check = paced(
+				scope,
+				pace,
+				() => painted,
+				() => {
+					painted = false;
+					return isGone();
+				},
+			);
+			check.attempt();
+			const printed = () => {
+				painted = true;
+				check.later(REPAINT_MS);
 			};
-			check();
-			const later = once(scope, check);
-			scope.own(session.onOutput(scope.guard(() => later(REPAINT_MS))));
+			scope.own(session.onOutput(scope.guard(printed)));
 		},
-		test,
+		test: () => (isGone() ? MATCHED : null),
 	};
+}
+
+/** Tries as long as there is something to try, at the caller's pace; a match ends the wait. */
+function paced(
+	scope: WaitScope<Outcome<"matched">>,
+	pace: Pace,
+	isLeft: () => boolean,
+	matches: () => boolean,
+): { attempt(): void; later(ms: number): void } {
+	const attempt = () => {
+		while (isLeft()) {
+			const restMs = pace.restMs();
+			if (restMs > 0) return later(restMs);
+			if (pace.run(matches)) return scope.settle(MATCHED);
+		}
+	};
+	const later = once(scope, attempt);
+	return { attempt, later };
 }
 
 /** No output for this long, counted from the later of the last output and the beginning of the wait. */

@@ -112,6 +112,7 @@ export class LazyScreen implements Disposable {
 	/** Keeps the screen as a keyframe until it is read; false in the middle of an escape sequence or character. */
 	sleep(): boolean {
 		if (this.#content.kind !== "drawn") return true;
+		if (!this.current.fitsKeyframe) return false; // some of its lines would be lost
 		const state = this.current.serialize();
 		if (state === null) return false;
 		this.#content.screen.dispose();

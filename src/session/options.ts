@@ -114,14 +114,6 @@ export const options = {
 		unit: "events",
 		meaning: "events kept for subscribers; one that lags further behind is told how many it missed",
 	}),
-	// Agents come and go under new names; an evicted one sees everything as new, which is safe.
-	callersSeen: row({
-		default: 64,
-		min: 1,
-		max: 10_000,
-		unit: "callers",
-		meaning: "callers per session whose position is remembered",
-	}),
 	replayBytes: row({
 		default: 4 * MIB,
 		min: 64 * 1024,
@@ -225,6 +217,24 @@ export const limits = {
 	frameBytes: 8 * MIB,
 	/** Values (numbers, strings, arrays…) in one message: parsing a megabyte of `[[[[` takes 50 MB. */
 	frameValues: 200_000,
+	/** The caller's name for itself. */
+	ownerChars: 1000,
+	/** Callers whose position in a session is remembered; an evicted one sees everything as new, which is safe. */
+	ownersSeen: 64,
+	pathChars: 4096,
+	/** One argument of a program: the kernel takes 128 KiB, with its final NUL. */
+	argumentChars: 131_071,
+	/** All arguments, and all variables that a call adds to the environment, in total. */
+	argumentsChars: MIB,
+	/** Variables that a call adds to the environment. */
+	envEntries: 1000,
+	/** A command for a shell of `run`, which gets it as a file. */
+	scriptChars: 2_000_000,
+	/** What is typed in one call. */
+	textChars: 1_000_000,
+	/** Output of a command that is looked at to answer a call: its beginning and its end. */
+	headBytes: 128 * 1024,
+	tailBytes: 384 * 1024,
 	/** Of one line in an event or a list: a program may print a megabyte without a line end. */
 	lineChars: 400,
 	/** Of one stream, sent beyond what its reader has taken. */

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { Fault } from "../protocol/fault.ts";
+import { paceOf } from "./pace.ts";
 import { EchoFilter, expression, literal } from "./pattern.ts";
 import { PlainStream } from "./plain-stream.ts";
 
@@ -98,11 +99,23 @@ describe("text that comes in pieces", () => {
 	});
 });
 
-test("G11: after an expensive match all expressions rest, so that together they take a share of the loop; texts do not", () => {
-	const [expensive, another, text] = [expression("[^]{0,60}x"), expression("a"), literal("a")];
-	const startedAt = performance.now();
-	expensive.feed("y".repeat(60_000));
-	const cost = performance.now() - startedAt;
-	expect(another.restMs()).toBeGreaterThan(2 * cost);
-	expect(text.restMs()).toBe(0);
+describe("G11 expensive patterns", () => {
+	const busy = (ms: number) => {
+		for (const startedAt = performance.now(); performance.now() - startedAt < ms; );
+	};
+
+	test("make their caller rest for a multiple of their time, and others for less", () => {
+		const [hungry, modest] = [paceOf("hungry"), paceOf("modest")];
+		expect([hungry.restMs(), modest.restMs()]).toEqual([0, 0]);
+		hungry.run(() => busy(100));
+		expect(hungry.restMs()).toBeGreaterThan(200);
+		expect(modest.restMs()).toBeLessThan(120);
+	});
+
+	test("over several lines see a few kilobytes of what came before, so that each piece takes the same time", () => {
+		const near = expression("a[^]*b");
+		expect([near.feed("a\n"), near.feed("y\n".repeat(3000)), near.feed("b")]).toEqual([false, false, true]);
+		const far = expression("a[^]*b");
+		expect([far.feed("a\n"), far.feed("y\n".repeat(6000)), far.feed("b")]).toEqual([false, false, false]);
+	});
 });

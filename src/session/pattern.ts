@@ -1,34 +1,34 @@
 // Searching output for a caller's text or pattern without letting it stop the
 // daemon: V8 needs 54 s for /(a+)+$/ on 29 characters, so every match has a time
-// limit, and all expressions together a share of the event loop.
+// limit, and looks at a bounded text: what is new, and a little of what came before it.
+// How often a caller may try is in pace.ts.
 
 import { createContext, Script } from "node:vm";
 import { Fault } from "../protocol/fault.ts";
 
-// 64 KiB of text and 512 characters of pattern bound an honest match to well below a millisecond.
-const WINDOW = 64 * 1024;
+// 32 KiB of text and 512 characters of pattern bound an honest match to well below a millisecond, and [^]{0,60}x to ten.
+const WINDOW = 32 * 1024;
+/** Of what was tried before, this much may be part of a match that goes over several lines. */
+const CARRY = 8 * 1024;
+/** New text is tried in pieces of this size. */
+export const PIECE_CHARS = WINDOW - CARRY;
 const MAX_PATTERN_LENGTH = 512;
 const MATCH_LIMIT_MS = 50;
 const MAX_TRIES = 5;
-// After each match, expressions pause for four times its duration: 20 waits with [^]{0,60}x once stalled the daemon for 3 s.
-const REST_FACTOR = 4;
 
 const context = createContext(Object.create(null));
 const script = new Script("expression.test(text)");
-let restUntil = 0;
 
 /** Finds a text or pattern in output that arrives in pieces. */
 export class Matcher {
 	readonly #matches: (text: string) => boolean;
 	readonly #carry: (text: string) => string;
-	readonly #paced: boolean;
 	#before = "";
 
 	/** `carry` returns the end of the text that can still be part of a match with the next piece. */
-	constructor(matches: (text: string) => boolean, carry: (text: string) => string, { paced }: { paced: boolean }) {
+	constructor(matches: (text: string) => boolean, carry: (text: string) => string) {
 		this.#matches = matches;
 		this.#carry = carry;
-		this.#paced = paced;
 	}
 
 	/** Whether the next piece, with what came before it, holds a match. */
@@ -42,18 +42,12 @@ export class Matcher {
 	test(text: string): boolean {
 		return this.#matches(text);
 	}
-
-	/** How long to wait before the next try. */
-	restMs(): number {
-		return this.#paced ? Math.max(0, restUntil - performance.now()) : 0;
-	}
 }
 
 export function literal(text: string): Matcher {
 	return new Matcher(
 		(candidate) => candidate.includes(text),
 		(candidate) => candidate.slice(Math.max(0, candidate.length - text.length + 1)),
-		{ paced: false },
 	);
 }
 
@@ -77,29 +71,22 @@ export function expression(pattern: string): Matcher {
 	const lineOnly = WITHIN_A_LINE.test(pattern);
 	return new Matcher(
 		(candidate) => testWithLimit(compiled, pattern, candidate.slice(-WINDOW)),
-		(candidate) => candidate.slice(lineOnly ? candidate.lastIndexOf("\n") + 1 : 0).slice(-WINDOW),
-		{ paced: true },
+		(candidate) => candidate.slice(lineOnly ? candidate.lastIndexOf("\n") + 1 : 0).slice(-CARRY),
 	);
 }
 
 function testWithLimit(compiled: RegExp, pattern: string, text: string): boolean {
 	Object.assign(context, { expression: compiled, text });
-	const startedAt = performance.now();
-	try {
-		for (let tries = 1; ; tries++) {
-			const before = process.cpuUsage();
-			try {
-				return script.runInContext(context, { timeout: MATCH_LIMIT_MS }) === true;
-			} catch (cause) {
-				// The limit is wall-clock time: on a busy machine a normal match may only have been preempted.
-				const { user, system } = process.cpuUsage(before);
-				if ((user + system) / 1000 < MATCH_LIMIT_MS / 2 && tries < MAX_TRIES) continue;
-				throw new Fault("bad_pattern", { pattern, problem: `it took longer than ${MATCH_LIMIT_MS} ms` }, { cause });
-			}
+	for (let tries = 1; ; tries++) {
+		const before = process.cpuUsage();
+		try {
+			return script.runInContext(context, { timeout: MATCH_LIMIT_MS }) === true;
+		} catch (cause) {
+			// The limit is wall-clock time: on a busy machine a normal match may only have been preempted.
+			const { user, system } = process.cpuUsage(before);
+			if ((user + system) / 1000 < MATCH_LIMIT_MS / 2 && tries < MAX_TRIES) continue;
+			throw new Fault("bad_pattern", { pattern, problem: `it took longer than ${MATCH_LIMIT_MS} ms` }, { cause });
 		}
-	} finally {
-		const now = performance.now();
-		restUntil = Math.max(restUntil, now) + REST_FACTOR * (now - startedAt);
 	}
 }
 

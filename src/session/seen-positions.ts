@@ -5,11 +5,10 @@ import { renameSync, writeFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Position } from "../terminal/screen-diff.ts";
+import { limits } from "./options.ts";
 
 const FILE = "seen.json";
 const VERSION = 1;
-// Agents come and go under new names; an evicted one sees everything as new, which is safe.
-const MAX_OWNERS = 64;
 
 export class SeenPositions {
 	readonly #path: string | null;
@@ -46,7 +45,7 @@ export class SeenPositions {
 		this.#positions.delete(owner); // newest last: the first one is evicted
 		this.#positions.set(owner, position);
 		const [oldest] = this.#positions.keys();
-		if (this.#positions.size > MAX_OWNERS && oldest !== undefined) this.#positions.delete(oldest);
+		if (this.#positions.size > limits.ownersSeen && oldest !== undefined) this.#positions.delete(oldest);
 		if (this.#path === null) return;
 		try {
 			const text = JSON.stringify({ version: VERSION, seen: [...this.#positions] });

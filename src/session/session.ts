@@ -67,6 +67,8 @@ export interface SessionWait {
 	/** Output below `from` that counts as new, too: read from disk. */
 	readonly earlier?: Uint8Array | undefined;
 	readonly typed?: string | undefined;
+	/** Who waits: each caller has a share of the loop for its patterns. */
+	readonly caller?: string | undefined;
 }
 
 // Patterns look at 64 KiB of text; escape sequences and wide characters make that a few times as many bytes.
@@ -227,7 +229,7 @@ export class Session implements AsyncDisposable {
 	}
 
 	/** Returns on the first of: waiting, ended, a condition of `until`, timeout. */
-	wait({ until, timeoutMs, signal, from, earlier, typed }: SessionWait): Promise<Outcome> {
+	wait({ until, timeoutMs, signal, from, earlier, typed, caller }: SessionWait): Promise<Outcome> {
 		// Taken only where it is needed: a diff of a full scrollback costs a millisecond.
 		const since =
 			until.text === undefined && until.pattern === undefined ? null : this.screen.diffSince(null, TEXT).position;
@@ -236,7 +238,7 @@ export class Session implements AsyncDisposable {
 			from === undefined || from >= end ? undefined : this.journal.recent(Math.max(from, end - MOST_ALREADY_BYTES));
 		const already = earlier === undefined ? recent : Buffer.concat([earlier, recent ?? new Uint8Array(0)]);
 		const newOnScreen = () => (since === null ? "" : this.screen.diffSince(since, TEXT).text);
-		return wait(conditionsOf(this, until, { timeoutMs, already, typed, newOnScreen }), { signal });
+		return wait(conditionsOf(this, until, { timeoutMs, already, typed, newOnScreen, caller }), { signal });
 	}
 
 	/** Receives what was left in the log while unattended. */

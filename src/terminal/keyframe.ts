@@ -42,15 +42,43 @@ const marginsOf = ({ scrollTop, scrollBottom, savedX, savedY, x }: Grid): Margin
 	x,
 });
 
-/** Null in the middle of a sequence or a character: what follows would be read wrongly. */
+// Serializing takes a microsecond for each cell of another colour than the one before. This is 120 × 40 and a thousand
+// lines above it; of larger screens fewer lines are kept, and one that is larger by itself is drawn from the log instead.
+const MAX_CELLS = 160_000;
+
+/** Lines above the screen that a keyframe has room for; null if not even the screen fits. */
+function roomAbove({ cols, rows, normal, alternate }: Emulator): number | null {
+	const room = Math.floor(MAX_CELLS / cols) - rows * (alternate ? 2 : 1);
+	return room < 0 ? null : Math.min(normal.ybase, room);
+}
+
+/** All of the screen fits into a keyframe. */
+export function fitsKeyframe(emulator: Emulator): boolean {
+	return roomAbove(emulator) === emulator.normal.ybase;
+}
+
+/** Null in the middle of a sequence or a character: what follows would be read wrongly. Null if it is too large, too. */
 export function takeKeyframe(emulator: Emulator): Keyframe | null {
-	if (!emulator.settled) return null;
+	const scrollback = roomAbove(emulator);
+	return emulator.settled && scrollback !== null
+		? keyframeOf(emulator, contentOf(emulator, scrollback), scrollback)
+		: null;
+}
+
+function contentOf(emulator: Emulator, scrollback: number): string {
 	const serializer = new SerializeAddon();
 	serializer.activate(emulator.terminal);
 	// It draws the alternate screen as if that began blank and ended where its text ends: entering it with colours on
 	// fills it with them, and so does erasing.
-	const content = serializer.serialize().replace("\x1b[?1049h\x1b[H", `$&\x1b[m\x1b[2J${erasedCells(emulator)}\x1b[H`);
+	const content = serializer
+		.serialize({ scrollback })
+		.replace("\x1b[?1049h\x1b[H", `$&\x1b[m\x1b[2J${erasedCells(emulator)}\x1b[H`);
 	serializer.dispose();
+	return content;
+}
+
+/** With this content, which shows so many lines above the screen. */
+export function keyframeOf(emulator: Emulator, content: string, scrollback: number): Keyframe {
 	const { normal, alternate } = emulator.grids;
 	const { coreService, coreMouseService } = emulator.state;
 	return {
@@ -58,7 +86,7 @@ export function takeKeyframe(emulator: Emulator): Keyframe | null {
 		rows: emulator.rows,
 		content,
 		cursorLine: emulator.lineOfRow(normal.ybase + normal.y),
-		droppedRows: emulator.droppedRows,
+		droppedRows: emulator.droppedRows + normal.ybase - scrollback,
 		cursorHidden: coreService.isCursorHidden,
 		mouse: { protocol: coreMouseService.activeProtocol, encoding: coreMouseService.activeEncoding },
 		modes: { ...coreService.modes },

@@ -30,3 +30,10 @@ test("many lines to a program that did not ask are refused unless forced", () =>
 	expect(paste("a\nb", PLAIN_MODES, { force: true })).toBe("a\rb");
 	expect(paste("one line")).toBe("one line");
 });
+
+test("G11 brackets nested a hundred thousand deep take linear time", () => {
+	const startedAt = performance.now();
+	const inside = paste(`${"\x1b[20".repeat(100_000)}${"1~".repeat(100_000)}`, bracketed).slice(6, -6);
+	expect(performance.now() - startedAt).toBeLessThan(2000); // minutes when each level took a pass
+	expect(inside).not.toContain("\x1b");
+});

@@ -25,10 +25,16 @@ export function encodePaste(text: string, modes: Modes, { force = false }: Paste
 	return utf8.encode(safe);
 }
 
-/** Removing one may join the halves of another: repeat until there is none. */
+// Removing one may join the halves of another. Nested deeper than this they are an attack, which would take a pass for
+// each level: what is left of them is shown as text, because the escape characters are removed in any case.
+const MAX_PASSES = 8;
+
 function removeBrackets(text: string): string {
-	for (let before = text; ; before = text) {
-		text = text.replace(BRACKETS, "");
-		if (text === before) return text;
+	let rest = text;
+	for (let pass = 0; pass < MAX_PASSES; pass++) {
+		const before = rest;
+		rest = before.replace(BRACKETS, "");
+		if (rest === before) break;
 	}
+	return rest;
 }

@@ -8,7 +8,7 @@ import { Listeners } from "../protocol/listeners.ts";
 import type { OutputChunk } from "../protocol/output.ts";
 import { ControlFilter } from "./control-filter.ts";
 import { Emulator, SLICE } from "./emulator.ts";
-import { applyKeyframe, type Keyframe, takeKeyframe } from "./keyframe.ts";
+import { applyKeyframe, fitsKeyframe, type Keyframe, keyframeOf, takeKeyframe } from "./keyframe.ts";
 import { KittyKeyboard } from "./kitty-keyboard.ts";
 import { Links } from "./links.ts";
 import { type Modes, modesOf } from "./modes.ts";
@@ -212,23 +212,30 @@ export class Screen {
 		return all.slice(Math.max(0, all.length - count)).map(([from, to]) => joinRows(grid, from, to));
 	}
 
-	/** Null in the middle of an escape sequence or character: ask again after the next feed. */
+	/** Null in the middle of an escape sequence or character: ask again after the next feed. Null if it is too large, too. */
 	serialize(): ScreenState | null {
 		const keyframe = takeKeyframe(this.#emulator);
-		return (
-			keyframe && {
-				version: 1,
-				...keyframe,
-				offset: this.#offset,
-				clears: this.#clears,
-				screenId: this.#screenId,
-				erasedBefore: this.#erasedBefore,
-				title: this.#title,
-				cwd: this.#cwd,
-				kitty: this.#kitty.state,
-				checkpoints: this.#checkpoints,
-			}
-		);
+		return keyframe && this.#stateWith(keyframe);
+	}
+
+	/** `serialize` would keep every line. */
+	get fitsKeyframe(): boolean {
+		return fitsKeyframe(this.#emulator);
+	}
+
+	#stateWith(keyframe: Keyframe): ScreenState {
+		return {
+			version: 1,
+			...keyframe,
+			offset: this.#offset,
+			clears: this.#clears,
+			screenId: this.#screenId,
+			erasedBefore: this.#erasedBefore,
+			title: this.#title,
+			cwd: this.#cwd,
+			kitty: this.#kitty.state,
+			checkpoints: this.#checkpoints,
+		};
 	}
 
 	/** Applies the mode changes in these bytes without drawing. */
@@ -242,13 +249,12 @@ export class Screen {
 	jumped(to: number, lines: number): ScreenState {
 		const emulator = this.#emulator;
 		emulator.write(CANCEL);
-		const state = this.serialize()!; // complete after the cancel
+		const state = this.#stateWith(keyframeOf(emulator, emulator.alternate ? "\x1b[?1049h" : "", 0));
 		const droppedRows = emulator.droppedRows + emulator.normal.lines.length + lines;
 		return {
 			...state,
 			normal: { ...state.normal, x: 0 },
 			alternate: { ...state.alternate, x: 0 },
-			content: emulator.alternate ? "\x1b[?1049h" : "",
 			// As if they had been drawn, so that positions from before stay comparable.
 			cursorLine: emulator.lineOfRow(emulator.normal.ybase + emulator.normal.y) + lines,
 			droppedRows,

@@ -15,7 +15,7 @@ declare module "@xterm/addon-unicode11/lib/addon-unicode11.mjs" {
 declare module "@xterm/addon-serialize/lib/addon-serialize.mjs" {
 	export class SerializeAddon {
 		activate(terminal: unknown): void;
-		serialize(): string;
+		serialize(options?: { readonly scrollback?: number }): string;
 		dispose(): void;
 	}
 }

@@ -1,16 +1,16 @@
 // Output that is no longer on the screen, as lines again: read from the journal
 // by offset and drawn on an empty terminal of the same width.
 
-import type { Excerpt } from "../journal/journal.ts";
-import { bytesOf } from "../journal/journal.ts";
+import { bytesOf, type Excerpt, type Part } from "../journal/journal.ts";
 import { clean } from "../protocol/clean.ts";
+import { limits } from "../session/options.ts";
 import type { Session } from "../session/session.ts";
 import { estimateTokens, type Fitted, fit } from "../terminal/budget.ts";
 import { Screen } from "../terminal/screen.ts";
 import type { ScreenDiff } from "../terminal/screen-diff.ts";
 
 // The most that is returned at once.
-const MAX_BYTES = 512 * 1024;
+const MAX_BYTES = limits.headBytes + limits.tailBytes;
 const HEAD_SHARE = 0.3;
 // Bytes of output per token of the head, escape sequences included; more only in unusual cases.
 const BYTES_PER_TOKEN = 8;
@@ -23,6 +23,15 @@ export function excerptOf(
 	const { end } = journal;
 	const start = Math.min(from ?? Math.max(0, end - MAX_BYTES), end);
 	return journal.read(start, Math.min(to ?? end, end, start + MAX_BYTES));
+}
+
+/** A range of output, of a large one its beginning and its end. */
+export async function headAndTail(journal: Session["journal"], from: number, to: number): Promise<Part> {
+	const { headBytes, tailBytes } = limits;
+	if (to - from <= headBytes + tailBytes) return { bytes: bytesOf(await journal.read(from, to)), cut: false };
+	const [head, tail] = await Promise.all([journal.read(from, from + headBytes), journal.read(to - tailBytes, to)]);
+	const mark = `\r\n[… bytes ${from + headBytes} to ${to - tailBytes} left out; \`read\` them raw …]\r\n`;
+	return { bytes: Buffer.concat([bytesOf(head), Buffer.from(mark), bytesOf(tail)]), cut: true };
 }
 
 /** The lines that a part of the output draws. */

@@ -1,7 +1,7 @@
 // The fields that several tools share.
 
 import { z } from "zod";
-import { options } from "../session/options.ts";
+import { limits, options } from "../session/options.ts";
 
 const { timeoutMs, maxTokens, cols, rows } = options;
 
@@ -35,3 +35,46 @@ export const budget = z
 
 export const width = z.int().min(cols.min).max(cols.max);
 export const height = z.int().min(rows.min).max(rows.max);
+
+export const directory = z.string().min(1).max(limits.pathChars);
+/** A program, by name or path. */
+export const program = z.string().min(1).max(limits.pathChars);
+export const text = z.string().max(limits.textChars);
+export const keys = z.array(z.string().min(1).max(40)).max(1000);
+export const sessionName = z
+	.string()
+	.max(64)
+	.regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, "letters, digits, dot, dash and underscore, at most 64");
+
+const argument = z.string().max(limits.argumentChars);
+/** A command line that becomes one argument of a shell. */
+export const commandLine = argument.min(1);
+export const argv = z
+	.array(argument)
+	.min(1)
+	.max(10_000)
+	.refine(
+		(words) => totalChars(words) <= limits.argumentsChars,
+		`at most ${limits.argumentsChars} characters in total`,
+	);
+/** A command for a shell that keeps its state. */
+export const script = z
+	.string()
+	.min(1)
+	.max(limits.scriptChars)
+	.refine((command) => !command.includes("\0"), "no shell can take a NUL byte");
+export const environment = z
+	.record(
+		z
+			.string()
+			.max(1000)
+			.regex(/^[^=\0]+$/),
+		argument,
+	)
+	.refine((env) => Object.keys(env).length <= limits.envEntries, `at most ${limits.envEntries} variables`)
+	.refine(
+		(env) => totalChars(Object.entries(env).flat()) <= limits.argumentsChars,
+		`at most ${limits.argumentsChars} characters in total`,
+	);
+
+const totalChars = (words: readonly string[]) => words.reduce((sum, word) => sum + word.length, 0);

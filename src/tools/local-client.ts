@@ -3,6 +3,7 @@
 import type { EventsDropped, SessionEvent } from "../protocol/events.ts";
 import { Fault } from "../protocol/fault.ts";
 import type { OutputChunk } from "../protocol/output.ts";
+import { limits } from "../session/options.ts";
 import type { Sessions } from "../session/sessions.ts";
 import { repaint, repaintText } from "../terminal/repaint.ts";
 import { type FactsOf, findTool, type InputOf, type ToolName, toolCards, toolNames } from "./catalogue.ts";
@@ -31,20 +32,23 @@ export class LocalClient implements Client {
 	call<N extends string>(name: ForeignName<N>, input: unknown, options?: CallOptions): Promise<Answer>;
 	async call(name: string, input: unknown, options: CallOptions = {}): Promise<Answer> {
 		const startedAt = performance.now();
-		const { sessions, caller } = this.#parts;
+		const { sessions } = this.#parts;
+		const caller = options.caller ?? this.#parts.caller;
+		if (caller.owner.length > limits.ownerChars)
+			throw new Fault("bad_input", { problems: [`the caller's name has more than ${limits.ownerChars} characters`] });
 		const tool = findTool(name);
 		if (tool === undefined) throw new Fault("unknown_tool", { tool: name, tools: toolNames() });
 		const parsed = tool.input.safeParse(input === undefined ? {} : input);
 		if (!parsed.success) {
 			throw new Fault("bad_input", {
 				problems: parsed.error.issues.slice(0, 10).map(({ path, message }) => {
-					const where = path.join(".");
+					const where = path.join(".").slice(0, limits.lineChars); // a key may be any text
 					return where === "" ? message : `${where}: ${message}`;
 				}),
 			});
 		}
 		const signal = options.signal ?? new AbortController().signal;
-		const run = tool.run(parsed.data, { sessions, caller: options.caller ?? caller, signal, startedAt });
+		const run = tool.run(parsed.data, { sessions, caller, signal, startedAt });
 		const facts = await this.#untilStopped(run, { doing: name, repeatable: tool.effect === "reads" });
 		return { facts, text: tool.render(facts) };
 	}

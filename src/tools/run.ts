@@ -1,13 +1,14 @@
 import { z } from "zod";
-import { bytesOf } from "../journal/journal.ts";
+import type { Part } from "../journal/journal.ts";
 import type { RunFacts } from "../protocol/answer.ts";
 import { type CleanLine, oneLine, safe } from "../protocol/clean.ts";
 import { signalName } from "../pty/signals.ts";
 import type { Session } from "../session/session.ts";
 import { asSeen } from "../session/shell/output.ts";
 import type { RunOutcome } from "../session/shell/run.ts";
+import { headAndTail } from "./excerpt.ts";
 import { runFactsSchema } from "./facts.ts";
-import { budget, timeout } from "./fields.ts";
+import { budget, directory, program, script, sessionName, timeout } from "./fields.ts";
 import { renderRun } from "./render-run.ts";
 import { processFacts, sessionFacts } from "./session-facts.ts";
 import { directoryFor, runIn } from "./shell-named.ts";
@@ -21,25 +22,16 @@ export const run = tool({
 	effect: "types",
 	always: true,
 	input: z.strictObject({
-		command: z
-			.string()
-			.min(1)
-			.max(4_000_000)
-			.refine((command) => !command.includes("\0"), "no shell can take a NUL byte")
-			.describe("Any length, any number of lines; taken as it is"),
-		shell: z
-			.string()
-			.regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, "letters, digits, dot, dash and underscore, at most 64")
-			.default("main")
-			.describe("Which shell; another name gives another shell"),
-		cwd: z.string().min(1).max(4096).optional().describe("Change there first, and stay"),
+		command: script.describe("Any number of lines; taken as it is"),
+		shell: sessionName.default("main").describe("Which shell; another name gives another shell"),
+		cwd: directory.optional().describe("Change there first, and stay"),
 		timeoutMs: timeout,
 		onTimeout: z
 			.enum(["stop", "leave"])
 			.default("stop")
 			.describe("End the command at the timeout, or leave it running"),
 		separate: z.boolean().default(false).describe("Also give stdout and stderr apart"),
-		program: z.string().min(1).max(4096).optional().describe("For a new shell: bash, zsh, fish, sh; yours by default"),
+		program: program.optional().describe("For a new shell: bash, zsh, fish, sh; yours by default"),
 		clean: z.boolean().default(false).describe("For a new shell: read no start files"),
 		maxTokens: budget,
 	}),
@@ -53,7 +45,8 @@ export const run = tool({
 			{ ...input, cwd, waits: true, signal },
 		);
 		const { diff } = session.takeNew(caller.owner);
-		const text = asSeen(await outputOf(session, outcome), session.screen.cols);
+		const output = await outputOf(session, outcome);
+		const text = asSeen(output.bytes, session.screen.cols);
 		const facts = await sessionFacts(session, context, {
 			outcome,
 			maxTokens: input.maxTokens,
@@ -64,6 +57,7 @@ export const run = tool({
 		const { exitCode, pipeStatus, timedOut, durationMs, jobs, streams } = outcome;
 		return {
 			...facts,
+			truncated: facts.truncated || output.cut,
 			...(streams === null ? {} : { stdout: decode(streams.stdout), stderr: decode(streams.stderr) }),
 			cwd: outcome.cwd === null ? facts.cwd : oneLine(outcome.cwd, 4096),
 			exitCode,
@@ -83,19 +77,13 @@ export const run = tool({
 });
 
 const decoder = new TextDecoder();
-const decode = (bytes: Uint8Array) => decoder.decode(bytes);
+const decode = ({ bytes }: Part) => decoder.decode(bytes);
 
-// Of more than this only the beginning and the end are returned; the rest can be read by offset.
-const HEAD_BYTES = 256 * 1024;
-const TAIL_BYTES = 768 * 1024;
-
-async function outputOf({ journal }: Session, { from, to, streams, returned }: RunOutcome): Promise<Uint8Array> {
+async function outputOf(session: Session, { from, to, streams, returned }: RunOutcome): Promise<Part> {
+	if (streams === null || returned !== "ended") return headAndTail(session.journal, from, to);
 	// Two pipes have no common order, and the prompt may have come between.
-	if (streams !== null && returned === "ended") return Buffer.concat([streams.stdout, streams.stderr]);
-	if (to - from <= HEAD_BYTES + TAIL_BYTES) return bytesOf(await journal.read(from, to));
-	const [head, tail] = await Promise.all([journal.read(from, from + HEAD_BYTES), journal.read(to - TAIL_BYTES, to)]);
-	const mark = `\r\n[… bytes ${from + HEAD_BYTES} to ${to - TAIL_BYTES} left out; \`read\` them raw …]\r\n`;
-	return Buffer.concat([bytesOf(head), Buffer.from(mark), bytesOf(tail)]);
+	const { stdout, stderr } = streams;
+	return { bytes: Buffer.concat([stdout.bytes, stderr.bytes]), cut: stdout.cut || stderr.cut };
 }
 
 const SIGPIPE_CODE = 141;

@@ -4,7 +4,7 @@ import { Fault } from "../protocol/fault.ts";
 import { compose } from "../session/typing.ts";
 import { AUTOMATIC_ID } from "./client.ts";
 import { sessionFactsSchema } from "./facts.ts";
-import { budget, session, timeout, until } from "./fields.ts";
+import { budget, keys, session, text, timeout, until } from "./fields.ts";
 import { renderSession } from "./render.ts";
 import { onSession } from "./session-facts.ts";
 import { tool } from "./tool.ts";
@@ -18,14 +18,12 @@ export const send = tool({
 	always: true,
 	input: z.strictObject({
 		session,
-		text: z.string().max(1_000_000).optional().describe("Typed as is"),
+		text: text.optional().describe("Typed as is"),
 		submit: z.boolean().default(false).describe("Press Enter after the text"),
-		keys: z
-			.array(z.string().min(1).max(40))
-			.max(1000)
+		keys: keys
 			.optional()
 			.describe("enter tab esc up down left right home end pageup f1 ctrl+c alt+x shift+tab … or single characters"),
-		paste: z.string().max(1_000_000).optional().describe("Many lines as one paste, for editors and REPLs"),
+		paste: text.optional().describe("Many lines as one paste, for editors and REPLs"),
 		force: z.boolean().optional().describe("Paste although the program did not ask for bracketed paste"),
 		until,
 		timeoutMs: timeout,
@@ -57,6 +55,7 @@ export const send = tool({
 				until: input.until ?? {},
 				timeoutMs: input.timeoutMs,
 				signal: context.signal,
+				caller: context.caller.owner,
 				// A quick program has answered before the write is known to have happened; one that was typed before a
 				// restart, before this call.
 				from: repeated ? target.seenBy(context.caller.owner) : offset,

@@ -2,7 +2,18 @@ import { z } from "zod";
 import { MAX_PARENT_CHARS } from "../session/parent.ts";
 import { IF_EXISTS } from "./client.ts";
 import { sessionFactsSchema } from "./facts.ts";
-import { budget, height, timeout, until, width } from "./fields.ts";
+import {
+	argv,
+	budget,
+	commandLine,
+	directory,
+	environment,
+	height,
+	sessionName,
+	timeout,
+	until,
+	width,
+} from "./fields.ts";
 import { renderSession } from "./render.ts";
 import { sessionFacts } from "./session-facts.ts";
 import { tool } from "./tool.ts";
@@ -17,29 +28,17 @@ export const start = tool({
 	effect: "starts",
 	always: true,
 	input: z.strictObject({
-		command: z.string().min(1).max(1_000_000).optional().describe("Shell command line"),
-		argv: z
-			.array(z.string().max(1_000_000))
-			.min(1)
-			.max(10_000)
-			.optional()
-			.describe("Program and arguments, instead of `command`, with no shell between"),
+		command: commandLine.optional().describe("Shell command line"),
+		argv: argv.optional().describe("Program and arguments, instead of `command`, with no shell between"),
 		again: z
 			.string()
 			.min(1)
 			.max(200)
 			.optional()
 			.describe("An ended session: start what it ran once more, in its directory, under its name"),
-		name: z
-			.string()
-			.regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, "letters, digits, dot, dash and underscore, at most 64")
-			.optional()
-			.describe("Short name to call it by; made from the command if left out"),
-		cwd: z.string().min(1).max(4096).optional(),
-		env: z
-			.record(z.string().regex(/^[^=\0]+$/), z.string())
-			.optional()
-			.describe("Added to the usual environment"),
+		name: sessionName.optional().describe("Short name to call it by; made from the command if left out"),
+		cwd: directory.optional(),
+		env: environment.optional().describe("Added to the usual environment"),
 		cols: width.optional(),
 		rows: height.optional(),
 		until,
@@ -98,7 +97,8 @@ export const start = tool({
 		});
 		// All of it where the session is new; where it is reused, what this caller has not seen.
 		const from = session.seenBy(caller.owner);
-		const outcome = await session.wait({ until: input.until ?? {}, timeoutMs: input.timeoutMs, signal, from });
+		const { until: wanted = {}, timeoutMs } = input;
+		const outcome = await session.wait({ until: wanted, timeoutMs, signal, from, caller: caller.owner });
 		return sessionFacts(session, context, { outcome, maxTokens: input.maxTokens });
 	},
 	render: renderSession,

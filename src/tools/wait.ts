@@ -38,6 +38,7 @@ export const wait = tool({
 				until: input.until ?? {},
 				timeoutMs: input.timeoutMs,
 				signal: context.signal,
+				caller: context.caller.owner,
 				// Output between the caller's last look and this call is new to them, and may be what they wait for.
 				from: upTo,
 				earlier: bytesOf(earlier),

@@ -4,16 +4,18 @@
 // to the terminal. It keeps a directory of pipes ready, which is taken by renaming it.
 
 import { constants } from "node:fs";
-import { type FileHandle, mkdir, open, readFile, rename, rm, symlink } from "node:fs/promises";
+import { type FileHandle, mkdir, open, rename, rm, symlink } from "node:fs/promises";
 import { join } from "node:path";
+import type { Part } from "../../journal/journal.ts";
 import { holderProgram } from "../../pty/launch.ts";
+import { limits } from "../options.ts";
 
 export interface Streams {
-	readonly stdout: Uint8Array;
-	readonly stderr: Uint8Array;
+	readonly stdout: Part;
+	readonly stderr: Part;
 }
 
-const NONE = new Uint8Array(0);
+const NONE: Part = { bytes: new Uint8Array(0), cut: false };
 
 /** The helper of one shell; started by the shell itself when a command first needs it. */
 export class StreamHelper {
@@ -79,7 +81,7 @@ export class StreamPipes {
 	/** What has been copied so far. */
 	async read(): Promise<Streams> {
 		// Never made: the helper could not be started.
-		const read = (name: string) => readFile(join(this.#dir, name)).catch(() => NONE);
+		const read = (name: string) => endsOfFile(join(this.#dir, name)).catch(() => NONE);
 		const [stdout, stderr] = await Promise.all([read("out1"), read("out2")]);
 		return { stdout, stderr };
 	}
@@ -88,6 +90,20 @@ export class StreamPipes {
 	async remove(): Promise<void> {
 		await rm(this.#dir, { recursive: true, force: true }).catch(() => {}); // may be gone with its session
 	}
+}
+
+/** A file, of a large one its beginning and its end. */
+async function endsOfFile(path: string): Promise<Part> {
+	const { headBytes, tailBytes } = limits;
+	await using file = await open(path);
+	const { size } = await file.stat();
+	const read = async (from: number, length: number) => {
+		const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, from);
+		return buffer.subarray(0, bytesRead);
+	};
+	if (size <= headBytes + tailBytes) return { bytes: await read(0, size), cut: false };
+	const mark = Buffer.from(`\n[… ${size - headBytes - tailBytes} bytes left out …]\n`);
+	return { bytes: Buffer.concat([await read(0, headBytes), mark, await read(size - tailBytes, tailBytes)]), cut: true };
 }
 
 /** A pipe to write to; null where it is missing or has no reader, as when the helper was killed. */

@@ -5,6 +5,7 @@ import { z } from "zod";
 import { type Clean, oneLine, safe, stacked } from "../../protocol/clean.ts";
 import type { Session } from "../../session/session.ts";
 import { cleanText, count } from "../facts.ts";
+import { commandLine, directory, program, text } from "../fields.ts";
 import { target } from "../session-facts.ts";
 import { type ToolContext, tool } from "../tool.ts";
 import { seenOutput } from "./new-output.ts";
@@ -36,9 +37,9 @@ export const execCommand = tool({
 	effect: "starts",
 	always: true,
 	input: z.object({
-		cmd: z.string().min(1).max(1_000_000).describe("Shell command to execute"),
-		workdir: z.string().min(1).max(4096).optional(),
-		shell: z.string().min(1).max(4096).optional().describe("Default: the user's shell"),
+		cmd: commandLine.describe("Shell command to execute"),
+		workdir: directory.optional(),
+		shell: program.optional().describe("Default: the user's shell"),
 		login: z.boolean().default(true).describe("With -l semantics"),
 		tty: z.boolean().default(true).describe("There is always a terminal"),
 		yield_time_ms: ms("How long to wait for output, in ms: 250 to 30000, 10000 by default"),
@@ -71,7 +72,7 @@ export const codexWriteStdin = tool({
 	always: true,
 	input: z.object({
 		session_id: z.int().min(0).max(1e9),
-		chars: z.string().max(1_000_000).default(""),
+		chars: text.default(""),
 		yield_time_ms: ms("How long to wait for output, in ms: 250 to 30000, without chars 5000 to 280000"),
 		max_output_tokens: maxOutput,
 	}),

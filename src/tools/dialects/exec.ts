@@ -7,6 +7,7 @@ import { Fault } from "../../protocol/fault.ts";
 import { hasEnded } from "../../session/lifecycle.ts";
 import type { Session } from "../../session/session.ts";
 import { cleanLine, count } from "../facts.ts";
+import { commandLine, directory, program, text } from "../fields.ts";
 import { target } from "../session-facts.ts";
 import { type ToolContext, tool } from "../tool.ts";
 import { codexFacts, codexWriteStdin } from "./codex.ts";
@@ -43,9 +44,9 @@ export const unifiedExec = tool({
 	effect: "starts",
 	always: true,
 	input: z.object({
-		cmd: z.string().min(1).max(1_000_000).describe("Shell command line"),
-		workdir: z.string().min(1).max(4096).optional(),
-		shell: z.string().min(1).max(4096).optional().describe("Default: $SHELL, else /bin/bash"),
+		cmd: commandLine.describe("Shell command line"),
+		workdir: directory.optional(),
+		shell: program.optional().describe("Default: $SHELL, else /bin/bash"),
 		login: z.boolean().default(false).describe("As a login shell"),
 		yield_time_ms: yieldTime,
 		max_output_tokens: maxOutput,
@@ -78,7 +79,7 @@ export const writeStdin = tool({
 	input: z.object({
 		// A number is a session of Codex's `exec_command`, whose tool bears the same name.
 		session_id: z.union([z.string().min(1).max(200), z.int().min(0).max(1e9)]),
-		chars: z.string().max(1_000_000).default(""),
+		chars: text.default(""),
 		yield_time_ms: z
 			.int()
 			.min(0)

@@ -1,10 +1,11 @@
 // Output since the caller's last look, as the dialects count it: about
 // four characters to a token, a visible mark where it was cut.
 
-import { bytesOf } from "../../journal/journal.ts";
 import { type Clean, clean } from "../../protocol/clean.ts";
+import { limits } from "../../session/options.ts";
 import type { Session } from "../../session/session.ts";
 import { fit } from "../../terminal/budget.ts";
+import { headAndTail } from "../excerpt.ts";
 
 export interface NewOutput<T extends string = string> {
 	readonly text: T;
@@ -28,9 +29,15 @@ const rawPositions = new WeakMap<Session, Map<string, number>>();
 export async function rawOutput(session: Session, owner: string, maxTokens: number): Promise<NewOutput> {
 	const places = rawPositions.get(session) ?? new Map<string, number>();
 	rawPositions.set(session, places);
-	const { to, ...excerpt } = await session.journal.read(places.get(owner) ?? 0);
+	const from = places.get(owner) ?? 0;
+	const to = session.journal.end;
+	places.delete(owner); // newest last: the first one is evicted
 	places.set(owner, to);
-	return cut(new TextDecoder().decode(bytesOf(excerpt)), maxTokens, excerpt.gaps.length > 0);
+	const [oldest] = places.keys();
+	if (places.size > limits.ownersSeen && oldest !== undefined) places.delete(oldest);
+	const part = await headAndTail(session.journal, from, to);
+	const news = cut(new TextDecoder().decode(part.bytes), maxTokens, part.cut);
+	return { ...news, tokens: Math.max(news.tokens, Math.ceil((part.cut ? to - from : 0) / 4)) };
 }
 
 export function cut(text: string, maxTokens: number, incomplete = false): NewOutput {

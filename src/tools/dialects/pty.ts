@@ -10,7 +10,7 @@ import type { Session } from "../../session/session.ts";
 import type { Sessions } from "../../session/sessions.ts";
 import { compose } from "../../session/typing.ts";
 import { cleanLine, cleanText, count } from "../facts.ts";
-import { height, width } from "../fields.ts";
+import { commandLine, directory, environment, height, keys as keysField, sessionName, text, width } from "../fields.ts";
 import { target } from "../session-facts.ts";
 import { tool } from "../tool.ts";
 
@@ -44,13 +44,10 @@ export const ptyCreate = tool({
 	effect: "starts",
 	always: true,
 	input: z.object({
-		cmd: z.string().min(1).max(1_000_000),
-		cwd: z.string().min(1).max(4096).optional(),
-		env: z.record(z.string().regex(/^[^=\0]+$/), z.string()).optional(),
-		name: z
-			.string()
-			.regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/)
-			.optional(),
+		cmd: commandLine,
+		cwd: directory.optional(),
+		env: environment.optional(),
+		name: sessionName.optional(),
 		cols: width.default(120),
 		rows: height.default(40),
 	}),
@@ -71,7 +68,7 @@ export const ptySendKeys = tool({
 	always: true,
 	input: z.object({
 		terminal_id: terminalId,
-		keys: z.union([z.string().max(1_000_000), z.array(z.string().min(1).max(40)).max(1000)]),
+		keys: z.union([text, keysField]),
 		enter: z.boolean().default(true),
 	}),
 	facts: z.strictObject({ terminal_id: z.string(), ok: z.boolean() }),

@@ -2,11 +2,13 @@
 // processes in the background.
 
 import { z } from "zod";
+import type { Part } from "../../journal/journal.ts";
 import { clean, cleanJson, oneLine, safe } from "../../protocol/clean.ts";
 import { Fault } from "../../protocol/fault.ts";
 import type { Session } from "../../session/session.ts";
 import type { Sessions } from "../../session/sessions.ts";
 import { cleanLine, cleanText } from "../facts.ts";
+import { commandLine, script } from "../fields.ts";
 import { target } from "../session-facts.ts";
 import { runIn } from "../shell-named.ts";
 import { type Caller, tool } from "../tool.ts";
@@ -15,7 +17,10 @@ import { cut } from "./new-output.ts";
 const SHELL = "bash";
 // What a model can use; the rest is in the session's log.
 const MAX_TOKENS = 100_000;
-const processId = z.string().regex(/^bg_\d{3,}$/, "such as bg_001");
+const processId = z
+	.string()
+	.max(20)
+	.regex(/^bg_\d{3,}$/, "such as bg_001");
 
 export const runBash = tool({
 	name: "run_bash",
@@ -25,11 +30,7 @@ export const runBash = tool({
 	effect: "types",
 	always: true,
 	input: z.object({
-		command: z
-			.string()
-			.min(1)
-			.max(4_000_000)
-			.refine((command) => !command.includes("\0"), "no shell can take a NUL byte"),
+		command: script,
 		timeout_seconds: z.number().min(0.1).max(280).default(30),
 	}),
 	facts: z.strictObject({
@@ -53,7 +54,7 @@ export const runBash = tool({
 				signal,
 			},
 		);
-		const text = (bytes: Uint8Array | undefined) => cut(new TextDecoder().decode(bytes), MAX_TOKENS).text;
+		const text = (part: Part | undefined) => cut(new TextDecoder().decode(part?.bytes), MAX_TOKENS).text;
 		return {
 			stdout: text(outcome.streams?.stdout),
 			stderr: text(outcome.streams?.stderr),
@@ -72,7 +73,7 @@ export const startBackgroundProcess = tool({
 	description: "Start a command that runs by itself (a server, a build, a watcher). It outlives the agent.",
 	effect: "starts",
 	always: true,
-	input: z.object({ command: z.string().min(1).max(1_000_000) }),
+	input: z.object({ command: commandLine }),
 	facts: z.strictObject({ process_id: cleanLine, status: z.literal("started") }),
 	async run({ command }, { sessions, caller }) {
 		const session = await startNumbered(sessions, caller, command);

@@ -1,0 +1,68 @@
+// Work that callers can ask for at will (patterns, comparing screens) takes a share of the event loop and no more: after a
+// burst it rests for a multiple of its duration. Each caller has a share of its own, so that one who asks for much delays
+// itself, and all together have another.
+
+/** A burst this long is free: an honest pattern takes a fraction of a millisecond. */
+const BURST_MS = 10;
+/** Rest per unit of work: a fifth of the loop for one caller, half of it for all. */
+const REST = { caller: 4, all: 1 } as const;
+/** Callers whose debt is remembered; an evicted one starts afresh. */
+const MAX_CALLERS = 1000;
+
+class Debt {
+	readonly #rest: number;
+	#owedMs = 0;
+	#at = 0;
+
+	constructor(rest: number) {
+		this.#rest = rest;
+	}
+
+	spend(ms: number): void {
+		this.#settle();
+		this.#owedMs += ms;
+	}
+
+	restMs(): number {
+		this.#settle();
+		return this.#owedMs <= BURST_MS ? 0 : (this.#owedMs - BURST_MS) * this.#rest;
+	}
+
+	#settle(): void {
+		const now = performance.now();
+		this.#owedMs = Math.max(0, this.#owedMs - (now - this.#at) / this.#rest);
+		this.#at = now;
+	}
+}
+
+const everyone = new Debt(REST.all);
+const callers = new Map<string, Debt>();
+
+/** One caller's share. */
+export interface Pace {
+	/** Does a piece of work and counts its time. */
+	run<T>(work: () => T): T;
+	/** How long to wait before the next piece. */
+	restMs(): number;
+}
+
+export function paceOf(caller: string): Pace {
+	const debt = callers.get(caller) ?? new Debt(REST.caller);
+	callers.delete(caller); // newest last: the first one is evicted
+	callers.set(caller, debt);
+	const [oldest] = callers.keys();
+	if (callers.size > MAX_CALLERS && oldest !== undefined) callers.delete(oldest);
+	return {
+		run(work) {
+			const startedAt = performance.now();
+			try {
+				return work();
+			} finally {
+				const ms = performance.now() - startedAt;
+				debt.spend(ms);
+				everyone.spend(ms);
+			}
+		},
+		restMs: () => Math.max(debt.restMs(), everyone.restMs()),
+	};
+}
