@@ -2,9 +2,13 @@
 // one record per check, each independent of the others.
 
 import { accessSync, constants, lstatSync, readFileSync, readlinkSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { setAsideIn } from "../journal/state-file.ts";
 import { oneLine } from "../protocol/clean.ts";
 import type { Dependencies, Invocation } from "./command.ts";
 import { EXIT } from "./exit-codes.ts";
+
+const MAX_NAMES = 5;
 
 type Verdict = { readonly ok: boolean | "warn"; readonly found: string; readonly next?: string };
 
@@ -101,6 +105,19 @@ const CHECKS: readonly Check[] = [
 				if ((error as NodeJS.ErrnoException).code === "ENOENT") return { ok: true, found: "nothing written yet" };
 				return { ok: false, found: String(error), next: "Set DIALTONE_HOME to a writable directory." };
 			}
+		},
+	},
+	{
+		name: "state files",
+		look: ({ stateDir }) => {
+			const corrupt = setAsideIn(join(stateDir, "sessions"));
+			if (corrupt.length === 0) return { ok: true, found: "none was corrupt" };
+			const shown = corrupt.slice(0, MAX_NAMES).join(", ");
+			return {
+				ok: "warn",
+				found: `${corrupt.length} corrupt and set aside: ${shown}${corrupt.length > MAX_NAMES ? ", …" : ""}`,
+				next: "Their sessions were read from the log instead; remove these files when you have looked at them.",
+			};
 		},
 	},
 	{

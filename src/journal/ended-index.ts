@@ -5,8 +5,9 @@
 // A cache, never authoritative: a missing entry is read from its record again, and an
 // entry without a directory is dropped.
 
-import { appendFile, readFile, rename, writeFile } from "node:fs/promises";
+import { appendFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { MAX_BYTES, readCache } from "./state-file.ts";
 
 const FILE = "ended.jsonl";
 /** Stale lines are cheap; the file is compacted once most of it is stale and reading it takes time. */
@@ -36,7 +37,8 @@ export class EndedIndex {
 	static async load(sessions: string, ids: ReadonlySet<string>): Promise<EndedIndex> {
 		const index = new EndedIndex(join(sessions, FILE));
 		// Missing or unreadable: every record is read instead, and the index is rebuilt.
-		const text = await readFile(index.#path, "utf8").catch(() => "");
+		const file = { path: index.#path, maxBytes: MAX_BYTES.index, parse: (text: string) => text };
+		const text = (await readCache(file)) ?? "";
 		const lines = text.split("\n").filter((line) => line !== "");
 		for (const line of lines) {
 			const entry = parse(line);
@@ -138,8 +140,9 @@ export class EndedIndex {
 function parse(line: string): EndedEntry | null {
 	try {
 		const { id, name, bytes } = JSON.parse(line) as Partial<EndedEntry>;
-		return typeof id === "string" && typeof name === "string" && typeof bytes === "number" ? { id, name, bytes } : null;
+		if (typeof id !== "string" || typeof name !== "string" || typeof bytes !== "number") return null;
+		return Number.isSafeInteger(bytes) && bytes >= 0 ? { id, name, bytes } : null;
 	} catch {
-		return null; // the last line of a daemon that was killed
+		return null; // the last line of a daemon that was killed, or not ours
 	}
 }

@@ -7,7 +7,7 @@
 
 import type { Bytes, Gap, OutputChunk } from "../protocol/output.ts";
 import { Ring, type RingOptions } from "./ring.ts";
-import { readLog } from "./segments.ts";
+import { listSegments, readLog } from "./segments.ts";
 
 /** A range of output by offset: the kept bytes in order, and the gaps. */
 export interface Excerpt {
@@ -87,6 +87,14 @@ export class Journal {
 	/** What memory holds from an offset on: synchronous, so that a listener added right after misses nothing. */
 	recent(from: number): Uint8Array {
 		return this.#ring.read(Math.min(Math.max(from, this.#ring.from), this.end), this.end);
+	}
+
+	/** The first offset from this one on of which the byte is kept: a gap may be very large. */
+	async nextKept(at: number): Promise<number> {
+		const { from } = this.#ring;
+		if (at >= from) return at;
+		const segment = (await listSegments(this.directory)).find(({ to }) => to > at);
+		return Math.min(from, Math.max(at, segment?.from ?? from));
 	}
 
 	/** What came out between two offsets, from memory where it holds all of it, else from disk: a part of it where it is large. */

@@ -12,6 +12,7 @@ import {
 	sessionIds,
 	writeRecord,
 } from "./records.ts";
+import { CorruptState } from "./state-file.ts";
 
 let sessions: string;
 beforeEach(async () => {
@@ -64,9 +65,9 @@ describe("R4.6 records persist, whole or not at all", () => {
 		const directory = await makeSessionDirectory(sessions, "a");
 		const file = new RecordFile(directory);
 		await Promise.all(Array.from({ length: 50 }, (_, i) => file.write(record({ bytesOut: i }))));
-		expect((await readRecord(directory)).bytesOut).toBe(49);
+		expect((await readRecord(directory))?.bytesOut).toBe(49);
 		await file.write(record({ bytesOut: 50 }));
-		expect((await readRecord(directory)).bytesOut).toBe(50);
+		expect((await readRecord(directory))?.bytesOut).toBe(50);
 	});
 
 	test("a record of an older version is read with what it lacks filled in", async () => {
@@ -81,7 +82,7 @@ describe("R4.6 records persist, whole or not at all", () => {
 		const file = new RecordFile(directory);
 		void file.write(record({ bytesOut: 1 }));
 		await file.close();
-		expect((await readRecord(directory)).bytesOut).toBe(1);
+		expect((await readRecord(directory))?.bytesOut).toBe(1);
 		await rm(directory, { recursive: true });
 		await file.write(record({ bytesOut: 2 }));
 		expect(await readdir(sessions)).toEqual([]);
@@ -96,7 +97,11 @@ describe("R4.6 records persist, whole or not at all", () => {
 		await writeFile(join(sessions, "ended.jsonl"), "");
 		const ids = await sessionIds(sessions);
 		expect([...ids].sort()).toEqual(["folder", "half", "liar", "link", "wrong"]);
-		for (const id of ids) await expect(readRecord(join(sessions, id))).rejects.toThrow();
+		for (const id of ["liar", "half", "wrong", "folder"])
+			await expect(readRecord(join(sessions, id))).rejects.toThrow(CorruptState);
+		// Each was set aside: from now on there is none.
+		for (const id of ids) expect(await readRecord(join(sessions, id))).toBe(null);
+		expect(await readdir(join(sessions, "half"))).toEqual(["meta.json.corrupt-not-json"]);
 		expect(await sessionIds(join(sessions, "nowhere"))).toEqual([]);
 	});
 });

@@ -2,9 +2,11 @@
 // directory, replaced atomically (R4.6).
 
 import { randomBytes } from "node:crypto";
-import { mkdir, open, readdir, readFile, rename, rm } from "node:fs/promises";
+import { mkdir, open, readdir, rename, rm } from "node:fs/promises";
 import { basename, join } from "node:path";
+import { z } from "zod";
 import { type ExitFacts, STATUSES, type Status } from "../protocol/answer.ts";
+import { CorruptState, checked, FORMAT, MAX_BYTES, parseJson, readState } from "./state-file.ts";
 
 const FILE = "meta.json";
 
@@ -99,7 +101,7 @@ export async function writeRecord(directory: string, record: SessionRecord): Pro
 	try {
 		const file = await open(temporary, "wx", 0o600);
 		try {
-			await file.writeFile(`${JSON.stringify(record)}\n`);
+			await file.writeFile(`${JSON.stringify({ format: FORMAT, ...record })}\n`);
 			await file.sync();
 		} finally {
 			await file.close();
@@ -112,10 +114,13 @@ export async function writeRecord(directory: string, record: SessionRecord): Pro
 	await syncDirectory(directory);
 }
 
-export async function readRecord(directory: string): Promise<SessionRecord> {
-	const record = recordOf(JSON.parse(await readFile(join(directory, FILE), "utf8")));
-	if (record.id !== basename(directory)) throw new Error(`${directory} has the record of ${record.id}`);
-	return record;
+/** Null where there is none. A corrupt one is set aside; its CorruptState is thrown. */
+export async function readRecord(directory: string): Promise<SessionRecord | null> {
+	return readState({
+		path: join(directory, FILE),
+		maxBytes: MAX_BYTES.record,
+		parse: (text) => recordOf(text, basename(directory)),
+	});
 }
 
 /** Makes a session's directory, which only its owner may enter. */
@@ -135,48 +140,49 @@ export async function sessionIds(sessions: string): Promise<readonly string[]> {
 	return names.filter((name) => !name.includes("."));
 }
 
-type Check = (value: unknown) => boolean;
-const text: Check = (value) => typeof value === "string";
-const number: Check = (value) => typeof value === "number";
-const REQUIRED: Readonly<Partial<Record<keyof SessionRecord, Check>>> = {
-	id: text,
-	name: text,
-	command: text,
-	argv: (value) => Array.isArray(value) && value.every(text),
-	cwd: text,
-	state: (value) => STATUSES.includes(value as Status),
-	createdAt: number,
-};
+/** `toISOString` throws beyond it. */
+const MAX_TIME_MS = 8.64e15;
+const MAX_CELLS = 100_000;
+const time = z.number().min(0).max(MAX_TIME_MS);
+const count = z.int().min(0);
+const cells = z.int().min(1).max(MAX_CELLS);
+const optionalText = z.string().nullable().default(null);
 
-/** Defaults for what a record of an older version lacks. */
-const ABSENT = {
-	pid: null,
-	exit: null,
-	reason: null,
-	updatedAt: 0,
-	resolvedAt: null,
-	bytesOut: 0,
-	linesOut: 0,
-	lastLine: "",
-	truncated: false,
-	parent: null,
-	owner: null,
-	bootId: "",
-	protocol: 1,
-	cols: 80,
-	rows: 24,
-	keep: false,
-	idleMs: null,
-	env: {},
-	limits: {},
-	shell: null,
-} satisfies Partial<SessionRecord>;
+/** With defaults for what a record of an older version lacks. */
+const schema = z.object({
+	id: z.string(),
+	name: z.string(),
+	command: z.string(),
+	argv: z.array(z.string()),
+	cwd: z.string(),
+	state: z.enum(STATUSES),
+	pid: count.nullable().default(null),
+	exit: z.object({ code: z.int().nullable(), signal: z.string().nullable() }).nullable().default(null),
+	reason: optionalText,
+	createdAt: time,
+	updatedAt: time.default(0),
+	resolvedAt: time.nullable().default(null),
+	bytesOut: count.default(0),
+	linesOut: count.default(0),
+	lastLine: z.string().default(""),
+	truncated: z.boolean().default(false),
+	parent: optionalText,
+	owner: optionalText,
+	bootId: z.string().default(""),
+	protocol: count.default(1),
+	cols: cells.default(80),
+	rows: cells.default(24),
+	keep: z.boolean().default(false),
+	idleMs: count.nullable().default(null),
+	env: z.record(z.string(), z.string()).default({}),
+	limits: z.record(z.string(), z.number().optional()).default({}),
+	shell: optionalText,
+	terminalOpen: z.boolean().optional(),
+});
 
-function recordOf(json: unknown): SessionRecord {
-	if (typeof json !== "object" || json === null) throw new Error("the record is not an object");
-	for (const [field, isRight] of Object.entries(REQUIRED))
-		if (!isRight((json as Record<string, unknown>)[field])) throw new Error(`the record's "${field}" is invalid`);
-	const record = { ...ABSENT, ...(json as Omit<SessionRecord, "terminalOpen"> & Partial<SessionRecord>) };
+function recordOf(text: string, id: string): SessionRecord {
+	const record = checked(schema, parseJson(text));
+	if (record.id !== id) throw new CorruptState("bad-content", `it is the record of ${record.id}`);
 	return {
 		...record,
 		terminalOpen: record.terminalOpen ?? (record.state === "starting" || record.state === "running"),

@@ -4,10 +4,13 @@
 // moment, so a file that was listed can be gone when it is opened: that is a gap,
 // never an error.
 
-import { type FileHandle, open, readdir, stat } from "node:fs/promises";
+import { lstat, readdir } from "node:fs/promises";
 import { join } from "node:path";
+import { openRegular } from "./state-file.ts";
 
 const NAME = /^out\.(\d{20})$/;
+/** A petabyte: no session prints that much, and sums of offsets stay exact. */
+const MAX_OFFSET = 2 ** 50;
 const PIECE_BYTES = 256 * 1024;
 
 export interface Segment {
@@ -31,15 +34,20 @@ export async function listSegments(directory: string): Promise<readonly Segment[
 		const digits = NAME.exec(name)?.[1];
 		if (digits === undefined) continue;
 		const path = join(directory, name);
-		const size = await stat(path).then((stats) => stats.size, nothingWhenGone(-1));
-		if (size >= 0) segments.push({ path, from: Number(digits), to: Number(digits) + size });
+		const from = Number(digits);
+		const size = await lstat(path).then((stats) => (stats.isFile() ? stats.size : -1), nothingWhenGone(-1));
+		// What the holder cannot have written is not part of the log.
+		if (size >= 0 && from + size <= MAX_OFFSET) segments.push({ path, from, to: from + size });
 	}
 	return segments.sort((a, b) => a.from - b.from);
 }
 
-/** The first kept offset and the offset after the last byte. */
-export async function logBounds(directory: string): Promise<{ from: number; to: number }> {
-	const segments = await listSegments(directory);
+/** The first kept offset and the offset after the last byte, of a log that ends at `end` if that is known. */
+export async function logBounds(
+	directory: string,
+	end = Number.POSITIVE_INFINITY,
+): Promise<{ from: number; to: number }> {
+	const segments = (await listSegments(directory)).filter(({ from }) => from < end);
 	return { from: segments[0]?.from ?? 0, to: segments.at(-1)?.to ?? 0 };
 }
 
@@ -55,7 +63,7 @@ export async function* readLog(
 	let at = from;
 	for (const segment of await listSegments(directory)) {
 		if (segment.to <= at || segment.from >= to) continue;
-		const file = await open(segment.path).catch(nothingWhenGone<FileHandle | null>(null));
+		const file = await openRegular(segment.path);
 		if (file === null) continue;
 		try {
 			if (segment.from > at) yield { from: at, to: segment.from, bytes: null };

@@ -3,8 +3,13 @@
 // `O seconds bytes` · `S seconds SIGWINCH ROWS=n COLS=n` · `H seconds NAME value`, each time counted from the
 // line before. A truncated last line is ignored.
 
-import { createReadStream } from "node:fs";
 import { join } from "node:path";
+import { CorruptState, openRegular } from "./state-file.ts";
+
+/** A century: the sum of all delays stays a finite number. */
+const MAX_DELAY_US = 100 * 366 * 86_400 * 1e6;
+/** The holder's lines are shorter; what is longer is not one of them. */
+const MAX_LINE_CHARS = 64 * 1024;
 
 export type TimingEntry = { readonly afterUs: number } & (
 	| { readonly kind: "output"; readonly bytes: number }
@@ -16,14 +21,14 @@ export type TimingEntry = { readonly afterUs: number } & (
 export function parseTimingLine(line: string): TimingEntry | null {
 	const [kind, seconds = "", ...rest] = line.split(" ");
 	const afterUs = Math.round(Number(seconds) * 1e6);
-	if (seconds === "" || !Number.isFinite(afterUs) || afterUs < 0) return null;
+	if (seconds === "" || !(afterUs >= 0 && afterUs <= MAX_DELAY_US)) return null;
 	switch (kind) {
 		case "O": {
 			const bytes = Number(rest[0]);
 			return rest.length === 1 && Number.isSafeInteger(bytes) && bytes >= 0 ? { afterUs, kind: "output", bytes } : null;
 		}
 		case "S": {
-			const size = /^SIGWINCH ROWS=(\d+) COLS=(\d+)$/.exec(rest.join(" "));
+			const size = /^SIGWINCH ROWS=(\d{1,5}) COLS=(\d{1,5})$/.exec(rest.join(" "));
 			return size ? { afterUs, kind: "resized", rows: Number(size[1]), cols: Number(size[2]) } : null;
 		}
 		case "H": {
@@ -51,20 +56,22 @@ export function timingLine(entry: TimingEntry): string {
 /** The entries of a session's timing file, as far as it goes. */
 export async function* readTiming(directory: string): AsyncGenerator<TimingEntry> {
 	let rest = "";
+	// Without a timing file there are no times; the bytes are still replayed.
+	const file = await openRegular(join(directory, "timing")).catch((error: unknown) => {
+		if (error instanceof CorruptState) return null;
+		throw error;
+	});
+	if (file === null) return;
 	try {
-		for await (const text of createReadStream(join(directory, "timing"), {
-			encoding: "latin1",
-			highWaterMark: 1 << 18,
-		})) {
+		for await (const text of file.createReadStream({ encoding: "latin1", highWaterMark: 1 << 18, autoClose: false })) {
 			const lines = (rest + text).split("\n");
-			rest = lines.pop() ?? "";
+			rest = (lines.pop() ?? "").slice(0, MAX_LINE_CHARS);
 			for (const line of lines) {
 				const entry = parseTimingLine(line);
 				if (entry !== null) yield entry;
 			}
 		}
-	} catch (error) {
-		// Without a timing file there are no times; the bytes are still replayed.
-		if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+	} finally {
+		await file.close();
 	}
 }

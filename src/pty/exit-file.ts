@@ -1,12 +1,12 @@
 // How a session ended, from the file that the holder leaves: written atomically
 // after the last byte, so it is complete or absent.
 
-import { readFile, stat } from "node:fs/promises";
+import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { listSegments } from "../journal/segments.ts";
+import { CorruptState, MAX_BYTES, readState } from "../journal/state-file.ts";
 import type { HolderExit } from "../protocol/frames.ts";
 import { BadFrame, parseExit } from "../protocol/holder-json.ts";
-import { reportError } from "../protocol/listeners.ts";
 import type { PtyExit } from "./pty.ts";
 import { signalName } from "./signals.ts";
 
@@ -17,14 +17,23 @@ export function ptyExit(exit: HolderExit): PtyExit {
 /** Null while the program runs, and when the holder died before it could write. */
 export async function readExit(directory: string): Promise<PtyExit | null> {
 	try {
-		return ptyExit(parseExit(await readFile(join(directory, "exit"), "utf8")));
+		const exit = await readState({ path: join(directory, "exit"), maxBytes: MAX_BYTES.exit, parse });
+		return exit && ptyExit(exit);
 	} catch (error) {
-		if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
-		if (!(error instanceof BadFrame)) throw error;
-		// The holder writes it atomically, so this one is not the holder's: ignored.
-		reportError(error, `the exit file in ${directory}`);
-		return null;
+		if (error instanceof CorruptState) return null; // the holder writes it atomically, so this one is not the holder's
+		throw error;
 	}
+}
+
+function parse(text: string): HolderExit {
+	try {
+		const exit = parseExit(text);
+		if (Number.isSafeInteger(exit.size) && exit.size >= 0 && exit.lost >= 0) return exit;
+	} catch (error) {
+		if (!(error instanceof BadFrame)) throw error;
+		throw new CorruptState("bad-content", error.message, error);
+	}
+	throw new CorruptState("bad-content", "its size is not a number of bytes");
 }
 
 /** The end of a session whose holder died: how it ended is unknown, only the size of its output. */

@@ -9,8 +9,10 @@ import { join } from "node:path";
 import { EndedIndex } from "../journal/ended-index.ts";
 import { directoryBytes, TotalQuota } from "../journal/quota.ts";
 import { readRecord, type SessionRecord, sessionIds } from "../journal/records.ts";
+import { CorruptState } from "../journal/state-file.ts";
 import { inParallel } from "./in-parallel.ts";
 import type { Options } from "./options.ts";
+import { recoverRecord } from "./recovered.ts";
 import { Registry } from "./registry.ts";
 import type { SessionSlot } from "./session-slot.ts";
 
@@ -72,11 +74,9 @@ export class Archive {
 		const wanted = [...ids].filter((id) => !this.#index.has(id) || recent.has(id));
 		const records: SessionRecord[] = [];
 		await inParallel(PARALLEL_READS, wanted, async (id) => {
-			try {
-				records.push(await readRecord(this.#directoryOf(id)));
-			} catch {
-				await this.#addAbandoned(id);
-			}
+			const record = await this.#recordOf(id);
+			if (record !== null) records.push(record);
+			else await this.#addAbandoned(id);
 		});
 		for (const record of records.sort((a, b) => (a.resolvedAt ?? a.createdAt) - (b.resolvedAt ?? b.createdAt))) {
 			const slot = this.#parts.slotOf(record);
@@ -85,6 +85,20 @@ export class Archive {
 				void this.#indexed(record);
 				this.registry.remember(slot);
 			}
+		}
+	}
+
+	/** Null where there is none that can be read; one that is corrupt is made anew from what else is known. */
+	async #recordOf(id: string): Promise<SessionRecord | null> {
+		const directory = this.#directoryOf(id);
+		try {
+			return await readRecord(directory).catch((error: unknown) => {
+				if (error instanceof CorruptState) return recoverRecord(directory);
+				throw error;
+			});
+		} catch (error) {
+			this.#parts.onProblem(error, `reading the record of ${id}`);
+			return null;
 		}
 	}
 
@@ -100,12 +114,10 @@ export class Archive {
 	}
 
 	async #load(id: string): Promise<SessionSlot | null> {
-		try {
-			return this.#parts.slotOf(await readRecord(this.#directoryOf(id)));
-		} catch {
-			this.registry.forget(id); // removed externally, or never complete
-			return null;
-		}
+		const record = await this.#recordOf(id);
+		if (record !== null) return this.#parts.slotOf(record);
+		this.registry.forget(id); // removed externally, or never complete
+		return null;
 	}
 
 	async #remove(id: string): Promise<void> {

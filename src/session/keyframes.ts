@@ -3,12 +3,13 @@
 //
 // A keyframe is a cache: without one the log is replayed.
 
-import { readFile, rename, writeFile } from "node:fs/promises";
+import { rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { z } from "zod";
+import { CorruptState, checked, FORMAT, MAX_BYTES, parseJson, readCache, setAside } from "../journal/state-file.ts";
 import type { ScreenState } from "../terminal/screen.ts";
 
 const FILE = "keyframe.json";
-const VERSION = 1;
 /** Saving takes some 5 ms: a flood that is drawn at 100 MB/s would spend half its time on keyframes. */
 const MIN_INTERVAL_MS = 5000;
 
@@ -17,6 +18,46 @@ export interface Keyframe {
 	/** Lines printed so far. */
 	readonly lines: number;
 }
+
+const count = z.int().min(0);
+const cells = z.int().min(0).max(100_000);
+const words = z.record(z.string(), z.union([z.boolean(), z.number(), z.string()]));
+const margins = z.object({ scrollTop: cells, scrollBottom: cells, savedX: cells, savedY: cells, x: cells });
+const keyboard = z.array(z.int());
+
+const screen = z
+	.object({
+		version: z.literal(1),
+		cols: cells.min(1),
+		rows: cells.min(1),
+		content: z.string(),
+		cursorLine: count,
+		droppedRows: count,
+		cursorHidden: z.boolean(),
+		mouse: z.object({ protocol: z.string(), encoding: z.string() }),
+		modes: words,
+		privateModes: words,
+		pen: z.object({ fg: z.int(), bg: z.int() }),
+		normal: margins,
+		alternate: margins,
+		offset: count,
+		clears: count,
+		screenId: count,
+		erasedBefore: count,
+		title: z.string(),
+		cwd: z.string().nullable(),
+		kitty: z.object({ normal: keyboard, alternate: keyboard }),
+		checkpoints: z.array(z.object({ row: count, offset: count })),
+	})
+	.refine(
+		({ rows, cols, normal, alternate }) =>
+			[normal, alternate].every(
+				({ scrollTop, scrollBottom, x }) => scrollTop <= scrollBottom && scrollBottom < rows && x <= cols,
+			),
+		"margins outside of the screen",
+	);
+
+const schema = z.object({ screen, lines: count });
 
 export class Keyframes {
 	readonly #path: string;
@@ -32,12 +73,17 @@ export class Keyframes {
 	}
 
 	static async load(directory: string): Promise<Keyframe | null> {
-		try {
-			const { version, ...keyframe } = JSON.parse(await readFile(join(directory, FILE), "utf8"));
-			return version === VERSION ? (keyframe as Keyframe) : null;
-		} catch {
-			return null; // none yet, or truncated by a crash
-		}
+		const path = join(directory, FILE);
+		return readCache<Keyframe>({
+			path,
+			maxBytes: MAX_BYTES.keyframe,
+			parse: (text) => checked(schema, parseJson(text)) as Keyframe,
+		});
+	}
+
+	/** One that looked right and could not be drawn. */
+	static async setAside(directory: string, cause: unknown): Promise<void> {
+		await setAside(join(directory, FILE), new CorruptState("bad-content", "it cannot be drawn", cause));
 	}
 
 	/** Saves when there was enough output since the last one. */
@@ -59,7 +105,7 @@ export class Keyframes {
 
 	async #write(keyframe: Keyframe): Promise<void> {
 		try {
-			await writeFile(`${this.#path}.tmp`, JSON.stringify({ version: VERSION, ...keyframe }), { mode: 0o600 });
+			await writeFile(`${this.#path}.tmp`, JSON.stringify({ format: FORMAT, ...keyframe }), { mode: 0o600 });
 			await rename(`${this.#path}.tmp`, this.#path);
 		} catch {
 			// A full disk, or the session was removed: the log has everything.

@@ -45,7 +45,7 @@ export class RecordedPty implements Pty {
 
 	/** Delivers everything again, then ends. */
 	async play(): Promise<void> {
-		for await (const { from, to, bytes } of readLog(this.#directory, this.#at)) {
+		for await (const { from, to, bytes } of readLog(this.#directory, this.#at, endOf(this.exit))) {
 			if (this.#paused)
 				await new Promise<void>((resolve) => {
 					this.#onResume = resolve;
@@ -94,5 +94,9 @@ export class RecordedPty implements Pty {
 		this.#outputs.clear();
 	}
 }
+
+/** Where its log ends; what is beyond that is not the holder's. */
+export const endOf = (exit: PtyExit | null): number =>
+	exit === null || exit.reason === "lost" || !exit.closed ? Number.POSITIVE_INFINITY : exit.size;
 
 const refuse = () => Promise.reject(new PtyIoError("ended", "this terminal has ended"));

@@ -3,12 +3,13 @@
 
 import { bytesOf, Journal } from "../journal/journal.ts";
 import { logBounds, readLog } from "../journal/segments.ts";
+import { readExit } from "../pty/exit-file.ts";
 import type { Pty } from "../pty/pty.ts";
 import type { Drawing } from "./display.ts";
 import { type Keyframe, Keyframes } from "./keyframes.ts";
 import { hasEnded } from "./lifecycle.ts";
 import type { Options } from "./options.ts";
-import { RecordedPty } from "./recorded-pty.ts";
+import { endOf, RecordedPty } from "./recorded-pty.ts";
 import { SeenPositions } from "./seen-positions.ts";
 import { Session } from "./session.ts";
 import type { SessionSlot } from "./session-slot.ts";
@@ -66,20 +67,38 @@ export type Connect = (from: number) => Promise<Pty | null>;
 
 /** Resumes a session that an earlier daemon left running; one that ended meanwhile is read from disk. */
 export async function adoptSession(slot: SessionSlot, context: SessionContext, connect: Connect): Promise<Session> {
-	const beginning = await beginningOf(slot, context.options);
-	const pty = await connect(beginning.from);
-	return pty === null ? playRecorded(slot, context, beginning) : sessionOf({ ...context, slot, pty, beginning });
+	return fromBeginning(slot, context, async (beginning) => {
+		const pty = await connect(beginning.from);
+		return pty ?? recordedPty(slot, beginning);
+	});
 }
 
 /** An ended session, from disk; settles when its screen is complete. */
 export async function reviveSession(slot: SessionSlot, context: SessionContext): Promise<Session> {
-	return playRecorded(slot, context, await beginningOf(slot, context.options));
+	return fromBeginning(slot, context, (beginning) => recordedPty(slot, beginning));
 }
 
-async function playRecorded(slot: SessionSlot, context: SessionContext, beginning: Beginning): Promise<Session> {
-	const pty = await RecordedPty.open(slot.directory, { from: beginning.from, startedAt: slot.record.createdAt });
-	const session = sessionOf({ ...context, slot, pty, beginning });
-	await pty.play();
+const recordedPty = ({ directory, record }: SessionSlot, { from }: Beginning) =>
+	RecordedPty.open(directory, { from, startedAt: record.createdAt });
+
+async function fromBeginning(
+	slot: SessionSlot,
+	context: SessionContext,
+	connect: (beginning: Beginning) => Promise<Pty>,
+): Promise<Session> {
+	const beginning = await beginningOf(slot, context.options);
+	const pty = await connect(beginning);
+	let session: Session;
+	try {
+		session = sessionOf({ ...context, slot, pty, beginning });
+	} catch (error) {
+		await pty[Symbol.asyncDispose]();
+		if (beginning.keyframe === null) throw error;
+		// A saved screen that cannot be drawn: the log has everything.
+		await Keyframes.setAside(slot.directory, error);
+		return fromBeginning(slot, context, connect);
+	}
+	if (pty instanceof RecordedPty) await pty.play();
 	return session;
 }
 
@@ -104,7 +123,7 @@ const newBeginning = (directory: string): Beginning => ({
 /** From the saved screen where there is one, else from as much of the log as a screen and its scrollback need. */
 async function beginningOf(slot: SessionSlot, options: Options): Promise<Beginning> {
 	const { directory } = slot;
-	const { from: first, to } = await logBounds(directory);
+	const { from: first, to } = await logBounds(directory, endOf(await readExit(directory)));
 	const earliest = Math.max(first, to - options.replayBytes);
 	const saved = await Keyframes.load(directory);
 	const keyframe = saved !== null && saved.screen.offset >= earliest && saved.screen.offset <= to ? saved : null;

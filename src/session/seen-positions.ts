@@ -2,13 +2,26 @@
 // daemon restart or crash nothing already read is reported as new.
 
 import { renameSync, writeFileSync } from "node:fs";
-import { readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { z } from "zod";
+import { checked, FORMAT, MAX_BYTES, parseJson, readCache } from "../journal/state-file.ts";
 import type { Position } from "../terminal/screen-diff.ts";
 import { limits } from "./options.ts";
 
 const FILE = "seen.json";
-const VERSION = 1;
+
+const count = z.int().min(0);
+const hashes = z.array(z.number());
+const position = z.object({
+	version: z.literal(1),
+	offset: count,
+	end: count,
+	first: count,
+	hashes,
+	clears: count,
+	screen: z.object({ id: count, cols: count, hashes }).nullable(),
+});
+const schema = z.object({ seen: z.array(z.tuple([z.string(), position])) });
 
 export class SeenPositions {
 	readonly #path: string | null;
@@ -28,12 +41,12 @@ export class SeenPositions {
 	}
 
 	static async load(directory: string, options: { foreign: boolean }): Promise<SeenPositions> {
-		try {
-			const { version, seen } = JSON.parse(await readFile(join(directory, FILE), "utf8"));
-			return new SeenPositions(directory, version === VERSION ? seen : [], options);
-		} catch {
-			return new SeenPositions(directory); // no reads yet
-		}
+		const saved = await readCache({
+			path: join(directory, FILE),
+			maxBytes: MAX_BYTES.seen,
+			parse: (text) => checked(schema, parseJson(text)),
+		});
+		return saved === null ? new SeenPositions(directory) : new SeenPositions(directory, saved.seen, options);
 	}
 
 	get(owner: string): Position | null {
@@ -48,7 +61,7 @@ export class SeenPositions {
 		if (this.#positions.size > limits.ownersSeen && oldest !== undefined) this.#positions.delete(oldest);
 		if (this.#path === null) return;
 		try {
-			const text = JSON.stringify({ version: VERSION, seen: [...this.#positions] });
+			const text = JSON.stringify({ format: FORMAT, seen: [...this.#positions] });
 			writeFileSync(`${this.#path}.tmp`, text, { mode: 0o600 });
 			renameSync(`${this.#path}.tmp`, this.#path);
 		} catch {

@@ -100,6 +100,12 @@ export class LocalClient implements Client {
 				await wakeup.wait();
 				continue;
 			}
+			const kept = await session.journal.nextKept(at);
+			if (kept > at) {
+				yield { gap: { from: at, to: kept } };
+				at = kept;
+				continue;
+			}
 			const excerpt = await session.journal.read(at, Math.min(end, at + OUTPUT_PIECE_BYTES));
 			const pieces: OutputChunk[] = [...excerpt.chunks, ...excerpt.gaps.map((gap) => ({ gap }))];
 			const start = (piece: OutputChunk) => ("gap" in piece ? piece.gap.from : piece.offset);
