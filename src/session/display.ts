@@ -40,7 +40,9 @@ export interface DisplayParts {
 	readonly onOutput: (listener: (chunk: OutputChunk) => void) => () => void;
 	/** The emulator's reply to a query of the program. */
 	readonly onReply: (reply: Uint8Array) => void;
-	/** The output of an earlier daemon's time is drawn, and nothing newer. */
+	/** Offsets in that output at which drawing stops for `onReplayed`. */
+	readonly stops: readonly number[];
+	/** The output up to a stop, or all of an earlier daemon's time, is drawn, and nothing newer. */
 	readonly onReplayed: (screen: Screen) => void;
 }
 
@@ -53,11 +55,12 @@ export class Display implements Drawable, Cached, AsyncDisposable {
 
 	constructor(parts: DisplayParts) {
 		this.#parts = parts;
-		const { journal, answeredUntil } = parts;
+		const { journal, answeredUntil, stops } = parts;
 		this.#screen = new LazyScreen({
 			...parts.screen,
 			journal,
 			answeredUntil,
+			stops,
 			onReplayed: parts.onReplayed,
 			onReply: (reply, offset) => {
 				if (offset > answeredUntil) parts.onReply(reply);

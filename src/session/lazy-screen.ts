@@ -22,7 +22,9 @@ export interface LazyScreenParts {
 	readonly onReply: (reply: Uint8Array, offset: number) => void;
 	/** Output below this was answered by an earlier owner: it is never drawn together with newer output. */
 	readonly answeredUntil: number;
-	/** Called once, when everything below `answeredUntil` is drawn and nothing above it. */
+	/** Offsets below `answeredUntil`, ascending, at which drawing stops for `onReplayed`. */
+	readonly stops?: readonly number[];
+	/** Called at each stop and at `answeredUntil`, when everything below is drawn and nothing above. */
 	readonly onReplayed?: (screen: Screen) => void;
 }
 
@@ -85,8 +87,12 @@ export class LazyScreen implements Disposable {
 			this.#mayAsk ||= chunk.bytes.includes(ESC) || chunk.bytes.includes(ENQ);
 			// More than memory holds arrived at once: drawn before it is dropped.
 			if (this.#parts.journal.memoryFrom > this.#offset) this.#feed(this.#awake(), chunk.bytes);
-		} else if (this.#content.kind === "blank") this.#content = { kind: "blank", offset: chunk.gap.to };
+			return;
+		}
+		const before = this.#offset;
+		if (this.#content.kind === "blank") this.#content = { kind: "blank", offset: chunk.gap.to };
 		else this.#awake().take(chunk);
+		this.#skipped(before);
 	}
 
 	/** Draws pending output. */
@@ -131,6 +137,7 @@ export class LazyScreen implements Disposable {
 		const state = screen.jumped(to, lines);
 		screen.dispose();
 		this.#content = { kind: "drawn", screen: this.#restore(state) };
+		this.#skipped(screen.offset);
 	}
 
 	[Symbol.dispose](): void {
@@ -143,13 +150,23 @@ export class LazyScreen implements Disposable {
 	}
 
 	#feed(screen: Screen, bytes: Uint8Array): void {
-		const { answeredUntil, onReplayed } = this.#parts;
-		const answered = Math.max(0, answeredUntil - screen.offset);
-		if (answered > 0) {
-			screen.feed(bytes.subarray(0, answered));
-			if (screen.offset >= answeredUntil) onReplayed?.(screen);
+		const { answeredUntil, stops = [], onReplayed } = this.#parts;
+		let rest = bytes;
+		for (const stop of screen.offset < answeredUntil ? [...stops, answeredUntil] : []) {
+			const before = stop - screen.offset;
+			if (before <= 0) continue;
+			screen.feed(rest.subarray(0, before));
+			if (rest.length < before) return;
+			rest = rest.subarray(before);
+			onReplayed?.(screen);
 		}
-		if (bytes.length > answered) screen.feed(bytes.subarray(answered));
+		if (rest.length > 0) screen.feed(rest);
+	}
+
+	/** The end of the replay was not drawn but lost or passed over. */
+	#skipped(before: number): void {
+		const { answeredUntil, onReplayed } = this.#parts;
+		if (before < answeredUntil && this.#offset >= answeredUntil) onReplayed?.(this.#awake());
 	}
 
 	#awake(): Screen {

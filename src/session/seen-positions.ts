@@ -28,6 +28,7 @@ export class SeenPositions {
 	readonly #positions: Map<string, Position>;
 	/** The positions are of a screen that numbered its lines otherwise. */
 	#foreign: boolean;
+	readonly #relocated = new Map<string, Position>();
 
 	/** Without a directory they are kept in memory only. */
 	constructor(
@@ -69,13 +70,26 @@ export class SeenPositions {
 		}
 	}
 
-	/** A screen that numbers its lines anew has drawn all earlier output: who had seen all of it has seen this. */
-	relocate(position: Position): void {
+	/** The offsets below this one whose positions have to be found on a new screen, ascending. */
+	toRelocate(below: number): readonly number[] {
+		if (!this.#foreign) return [];
+		const offsets = [...this.#positions.values()].map(({ offset }) => offset).filter((offset) => offset < below);
+		return [...new Set(offsets)].sort((a, b) => a - b);
+	}
+
+	/**
+	 * A screen that numbers its lines anew has drawn all output up to this position. At the last one, callers whose
+	 * position was not found (what they saw last is not drawn any more) have seen nothing.
+	 */
+	relocate(position: Position, { last }: { last: boolean }): void {
 		if (!this.#foreign) return;
-		this.#foreign = false;
 		for (const [owner, { offset }] of this.#positions) {
-			if (offset >= position.offset) this.#positions.set(owner, position);
-			else this.#positions.delete(owner);
+			if (offset === position.offset || (last && offset > position.offset)) this.#relocated.set(owner, position);
 		}
+		if (!last) return;
+		this.#foreign = false;
+		this.#positions.clear();
+		for (const [owner, found] of this.#relocated) this.#positions.set(owner, found);
+		this.#relocated.clear();
 	}
 }

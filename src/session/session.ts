@@ -123,7 +123,9 @@ export class Session implements AsyncDisposable {
 			answeredUntil: parts.replayedUntil,
 			attended: () => this.#attended,
 			onOutput: (listener) => this.#outputs.add(listener),
-			onReplayed: (screen) => parts.seen.relocate(screen.diffSince(null, TEXT).position),
+			stops: parts.seen.toRelocate(parts.replayedUntil),
+			onReplayed: (screen) =>
+				parts.seen.relocate(screen.diffSince(null, TEXT).position, { last: screen.offset >= parts.replayedUntil }),
 			// The one arrow that points back: the emulator answers what the program asked it.
 			onReply: (reply) => void this.type(reply).catch(() => {}), // it ended before it got the answer
 		});

@@ -33,6 +33,23 @@ test("S18: right after an answer nothing of it is new again", async () => {
 	await client[Symbol.asyncDispose]();
 });
 
+test("S18: after a flood only what came after the last read is new", async () => {
+	await using home = new Home();
+	let client = await home.connect();
+	await client.call("run", { command: "seq 1 1000000", shell: "main", program: "bash", clean: true, ...patient });
+	await client.call("wait", { session: "main", ...patient });
+	await client.call("read", { session: "main" });
+	await client.type("main", Buffer.from("# later"));
+	const other = { owner: "other", cwd: "/", env: {} };
+	await client.call("wait", { session: "main", until: { text: "# later" }, ...patient }, { caller: other });
+	await kill(client);
+	client = await home.connect();
+	const { facts } = await client.call("read", { session: "main" });
+	expect(facts.text).toContain("# later");
+	expect(facts.text.split("\n").length).toBeLessThan(5);
+	await client[Symbol.asyncDispose]();
+});
+
 test("S18: after a flood the first read waits for the replay, and all of it was seen", async () => {
 	await using home = new Home();
 	let client = await home.connect();
