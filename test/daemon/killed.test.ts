@@ -46,7 +46,7 @@ test("S18: after a flood only what came after the last read is new", async () =>
 	const [session] = (await client.call("list", {})).facts.sessions;
 	await kill(client);
 	// A saved screen numbers its lines as before; without one they have to be found again.
-	rmSync(join(home.path, "sessions", session!.id, "keyframe.json"), { force: true });
+	rmSync(join(home.path, "sessions", session!.session, "keyframe.json"), { force: true });
 	client = await home.connect();
 	const { facts } = await client.call("read", { session: "main" });
 	expect(facts.text).toContain("# later");
