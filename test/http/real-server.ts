@@ -3,7 +3,7 @@
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { connect, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -16,6 +16,8 @@ export class RealServer implements AsyncDisposable {
 	readonly home: string;
 	readonly env: NodeJS.ProcessEnv;
 	readonly #process: ChildProcess;
+	/** The daemon's process, whether or not that is the command itself. */
+	pid = 0;
 	url = "";
 	/** May do everything. */
 	token = "";
@@ -40,11 +42,8 @@ export class RealServer implements AsyncDisposable {
 		await until("the server has started", hasStarted);
 		server.url = /http:\/\/127\.0\.0\.1:\d+/.exec(said)?.[0] ?? said;
 		server.token = /dt_[\w-]+/.exec(said)?.[0] ?? "";
+		server.pid = JSON.parse((await server.cli("daemon", "status", "--json")).out).pid;
 		return server;
-	}
-
-	get pid(): number {
-		return this.#process.pid!;
 	}
 
 	get port(): number {
@@ -52,7 +51,7 @@ export class RealServer implements AsyncDisposable {
 	}
 
 	get isRunning(): boolean {
-		return this.#process.exitCode === null && this.#process.signalCode === null;
+		return existsSync(`/proc/${this.pid}/fd/0`);
 	}
 
 	/** Resident memory in bytes. */
@@ -117,12 +116,10 @@ export class RealServer implements AsyncDisposable {
 	}
 
 	async [Symbol.asyncDispose](): Promise<void> {
-		if (this.isRunning) {
-			await this.cli("daemon", "stop", "--sessions");
-			if (this.isRunning) {
-				this.#process.kill("SIGKILL");
-				await once(this.#process, "exit");
-			}
+		if (this.isRunning) await this.cli("daemon", "stop", "--sessions");
+		if (this.#process.exitCode === null && this.#process.signalCode === null) {
+			this.#process.kill("SIGKILL");
+			await once(this.#process, "exit");
 		}
 		rmSync(this.home, { recursive: true, force: true });
 	}
