@@ -93,7 +93,8 @@ export class Arena implements AsyncDisposable {
 		this.#logged = errors.length;
 		if (fresh.length > 0) throw new Error(`errors in the log: ${fresh.slice(0, 3).join("\n")}`);
 		await stage.idle();
-		const calm = (this.#calm ??= await stage.usage());
+		this.#calm ??= await stage.usage();
+		const calm = this.#calm;
 		await until(
 			`the descriptors are back at ${calm.descriptors}`,
 			async () => (await stage.usage()).descriptors <= calm.descriptors + SPARE_DESCRIPTORS,

@@ -61,7 +61,16 @@ export function nasty(random: Random): Json {
 	const kind = random.int(20);
 	if (kind === 0) return random.pick(BIG)();
 	if (kind < 3)
-		return random.pick<Json>([[], {}, [[]], [null], { a: {} }, { then: 1 }, { toString: 1 }, { length: -1 }]);
+		return random.pick<Json>([
+			[],
+			{},
+			[[]],
+			[null],
+			{ a: {} },
+			JSON.parse('{"then":1}'),
+			{ toString: 1 },
+			{ length: -1 },
+		]);
 	return random.pick(NASTY)();
 }
 

@@ -101,7 +101,9 @@ export async function fuzz<C>(target: Target<C>, options: RunOptions): Promise<O
 			const problem = await problemOf(ring, cases);
 			if (problem !== null) {
 				await ring[Symbol.asyncDispose]();
-				say(`${target.name}: ${problem}\nnarrowing down ${cases.length} cases …`);
+				say(
+					`${target.name}: ${problem}\nnarrowing down ${cases.length} cases, from ${outcome.cases} of seed ${seed} …`,
+				);
 				const fewest = await narrow(target, cases, kindOf(problem));
 				outcome.findings.push({ problem, first: outcome.cases, cases: fewest });
 				if (options.keep) keep(target.name, fewest);

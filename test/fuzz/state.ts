@@ -17,7 +17,7 @@ import { apply, FILES, type StateCase, stateCase } from "./state-case.ts";
 const NOT_READ = /^(daemon\.log(\.1)?|run\/daemon\.\d+|sessions\/[^/]+\/(out\.\d+|.*\.tmp))$/;
 const COPIES = 16;
 const START_MS = 20_000;
-const ANSWER_MS = 20_000;
+const ANSWER_MS = 10_000;
 const ID_LENGTH = 26;
 const LINES = "for i in $(seq 300); do printf '\\e[3%dmline %d\\e[m\\n' $((i % 8)) $i; done; exit 3";
 

@@ -43,10 +43,10 @@ const GIVEN: Readonly<Record<string, readonly unknown[]>> = {
 	rows: [24, 1, 500],
 };
 
-function valueOf(name: string, schema: Schema, random: Random): unknown {
+function valueFor(name: string, schema: Schema, random: Random): unknown {
 	if (GIVEN[name] !== undefined) return random.pick(GIVEN[name]);
 	if (schema.enum !== undefined) return random.pick(schema.enum);
-	if (schema.anyOf !== undefined) return valueOf("", random.pick(schema.anyOf), random);
+	if (schema.anyOf !== undefined) return valueFor("", random.pick(schema.anyOf), random);
 	switch (schema.type) {
 		case "string":
 			return random.pick(["x", "some text", "1"]);
@@ -56,7 +56,7 @@ function valueOf(name: string, schema: Schema, random: Random): unknown {
 		case "boolean":
 			return random.chance(0.5);
 		case "array":
-			return Array.from({ length: random.int(3) }, () => valueOf("", schema.items ?? {}, random));
+			return Array.from({ length: random.int(3) }, () => valueFor("", schema.items ?? {}, random));
 		case "object":
 			return inputFor(schema, random);
 		default:
@@ -66,7 +66,7 @@ function valueOf(name: string, schema: Schema, random: Random): unknown {
 
 function inputFor({ properties = {}, required = [] }: Schema, random: Random): object {
 	const fields = Object.entries(properties).filter(([name]) => required.includes(name) || random.chance(0.3));
-	return Object.fromEntries(fields.map(([name, schema]) => [name, valueOf(name, schema, random)]));
+	return Object.fromEntries(fields.map(([name, schema]) => [name, valueFor(name, schema, random)]));
 }
 
 const cards = toolCards(TOOL_SETS);

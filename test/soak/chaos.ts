@@ -117,7 +117,9 @@ async function disturb(home: Home, options: ChaosOptions, over: () => boolean, s
 		signal(pid, "SIGCONT");
 	};
 	const actions: Record<string, () => unknown> = {
-		"kill -9 daemon": () => daemonsOf(home).forEach((pid) => signal(pid, "SIGKILL")),
+		"kill -9 daemon": () => {
+			for (const pid of daemonsOf(home)) signal(pid, "SIGKILL");
+		},
 		"stop daemon": () => stopFor(daemonsOf(home)[0], 100 + random.int(3000)),
 		"stop holder": () => stopFor(random.pick(holdersOf(home)), 100 + random.int(4000)),
 		...(options.fillDisk && { "full disk": () => fillDisk(dirname(home.path), 100 + random.int(1500)) }),
@@ -167,37 +169,31 @@ async function checkEnd(home: Home, client: PatientClient, expected: readonly st
 	});
 }
 
-/** Processes that have to do with this home, by their environment, arguments or directory. */
+/** Processes that have to do with this home, by their environment, arguments, directory or open files. */
 function processesOf(home: Home): readonly { pid: number; command: string }[] {
 	return readdirSync("/proc").flatMap((name) => {
 		if (!/^\d+$/.test(name) || Number(name) === process.pid) return [];
 		try {
 			const command = readFileSync(`/proc/${name}/cmdline`, "utf8").replaceAll("\0", " ");
 			const texts = [command, readFileSync(`/proc/${name}/environ`, "utf8"), readlinkSync(`/proc/${name}/cwd`)];
-			return texts.some((text) => text.includes(home.path)) ? [{ pid: Number(name), command }] : [];
+			// A holder's environment is empty; it is known by the log that it writes.
+			const files = command.includes(HOLDER) ? openFiles(name) : [];
+			return [...texts, ...files].some((text) => text.includes(home.path)) ? [{ pid: Number(name), command }] : [];
 		} catch {
 			return []; // ended meanwhile, or another user's
 		}
 	});
 }
 
-const daemonsOf = (home: Home) =>
-	processesOf(home)
-		.filter(({ command }) => /main\.js daemon run/.test(command))
-		.map(({ pid }) => pid);
+const openFiles = (pid: string) => readdirSync(`/proc/${pid}/fd`).map((fd) => readlinkSync(`/proc/${pid}/fd/${fd}`));
 
-const holdersOf = (home: Home) =>
+const HOLDER = "dialtone-holder";
+const pidsOf = (home: Home, words: string) =>
 	processesOf(home)
-		.filter(({ pid }) => exeOf(pid).includes("dialtone-holder"))
+		.filter(({ command }) => command.includes(words))
 		.map(({ pid }) => pid);
-
-function exeOf(pid: number): string {
-	try {
-		return readlinkSync(`/proc/${pid}/exe`);
-	} catch {
-		return ""; // ended meanwhile
-	}
-}
+const daemonsOf = (home: Home) => pidsOf(home, "main.js daemon run");
+const holdersOf = (home: Home) => pidsOf(home, HOLDER);
 
 function signal(pid: number, name: NodeJS.Signals): void {
 	try {
