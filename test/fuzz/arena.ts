@@ -88,10 +88,10 @@ export class Arena implements AsyncDisposable {
 		if (status.pid !== stage.pid) throw new Error(`another daemon answers: ${status.pid}, not ${stage.pid}`);
 		for (const conversation of this.#honest) await conversation.turn();
 		await this.#removeOthers();
-		const errors = stage.errors();
+		const errors = stage.exceptions();
 		const fresh = errors.slice(this.#logged);
 		this.#logged = errors.length;
-		if (fresh.length > 0) throw new Error(`errors in the log: ${fresh.slice(0, 3).join("\n")}`);
+		if (fresh.length > 0) throw new Error(`exceptions in the log: ${fresh.slice(0, 3).join("\n")}`);
 		await stage.idle();
 		this.#calm ??= await stage.usage();
 		const calm = this.#calm;

@@ -107,9 +107,9 @@ export class Stage extends Home {
 		return untilIdle(this.pid);
 	}
 
-	/** Errors in the daemon's own log. */
-	errors(): readonly string[] {
-		return errorsLogged(this.path);
+	/** Exceptions in the daemon's own log. (That a client was disconnected is worth a line there, and no defect.) */
+	exceptions(): readonly string[] {
+		return errorsLogged(this.path).filter((line) => line.includes('"stack"'));
 	}
 
 	override async [Symbol.asyncDispose](): Promise<void> {

@@ -188,12 +188,12 @@ function processesOf(home: Home): readonly { pid: number; command: string }[] {
 const openFiles = (pid: string) => readdirSync(`/proc/${pid}/fd`).map((fd) => readlinkSync(`/proc/${pid}/fd/${fd}`));
 
 const HOLDER = "dialtone-holder";
-const pidsOf = (home: Home, words: string) =>
+const pidsOf = (home: Home, words: RegExp) =>
 	processesOf(home)
-		.filter(({ command }) => command.includes(words))
+		.filter(({ command }) => words.test(command))
 		.map(({ pid }) => pid);
-const daemonsOf = (home: Home) => pidsOf(home, "main.js daemon run");
-const holdersOf = (home: Home) => pidsOf(home, HOLDER);
+const daemonsOf = (home: Home) => pidsOf(home, /main\.js daemon run|daemon\.cjs/);
+const holdersOf = (home: Home) => pidsOf(home, new RegExp(HOLDER));
 
 function signal(pid: number, name: NodeJS.Signals): void {
 	try {

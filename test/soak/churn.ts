@@ -76,8 +76,8 @@ export async function churn({ clients, conversations, seed }: ChurnOptions): Pro
 		).catch(async (error: Error) => {
 			throw new Error(`${error.message}; it is at ${JSON.stringify(await stage.usage())}`);
 		});
-		const errors = stage.errors();
-		if (errors.length > 0) throw new Error(`errors in the log: ${errors.slice(0, 3).join("\n")}`);
+		const errors = stage.exceptions();
+		if (errors.length > 0) throw new Error(`exceptions in the log: ${errors.slice(0, 3).join("\n")}`);
 		return { seconds: Math.round(seconds), quiet: timesOf(quiet), churn: timesOf(churned), before, after };
 	} finally {
 		for (const client of connections) await client[Symbol.asyncDispose]();
