@@ -3,6 +3,7 @@
 // one at work outranks an idle one, so that a client with a token always gets in.
 
 import { readFileSync } from "node:fs";
+import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 
 export interface ConnectionLimits {
@@ -17,6 +18,8 @@ export class Connections {
 	readonly #open = new Map<Socket, number>();
 	/** Those that have shown no token, the oldest first. */
 	readonly #strangers = new Set<Socket>();
+	/** Their responses, in the order of the requests. */
+	readonly #responses = new WeakMap<Socket, Set<ServerResponse>>();
 	/** Those that have, and are without work, the longest idle first. */
 	readonly #idle = new Set<Socket>();
 
@@ -50,6 +53,22 @@ export class Connections {
 			this.#open.set(socket, left - 1);
 			if (left === 1) this.#idle.add(socket);
 		};
+	}
+
+	/**
+	 * A response closes with its connection: node says so only to the first of several pipelined requests, and the others
+	 * would go on for a client that is gone.
+	 */
+	queue(socket: Socket, response: ServerResponse): void {
+		const waiting = this.#responses.get(socket) ?? new Set();
+		if (!this.#responses.has(socket)) {
+			this.#responses.set(socket, waiting);
+			socket.once("close", () => {
+				for (const one of [...waiting]) one.destroy().emit("close");
+			});
+		}
+		waiting.add(response);
+		response.once("close", () => waiting.delete(response));
 	}
 
 	closeAll(): void {

@@ -81,6 +81,7 @@ export async function listen(options: ListenOptions): Promise<Listening> {
 				// Set here, not by the app: changing a finished response would send it as a web stream, which is slower.
 				outgoing.setHeader("x-content-type-options", "nosniff");
 				outgoing.setHeader("cache-control", "no-store");
+				connections.queue(incoming.socket, outgoing);
 				return answer(incoming, outgoing);
 			},
 			(_fault, _incoming, outgoing) => void outgoing.destroy(),

@@ -1,5 +1,5 @@
-// A daemon under attack: a home of its own, `serve` in the foreground with HTTP, a token
-// of each kind, and a probe inside that tells what the process has in use.
+// A daemon under attack: a home of its own, HTTP, a token of each kind, and a probe
+// inside that tells what the process has in use.
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { readdirSync, readFileSync, rmSync } from "node:fs";
@@ -24,9 +24,8 @@ const IDLE_WINDOW_MS = 250;
 const IDLE_SHARE = 0.3;
 
 export class Stage extends Home {
-	#server: ChildProcess | null = null;
+	#daemon: ChildProcess | null = null;
 	#said = "";
-	#complaint = "";
 	#longestStallMs = 0;
 	url = "";
 	token = "";
@@ -38,7 +37,7 @@ export class Stage extends Home {
 	static async open(env: NodeJS.ProcessEnv = {}): Promise<Stage> {
 		const stage = new Stage(env);
 		try {
-			await stage.serve();
+			await stage.#start();
 		} catch (error) {
 			await stage[Symbol.asyncDispose]();
 			throw error;
@@ -46,29 +45,27 @@ export class Stage extends Home {
 		return stage;
 	}
 
-	async serve(): Promise<void> {
+	async #start(): Promise<void> {
 		const probe = new URL("./probe.mjs", import.meta.url);
 		probe.searchParams.set("file", this.#usageFile);
 		probe.searchParams.set("listeners", pathToFileURL(join(dirname(MAIN), "protocol/listeners.js")).href);
-		const server = spawn(
-			process.execPath,
-			["--expose-gc", "--import", probe.href, MAIN, "serve", "--foreground", "--port", "0"],
-			{ env: this.env, stdio: ["ignore", "pipe", "pipe"] },
-		);
-		this.#server = server;
-		server.stdout.setEncoding("utf8").on("data", (text: string) => {
-			this.#said += text;
+		const daemon = spawn(process.execPath, ["--expose-gc", "--import", probe.href, MAIN, "daemon", "run"], {
+			env: this.env,
+			stdio: ["ignore", "pipe", "pipe"],
 		});
-		server.stderr.setEncoding("utf8").on("data", (text: string) => {
-			this.#complaint = (this.#complaint + text).slice(-4000);
+		this.#daemon = daemon;
+		for (const stream of [daemon.stdout, daemon.stderr])
+			stream.setEncoding("utf8").on("data", (text: string) => {
+				this.#said = (this.#said + text).slice(-4000);
+			});
+		await until("the daemon is ready", () => {
+			if (this.death !== null) throw new Error(`it exited with ${this.death}`);
+			return this.#said.includes("ready");
 		});
-		await until("the daemon listens", () => {
-			if (server.exitCode !== null) throw new Error(`it exited with ${server.exitCode}: ${this.#complaint}`);
-			return this.#said.includes("Ctrl+C stops");
-		});
-		this.url = /http:\/\/127\.0\.0\.1:\d+/.exec(this.#said)![0];
-		this.token = /dt_[\w-]+/.exec(this.#said)![0];
-		this.readOnly = /dt_[\w-]+/.exec((await this.cli("token", "create", "--read-only", "looks")).stdout)?.[0] ?? "";
+		const served = await this.cli("serve", "--port", "0");
+		this.url = /http:\/\/127\.0\.0\.1:\d+/.exec(served.stdout)![0];
+		this.token = (await this.cli("token", "create", "types")).stdout.trim();
+		this.readOnly = (await this.cli("token", "create", "--read-only", "looks")).stdout.trim();
 		const client = await this.connect();
 		const { pid, socket } = await client.status();
 		await client[Symbol.asyncDispose]();
@@ -82,8 +79,8 @@ export class Stage extends Home {
 
 	/** What the daemon printed on its way out; null while it runs. */
 	get death(): string | null {
-		const { exitCode, signalCode } = this.#server ?? {};
-		return exitCode === null && signalCode === null ? null : `${exitCode ?? signalCode}: ${this.#complaint}`;
+		const { exitCode, signalCode } = this.#daemon ?? {};
+		return exitCode === null && signalCode === null ? null : `${exitCode ?? signalCode}: ${this.#said}`;
 	}
 
 	async usage(): Promise<Usage> {
@@ -113,11 +110,11 @@ export class Stage extends Home {
 	}
 
 	override async [Symbol.asyncDispose](): Promise<void> {
-		if (this.death === null && this.#server !== null) {
+		if (this.death === null && this.#daemon !== null) {
 			const client = await this.find().catch(() => null);
 			await client?.stop({ sessions: true }).catch(() => {}); // checked below
 			await until("the daemon has left", () => this.death !== null, { withinMs: 15_000 }).catch(() => {
-				process.kill(this.pid || this.#server!.pid!, "SIGKILL");
+				process.kill(this.pid || this.#daemon!.pid!, "SIGKILL");
 			});
 		}
 		await super[Symbol.asyncDispose]();
