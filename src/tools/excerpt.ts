@@ -34,7 +34,9 @@ export async function headAndTail(journal: Session["journal"], from: number, to:
 
 /** The lines that a part of the output draws. */
 export function linesOf({ screen }: Session, excerpt: Excerpt): string[] {
-	return asSeen(bytesOf(excerpt), screen.cols).replace(/\n+$/, "").split("\n");
+	const lines = asSeen(bytesOf(excerpt), screen.cols).split("\n");
+	while (lines.at(-1) === "") lines.pop();
+	return lines;
 }
 
 /**

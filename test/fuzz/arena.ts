@@ -17,7 +17,8 @@ const ANSWER_MS = 30_000;
 const SPARE_DESCRIPTORS = 12;
 
 /** Words of an answer that only a defect gives; a cancelled call may be told that it was aborted. (JSON-RPC's -32603 is not one: the MCP SDK gives it for wrong parameters.) */
-const DEFECT = /"fault":"internal","message":"(?!Dialtone failed: This operation was aborted)|Dialtone failed: (?!This operation was aborted)|^HTTP\/1\.1 500/m;
+const DEFECT =
+	/"fault":"internal","message":"(?!Dialtone failed: This operation was aborted)|Dialtone failed: (?!This operation was aborted)|^HTTP\/1\.1 500/m;
 
 export class Arena implements AsyncDisposable {
 	readonly stage: Stage;

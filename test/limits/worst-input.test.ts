@@ -37,6 +37,8 @@ const PREPARED: Readonly<Record<string, string>> = {
 	"one-line": `head -c ${LOG_MIB / 4}M /dev/zero | tr '\\0' x; exec cat`,
 	colours: `awk '${COLOURS}'; exec cat`,
 	"full-screen": `printf '\\033[?1049h'; awk '${COLOURS}'; exec cat`,
+	blanks: "head -c 2M /dev/zero | tr '\\0' ' '; echo x; exec cat",
+	"line-ends": "head -c 2M /dev/zero | tr '\\0' '\\n'; echo x; exec cat",
 	sink: "stty raw -echo; exec cat >/dev/null",
 };
 
@@ -96,7 +98,7 @@ const NEEDED: Readonly<Record<string, unknown>> = { command: "true", cmd: "true"
 /** On which of the prepared sessions a tool is tried: what ends a session, on none. */
 function targetsOf({ name, effect, input }: Tool): readonly string[] {
 	if (!Object.keys(input.shape).some((field) => SESSION_FIELDS.includes(field))) return [""];
-	if (effect === "reads") return ["log", "one-line", "colours", "full-screen"];
+	if (effect === "reads") return Object.keys(PREPARED).filter((name) => name !== "sink");
 	return effect === "types" && name !== "signal" ? ["sink"] : ["no-such-session"];
 }
 
@@ -155,7 +157,7 @@ test("G9 a caller's name has a limit", async () => {
 });
 
 test.each(["log", "one-line", "colours", "full-screen"])(
-	"G3 joining %s: its snapshot, then all of its output",
+	"G3 joining %s: its snapshot, then its output from the beginning",
 	async (name) => {
 		await withinBudget(`snapshot(${name})`, () => dialtone.client.snapshot(name));
 		await withinBudget(`output(${name})`, async () => {
@@ -185,7 +187,9 @@ describe("G9 the worst line on the daemon's socket", () => {
 			client: new FakeClient(),
 			version: "1",
 			maxCalls: 10,
-			onStop: async () => [],
+			onStop: async () => ({}),
+			stopping: new AbortController().signal,
+			http: null,
 			onClients: () => {},
 			onDropped: () => {},
 		});
