@@ -29,7 +29,7 @@ export async function workingDirectory(pid: number): Promise<string | null> {
 
 /** A process's command line; null when it is gone or a zombie. */
 export async function commandLine(pid: number): Promise<string | null> {
-	return text(`/proc/${pid}/cmdline`).replace(/\0+$/, "").replaceAll("\0", " ") || null;
+	return text(`/proc/${pid}/cmdline`).replaceAll("\0", " ").trimEnd() || null;
 }
 
 /** A process's group, and the group that has its terminal. */

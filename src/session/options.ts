@@ -233,8 +233,12 @@ export const limits = {
 	/** What is typed in one call. */
 	textChars: 1_000_000,
 	/** Output of a command that is looked at to answer a call: its beginning and its end. */
-	headBytes: 128 * 1024,
-	tailBytes: 384 * 1024,
+	headBytes: 64 * 1024,
+	tailBytes: 192 * 1024,
+	/** Raw output in one answer. */
+	rawBytes: 512 * 1024,
+	/** Values (numbers, strings, arrays…) in the input of a call. */
+	inputValues: 20_000,
 	/** Of one line in an event or a list: a program may print a megabyte without a line end. */
 	lineChars: 400,
 	/** Of one stream, sent beyond what its reader has taken. */

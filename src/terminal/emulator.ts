@@ -208,6 +208,10 @@ export class Emulator {
 			{ intermediates: "#", final: "8" },
 			() => !this.#budget.spend(PRICE.alignment(this.cols, this.rows)),
 		);
+		parser.registerEscHandler({ final: "M" }, () => {
+			const { y, scrollTop } = this.active;
+			return y === scrollTop && !this.#budget.spend(PRICE.scrollDown(this.cols, this.rows));
+		});
 		parser.registerEscHandler({ final: "c" }, () => {
 			if (this.#budget.spend(PRICE.reset(this.cols, this.rows))) this.#reset();
 			return true;

@@ -16,7 +16,7 @@ export function backgroundOf(cell: Cell): number {
 
 /** A row as text; `keep` columns stay even if blank (up to the cursor, say). */
 export function textOfRow(row: Row, keep = 0): string {
-	const text = row.translateToString(true).replace(/\s+$/u, "");
+	const text = row.translateToString(true).trimEnd();
 	if (keep === 0) return text;
 	const kept = row.translateToString(false, 0, keep);
 	return kept.length > text.length ? kept : text;
@@ -39,7 +39,8 @@ export function joinRows(grid: Grid, from: number, to: number, keep = 0): string
 		// A wide character that did not fit leaves one empty cell: not a space. More are real blanks.
 		else text += row.getTrimmedLength() >= row.length - 1 ? row.translateToString(true) : row.translateToString(false);
 	}
-	return keep === 0 ? text.replace(/\s+$/u, "") : text;
+	// Not by an expression: /\s+$/ takes quadratic time on a line of blanks with something after them.
+	return keep === 0 ? text.trimEnd() : text;
 }
 
 /** The cursor's logical line, up to the cursor: the shape of a prompt. */

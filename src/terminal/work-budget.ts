@@ -17,6 +17,7 @@ interface Order {
 
 const perCell = (cols: number, rows: number) => (cols * rows) / 40;
 const rowByRow = (times: number, _cols: number, rows: number) => times * (2 + rows / 2);
+const withinRow = (_times: number, cols: number) => 2 + cols / 50;
 const everyRow = (_times: number, cols: number, rows: number) => perCell(cols, rows) * 2;
 
 /** Sequences whose parameter is a repeat count. */
@@ -28,9 +29,9 @@ export const ORDERS: readonly Order[] = [
 	{ id: { final: "M" }, most: (_, rows) => rows, price: rowByRow },
 	{ id: { final: "S" }, most: (_, rows) => rows, price: rowByRow },
 	{ id: { final: "T" }, most: (_, rows) => rows, price: rowByRow },
-	{ id: { final: "@" }, most: (cols) => cols, price: () => 2 },
-	{ id: { final: "P" }, most: (cols) => cols, price: () => 2 },
-	{ id: { final: "X" }, most: (cols) => cols, price: () => 2 },
+	{ id: { final: "@" }, most: (cols) => cols, price: withinRow },
+	{ id: { final: "P" }, most: (cols) => cols, price: withinRow },
+	{ id: { final: "X" }, most: (cols) => cols, price: withinRow },
 	{ id: { intermediates: " ", final: "@" }, most: (cols) => cols, price: everyRow },
 	{ id: { intermediates: " ", final: "A" }, most: (cols) => cols, price: everyRow },
 	{ id: { intermediates: "'", final: "}" }, most: (cols) => cols, price: everyRow },
@@ -40,6 +41,8 @@ export const ORDERS: readonly Order[] = [
 export const PRICE = {
 	erase: perCell,
 	alignment: perCell,
+	/** Reverse index at the top: every row below moves. */
+	scrollDown: (cols: number, rows: number) => rowByRow(1, cols, rows) + cols / 100,
 	alternateScreen: (cols: number, rows: number) => 100 + perCell(cols, rows) * 2,
 	reset: (cols: number, rows: number) => 400 + perCell(cols, rows) * 2,
 };

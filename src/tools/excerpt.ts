@@ -5,12 +5,10 @@ import { bytesOf, type Excerpt, type Part } from "../journal/journal.ts";
 import { clean } from "../protocol/clean.ts";
 import { limits } from "../session/options.ts";
 import type { Session } from "../session/session.ts";
+import { asSeen } from "../session/shell/output.ts";
 import { estimateTokens, type Fitted, fit } from "../terminal/budget.ts";
-import { Screen } from "../terminal/screen.ts";
 import type { ScreenDiff } from "../terminal/screen-diff.ts";
 
-// The most that is returned at once.
-const MAX_BYTES = limits.headBytes + limits.tailBytes;
 const HEAD_SHARE = 0.3;
 // Bytes of output per token of the head, escape sequences included; more only in unusual cases.
 const BYTES_PER_TOKEN = 8;
@@ -18,11 +16,11 @@ const BYTES_PER_TOKEN = 8;
 /** A part of the output, by offset; the newest where no offset is given. */
 export function excerptOf(
 	{ journal }: Session,
-	{ from, to }: { from?: number | undefined; to?: number | undefined },
+	{ from, to, maxBytes }: { from?: number | undefined; to?: number | undefined; maxBytes: number },
 ): Promise<Excerpt> {
 	const { end } = journal;
-	const start = Math.min(from ?? Math.max(0, end - MAX_BYTES), end);
-	return journal.read(start, Math.min(to ?? end, end, start + MAX_BYTES));
+	const start = Math.min(from ?? Math.max(0, end - maxBytes), end);
+	return journal.read(start, Math.min(to ?? end, end, start + maxBytes));
 }
 
 /** A range of output, of a large one its beginning and its end. */
@@ -36,13 +34,9 @@ export async function headAndTail(journal: Session["journal"], from: number, to:
 
 /** The lines that a part of the output draws. */
 export function linesOf({ screen }: Session, excerpt: Excerpt): string[] {
-	const canvas = new Screen({ cols: screen.cols, rows: screen.rows, scrollback: 100_000 });
-	try {
-		canvas.feed(bytesOf(excerpt));
-		return canvas.lines(Number.MAX_SAFE_INTEGER);
-	} finally {
-		canvas.dispose();
-	}
+	const lines = asSeen(bytesOf(excerpt), screen.cols).split("\n");
+	while (lines.at(-1) === "") lines.pop();
+	return lines;
 }
 
 /**
@@ -64,7 +58,7 @@ export async function fitNew(
 	const head: string[] = [];
 	let tokens = 0;
 	// The last line may be cut in the middle; it is left to the part that is not shown.
-	for (const line of linesOf(session, await excerptOf(session, beginning)).slice(0, -1)) {
+	for (const line of linesOf(session, await session.journal.read(beginning.from, beginning.to)).slice(0, -1)) {
 		tokens += estimateTokens(line) + 1;
 		if (tokens > headTokens) break;
 		head.push(line);

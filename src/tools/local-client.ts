@@ -38,6 +38,7 @@ export class LocalClient implements Client {
 			throw new Fault("bad_input", { problems: [`the caller's name has more than ${limits.ownerChars} characters`] });
 		const tool = findTool(name);
 		if (tool === undefined) throw new Fault("unknown_tool", { tool: name, tools: toolNames() });
+		if (!hasFewValues(input)) throw new Fault("bad_input", { problems: [`more than ${limits.inputValues} values`] });
 		const parsed = tool.input.safeParse(input === undefined ? {} : input);
 		if (!parsed.success) {
 			throw new Fault("bad_input", {
@@ -139,6 +140,18 @@ export class LocalClient implements Client {
 		this.interrupt();
 		await this.#parts.sessions[Symbol.asyncDispose]();
 	}
+}
+
+/** Checked before each value is: a hundred thousand variables would take a quarter of a second. */
+function hasFewValues(input: unknown): boolean {
+	const rest: unknown[] = [input];
+	for (let count = 0; rest.length > 0; count++) {
+		const value = rest.pop();
+		const inner = typeof value === "object" && value !== null ? Object.values(value) : [];
+		if (count + rest.length + inner.length > limits.inputValues) return false;
+		rest.push(...inner);
+	}
+	return true;
 }
 
 /**

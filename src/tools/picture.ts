@@ -1,13 +1,13 @@
 // The screen as PNG: the SVG of terminal/picture-svg.ts, drawn by resvg (WASM).
 //
-// Drawing takes up to seconds and a hundred times the memory of its answer, so it happens in a thread of its own, one
+// Drawing takes up to seconds and a hundred times the memory of its answer, so it happens in a process of its own, one
 // picture at a time, which ends with the picture. resvg is an optional dependency and brings no fonts: if either is
 // missing the call is refused, and the SVG can still be exported.
 
+import { spawn } from "node:child_process";
 import { constants } from "node:fs";
 import { access } from "node:fs/promises";
 import { createRequire } from "node:module";
-import { Worker } from "node:worker_threads";
 import { Fault } from "../protocol/fault.ts";
 import { KeyedQueue } from "../session/keyed-queue.ts";
 
@@ -28,20 +28,19 @@ const DEADLINE_MS = 10_000;
 /** Pictures that may wait for their turn. */
 const MAX_WAITING = 8;
 
-// A string, because the thread runs no TypeScript: `src` and `dist` start the same program.
+// A string, because Node runs no TypeScript by itself: `src` and `dist` start the same program.
 const PROGRAM = `
-const { readFileSync } = require("node:fs");
-const { parentPort, workerData } = require("node:worker_threads");
-const { Resvg, initWasm } = require(workerData.resvg);
-initWasm(readFileSync(workerData.wasm)).then(() => {
+const { readFileSync, writeFileSync } = require("node:fs");
+const [, resvg, wasm, scale, ...fonts] = process.argv;
+const { Resvg, initWasm } = require(resvg);
+initWasm(readFileSync(wasm)).then(() => {
 	const family = "DejaVu Sans Mono";
-	const font = {
-		fontBuffers: workerData.fonts.map((path) => readFileSync(path)),
-		defaultFontFamily: family,
-		monospaceFamily: family,
-	};
-	const drawing = new Resvg(workerData.svg, { fitTo: { mode: "zoom", value: workerData.scale }, font });
-	parentPort.postMessage(drawing.render().asPng());
+	const fontBuffers = fonts.map((path) => readFileSync(path));
+	const drawing = new Resvg(readFileSync(0, "utf8"), {
+		fitTo: { mode: "zoom", value: Number(scale) },
+		font: { fontBuffers, defaultFontFamily: family, monospaceFamily: family },
+	});
+	writeFileSync(1, drawing.render().asPng());
 });
 `;
 
@@ -56,19 +55,25 @@ export async function pictureToPng(svg: string, { scale = 1 }: { scale?: number 
 }
 
 async function draw(svg: string, scale: number): Promise<Uint8Array> {
-	const parts = { ...(await programs()), svg, scale };
-	const worker = new Worker(PROGRAM, { eval: true, workerData: parts, env: {}, execArgv: [] });
-	let timer: NodeJS.Timeout | undefined;
+	const { resvg, wasm, fonts } = await programs();
+	const words = ["-e", PROGRAM, resvg, wasm, String(scale), ...fonts];
+	const child = spawn(process.execPath, words, { stdio: ["pipe", "pipe", "ignore"], env: {}, cwd: "/" });
+	const timer = setTimeout(() => child.kill("SIGKILL"), DEADLINE_MS);
 	try {
 		return await new Promise<Uint8Array>((resolve, reject) => {
-			worker.once("message", resolve);
-			worker.once("error", reject);
-			worker.once("exit", () => reject(new Error("the drawing thread ended without a picture")));
-			timer = setTimeout(() => reject(refusal(`A picture (it took longer than ${DEADLINE_MS} ms)`)), DEADLINE_MS);
+			const chunks: Buffer[] = [];
+			child.once("error", reject);
+			child.stdout.on("data", (chunk: Buffer) => chunks.push(chunk));
+			child.stdin.on("error", () => {}); // it ended without reading; `close` follows
+			child.once("close", (code, signal) => {
+				if (code === 0) resolve(Buffer.concat(chunks));
+				else if (signal === "SIGKILL") reject(refusal(`A picture (it took longer than ${DEADLINE_MS} ms)`));
+				else reject(new Error(`drawing a picture failed with exit code ${code}`));
+			});
+			child.stdin.end(svg);
 		});
 	} finally {
 		clearTimeout(timer);
-		await worker.terminate();
 	}
 }
 

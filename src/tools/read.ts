@@ -2,6 +2,7 @@ import { z } from "zod";
 import { bytesOf } from "../journal/journal.ts";
 import type { ReadFacts } from "../protocol/answer.ts";
 import { oneLine, safe, stacked } from "../protocol/clean.ts";
+import { limits } from "../session/options.ts";
 import type { Session } from "../session/session.ts";
 import { pictureArea, pictureSvg } from "../terminal/picture-svg.ts";
 import { VIEWS } from "./client.ts";
@@ -51,11 +52,13 @@ export const read = tool({
 				return showing(shown(session, "screen"));
 			case "lines": {
 				const part = input.from !== undefined || input.to !== undefined;
-				const lines = part ? linesOf(session, await excerptOf(session, input)) : screen.lines(input.lines);
+				const lines = part
+					? linesOf(session, await excerptOf(session, { ...input, maxBytes: limits.tailBytes }))
+					: screen.lines(input.lines);
 				return showing(shown(session, "lines", lines.join("\n")));
 			}
 			case "raw": {
-				const excerpt = await excerptOf(session, input);
+				const excerpt = await excerptOf(session, { ...input, maxBytes: limits.rawBytes });
 				const { from, to, gaps } = excerpt;
 				const base64 = Buffer.from(bytesOf(excerpt)).toString("base64");
 				return { ...(await showing(shown(session, "lines", ""))), base64, from, to, gaps };

@@ -8,19 +8,22 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 
 setFlagsFromString("--expose-gc");
-const collect = runInNewContext("gc") as () => void;
+const collectGarbage = runInNewContext("gc") as () => void;
 
 export interface Measured {
 	readonly stallMs: number;
 	readonly grewMb: number;
 }
 
-/** Runs `act` on a quiet, collected process and measures it. */
-export async function measured(act: () => Promise<unknown>): Promise<Measured> {
+/** Runs `act` and measures it; `collect`: on a collected heap. */
+export async function measured(
+	act: () => Promise<unknown>,
+	{ collect = false }: { collect?: boolean } = {},
+): Promise<Measured> {
 	const schedstat = openSync(`/proc/self/task/${process.pid}/schedstat`, "r");
 	const buffer = Buffer.alloc(64);
 	const ranMs = () => Number.parseInt(buffer.toString("latin1", 0, readSync(schedstat, buffer, 0, 64, 0)), 10) / 1e6;
-	collect();
+	if (collect) collectGarbage();
 	const before = process.memoryUsage.rss();
 	let longest = 0;
 	let most = before;

@@ -51,7 +51,7 @@ export function worstOf(schema: z.ZodType, path: string): readonly unknown[] {
 			const length = boundsOf(schema).most ?? UNBOUNDED_CHARS;
 			const fill = (unit: string) => unit.repeat(Math.ceil(length / unit.length)).slice(0, length);
 			const patterns = path.endsWith("pattern") ? HOSTILE_PATTERNS : [];
-			return [fill("a"), fill("\u{1f600}"), fill("\x1b[31m\n"), fill("e\u0301\u200d"), fill("a "), ...patterns];
+			return [fill("a"), fill("\x1b[31m\u{1f600}e\u0301\u200d\n"), ...patterns];
 		}
 		case "number":
 		case "int": {

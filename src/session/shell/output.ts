@@ -13,7 +13,8 @@ const LINE_END = /(?<!\r)\r+\n/g;
 const PAINTS = /[\x08\x0b\x0c\r\x0e\x1b\x80-\x9f]/;
 
 const ROWS = 50;
-const MAX_SCROLLBACK = 50_000;
+// 24 MB. Half a megabyte of line ends on a wide terminal would be gigabytes.
+const MAX_CELLS = 2_000_000;
 
 /** The final text: without colours, redrawn lines once, in a terminal of this width. */
 export function asSeen(bytes: Uint8Array, cols: number): string {
@@ -34,12 +35,31 @@ function paintedFrom(text: string): number {
 }
 
 function drawn(text: string, cols: number): string {
-	const height = Math.min(MAX_SCROLLBACK, text.split("\n").length + Math.ceil(text.length / cols));
-	const screen = new Screen({ cols, rows: ROWS, scrollback: height });
+	const { from, lines, rows } = newest(text, cols);
+	const screen = new Screen({ cols, rows: ROWS, scrollback: rows });
 	try {
-		screen.feed(new TextEncoder().encode(text));
-		return screen.lines(Number.MAX_SAFE_INTEGER).join("\n");
+		screen.feed(new TextEncoder().encode(text.slice(from)));
+		const mark = lines > 0 ? [`[… ${lines} lines left out …]`] : [];
+		return [...mark, ...screen.lines(Number.MAX_SAFE_INTEGER)].join("\n");
 	} finally {
 		screen.dispose();
 	}
+}
+
+/** As much of the end of a text as can be drawn: where it begins, how many lines are before it, the rows it needs. */
+function newest(text: string, cols: number): { from: number; lines: number; rows: number } {
+	const most = Math.floor(MAX_CELLS / cols);
+	let rows = 0;
+	let end = text.length;
+	for (;;) {
+		const start = text.lastIndexOf("\n", end - 1) + 1;
+		const more = 1 + Math.ceil((end - start) / cols);
+		if (rows + more > most) break;
+		rows += more;
+		if (start === 0) return { from: 0, lines: 0, rows };
+		end = start - 1;
+	}
+	// A single line that is too long is drawn in part.
+	const from = rows > 0 ? end + 1 : text.length - most * cols;
+	return { from, lines: Math.max(1, text.slice(0, from).split("\n").length - 1), rows: most };
 }
