@@ -7,8 +7,12 @@ import { join } from "node:path";
 import { callerHere } from "./caller.ts";
 import { cli } from "./cli/cli.ts";
 import type { Dependencies, Io } from "./cli/command.ts";
+import { EXIT } from "./cli/exit-codes.ts";
+import { corruptLocks } from "./daemon/daemon-lock.ts";
 import { findDaemon, type ReachOptions, reachDaemon } from "./daemon/reach.ts";
+import { Fault } from "./protocol/fault.ts";
 import { places } from "./pty/places.ts";
+import { homeFault, makePrivate } from "./pty/private-directory.ts";
 import { VERSION } from "./version.ts";
 
 const where = places(process.env);
@@ -20,8 +24,8 @@ function reach(owner: string, more: Partial<ReachOptions> = {}): ReachOptions {
 		run: where.run,
 		version: VERSION,
 		caller: callerHere(owner),
-		command: [...self, "daemon", "run"],
-		env: process.env,
+		command: [...self, "daemon", "run", "--json"],
+		env: { ...process.env, DIALTONE_HOME: where.state },
 		...more,
 	};
 }
@@ -32,6 +36,7 @@ const me = process.env.DIALTONE_OWNER ?? "cli";
 const dependencies: Dependencies = {
 	version: VERSION,
 	stateDir: where.state,
+	homeFault: (error) => homeFault(error, where),
 	holderPath: join(root, "build/dialtone-holder"),
 	sessionDir: (session) => join(where.sessions, session),
 	connect: () => reachDaemon(reach(me)),
@@ -58,18 +63,23 @@ const dependencies: Dependencies = {
 			await using client = await reachDaemon(reach("cli"));
 			return await client.status(); // before it is disposed of
 		},
-		run: async () => (await import("./serve.ts")).runDaemon({ where, foreground: null }),
+		corruptLocks: () => corruptLocks(where.run),
+		run: async () => {
+			const { runDaemon } = await import("./serve.ts");
+			return reportingStart(() => runDaemon({ where, foreground: null }));
+		},
 	},
 	serve: async ({ foreground, port, say }) => {
 		await dependencies.daemon.stop({ sessions: false });
 		if (!foreground) {
 			await using client = await reachDaemon(
-				reach("cli", { command: [...self, "serve", "--foreground", "--port", String(port)] }),
+				reach("cli", { command: [...self, "serve", "--foreground", "--port", String(port), "--json"] }),
 			);
 			say(`Dialtone is listening on ${(await client.status()).http}\n`);
 			return 0;
 		}
-		return (await import("./serve.ts")).runDaemon({ where, foreground: { port, say } });
+		const { runDaemon } = await import("./serve.ts");
+		return reportingStart(() => runDaemon({ where, foreground: { port, say } }));
 	},
 	mcp: async ({ sets }) => {
 		const [{ serveMcpOnStdio }, { toolCards }] = await Promise.all([
@@ -96,10 +106,23 @@ const dependencies: Dependencies = {
 	mcpHelp: async () => (await import("./mcp/hosts.ts")).hostsHelp({ command: "dialtone", args: ["mcp"] }),
 	toolCards: async (sets) => (await import("./tools/catalogue.ts")).toolCards(sets),
 	tokens: async () => {
+		makePrivate(where.state);
 		const { Tokens } = await import("./http/tokens.ts");
 		return new Tokens(join(where.state, "tokens.json"));
 	},
 };
+
+/** Started by `startDaemon` (with `--json`), which waits for `ready`: it gets a fault with its facts instead. */
+async function reportingStart(start: () => Promise<number>): Promise<number> {
+	try {
+		return await start();
+	} catch (error) {
+		const fault = error instanceof Fault ? error : homeFault(error, where);
+		if (fault === null || !process.argv.includes("--json")) throw error;
+		io.out(`${JSON.stringify(fault)}\n`);
+		return EXIT.fault;
+	}
+}
 
 /** A holder's socket exists as long as its session. */
 function sessionsAreRunning(): boolean {

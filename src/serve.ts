@@ -1,7 +1,7 @@
 // The daemon as a process: in the background, started by the first call, or in
 // the foreground with HTTP and instructions for the person who started it.
 
-import { homedir } from "node:os";
+import { getPriority, homedir, setPriority } from "node:os";
 import { join } from "node:path";
 import { assemble } from "./assemble.ts";
 import { callerHere } from "./caller.ts";
@@ -9,8 +9,10 @@ import { fileLog } from "./daemon/log.ts";
 import { becomeDaemon } from "./daemon/run.ts";
 import type { Listening } from "./http/listen.ts";
 import { reportListenerErrors } from "./protocol/listeners.ts";
+import { liftLimits } from "./pty/native.ts";
 import { type Places, preparePlaces } from "./pty/places.ts";
 import { type Client, TOOL_SETS } from "./tools/client.ts";
+import type { Caller } from "./tools/tool.ts";
 import { VERSION } from "./version.ts";
 
 // Long enough for a person's next command, short enough that no forgotten daemon stays around.
@@ -26,7 +28,10 @@ export interface RunOptions {
 
 /** Runs the daemon until it is stopped; returns the exit code. */
 export async function runDaemon({ where, foreground }: RunOptions): Promise<number> {
-	await preparePlaces(where);
+	// A caller over HTTP has no directory or environment of its own: those of the user who runs the server are used.
+	const person = callerHere("http", homedir());
+	resetInherited();
+	preparePlaces(where);
 	const log = fileLog(join(where.state, "daemon.log"), process.env.DIALTONE_LOG_LEVEL);
 	reportListenerErrors((err, event) => log.error({ err, event }, "a listener threw"));
 	let http: Listening | null = null;
@@ -65,7 +70,7 @@ export async function runDaemon({ where, foreground }: RunOptions): Promise<numb
 	process.on("unhandledRejection", (problem) => log.error({ err: problem }, "unhandled"));
 	if (foreground !== null && daemon !== null) {
 		try {
-			http = await openHttp(where, daemon.client, foreground.port);
+			http = await openHttp(where, daemon.client, { port: foreground.port, person });
 		} catch (error) {
 			// Without its port it is not what was requested: free the lock for the next attempt.
 			await daemon.stop({ sessions: false });
@@ -98,7 +103,24 @@ export async function runDaemon({ where, foreground }: RunOptions): Promise<numb
 	return 0;
 }
 
-async function openHttp(where: Places, client: Client, port: number): Promise<Listening> {
+/** What this process inherited from its starter must not decide how it works, nor reach a program of another caller. */
+function resetInherited(): void {
+	process.umask(0o077);
+	liftLimits();
+	if (getPriority() <= 0) return;
+	try {
+		setPriority(0);
+	} catch {
+		// Only root may; otherwise it stays as nice as the process that started it.
+	}
+}
+
+interface HttpOptions {
+	readonly port: number;
+	readonly person: Caller;
+}
+
+async function openHttp(where: Places, client: Client, { port, person }: HttpOptions): Promise<Listening> {
 	const [{ listen }, { Tokens }, { mcpOverHttp }, { toolCards }] = await Promise.all([
 		import("./http/listen.ts"),
 		import("./http/tokens.ts"),
@@ -111,8 +133,6 @@ async function openHttp(where: Places, client: Client, port: number): Promise<Li
 		connect: async () => client,
 		peek: async () => client,
 	});
-	// A caller over HTTP has no directory or environment of its own: those of the user who runs the server are used.
-	const person = callerHere("http", homedir());
 	const listening = await listen({
 		client,
 		version: VERSION,

@@ -53,6 +53,9 @@ const BY_FAULT: Partial<Record<FaultCode, number>> = {
 	no_daemon: EXIT.noDaemon,
 	handed_over: EXIT.noDaemon,
 	version_mismatch: EXIT.noDaemon,
+	unusable_home: EXIT.noDaemon,
+	unsafe_home: EXIT.notAllowed,
+	foreign_daemon: EXIT.notAllowed,
 	not_allowed: EXIT.notAllowed,
 	not_supported: EXIT.notAllowed,
 };

@@ -6,12 +6,22 @@ import { createConnection } from "node:net";
 import { Fault } from "../protocol/fault.ts";
 import { type Condition, wait } from "../session/wait.ts";
 import type { Client } from "../tools/client.ts";
-import { acquireLock, type DaemonLock, isHeld, newestLock, releaseLock, removeLocksBefore } from "./daemon-lock.ts";
+import {
+	acquireLock,
+	type DaemonLock,
+	isHeld,
+	lastNumber,
+	newestLock,
+	releaseLock,
+	removeLocksBefore,
+} from "./daemon-lock.ts";
 import { listen } from "./server.ts";
 
 // A daemon that has just taken its lock listens within milliseconds; one that does not in 10 s never will.
 const LISTEN_TIMEOUT_MS = 10_000;
 const DEATH_CHECK_MS = 50;
+// One that loses a race finds the winner's lock next time; two losses in a row are rare.
+const LOCK_ATTEMPTS = 50;
 
 export interface DaemonParts {
 	readonly run: string;
@@ -121,7 +131,8 @@ export async function becomeDaemon(parts: DaemonParts): Promise<Daemon | null> {
 
 /** A lock of our own, or null once the daemon that has it listens. */
 async function acquireOrDefer(run: string, version: string): Promise<DaemonLock | null> {
-	for (;;) {
+	for (let attempt = 0; attempt < LOCK_ATTEMPTS; attempt++) {
+		const last = lastNumber(run);
 		const newest = newestLock(run);
 		if (newest !== null && isHeld(newest)) {
 			if (await listens(run, newest)) return null;
@@ -129,9 +140,10 @@ async function acquireOrDefer(run: string, version: string): Promise<DaemonLock 
 				throw new Fault("no_daemon", { problem: `process ${newest.pid} has the lock but does not answer` });
 			}
 		}
-		const mine = acquireLock(run, newest, version);
+		const mine = acquireLock(run, last, version);
 		if (mine !== null) return mine;
 	}
+	throw new Fault("no_daemon", { problem: `its lock in ${run} could not be taken in ${LOCK_ATTEMPTS} attempts` });
 }
 
 /** Settles when the lock's daemon listens, has died, or has not listened for too long. */

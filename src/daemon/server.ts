@@ -5,6 +5,7 @@ import { once } from "node:events";
 import { chmodSync } from "node:fs";
 import { createServer, type Socket } from "node:net";
 import { Fault, type FaultJson } from "../protocol/fault.ts";
+import { foreignPeer } from "../pty/native.ts";
 import type { Client } from "../tools/client.ts";
 import { type Done, type More, type Question, type Request, readLines, writeLine } from "./wire.ts";
 
@@ -22,6 +23,7 @@ export interface ServerParts {
 export async function listen(path: string, parts: ServerParts): Promise<() => Promise<void>> {
 	const clients = new Set<Socket>();
 	const server = createServer((socket) => {
+		if (foreignPeer(socket) !== null) return void socket.destroy();
 		clients.add(socket);
 		parts.onClients(clients.size);
 		socket.on("close", () => {

@@ -2,8 +2,9 @@
 // that only its owner can read. A revoked token is refused from the next request on.
 
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
-import { chmodSync, mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, renameSync, statSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
+import { readPrivate } from "../journal/private-file.ts";
 
 /** What is stored of a token, never the token itself. */
 export interface TokenRecord {
@@ -15,6 +16,9 @@ export interface TokenRecord {
 	readonly readOnly: boolean;
 	readonly createdAt: number;
 }
+
+/** About 5,000 tokens. */
+const MAX_BYTES = 1 << 20;
 
 const hashOf = (token: string) => createHash("sha256").update(token).digest();
 
@@ -67,7 +71,7 @@ export class Tokens {
 			return [];
 		}
 		if (version !== this.#readAs) {
-			this.#records = JSON.parse(readFileSync(this.file, "utf8")) as TokenRecord[];
+			this.#records = JSON.parse(readPrivate(this.file, MAX_BYTES)) as TokenRecord[];
 			this.#readAs = version;
 		}
 		return this.#records;

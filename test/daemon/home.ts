@@ -27,7 +27,7 @@ export class Home implements AsyncDisposable {
 			run: places(this.env).run,
 			version: VERSION,
 			caller: { owner: "test", cwd: this.path, env: this.env as Record<string, string> },
-			command: [process.execPath, MAIN, "daemon", "run"],
+			command: [process.execPath, MAIN, "daemon", "run", "--json"],
 			env: this.env,
 		};
 	}
