@@ -37,7 +37,7 @@ type Start = (argv: readonly string[]) => Promise<HolderPty & { readonly socketP
 
 async function starter(home: string): Promise<Start> {
 	const where = places({ DIALTONE_HOME: home });
-	await preparePlaces(where);
+	preparePlaces(where);
 	return async (argv) => {
 		const id = randomBytes(8).toString("hex");
 		const directory = await makeSessionDirectory(where.sessions, id);

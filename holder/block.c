@@ -13,7 +13,8 @@
 #define SOCKET_PATH_MAX 104
 
 enum tag {
-	END, PROTOCOL, DIR_, SOCKET_, ARG, ENV, CWD, SIZE, LIMIT, IDENTITY, QUOTA, SEGMENT, PROGRAM, FLAGS, WALL, UMASK, TAGS
+	END, PROTOCOL, DIR_, SOCKET_, ARG, ENV, CWD, SIZE, LIMIT, IDENTITY, QUOTA, SEGMENT, PROGRAM, FLAGS, WALL, UMASK, RLIMIT, NICE,
+	TAGS
 };
 
 enum shape { FIXED, STRING, ABSOLUTE };
@@ -38,6 +39,8 @@ static const struct {
 	[FLAGS] = {FIXED, 4, false, false},
 	[WALL] = {FIXED, 8, false, false},
 	[UMASK] = {FIXED, 4, false, false},
+	[RLIMIT] = {FIXED, 24, true, false},
+	[NICE] = {FIXED, 4, false, false},
 };
 
 int block_complete(const uint8_t *bytes, size_t length, size_t *walked) {
@@ -114,6 +117,18 @@ static const char *take(struct block *block, uint16_t tag, uint8_t *value) {
 	case UMASK:
 		block->has_umask = true, block->umask = get32(value);
 		return block->umask <= 0777 ? NULL : "not a umask";
+	case RLIMIT: {
+		uint32_t which = get32(value);
+		if (which >= BLOCK_RLIMITS || get32(value + 4) != 0) return "unknown limit";
+		if (block->rlimited[which]) return "a limit is repeated";
+		block->rlimited[which] = true, block->soft[which] = get64(value + 8), block->hard[which] = get64(value + 16);
+		return block->soft[which] <= block->hard[which] ? NULL : "a soft limit above the hard one";
+	}
+	case NICE: {
+		uint32_t above_lowest = get32(value);
+		block->has_nice = true, block->nice = (int)above_lowest - 20;
+		return above_lowest < 40 ? NULL : "not a nice value";
+	}
 	}
 	return NULL;
 }

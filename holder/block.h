@@ -8,6 +8,8 @@
 
 #define BLOCK_MAX ((size_t)4 << 20)
 #define BLOCK_LIMITS 6
+#define BLOCK_RLIMITS 16
+#define BLOCK_UNLIMITED UINT64_MAX
 #define FLAG_NO_CONTROLLING_TERMINAL 1u
 
 struct block {
@@ -25,6 +27,10 @@ struct block {
 	uint32_t flags;
 	bool has_umask;
 	uint32_t umask;
+	bool rlimited[BLOCK_RLIMITS]; // what the program inherits from its caller
+	uint64_t soft[BLOCK_RLIMITS], hard[BLOCK_RLIMITS];
+	bool has_nice;
+	int nice;
 };
 
 // 0 while records are missing, 1 once the block has ended, -1 if its lengths cannot be right. `*walked` remembers how far.

@@ -17,8 +17,6 @@
 #include "report.h"
 #include "streams.h"
 
-#define FILES_WANTED 256 // clients, segments and reads of /proc, with a margin
-
 static struct holder holder;
 
 // Standard input, output and error exist from here on, so that no other descriptor can be taken for them.
@@ -140,14 +138,7 @@ static int hold(uint8_t *bytes, struct block *block, int report) {
 	ignore_signals();
 	os_become_reaper();
 	if (chdir("/") != 0) return 1; // must not block an unmount
-	struct inheritance inheritance = {.umask = umask(077)};
-	struct rlimit files;
-	getrlimit(RLIMIT_NOFILE, &files);
-	inheritance.files = files;
-	if (files.rlim_cur < FILES_WANTED) {
-		files.rlim_cur = files.rlim_max < FILES_WANTED ? files.rlim_max : FILES_WANTED;
-		setrlimit(RLIMIT_NOFILE, &files);
-	}
+	struct inheritance inheritance = inheritance_take();
 	struct failure failure;
 	char line[512];
 	struct text text = text_in(line, sizeof line);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <termios.h>
@@ -18,6 +19,7 @@
 
 #define DEFAULT_PATH "/usr/local/bin:/usr/bin:/bin"
 #define PATH_BYTES 4096
+#define FILES_WANTED 256 // of the holder: clients, segments and reads of /proc, with a margin
 
 struct report {
 	int stage, error;
@@ -77,19 +79,75 @@ void terminal_close(struct terminal *terminal) {
 	terminal->master = terminal->slave = -1;
 }
 
+// In the order of the launch block, which is that of /proc/PID/limits; -1: not on this system.
+#ifdef __linux__
+static const int inherited[BLOCK_RLIMITS] = {
+	RLIMIT_CPU,     RLIMIT_FSIZE, RLIMIT_DATA,  RLIMIT_STACK,      RLIMIT_CORE,     RLIMIT_RSS,  RLIMIT_NPROC,  RLIMIT_NOFILE,
+	RLIMIT_MEMLOCK, RLIMIT_AS,    RLIMIT_LOCKS, RLIMIT_SIGPENDING, RLIMIT_MSGQUEUE, RLIMIT_NICE, RLIMIT_RTPRIO, RLIMIT_RTTIME,
+};
+#else
+static const int inherited[BLOCK_RLIMITS] = {
+	RLIMIT_CPU,     RLIMIT_FSIZE, RLIMIT_DATA, RLIMIT_STACK, RLIMIT_CORE, RLIMIT_RSS, RLIMIT_NPROC, RLIMIT_NOFILE,
+	RLIMIT_MEMLOCK, RLIMIT_AS,    -1,          -1,           -1,          -1,         -1,           -1,
+};
+#endif
+
+struct inheritance inheritance_take(void) {
+	struct inheritance inheritance = {.umask = umask(077)};
+	for (int i = 0; i < BLOCK_RLIMITS; i++) {
+		struct rlimit *limit = &inheritance.limits[i];
+		if (inherited[i] < 0 || getrlimit(inherited[i], limit) != 0) continue;
+		struct rlimit own = *limit;
+		switch (inherited[i]) {
+		case RLIMIT_NOFILE:
+			if (own.rlim_cur >= FILES_WANTED) continue;
+			own.rlim_cur = own.rlim_max < FILES_WANTED ? own.rlim_max : FILES_WANTED;
+			break;
+		case RLIMIT_CPU: case RLIMIT_FSIZE: case RLIMIT_DATA: case RLIMIT_AS: own.rlim_cur = own.rlim_max; break;
+		default: continue;
+		}
+		setrlimit(inherited[i], &own);
+	}
+	return inheritance;
+}
+
+static rlim_t limit_of(uint64_t value) {
+	return value == BLOCK_UNLIMITED || value > RLIM_INFINITY ? RLIM_INFINITY : (rlim_t)value;
+}
+
+static rlim_t lower(rlim_t one, rlim_t other) {
+	return one == RLIM_INFINITY || (other != RLIM_INFINITY && other < one) ? other : one;
+}
+
+// The caller's limits. Above our own hard limit only root can go: then that one has to do.
+static bool inherit_limits(const struct block *block, const struct inheritance *inheritance) {
+	for (int i = 0; i < BLOCK_RLIMITS; i++) {
+		if (inherited[i] < 0) continue;
+		struct rlimit now, wanted = inheritance->limits[i];
+		if (block->rlimited[i]) wanted = (struct rlimit){.rlim_cur = limit_of(block->soft[i]), .rlim_max = limit_of(block->hard[i])};
+		if (setrlimit(inherited[i], &wanted) == 0) continue;
+		if (errno != EPERM || getrlimit(inherited[i], &now) != 0) return false;
+		wanted.rlim_max = lower(wanted.rlim_max, now.rlim_max);
+		wanted.rlim_cur = lower(wanted.rlim_cur, wanted.rlim_max);
+		if (setrlimit(inherited[i], &wanted) != 0) return false;
+	}
+	return true;
+}
+
 static bool set_limits(const struct block *block, const struct inheritance *inheritance) {
 	static const int resources[BLOCK_LIMITS] = {RLIMIT_CPU, RLIMIT_AS, RLIMIT_NPROC, RLIMIT_NOFILE, RLIMIT_FSIZE, RLIMIT_CORE};
-	if (setrlimit(RLIMIT_NOFILE, &inheritance->files) != 0) return false;
+	if (!inherit_limits(block, inheritance)) return false;
 	for (int i = 0; i < BLOCK_LIMITS; i++) {
 		struct rlimit limit;
 		if (!block->limited[i]) continue;
 		if (getrlimit(resources[i], &limit) != 0) return false;
-		rlim_t value = block->limits[i] > RLIM_INFINITY ? RLIM_INFINITY : (rlim_t)block->limits[i];
 		// Never above the caller's own limit: a stricter one still satisfies the request.
-		if (limit.rlim_max == RLIM_INFINITY || value < limit.rlim_max) limit.rlim_max = value;
+		limit.rlim_max = lower(limit_of(block->limits[i]), limit.rlim_max);
 		limit.rlim_cur = limit.rlim_max;
 		if (setrlimit(resources[i], &limit) != 0) return false;
 	}
+	// A better value than ours is root's to give; the program then runs with ours.
+	if (block->has_nice && setpriority(PRIO_PROCESS, 0, block->nice) != 0 && errno != EACCES && errno != EPERM) return false;
 	return true;
 }
 

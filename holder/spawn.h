@@ -21,11 +21,14 @@ struct terminal {
 	dev_t rdev;
 };
 
-// What the program gets although the holder changed it for itself.
+// What the program gets, unless the block says otherwise, although the holder changed it for itself.
 struct inheritance {
 	mode_t umask;
-	struct rlimit files;
+	struct rlimit limits[BLOCK_RLIMITS];
 };
+
+// Saves what a program would inherit, and lifts what would hinder or end the holder.
+struct inheritance inheritance_take(void);
 
 bool terminal_open(struct terminal *terminal, const struct block *block, struct failure *failure);
 void terminal_close(struct terminal *terminal);

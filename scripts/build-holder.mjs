@@ -1,5 +1,6 @@
 // Builds holder/ into build/dialtone-holder: with the system's compiler, static
-// where that works, else with zig from the npm registry, fetched on demand.
+// where that works, else with zig from the npm registry, fetched on demand. And
+// native/ into build/dialtone-native.node, where that works: it is not essential.
 //
 //   DIALTONE_HOLDER_CC       another compiler (clang)
 //   DIALTONE_HOLDER_CFLAGS   instead of -O2 -static (a sanitizer)
@@ -26,7 +27,13 @@ function sources() {
 		.map((file) => join(directory, file));
 }
 
-function compile([program, ...before], flags, output, { quiet = false } = {}) {
+const native = {
+	files: [join(root, "native/native.c")],
+	flags: ["-O2", "-s", "-shared", "-fPIC", ...(process.platform === "darwin" ? ["-undefined", "dynamic_lookup"] : [])],
+	output: join(root, "build/dialtone-native.node"),
+};
+
+function compile([program, ...before], flags, output, { quiet = false, files = sources() } = {}) {
 	const args = [
 		...before,
 		"-std=c11",
@@ -38,7 +45,7 @@ function compile([program, ...before], flags, output, { quiet = false } = {}) {
 		...flags,
 		"-o",
 		output,
-		...sources(),
+		...files,
 	];
 	const cache = join(root, "build", "zig-cache"); // only zig reads these two
 	const env = { ...process.env, ZIG_GLOBAL_CACHE_DIR: cache, ZIG_LOCAL_CACHE_DIR: cache };
@@ -81,20 +88,25 @@ function build() {
 			return true;
 		}
 		// Static: a quarter of the memory of a dynamic one, and it runs on any Linux.
-		const first = compile([compiler], ["-O2", "-s", "-static"], partial, { quiet: true });
+		let cc = [compiler];
+		const first = compile(cc, ["-O2", "-s", "-static"], partial, { quiet: true });
 		let { built, missing } = first;
-		if (!built && !missing) ({ built, missing } = compile([compiler], ["-O2", "-s"], partial));
+		if (!built && !missing) ({ built, missing } = compile(cc, ["-O2", "-s"], partial));
 		if (!built && missing) {
 			const zig = fetchZig();
 			const target = `${process.arch === "arm64" ? "aarch64" : "x86_64"}-${process.platform === "darwin" ? "macos" : "linux-musl"}`;
-			built = zig !== undefined && compile([zig, "cc", "-target", target], ["-O2", "-s"], partial).built;
+			cc = [zig, "cc", "-target", target];
+			built = zig !== undefined && compile(cc, ["-O2", "-s"], partial).built;
 			if (!built)
 				console.error(
 					"dialtone: the holder needs a C compiler. Install one (Debian: apt-get install gcc libc6-dev) and try again.",
 				);
 		}
-		if (built) renameSync(partial, output);
-		return built;
+		if (!built) return false;
+		renameSync(partial, output);
+		if (compile(cc, native.flags, partial, { files: native.files, quiet: true }).built)
+			renameSync(partial, native.output);
+		return true;
 	} finally {
 		rmSync(partial, { force: true });
 	}

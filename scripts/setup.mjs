@@ -69,7 +69,7 @@ step({
 });
 step({
 	name: "holder",
-	inputs: ["holder", "scripts/build-holder.mjs"],
+	inputs: ["holder", "native", "scripts/build-holder.mjs"],
 	output: "build/dialtone-holder",
 	say: "building the holder",
 	run: () => command(process.execPath, ["scripts/build-holder.mjs"], "See the message above."),

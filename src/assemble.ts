@@ -1,7 +1,7 @@
 // Creates the parts of a daemon, or of a Dialtone inside another program: places,
 // options, sessions, client.
 
-import { type Places, preparePlaces } from "./pty/places.ts";
+import type { Places } from "./pty/places.ts";
 import { type Options, resolveOptions } from "./session/options.ts";
 import { Sessions } from "./session/sessions.ts";
 import { LocalClient } from "./tools/local-client.ts";
@@ -9,6 +9,7 @@ import type { Caller } from "./tools/tool.ts";
 import { VERSION } from "./version.ts";
 
 export interface Assembly {
+	/** Prepared already. */
 	readonly places: Places;
 	readonly epoch: number;
 	readonly options?: Partial<Options>;
@@ -23,7 +24,6 @@ export interface Assembly {
 export async function assemble(parts: Assembly): Promise<{ sessions: Sessions; client: LocalClient }> {
 	const { places, epoch, caller, onProblem, onFenced } = parts;
 	const options = resolveOptions(parts.options, parts.environment);
-	await preparePlaces(places);
 	const sessions = await Sessions.open({ places, options, epoch, onProblem, onFenced });
 	const startedAt = Date.now();
 	const client = new LocalClient({

@@ -1,10 +1,20 @@
-// The caller, when it is this process: its directory, its environment, and a name.
+// The caller, when it is this process: a name, and what a program that it starts
+// would inherit from it.
 
+import { getPriority } from "node:os";
+import { passedOn } from "./pty/environment.ts";
+import { limitsHere } from "./pty/resource-limits.ts";
 import { parentFromEnvironment } from "./session/parent.ts";
 import type { Caller } from "./tools/tool.ts";
 
 export function callerHere(owner: string, cwd: string = process.cwd()): Caller {
-	const env: Record<string, string> = {};
-	for (const [name, value] of Object.entries(process.env)) if (value !== undefined) env[name] = value;
-	return { owner, cwd, env, parent: parentFromEnvironment(env) };
+	return {
+		owner,
+		cwd,
+		env: passedOn(process.env),
+		umask: process.umask(),
+		nice: getPriority(),
+		rlimits: limitsHere(),
+		parent: parentFromEnvironment(process.env),
+	};
 }

@@ -13,7 +13,7 @@ import { becomeDaemon } from "./daemon/run.ts";
 import type { ListFacts, ReadFacts, RunFacts, SessionFacts } from "./protocol/answer.ts";
 import type { EventsDropped, SessionEvent } from "./protocol/events.ts";
 import type { OutputChunk } from "./protocol/output.ts";
-import { places } from "./pty/places.ts";
+import { places, preparePlaces } from "./pty/places.ts";
 import type { Options } from "./session/options.ts";
 import type { InputOf } from "./tools/catalogue.ts";
 import type { Answer, Client } from "./tools/client.ts";
@@ -48,6 +48,7 @@ export class Dialtone implements AsyncDisposable {
 	static async open(options: DialtoneOptions = {}): Promise<Dialtone> {
 		const home = options.home ?? (await mkdtemp(join(tmpdir(), "dialtone-")));
 		const where = places({ ...process.env, DIALTONE_HOME: home });
+		preparePlaces(where);
 		// Takes the daemon's lock of this home: one owner at a time, and the one before is fenced.
 		const daemon = await becomeDaemon({
 			run: where.run,
@@ -84,12 +85,13 @@ export class Dialtone implements AsyncDisposable {
 	/** Terminals of the user's daemon, which is started if necessary. They keep running when you dispose. */
 	static async connect(options: DialtoneOptions = {}): Promise<Dialtone> {
 		const env = options.home === undefined ? process.env : { ...process.env, DIALTONE_HOME: options.home };
+		const { run, state } = places(env);
 		const reach = {
-			run: places(env).run,
+			run,
 			version: VERSION,
 			caller: callerOf(options),
 			command: [process.execPath, join(import.meta.dirname, "daemon.cjs")],
-			env,
+			env: { ...env, DIALTONE_HOME: state },
 		};
 		const client = new LastingClient({ connect: () => reachDaemon(reach), find: () => findDaemon(reach) });
 		await client.connect();

@@ -7,10 +7,12 @@ import { join } from "node:path";
 import { callerHere } from "./caller.ts";
 import { cli } from "./cli/cli.ts";
 import type { Dependencies, Io, StoppedDaemon } from "./cli/command.ts";
+import { corruptLocks } from "./daemon/daemon-lock.ts";
 import { killDaemon } from "./daemon/kill.ts";
 import { LastingClient } from "./daemon/lasting-client.ts";
 import { findDaemon, type ReachOptions, reachDaemon, reopenHttp, stopForNext } from "./daemon/reach.ts";
 import { places } from "./pty/places.ts";
+import { homeFault, makePrivate } from "./pty/private-directory.ts";
 import { within } from "./session/deadline.ts";
 import { VERSION } from "./version.ts";
 
@@ -27,7 +29,7 @@ function reach(owner: string, more: Partial<ReachOptions> = {}): ReachOptions {
 		version: VERSION,
 		caller: callerHere(owner),
 		command: [process.execPath, join(import.meta.dirname, "daemon.cjs")],
-		env: process.env,
+		env: { ...process.env, DIALTONE_HOME: where.state },
 		...more,
 	};
 }
@@ -38,6 +40,7 @@ const me = process.env.DIALTONE_OWNER ?? "cli";
 const dependencies: Dependencies = {
 	version: VERSION,
 	stateDir: where.state,
+	homeFault: (error) => homeFault(error, where),
 	holderPath: join(root, "build/dialtone-holder"),
 	sessionDir: (session) => join(where.sessions, session),
 	connect: async () => {
@@ -61,8 +64,9 @@ const dependencies: Dependencies = {
 			if (before !== null) await reopenHttp(client, before);
 			return await client.status(); // before it is disposed of
 		},
+		corruptLocks: () => corruptLocks(where.run),
 		// What is still open must not keep a daemon that has stopped beside the next one.
-		run: async () => process.exit(await (await import("./serve.ts")).runInBackground()),
+		run: async () => process.exit(await (await import("./serve.ts")).runDaemon(where)),
 	},
 	serve: async ({ foreground, port, exact, say }) => {
 		const { serveInBackground, serveInForeground } = await import("./serve-http.ts");
@@ -90,6 +94,7 @@ const dependencies: Dependencies = {
 	mcpHelp: async () => (await import("./mcp/hosts.ts")).hostsHelp({ command: "dialtone", args: ["mcp"] }),
 	toolCards: async (sets) => (await import("./tools/catalogue.ts")).toolCards(sets),
 	tokens: async () => {
+		makePrivate(where.state);
 		const { Tokens } = await import("./http/tokens.ts");
 		return new Tokens(join(where.state, "tokens.json"));
 	},

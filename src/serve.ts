@@ -1,15 +1,18 @@
 // The daemon as a process: started by the first call, in the background, without output.
 // HTTP is opened when a client asks for it (`dialtone serve`).
 
-import { homedir } from "node:os";
+import { getPriority, homedir, setPriority } from "node:os";
 import { join } from "node:path";
 import { assemble } from "./assemble.ts";
 import { HttpDoor, type HttpServer } from "./daemon/http-door.ts";
 import { handleUncaught } from "./daemon/last-resort.ts";
 import { fileLog } from "./daemon/log.ts";
 import { becomeDaemon, type Daemon } from "./daemon/run.ts";
+import { Fault } from "./protocol/fault.ts";
 import { Listeners, reportListenerErrors } from "./protocol/listeners.ts";
+import { liftLimits } from "./pty/native.ts";
 import { type Places, places, preparePlaces } from "./pty/places.ts";
+import { homeFault } from "./pty/private-directory.ts";
 import { resolveOptions } from "./session/options.ts";
 import { type Client, TOOL_SETS } from "./tools/client.ts";
 import type { Caller } from "./tools/tool.ts";
@@ -18,14 +21,23 @@ import { VERSION } from "./version.ts";
 // Long enough for a person's next command, short enough that no forgotten daemon stays around.
 const IDLE_MS = 10 * 60_000;
 
-/** The daemon of this user, as the first call starts it; returns its exit code. */
-export function runInBackground(): Promise<number> {
-	return runDaemon(places(process.env));
+/** The daemon of this user, as the first call starts it: prints `ready`, or why it cannot start. Returns its exit code. */
+export async function runInBackground(): Promise<number> {
+	const where = places(process.env);
+	try {
+		return await runDaemon(where);
+	} catch (error) {
+		const fault = error instanceof Fault ? error : homeFault(error, where);
+		if (fault === null) throw error;
+		process.stdout.write(`${JSON.stringify(fault)}\n`);
+		return 1;
+	}
 }
 
 /** Runs the daemon until it is stopped. The caller then ends the process, whatever is still open. */
-async function runDaemon(where: Places): Promise<number> {
-	await preparePlaces(where);
+export async function runDaemon(where: Places): Promise<number> {
+	resetInherited();
+	preparePlaces(where);
 	const log = fileLog(join(where.state, "daemon.log"), process.env.DIALTONE_LOG_LEVEL);
 	reportListenerErrors((err, origin) => log.error({ err, origin }, "an error that had no caller"));
 	let daemon: Daemon | null = null;
@@ -81,6 +93,18 @@ async function runDaemon(where: Places): Promise<number> {
 	for (const name of ["SIGINT", "SIGTERM"] as const) process.on(name, stop);
 	await daemon.stopped;
 	return 0;
+}
+
+/** What this process inherited from its starter must not decide how it works, nor reach a program of another caller. */
+function resetInherited(): void {
+	process.umask(0o077);
+	liftLimits();
+	if (getPriority() <= 0) return;
+	try {
+		setPriority(0);
+	} catch {
+		// Only root may; otherwise it stays as nice as the process that started it.
+	}
 }
 
 interface HttpOptions {

@@ -32,6 +32,7 @@ export const PACKAGES: ReadonlyMap<string, string> = new Map(
 /** The font of pictures. */
 export const MONOSPACE = "/usr/share/fonts/truetype/dejavu/DejaVuSansMono.ttf";
 
+const MAIN = join(import.meta.dirname, "../dist/main.js");
 const STUB = join(import.meta.dirname, "fixtures/undeclared-program");
 
 /** A directory for the front of PATH in which every program that is not declared is a stub. */
@@ -86,6 +87,11 @@ export function find(program: string): string | null {
 /** What a test may need beside programs. */
 const ABILITIES: Readonly<Record<string, () => boolean>> = {
 	root: () => process.getuid?.() === 0,
+	/** Another user of this machine, who can run our command line. Root only, and not where the checkout is closed to others. */
+	"second user": () =>
+		process.getuid?.() === 0 &&
+		spawnSync("setpriv", ["--reuid=54321", "--regid=54321", "--clear-groups", process.execPath, MAIN, "version"])
+			.status === 0,
 	/** Mounts of its own: root, and not in a container that forbids it. */
 	mounts: () => process.getuid?.() === 0 && spawnSync("unshare", ["-m", "true"]).status === 0,
 };

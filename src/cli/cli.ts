@@ -41,13 +41,23 @@ export async function cli(args: readonly string[], dependencies: Dependencies, i
 		}
 		return await command.run({ command, words, flags, json: flags.on("json"), dependencies, io });
 	} catch (error) {
-		return failed(error, command, rest, io);
+		return failed(error, { command, args: rest, dependencies, io });
 	}
 }
 
-async function failed(error: unknown, command: Command, args: readonly string[], io: Io): Promise<number> {
+interface Failure {
+	readonly command: Command;
+	readonly args: readonly string[];
+	readonly dependencies: Dependencies;
+	readonly io: Io;
+}
+
+async function failed(error: unknown, { command, args, dependencies, io }: Failure): Promise<number> {
 	const fault =
-		error instanceof Fault ? error : new Fault("internal", { problem: (error as Error).message }, { cause: error });
+		error instanceof Fault
+			? error
+			: (dependencies.homeFault(error) ??
+				new Fault("internal", { problem: (error as Error).message }, { cause: error }));
 	// `call` always prints JSON; the others with --json.
 	if (args.includes("--json") || command.name === "call") {
 		const { fault: code, message, next } = fault.toJSON();

@@ -1,6 +1,7 @@
 // What a command of the command line is: one declared record. Parsing, help and
 // completion are each derived from the list of these records in commands.ts.
 
+import type { Fault } from "../protocol/fault.ts";
 import type { Client, DaemonStatus, ToolCard, ToolSet } from "../tools/client.ts";
 import type { Flags } from "./flags.ts";
 
@@ -56,6 +57,8 @@ export interface Dependencies {
 		/** Null if none ran. */
 		stop(options: { sessions: boolean }): Promise<StoppedDaemon | null>;
 		restart(): Promise<DaemonStatus>;
+		/** Lock files that cannot be read. */
+		corruptLocks(): readonly string[];
 		/** Runs the daemon in this process until it is stopped. */
 		run(): Promise<number>;
 	};
@@ -68,6 +71,8 @@ export interface Dependencies {
 	tokens(): Promise<TokenStore>;
 	/** Where everything is kept. */
 	readonly stateDir: string;
+	/** The fault, if this error means that nothing can be kept there. */
+	homeFault(error: unknown): Fault | null;
 	/** Where a session's files are. */
 	sessionDir(session: string): string;
 	readonly holderPath: string;

@@ -1,10 +1,12 @@
 // Checks everything the product depends on and reports what is wrong and what to do:
 // one record per check, each independent of the others.
 
-import { accessSync, constants, lstatSync, readFileSync, readlinkSync, statSync } from "node:fs";
+import { accessSync, constants, readFileSync, readlinkSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { setAsideIn } from "../journal/state-file.ts";
 import { oneLine } from "../protocol/clean.ts";
+import { Fault } from "../protocol/fault.ts";
+import { checkPrivate } from "../pty/private-directory.ts";
 import type { Dependencies, Invocation } from "./command.ts";
 import { EXIT } from "./exit-codes.ts";
 
@@ -75,23 +77,27 @@ const CHECKS: readonly Check[] = [
 	{
 		name: "state directory",
 		look: ({ stateDir }) => {
-			let at: ReturnType<typeof lstatSync>;
 			try {
-				at = lstatSync(stateDir);
-			} catch {
-				return { ok: true, found: `${stateDir} does not exist yet; the first session creates it` };
+				return checkPrivate(stateDir)
+					? { ok: true, found: `${stateDir}, yours alone` }
+					: { ok: true, found: `${stateDir} does not exist yet; the first session creates it` };
+			} catch (error) {
+				if (!(error instanceof Fault)) throw error;
+				return { ok: false, found: error.message, next: error.next };
 			}
-			const mode = at.mode & 0o777;
-			if (at.isSymbolicLink()) return { ok: "warn", found: `${stateDir} is a symbolic link` };
-			if (process.getuid !== undefined && at.uid !== process.getuid())
-				return {
-					ok: false,
-					found: `${stateDir} belongs to uid ${at.uid}`,
-					next: "Set DIALTONE_HOME to a directory you own.",
-				};
-			if (mode & 0o077)
-				return { ok: false, found: `${stateDir} has mode ${mode.toString(8)}`, next: `Run: chmod 700 ${stateDir}` };
-			return { ok: true, found: `${stateDir}, mode ${mode.toString(8)}` };
+		},
+	},
+	{
+		name: "locks",
+		look: ({ daemon }) => {
+			const corrupt = daemon.corruptLocks();
+			return corrupt.length === 0
+				? { ok: true, found: "no corrupt lock file" }
+				: {
+						ok: "warn",
+						found: `corrupt: ${corrupt.join(", ")}`,
+						next: "They are passed over; the next daemon removes them.",
+					};
 		},
 	},
 	{

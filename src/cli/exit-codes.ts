@@ -56,6 +56,9 @@ const BY_FAULT: Partial<Record<FaultCode, number>> = {
 	handed_over: EXIT.noDaemon,
 	daemon_replaced: EXIT.noDaemon,
 	version_mismatch: EXIT.noDaemon,
+	unusable_home: EXIT.noDaemon,
+	unsafe_home: EXIT.notAllowed,
+	foreign_daemon: EXIT.notAllowed,
 	not_allowed: EXIT.notAllowed,
 	not_supported: EXIT.notAllowed,
 };

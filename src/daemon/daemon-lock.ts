@@ -6,47 +6,59 @@
 // two racing starts give one daemon. The number is also the epoch that fences an
 // older daemon at the holders.
 
-import { linkSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { linkSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { readPrivate } from "../journal/private-file.ts";
+import { Fault } from "../protocol/fault.ts";
 
 export interface DaemonLock {
 	readonly epoch: number;
 	readonly pid: number;
 	/** The kernel's start time of that process, so that a reused pid is not taken for it; null where unknown. */
 	readonly born: string | null;
+	/** Derived from the epoch, never read from the file. */
 	readonly socket: string;
 	readonly version: string;
 }
 
-const NAME = /^daemon\.(\d+)$/;
+const NAME = /^daemon\.([1-9]\d{0,15})$/;
+/** A lock has about 80 bytes. */
+const MAX_BYTES = 4096;
 
-/** The newest lock, held or stale; null when there is none. */
+/** The newest lock that can be read, held or stale; null when there is none. */
 export function newestLock(run: string): DaemonLock | null {
 	const epochs = lockEpochs(run).sort((a, b) => b - a);
 	for (const epoch of epochs) {
-		try {
-			return JSON.parse(readFileSync(join(run, `daemon.${epoch}`), "utf8")) as DaemonLock;
-		} catch {
-			// Removed between the two calls: its daemon has just stopped.
-		}
+		const lock = readLock(run, epoch);
+		if (lock !== null) return lock;
 	}
 	return null;
 }
 
-/** Takes the lock after `previous`; null when another process was faster. */
-export function acquireLock(run: string, previous: DaemonLock | null, version: string): DaemonLock | null {
-	mkdirSync(run, { recursive: true, mode: 0o700 });
-	const epoch = Math.max(lastEpoch(run), previous?.epoch ?? 0) + 1;
-	const lock: DaemonLock = {
-		epoch,
-		pid: process.pid,
-		born: bornOf(process.pid),
-		socket: join(run, `d${epoch}.sock`),
-		version,
-	};
+/** The files that have a lock's name but not its content. They count as stale; `doctor` shows them. */
+export function corruptLocks(run: string): string[] {
+	return readdir(run)
+		.filter((name) => name.startsWith("daemon.") && !(NAME.test(name) && readLock(run, epochOf(name)) !== null))
+		.map((name) => join(run, name));
+}
+
+/** The highest number taken so far, also by a corrupt lock. Read it before you look at the newest lock. */
+export function lastNumber(run: string): number {
+	return Math.max(lastEpoch(run), ...lockEpochs(run));
+}
+
+/** Takes the number after `last`; null when another process has had it in the meantime. */
+export function acquireLock(run: string, last: number, version: string): DaemonLock | null {
+	const epoch = last + 1;
+	if (!Number.isSafeInteger(epoch)) {
+		throw new Fault("no_daemon", {
+			problem: `no number is left after daemon.${epoch - 1} in ${run}; remove that file`,
+		});
+	}
+	const lock = { pid: process.pid, born: bornOf(process.pid), version };
 	const draft = join(run, `.daemon.${process.pid}.${epoch}`);
-	writeFileSync(draft, JSON.stringify(lock), { mode: 0o600 });
 	try {
+		writeFileSync(draft, JSON.stringify(lock), { mode: 0o600 });
 		linkSync(draft, join(run, `daemon.${epoch}`));
 	} catch (error) {
 		if ((error as NodeJS.ErrnoException).code === "EEXIST") return null;
@@ -54,17 +66,47 @@ export function acquireLock(run: string, previous: DaemonLock | null, version: s
 	} finally {
 		rmSync(draft, { force: true });
 	}
-	// The number must outlive its daemon, or holders would fence the next one.
-	writeFileSync(join(run, "epoch"), String(epoch), { mode: 0o600 });
-	return lock;
+	const taken = { ...lock, epoch, socket: socketOf(run, epoch) };
+	if (lastEpoch(run) >= epoch) {
+		releaseLock(run, taken); // its daemon came and went since `last` was read
+		return null;
+	}
+	try {
+		// The number must outlive its daemon, or holders would fence the next one. Renamed: a full disk leaves the old one.
+		writeFileSync(draft, String(epoch), { mode: 0o600 });
+		renameSync(draft, join(run, "epoch"));
+	} catch (error) {
+		rmSync(draft, { force: true });
+		releaseLock(run, taken);
+		throw error;
+	}
+	return taken;
+}
+
+const socketOf = (run: string, epoch: number) => join(run, `d${epoch}.sock`);
+const epochOf = (name: string) => Number(name.slice("daemon.".length));
+
+/** Null where it has just been removed, or is corrupt. */
+function readLock(run: string, epoch: number): DaemonLock | null {
+	let found: unknown;
+	try {
+		found = JSON.parse(readPrivate(join(run, `daemon.${epoch}`), MAX_BYTES));
+	} catch {
+		return null;
+	}
+	if (typeof found !== "object" || found === null) return null;
+	const { pid, born, version } = found as Record<string, unknown>;
+	if (typeof pid !== "number" || !Number.isSafeInteger(pid) || pid <= 0) return null;
+	if (typeof version !== "string" || (born !== null && typeof born !== "string")) return null;
+	return { epoch, pid, born, version, socket: socketOf(run, epoch) };
 }
 
 /** Whether the process that took this lock is still alive. */
 export function isHeld(lock: DaemonLock): boolean {
 	try {
 		process.kill(lock.pid, 0);
-	} catch (error) {
-		return (error as NodeJS.ErrnoException).code === "EPERM";
+	} catch {
+		return false; // gone, or the pid is now another user's process
 	}
 	return lock.born === null || lock.born === bornOf(lock.pid);
 }
@@ -80,22 +122,29 @@ export function removeLocksBefore(run: string, epoch: number): void {
 	for (const number of lockEpochs(run)) {
 		if (number >= epoch) continue;
 		rmSync(join(run, `daemon.${number}`), { force: true });
-		rmSync(join(run, `d${number}.sock`), { force: true });
+		rmSync(socketOf(run, number), { force: true });
 	}
 }
 
 function lockEpochs(run: string): number[] {
+	return readdir(run)
+		.filter((name) => NAME.test(name))
+		.map(epochOf);
+}
+
+function readdir(run: string): string[] {
 	try {
-		return readdirSync(run).flatMap((name) => (NAME.test(name) ? [Number(name.slice("daemon.".length))] : []));
+		return readdirSync(run);
 	} catch (error) {
-		if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
+		if (/^(ENOENT|ENOTDIR)$/.test((error as NodeJS.ErrnoException).code ?? "")) return []; // nothing was ever started here
 		throw error;
 	}
 }
 
 function lastEpoch(run: string): number {
 	try {
-		return Number(readFileSync(join(run, "epoch"), "utf8")) || 0;
+		const epoch = Number(readPrivate(join(run, "epoch"), MAX_BYTES));
+		return Number.isSafeInteger(epoch) && epoch > 0 ? epoch : 0;
 	} catch {
 		return 0; // the first daemon here
 	}

@@ -1,7 +1,6 @@
 // The daemon's own log: JSON lines in a 0600 file, rotated when it grows.
 
-import { closeSync, mkdirSync, openSync, renameSync, statSync, writeSync } from "node:fs";
-import { dirname } from "node:path";
+import { closeSync, openSync, renameSync, statSync, writeSync } from "node:fs";
 
 const MAX_BYTES = 5 << 20;
 const CHECK_EVERY_LINES = 500;
@@ -14,7 +13,6 @@ export interface FileLog {
 
 /** Logs to a file; the previous one is kept as `.1`. `level: "error"` leaves everything else out. */
 export function fileLog(path: string, level = "info"): FileLog {
-	mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
 	rotate(path);
 	// Kept open: a home that was removed meanwhile is not made anew by a last line.
 	let file = openSync(path, "a", 0o600);

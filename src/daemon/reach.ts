@@ -2,6 +2,7 @@
 // or starts one and waits until it is ready. Two clients that start one at once share it.
 
 import { Fault } from "../protocol/fault.ts";
+import { checkPrivate } from "../pty/private-directory.ts";
 import { within } from "../session/deadline.ts";
 import type { Caller } from "../tools/tool.ts";
 import { isHeld, newestLock } from "./daemon-lock.ts";
@@ -15,8 +16,10 @@ export interface ReachOptions {
 	readonly caller: Caller;
 	/** The command that runs a daemon, started when there is none. */
 	readonly command: readonly string[];
-	/** The daemon's environment; its sessions do not inherit it. */
+	/** The daemon gets the part of it that is its own; its sessions inherit nothing of it. */
 	readonly env: NodeJS.ProcessEnv;
+	/** How long a daemon may take to start; then it is killed. */
+	readonly readyTimeoutMs?: number;
 	/** Take a daemon of another version too: to ask for its status or to stop it. */
 	readonly anyVersion?: boolean;
 }
@@ -91,12 +94,14 @@ export async function reopenHttp(client: SocketClient, { http }: DaemonBefore): 
 
 /** The daemon that has the newest lock, with its version; null where none answers. */
 async function greet({ run, caller, version }: ReachOptions): Promise<{ client: SocketClient; theirs: string } | null> {
+	if (!checkPrivate(run)) return null;
 	const lock = newestLock(run);
 	if (lock === null || !isHeld(lock)) return null;
 	let client: SocketClient;
 	try {
 		client = await SocketClient.connect(lock.socket, caller);
-	} catch {
+	} catch (error) {
+		if (error instanceof Fault && error.code === "foreign_daemon") throw error;
 		return null; // it has taken its lock and does not listen yet, or is just stopping
 	}
 	try {

@@ -12,6 +12,9 @@ const MAX_PATH_CHARS = 4096;
 /** The kernel would not pass a larger environment to a program: a quarter of an 8 MiB stack. */
 const MAX_ENVIRONMENT_CHARS = 2 << 20;
 
+/** Linux has 16. */
+const MAX_RLIMITS = 32;
+
 const id = z.int().min(0);
 const name = z.string().max(MAX_NAME_CHARS);
 const offset = z.int().min(0);
@@ -25,10 +28,18 @@ const environment = z
 		`at most ${MAX_ENVIRONMENT_CHARS} characters`,
 	);
 
+const limit = z.number().min(0).nullable();
+
 const caller = z.object({
 	owner: name.min(1),
 	cwd: z.string().max(MAX_PATH_CHARS),
 	env: environment,
+	umask: z.int().min(0).max(0o777).optional(),
+	nice: z.int().min(-20).max(19).optional(),
+	rlimits: z
+		.array(z.tuple([limit, limit]))
+		.max(MAX_RLIMITS)
+		.optional(),
 	parent: z.string().max(MAX_PARENT_CHARS).optional(),
 });
 

@@ -10,7 +10,15 @@ import { deferred } from "../pty/deferred.ts";
 import { within } from "../session/deadline.ts";
 import { type Condition, wait } from "../session/wait.ts";
 import type { Client } from "../tools/client.ts";
-import { acquireLock, type DaemonLock, isHeld, newestLock, releaseLock, removeLocksBefore } from "./daemon-lock.ts";
+import {
+	acquireLock,
+	type DaemonLock,
+	isHeld,
+	lastNumber,
+	newestLock,
+	releaseLock,
+	removeLocksBefore,
+} from "./daemon-lock.ts";
 import type { HttpDoor } from "./http-door.ts";
 import { listen } from "./server.ts";
 
@@ -23,6 +31,8 @@ const STEP_MS = 5000;
 const END_ALL_MS = 90_000;
 /** A daemon that has been replaced is gone after this, whatever it is doing. */
 const REPLACED_MS = 500;
+// One that loses a race finds the winner's lock next time; two losses in a row are rare.
+const LOCK_ATTEMPTS = 50;
 
 export interface DaemonParts {
 	readonly run: string;
@@ -194,7 +204,8 @@ function watchLocks(run: string, changed: () => void): FSWatcher | null {
 
 /** A lock of our own, or null once the daemon that has it listens. */
 async function acquireOrDefer(run: string, version: string): Promise<DaemonLock | null> {
-	for (;;) {
+	for (let attempt = 0; attempt < LOCK_ATTEMPTS; attempt++) {
+		const last = lastNumber(run);
 		const newest = newestLock(run);
 		if (newest !== null && isHeld(newest)) {
 			if (await listens(run, newest)) return null;
@@ -202,9 +213,10 @@ async function acquireOrDefer(run: string, version: string): Promise<DaemonLock 
 				throw new Fault("no_daemon", { problem: `process ${newest.pid} has the lock but does not answer` });
 			}
 		}
-		const mine = acquireLock(run, newest, version);
+		const mine = acquireLock(run, last, version);
 		if (mine !== null) return mine;
 	}
+	throw new Fault("no_daemon", { problem: `its lock in ${run} could not be taken in ${LOCK_ATTEMPTS} attempts` });
 }
 
 /** Settles when the lock's daemon listens, has died, or has not listened for too long. */

@@ -6,6 +6,7 @@ import { chmodSync } from "node:fs";
 import { createServer, type Socket } from "node:net";
 import { faultAt, guarded } from "../protocol/boundary.ts";
 import { Fault } from "../protocol/fault.ts";
+import { foreignPeer } from "../pty/native.ts";
 import { limits } from "../session/options.ts";
 import type { Client } from "../tools/client.ts";
 import type { HttpDoor } from "./http-door.ts";
@@ -47,6 +48,7 @@ export async function listen(
 		guarded(
 			"a connection to the daemon's socket",
 			(socket) => {
+				if (foreignPeer(socket) !== null) return void socket.destroy();
 				clients.add(socket);
 				socket.on("close", () => {
 					clients.delete(socket);

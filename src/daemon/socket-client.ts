@@ -6,17 +6,19 @@ import { createConnection, type Socket } from "node:net";
 import type { EventsDropped, SessionEvent } from "../protocol/events.ts";
 import { Fault } from "../protocol/fault.ts";
 import type { OutputChunk } from "../protocol/output.ts";
+import { foreignPeer } from "../pty/native.ts";
 import { limits } from "../session/options.ts";
 import type { FactsOf, InputOf, ToolName } from "../tools/catalogue.ts";
-import type {
-	Answer,
-	CallOptions,
-	Client,
-	DaemonStatus,
-	ForeignName,
-	ScreenSnapshot,
-	ToolCard,
-	ToolSet,
+import {
+	type Answer,
+	type CallOptions,
+	type Client,
+	type DaemonStatus,
+	type ForeignName,
+	type ScreenSnapshot,
+	STARTING_TOOLS,
+	type ToolCard,
+	type ToolSet,
 } from "../tools/client.ts";
 import type { Caller } from "../tools/tool.ts";
 import { type Done, lineOf, type More, type Question, type Request, type Response, readLines } from "./wire.ts";
@@ -67,10 +69,15 @@ export class SocketClient implements Client {
 		});
 	}
 
-	/** Connects; rejects with the system's error when no daemon listens. */
+	/** Connects; rejects with the system's error when no daemon listens, and sends nothing to another user's process. */
 	static async connect(path: string, caller: Caller): Promise<SocketClient> {
 		const socket = createConnection(path);
 		await once(socket, "connect");
+		const uid = foreignPeer(socket);
+		if (uid !== null) {
+			socket.destroy();
+			throw new Fault("foreign_daemon", { socket: path, uid });
+		}
 		return new SocketClient(socket, caller);
 	}
 
@@ -87,7 +94,8 @@ export class SocketClient implements Client {
 	call<N extends ToolName>(tool: N, input: InputOf<N>, options?: CallOptions): Promise<Answer<FactsOf<N>>>;
 	call<N extends string>(tool: ForeignName<N>, input: unknown, options?: CallOptions): Promise<Answer>;
 	async call(tool: string, input: unknown, { signal, caller }: CallOptions = {}): Promise<Answer> {
-		return (await this.#ask({ do: "call", tool, input, caller: caller ?? this.#caller }, signal)).answer!;
+		const question = { do: "call", tool, input, caller: sentWith(tool, caller ?? this.#caller) } as const;
+		return (await this.#ask(question, signal)).answer!;
 	}
 
 	async tools(sets: readonly ToolSet[] = ["native"]): Promise<readonly ToolCard[]> {
@@ -261,4 +269,9 @@ export class SocketClient implements Client {
 		if ("fault" in response) pending.fail(Fault.from(response.fault));
 		else pending.done(response.done);
 	}
+}
+
+/** What the daemon needs to know of the caller: the rest of its world only where a program may inherit it. */
+function sentWith(tool: string, caller: Caller): Caller {
+	return STARTING_TOOLS.has(tool) ? caller : { owner: caller.owner, parent: caller.parent, cwd: "/", env: {} };
 }

@@ -1,27 +1,87 @@
 // Starts a daemon that outlives this process, and waits until it is ready.
+//
+// It gets a world of its own: a session of its own, `/`, and of the environment
+// only what daemon-environment.ts lists. The caller's goes with each call.
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { closeSync, fstatSync, openSync, readSync } from "node:fs";
+import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { Fault } from "../protocol/fault.ts";
+import { Fault, type FaultJson } from "../protocol/fault.ts";
+import { places } from "../pty/places.ts";
+import { makePrivate } from "../pty/private-directory.ts";
+import { daemonEnvironment } from "./daemon-environment.ts";
 import type { ReachOptions } from "./reach.ts";
 
-/** Settles when some daemon is ready, ours or one that was faster. */
-export async function startDaemon({ command, env }: Pick<ReachOptions, "command" | "env">): Promise<void> {
+/** A daemon is ready in 0.3 s, on an overloaded machine in half a minute; it waits 10 s for another that has the lock. */
+const READY_TIMEOUT_MS = 60_000;
+const LOG_TAIL_BYTES = 4096;
+
+export type StartOptions = Pick<ReachOptions, "run" | "command" | "env" | "readyTimeoutMs">;
+
+/** Settles when some daemon is ready, ours or one that was faster. Otherwise throws, and no process is left. */
+export async function startDaemon({ run, command, env, readyTimeoutMs }: StartOptions): Promise<void> {
+	makePrivate(run); // refuses a home that cannot be used before there is a process
 	const [program, ...args] = command;
-	const child = spawn(program!, args, { detached: true, stdio: ["ignore", "pipe", "pipe"], env, cwd: "/" });
+	const child = spawn(program!, args, {
+		detached: true,
+		stdio: ["ignore", "pipe", "pipe"],
+		env: daemonEnvironment(env),
+		cwd: "/",
+	});
 	let stderr = "";
 	child.stderr.setEncoding("utf8").on("data", (text: string) => {
 		stderr = (stderr + text).slice(-2000);
 	});
 	const lines = createInterface({ input: child.stdout });
 	const ready = once(lines, "line").then(([line]) => String(line));
-	const failed = once(child, "close").then(([code]) => `exit ${code}${stderr ? `: ${stderr.trim()}` : ""}`);
+	const why = () => stderr.trim() || lastError(env) || "its log says nothing";
+	const failed = once(child, "close").then(([code]) => `exit ${code}: ${why()}`);
 	const error = once(child, "error").then(([problem]) => String(problem));
-	const result = await Promise.race([ready, failed, error]);
+	let timer: NodeJS.Timeout | undefined;
+	const late = new Promise<string>((resolve) => {
+		const ms = readyTimeoutMs ?? READY_TIMEOUT_MS;
+		timer = setTimeout(() => {
+			child.kill("SIGKILL");
+			resolve(`it was not ready after ${ms / 1000} s: ${why()}`);
+		}, ms);
+	});
+	const result = await Promise.race([ready, failed, error, late]);
+	clearTimeout(timer);
 	lines.close();
 	child.stdout.destroy();
 	child.stderr.destroy();
 	child.unref();
-	if (result !== "ready") throw new Fault("no_daemon", { problem: result });
+	if (result !== "ready") throw faultIn(result) ?? new Fault("no_daemon", { problem: result });
+}
+
+/** A daemon started with `--json` says why it could not start. */
+function faultIn(line: string): Fault | null {
+	try {
+		return Fault.from(JSON.parse(line) as FaultJson);
+	} catch {
+		return null; // an older one, or not a daemon
+	}
+}
+
+/** The newest error in the daemon's log; empty where there is none. */
+function lastError(env: NodeJS.ProcessEnv): string {
+	try {
+		const file = openSync(join(places(env).state, "daemon.log"), "r");
+		try {
+			const tail = Buffer.alloc(LOG_TAIL_BYTES);
+			const read = readSync(file, tail, 0, tail.length, Math.max(0, fstatSync(file).size - tail.length));
+			const errors = tail
+				.toString("utf8", 0, read)
+				.split("\n")
+				.filter((line) => line.startsWith('{"level":50'));
+			const { msg, err } = JSON.parse(errors.at(-1) ?? "{}") as { msg?: string; err?: { message?: string } };
+			return [msg, err?.message].filter((part) => part !== undefined).join(": ");
+		} finally {
+			closeSync(file);
+		}
+	} catch {
+		return ""; // it never came as far as its log
+	}
 }

@@ -20,6 +20,7 @@ interface FaultRow<F> {
 const row = <F>(fields: FaultRow<F>): FaultRow<F> => fields;
 const MAX_NAMES = 20;
 const PROBLEM_CHARS = 1000;
+const PATH_CHARS = 4096;
 const listed = (names: readonly string[]) =>
 	joined(
 		names.map((name) => oneLine(name)),
@@ -33,6 +34,19 @@ const names = (open: readonly string[]) =>
 const processName = (pid: number) => (pid > 0 ? safe`process ${pid}` : safe`process unknown`);
 /** Input of more than 1 MiB is typed in pieces. */
 const typed = (bytes = 0) => (bytes > 0 ? safe`only the first ${bytes} bytes were typed` : safe`nothing was typed`);
+
+const HOME_PROBLEMS: Readonly<Record<string, string>> = {
+	ENOENT: "it cannot be made there",
+	ENOTDIR: "there is something else in its place",
+	EACCES: "permission denied",
+	EPERM: "permission denied",
+	EROFS: "the file system is read-only",
+	ENOSPC: "no space is left",
+	EDQUOT: "the disk quota is exceeded",
+	ELOOP: "its symbolic links go in circles",
+	ENAMETOOLONG: "the path is too long",
+	EIO: "the disk fails",
+};
 
 export const faults = {
 	bad_input: row<{ problems: readonly string[] }>({
@@ -181,6 +195,39 @@ export const faults = {
 		message: ({ url, port }) => safe`The daemon serves HTTP at ${oneLine(url)}, not on port ${port}.`,
 		next: ({ port }) =>
 			safe`Use that address, or run \`dialtone daemon stop\` and \`dialtone serve --port ${port}\`; sessions keep running.`,
+	}),
+	unsafe_home: row<{ directory: string; why: "owner" | "writable" | "open" | "link"; uid: number; mode: string }>({
+		status: 403,
+		message: ({ directory, why, uid, mode }) => {
+			const at = oneLine(directory, PATH_CHARS);
+			if (why === "owner") return safe`${at} belongs to another user (uid ${uid}); Dialtone does not use it.`;
+			if (why === "link") return safe`${at} is a symbolic link; Dialtone does not follow it.`;
+			if (why === "open")
+				return safe`${at} can be read by other users (mode ${oneLine(mode)}); Dialtone does not use it.`;
+			return safe`Other users can write in ${at} (mode ${oneLine(mode)}); Dialtone does not trust what is in it.`;
+		},
+		next: ({ directory, why }) => {
+			const elsewhere = safe`set DIALTONE_HOME to a directory that only you can enter`;
+			if (why === "open") return safe`Run: chmod 700 ${oneLine(directory, PATH_CHARS)}. Or ${elsewhere}.`;
+			if (why === "writable") return safe`Look at what is in it before you close it (chmod go-w), or ${elsewhere}.`;
+			if (why === "link") return safe`Set DIALTONE_HOME to the directory that it leads to, if that is yours.`;
+			return safe`Find out who made it, or ${elsewhere}.`;
+		},
+	}),
+	unusable_home: row<{ directory: string; code: string }>({
+		status: 503,
+		message: ({ directory, code }) =>
+			safe`Dialtone cannot keep its files in ${oneLine(directory, PATH_CHARS)}: ${oneLine(HOME_PROBLEMS[code] ?? code)}.`,
+		next: ({ code }) =>
+			code === "ENOSPC" || code === "EDQUOT"
+				? safe`Free some space, or set DIALTONE_HOME to a directory on another disk.`
+				: safe`Set DIALTONE_HOME to a directory that you can write to.`,
+	}),
+	foreign_daemon: row<{ socket: string; uid: number }>({
+		status: 403,
+		message: ({ socket, uid }) =>
+			safe`The process that answers at ${oneLine(socket, PATH_CHARS)} belongs to another user (uid ${uid}); nothing was sent to it.`,
+		next: () => safe`Find out who started it; or set DIALTONE_HOME to a directory that only you can enter.`,
 	}),
 	version_mismatch: row<{ ours: string; theirs: string }>({
 		status: 409,

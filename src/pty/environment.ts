@@ -58,6 +58,17 @@ const DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/b
 
 type Variables = Readonly<Record<string, string | undefined>>;
 
+/** The part of an environment that programs get: all that a client sends of its own. */
+export function passedOn(env: Variables, pass: readonly string[] = []): Record<string, string> {
+	const passed: Record<string, string> = {};
+	for (const [name, value] of Object.entries(env)) {
+		const allowed =
+			ALLOWED.has(name) || pass.includes(name) || ALLOWED_PREFIXES.some((prefix) => name.startsWith(prefix));
+		if (allowed && value !== undefined) passed[name] = value;
+	}
+	return passed;
+}
+
 export interface EnvironmentOptions {
 	/** The caller's environment, never the daemon's. */
 	readonly caller: Variables;
@@ -68,9 +79,6 @@ export interface EnvironmentOptions {
 }
 
 export function environment({ caller, pass = [], explicit = {} }: EnvironmentOptions): Record<string, string> {
-	const passed = Object.entries(caller).filter(
-		([name]) => ALLOWED.has(name) || pass.includes(name) || ALLOWED_PREFIXES.some((prefix) => name.startsWith(prefix)),
-	);
-	const all = { PATH: DEFAULT_PATH, ...Object.fromEntries(passed), ...TERMINAL, ...explicit };
+	const all = { PATH: DEFAULT_PATH, ...passedOn(caller, pass), ...TERMINAL, ...explicit };
 	return Object.fromEntries(Object.entries(all).filter((entry): entry is [string, string] => entry[1] !== undefined));
 }

@@ -2,6 +2,7 @@
 
 import { PROTOCOL_VERSION } from "../protocol/frames.ts";
 import { PtyCreationError } from "./errors.ts";
+import type { ResourceLimits } from "./resource-limits.ts";
 
 const Tag = {
 	end: 0,
@@ -19,9 +20,12 @@ const Tag = {
 	program: 12,
 	flags: 13,
 	wall: 14,
+	umask: 15,
+	rlimit: 16,
+	nice: 17,
 } as const;
 
-/** R2.10. A missing limit inherits ours. */
+/** R2.10. A missing limit is the caller's own. */
 export interface Limits {
 	readonly cpuSeconds?: number | undefined;
 	readonly memoryBytes?: number | undefined;
@@ -41,6 +45,10 @@ const LIMITS: readonly (readonly [Exclude<keyof Limits, "wallMs">, number])[] = 
 	["coreBytes", 5],
 ];
 
+const UNLIMITED = 2n ** 64n - 1n;
+/** Nice values go from -20 to 19. */
+const NICE_OFFSET = 20;
+
 export interface LaunchSpec {
 	/** The session's directory: absolute, made by the caller, 0700. */
 	readonly directory: string;
@@ -54,18 +62,24 @@ export interface LaunchSpec {
 	readonly cols: number;
 	readonly rows: number;
 	readonly limits?: Limits;
+	/** What the program inherits from its caller; without them, from this process. */
+	readonly umask?: number;
+	readonly nice?: number;
+	readonly rlimits?: ResourceLimits;
 	readonly uid?: number;
 	readonly gid?: number;
 	readonly quotaBytes?: number;
 	readonly segmentBytes?: number;
 	/** The PTY is stdio but not the controlling terminal: for sandboxes that set it themselves. */
 	readonly noControllingTerminal?: boolean;
+	/** Another holder than the one that was built with us, for tests. */
+	readonly holder?: string;
 	/** Our epoch: a higher one takes over from a lower one. */
 	readonly epoch: bigint;
 }
 
 export function launchBlock(spec: LaunchSpec): Buffer {
-	const { limits = {} } = spec;
+	const { limits = {}, rlimits = [] } = spec;
 	return Buffer.concat([
 		record(Tag.protocol, u32(PROTOCOL_VERSION)),
 		record(Tag.directory, text(spec.directory)),
@@ -85,6 +99,9 @@ export function launchBlock(spec: LaunchSpec): Buffer {
 		...(spec.program === undefined ? [] : [record(Tag.program, text(spec.program))]),
 		...(spec.noControllingTerminal ? [record(Tag.flags, u32(1))] : []),
 		...optional(Tag.wall, limits.wallMs),
+		...(spec.umask === undefined ? [] : [record(Tag.umask, u32(spec.umask))]),
+		...rlimits.map(([soft, hard], which) => record(Tag.rlimit, u32(which, 0), u64(soft), u64(hard))),
+		...(spec.nice === undefined ? [] : [record(Tag.nice, u32(spec.nice + NICE_OFFSET))]),
 		record(Tag.end),
 	]);
 }
@@ -124,8 +141,9 @@ function u32(...values: readonly number[]): Buffer {
 	return bytes;
 }
 
-function u64(value: number): Buffer {
+/** Null: no limit. */
+function u64(value: number | null): Buffer {
 	const bytes = Buffer.alloc(8);
-	bytes.writeBigUInt64LE(BigInt(Math.trunc(value)));
+	bytes.writeBigUInt64LE(value === null ? UNLIMITED : BigInt(Math.trunc(value)));
 	return bytes;
 }

@@ -19,7 +19,7 @@ const CONNECT_TRIES = 10;
 
 /** Settles when the program runs; rejects with PtyCreationError, and then nothing is left behind. */
 export async function launch(spec: LaunchSpec): Promise<HolderPty> {
-	const answer = await ask(launchBlock(spec));
+	const answer = await ask(spec.holder ?? HOLDER, launchBlock(spec));
 	if (!answer.ok) throw new PtyCreationError(answer);
 	const pty = new HolderPty({ ...spec, from: 0, pid: answer.pid, holderPid: answer.holder });
 	try {
@@ -36,9 +36,7 @@ export async function launch(spec: LaunchSpec): Promise<HolderPty> {
 }
 
 /** The same place whether this runs from src/ or from dist/. */
-export function holderProgram(): string {
-	return process.env.DIALTONE_HOLDER ?? join(import.meta.dirname, "../../build/dialtone-holder");
-}
+export const HOLDER = join(import.meta.dirname, "../../build/dialtone-holder");
 
 function killed(pid: number): void {
 	try {
@@ -48,11 +46,10 @@ function killed(pid: number): void {
 	}
 }
 
-function ask(block: Buffer): Promise<LaunchAnswer> {
+function ask(program: string, block: Buffer): Promise<LaunchAnswer> {
 	return new Promise((resolve, reject) => {
 		const fail = (code: string, message: string, cause?: unknown) =>
 			reject(new PtyCreationError({ stage: "launch", code, message, cause }));
-		const program = holderProgram();
 		let launcher: ChildProcess;
 		try {
 			launcher = spawn(program, [], { cwd: "/", env: {}, stdio: ["pipe", "pipe", "ignore"] });

@@ -1,8 +1,8 @@
-import { chmod, mkdir, mkdtemp, rm, stat, symlink } from "node:fs/promises";
+import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { places, preparePlaces } from "./places.ts";
+import { places } from "./places.ts";
 
 let home: string;
 beforeEach(async () => {
@@ -20,19 +20,15 @@ describe("where things are", () => {
 		expect(socketFor(id)).toBe(join(home, "run", `${id}.sock`));
 	});
 
-	test("otherwise the XDG directories, with their defaults", () => {
+	test("H2 otherwise below the state directory, also what runs: a runtime directory ends with the login", () => {
 		expect(places({ XDG_STATE_HOME: "/s", XDG_RUNTIME_DIR: home })).toMatchObject({
 			state: "/s/dialtone",
-			run: join(home, "dialtone"),
+			run: "/s/dialtone/run",
 		});
 		expect(places({ HOME: "/home/me" })).toMatchObject({
 			state: "/home/me/.local/state/dialtone",
-			run: `/tmp/dialtone-${process.getuid?.()}`,
+			run: "/home/me/.local/state/dialtone/run",
 		});
-	});
-
-	test("a runtime directory that is not there or not ours is not used", () => {
-		expect(places({ XDG_RUNTIME_DIR: join(home, "gone") }).run).toBe(`/tmp/dialtone-${process.getuid?.()}`);
 	});
 
 	test("a socket path always fits into a socket address, and differs for every home and session", () => {
@@ -42,22 +38,5 @@ describe("where things are", () => {
 		);
 		expect(Math.max(...paths.map(bytes))).toBeLessThanOrEqual(104);
 		expect(new Set(paths).size).toBe(paths.length);
-	});
-});
-
-describe("the directories are ours and only ours", () => {
-	test("made 0700, and reset to it when the mode was changed", async () => {
-		const where = places({ DIALTONE_HOME: join(home, "new") });
-		await preparePlaces(where);
-		await chmod(where.run, 0o777);
-		await preparePlaces(where);
-		for (const path of [where.state, where.run]) expect((await stat(path)).mode & 0o777).toBe(0o700);
-	});
-
-	test("a symbolic link in their place is refused", async () => {
-		await mkdir(join(home, "elsewhere"));
-		await mkdir(join(home, "d"));
-		await symlink(join(home, "elsewhere"), join(home, "d", "run"));
-		await expect(preparePlaces(places({ DIALTONE_HOME: join(home, "d") }))).rejects.toThrow("is not a directory");
 	});
 });

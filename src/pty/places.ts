@@ -1,11 +1,10 @@
 // Where things are: $STATE and $RUN of DESIGN §3, and a socket path for every
-// session that the kernel can take.
+// session that the kernel can take. That they are safe is checked in private-directory.ts.
 
-import { lstatSync } from "node:fs";
-import { chmod, lstat, mkdir } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { homedir } from "node:os";
-import { dirname, isAbsolute, join, resolve } from "node:path";
+import { isAbsolute, join, resolve } from "node:path";
+import { makePrivate } from "./private-directory.ts";
 
 /** sun_path on macOS; Linux has 108. */
 const MAX_SOCKET_PATH_BYTES = 104;
@@ -24,7 +23,8 @@ type Variables = Readonly<Record<string, string | undefined>>;
 export function places(env: Variables = process.env): Places {
 	const home = absolute(env.DIALTONE_HOME);
 	const state = home ?? join(absolute(env.XDG_STATE_HOME) ?? join(env.HOME || homedir(), ".local/state"), "dialtone");
-	const run = short(home ? join(home, "run") : runtimeDirectory(env));
+	// Never in $XDG_RUNTIME_DIR: a logout removes it, and with it the way to every running session.
+	const run = short(join(state, "run"));
 	return {
 		state,
 		run,
@@ -37,25 +37,8 @@ export function places(env: Variables = process.env): Places {
 }
 
 /** Makes the directories, private to this user: any process that can enter $RUN can connect to holders. */
-export async function preparePlaces({ state, run, sessions }: Places): Promise<void> {
-	await mkdir(sessions, { recursive: true, mode: 0o700 });
-	const private_ = run.startsWith(shared()) ? [shared(), run] : [run];
-	for (const directory of [state, ...private_]) {
-		await mkdir(dirname(directory), { recursive: true, mode: 0o700 });
-		await mkdir(directory, { mode: 0o700 }).catch((error: NodeJS.ErrnoException) => {
-			if (error.code !== "EEXIST") throw error;
-		});
-		// lstat: a symbolic link planted in /tmp is another user's directory.
-		const found = await lstat(directory);
-		if (!found.isDirectory()) throw new Error(`${directory} is not a directory`);
-		if (process.getuid && found.uid !== process.getuid()) throw new Error(`${directory} belongs to another user`);
-		if ((found.mode & 0o077) !== 0) await chmod(directory, 0o700);
-	}
-}
-
-function runtimeDirectory(env: Variables): string {
-	const given = absolute(env.XDG_RUNTIME_DIR);
-	return given && isOurs(given) ? join(given, "dialtone") : shared();
+export function preparePlaces({ state, run, sessions }: Places): void {
+	for (const directory of [state, run, sessions]) makePrivate(directory);
 }
 
 /** Replaces a path that does not fit in a socket address with a short one. */
@@ -63,7 +46,7 @@ function short(run: string): string {
 	return Buffer.byteLength(join(run, LONGEST_ID)) <= MAX_SOCKET_PATH_BYTES ? run : join(shared(), hash(run));
 }
 
-/** Not TMPDIR: it may be long, and every process of this user must find the same. */
+/** Not TMPDIR: it may be long, and every process of this user must find the same. Checked like every other place. */
 const shared = () => `/tmp/dialtone-${process.getuid?.() ?? 0}`;
 
 // Loaded only where a path is too long: importing it costs every CLI call 2 ms.
@@ -73,12 +56,3 @@ const hash = (text: string) => {
 };
 
 const absolute = (path: string | undefined) => (path ? (isAbsolute(path) ? path : resolve(path)) : undefined);
-
-function isOurs(directory: string): boolean {
-	try {
-		const found = lstatSync(directory);
-		return found.isDirectory() && found.uid === process.getuid?.();
-	} catch {
-		return false; // after `su`, the variable often names another user's directory or none
-	}
-}

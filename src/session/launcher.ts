@@ -17,6 +17,9 @@ import { prepareShell } from "./shell/prepare.ts";
 import { newRecord, type StartSpec } from "./start-spec.ts";
 import type { Terminals } from "./terminals.ts";
 
+/** For a caller that names none: what login(1) would give, not the daemon's own. */
+const DEFAULT_UMASK = 0o022;
+
 export interface LauncherParts {
 	readonly places: Places;
 	readonly options: Options;
@@ -108,6 +111,9 @@ export class Launcher {
 				rows,
 				epoch: BigInt(epoch),
 				quotaBytes: options.quotaBytes,
+				umask: spec.caller.umask ?? DEFAULT_UMASK,
+				...(spec.caller.nice === undefined ? {} : { nice: spec.caller.nice }),
+				...(spec.caller.rlimits === undefined ? {} : { rlimits: spec.caller.rlimits }),
 				...(spec.limits === undefined ? {} : { limits: spec.limits }),
 			});
 			return sessionOf({ slot, pty, options, drawing });

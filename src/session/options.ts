@@ -255,6 +255,9 @@ export type Options = Readonly<Record<OptionName, number>>;
 /** `maxSessions` is set by DIALTONE_MAX_SESSIONS, and so on. */
 const environmentName = (name: string) => `DIALTONE_${name.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()}`;
 
+/** The variables that set options. */
+export const optionVariables = (): string[] => Object.keys(options).map(environmentName);
+
 /** The options in force. A value out of bounds is a fault, not a surprise later. */
 export function resolveOptions(
 	given: Partial<Options> = {},

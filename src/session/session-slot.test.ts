@@ -106,7 +106,7 @@ const caller = { owner: "me", cwd: "/", env: {} };
 const problems: unknown[] = [];
 async function open(terminals: Terminals, options: Partial<Options> = {}): Promise<Sessions> {
 	const where = places({ DIALTONE_HOME: home });
-	await preparePlaces(where);
+	preparePlaces(where);
 	return Sessions.open({
 		places: where,
 		options: resolveOptions({ endGraceMs: 50, ...options }),

@@ -7,6 +7,7 @@ import { Fault } from "../protocol/fault.ts";
 import { PROTOCOL_VERSION } from "../protocol/frames.ts";
 import { bootId } from "../pty/boot-id.ts";
 import type { Limits } from "../pty/launch-block.ts";
+import type { ResourceLimits } from "../pty/resource-limits.ts";
 import { nameFor, newId } from "./identity.ts";
 import type { Options } from "./options.ts";
 import type { ShellSpec } from "./shell/prepare.ts";
@@ -16,8 +17,11 @@ export interface Caller {
 	/** Stable for one agent, person or program: `cli`, `mcp:…`, a token's name. */
 	readonly owner: string;
 	readonly cwd: string;
-	/** The caller's environment; sessions get the allow-listed part of it. */
+	/** The allow-listed part of the caller's environment. */
 	readonly env: Readonly<Record<string, string>>;
+	readonly umask?: number | undefined;
+	readonly nice?: number | undefined;
+	readonly rlimits?: ResourceLimits | undefined;
 	/** The agent conversation that it calls for, if known. */
 	readonly parent?: string | undefined;
 }

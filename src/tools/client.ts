@@ -48,6 +48,11 @@ export const AUTOMATIC_ID = "auto:";
 export const TOOL_SETS = ["native", "exec", "codex", "pty", "terminal"] as const;
 export type ToolSet = (typeof TOOL_SETS)[number];
 
+/** The tools that may start a program: only their calls carry what it inherits from its caller. */
+export const STARTING_TOOLS: ReadonlySet<string> = new Set([
+	...["start", "run", "unified_exec", "exec_command", "pty_create", "run_bash", "start_background_process"],
+]);
+
 export interface Client extends AsyncDisposable {
 	/** Calls a tool by name. Refusals are thrown as `Fault`. */
 	call<N extends ToolName>(tool: N, input: InputOf<N>, options?: CallOptions): Promise<Answer<FactsOf<N>>>;

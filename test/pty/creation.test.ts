@@ -76,26 +76,19 @@ describe("R3.3 a program that cannot be started says at which stage, and why", (
 	});
 
 	describe("and the holder itself", () => {
-		afterEach(() => {
-			delete process.env.DIALTONE_HOLDER;
-		});
-
 		test("is not built", async () => {
-			process.env.DIALTONE_HOLDER = "/no/such/holder";
-			const error = await refusal(["true"]);
+			const error = await refusal(["true"], { holder: "/no/such/holder" });
 			expect(error).toMatchObject({ stage: "launch", code: "ENOENT" });
 			expect(error.message).toContain("npm run setup");
 		});
 
 		test("is something else that does not answer", async () => {
-			process.env.DIALTONE_HOLDER = "/bin/true";
-			expect(await refusal(["true"])).toMatchObject({ stage: "launch", code: "EPROTO" });
+			expect(await refusal(["true"], { holder: "/bin/true" })).toMatchObject({ stage: "launch", code: "EPROTO" });
 		});
 
 		test("may not have another process", needing("root"), async () => {
 			const { holder, places } = await stage.asNobody("--nproc=0:0");
-			const spec = { ...(await stage.spec(["true"])), ...places };
-			process.env.DIALTONE_HOLDER = holder;
+			const spec = { ...(await stage.spec(["true"])), ...places, holder };
 			await expect(launch(spec)).rejects.toMatchObject({ stage: "fork", code: "EAGAIN", name: "PtyCreationError" });
 			expect(await readdir(places.directory)).toEqual([]);
 			expect(await readdir(dirname(places.socketPath))).toEqual([]);
@@ -133,9 +126,8 @@ describe("when the system is short of something, the others go on", () => {
 
 	test("disk", needing("mounts"), async () => {
 		const [tiny, roomy] = [join(stage.home, "tiny"), join(stage.home, "roomy")];
-		mkdirSync(tiny);
-		mkdirSync(roomy);
-		const line = `mount -t tmpfs -o size=4m tmpfs ${tiny} && $RUN`;
+		for (const home of [tiny, roomy]) mkdirSync(home, { mode: 0o700 });
+		const line = `mount -t tmpfs -o size=4m,mode=700 tmpfs ${tiny} && $RUN`;
 		const told = await inside<FullDisk>(`unshare -m sh -c "${line}"`, "full-disk.ts", tiny, roomy, compiled("burst"));
 		expect(told.exit).toMatchObject({ code: 5, size: 20_000_000, reason: "exit" });
 		expect(told.events).toContain("log_lost");

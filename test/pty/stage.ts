@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { makeSessionDirectory } from "../../src/journal/records.ts";
 import { environment } from "../../src/pty/environment.ts";
 import type { HolderPty } from "../../src/pty/holder-pty.ts";
-import { holderProgram, type LaunchSpec, launch } from "../../src/pty/launch.ts";
+import { HOLDER, type LaunchSpec, launch } from "../../src/pty/launch.ts";
 import { type Places, places, preparePlaces } from "../../src/pty/places.ts";
 import type { PtyExit } from "../../src/pty/pty.ts";
 import { until } from "../condition.ts";
@@ -35,7 +35,7 @@ export class Stage implements AsyncDisposable {
 
 	static async open(): Promise<Stage> {
 		const stage = new Stage(await mkdtemp(join(tmpdir(), "dt-")));
-		await preparePlaces(stage.places);
+		preparePlaces(stage.places);
 		return stage;
 	}
 
@@ -67,7 +67,7 @@ export class Stage implements AsyncDisposable {
 	async asNobody(limit = ""): Promise<{ holder: string; places: Pick<LaunchSpec, "directory" | "socketPath"> }> {
 		const [binary, holder] = [join(this.home, "holder"), join(this.home, `as-nobody${limit}`)];
 		chmodSync(this.home, 0o755);
-		copyFileSync(holderProgram(), binary);
+		copyFileSync(HOLDER, binary);
 		const become = `setpriv --reuid=${NOBODY} --regid=${NOBODY} --clear-groups`;
 		writeFileSync(holder, `#!/bin/sh\nexec ${become} ${limit && `prlimit ${limit}`} ${binary}\n`, { mode: 0o755 });
 		const directory = await mkdtemp(join(this.home, "nobody-"));

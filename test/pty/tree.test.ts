@@ -58,17 +58,12 @@ describe("R4.4 ending a session ends its whole tree", () => {
 });
 
 describe("R4.4 what cannot be ended", () => {
-	afterEach(() => {
-		delete process.env.DIALTONE_HOLDER;
-	});
-
 	test("is named, in the answer and in the record of the exit", needing("root"), async () => {
 		const { holder, places } = await stage.asNobody();
 		const stubborn = join(stage.home, "stubborn");
 		copyFileSync(compiled("stubborn"), stubborn);
 		chmodSync(stubborn, 0o4755);
-		process.env.DIALTONE_HOLDER = holder;
-		const { pty, heard } = await stage.start(`${stubborn} & wait`, places);
+		const { pty, heard } = await stage.start(`${stubborn} & wait`, { ...places, holder });
 		await heard.says("STUBBORN");
 		const survivors = await pty.end(50);
 		expect(survivors).toEqual([{ pid: expect.any(Number), command: "stubborn" }]);

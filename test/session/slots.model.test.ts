@@ -30,7 +30,7 @@ function processesWith(marker: string): number[] {
 async function inAWorld(use: (world: World) => Promise<void>): Promise<void> {
 	const home = mkdtempSync(join(tmpdir(), "dt-model-"));
 	const where = places({ DIALTONE_HOME: home });
-	await preparePlaces(where);
+	preparePlaces(where);
 	let epoch = 0;
 	const open = () =>
 		Sessions.open({

@@ -7,7 +7,7 @@ import { constants } from "node:fs";
 import { type FileHandle, mkdir, open, rename, rm, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import type { Part } from "../../journal/journal.ts";
-import { holderProgram } from "../../pty/launch.ts";
+import { HOLDER } from "../../pty/launch.ts";
 import { limits } from "../options.ts";
 
 export interface Streams {
@@ -39,7 +39,7 @@ export class StreamHelper {
 		// There is none yet, or it was killed.
 		const program = join(this.#dir, "streams");
 		await Promise.all([program, dir].map((path) => rm(path, { recursive: true, force: true })));
-		await Promise.all([mkdir(dir, { mode: 0o700 }), symlink(holderProgram(), program)]);
+		await Promise.all([mkdir(dir, { mode: 0o700 }), symlink(HOLDER, program)]);
 		return new StreamPipes({ ...pipes, state: "start" });
 	}
 
