@@ -1,6 +1,6 @@
 // G6 Whose world: the daemon has its own, and each program has its caller's, whoever started the daemon.
 
-import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { SessionFacts } from "../../src/protocol/answer.ts";
@@ -141,8 +141,11 @@ describe("G6 a program's world is its caller's", () => {
 describe("G1 what a client sends of its caller", () => {
 	test("is the environment that programs get, with calls that start one; its keys never", async () => {
 		await using home = new Home({ HOME: "/nonexistent" });
-		await using client = await home.connect();
+		// The one that answers has a home of its own: it would stop where a newer lock appears.
+		await using behind = new Home();
+		await using client = await behind.connect();
 		const { socket } = await client.status();
+		mkdirSync(join(home.path, "run"), { mode: 0o700 });
 		const fake = join(import.meta.dirname, "../fixtures/fake-daemon.mjs");
 		const sent = async (...args: string[]) => {
 			await using between = new Background([process.execPath, fake, join(home.path, "run"), "9", VERSION, socket!]);
