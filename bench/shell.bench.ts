@@ -2,13 +2,16 @@
 // same terminal, next to a fresh `bash -c` and to tmux driven from outside.
 //
 // Rounds are interleaved, so that whatever else the machine does hits all alike;
-// read the ratios, not the numbers.
+// read the ratios, not the numbers. For throughput there are two shells in tmux: one that keeps
+// its 2,000 lines of history, and one whose whole output goes to a file too (pipe-pane), which is
+// what `run` does. The bare C reader does nothing with what it reads: nobody gets more out of a terminal.
 import { execFile, execFileSync } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { Dialtone, type Terminal } from "../src/index.ts";
+import { compiledBench } from "./daemon-home.ts";
 
 const execute = promisify(execFile);
 
@@ -18,9 +21,10 @@ export async function run({ quick }: { quick: boolean }): Promise<void> {
 	process.env.HOME = home;
 	try {
 		await using dialtone = await Dialtone.open({ owner: "bench" });
-		await using tmux = await Tmux.open(home);
+		await using tmux = await Tmux.open(join(home, "tmux.sock"));
 		await latency(dialtone, tmux, quick ? 50 : 300);
-		await throughput(dialtone, tmux, quick ? 3 : 7, quick ? 500_000 : 2_000_000);
+		await using logged = await Tmux.open(join(home, "logged.sock"), { log: join(home, "pane.log") });
+		await throughput(dialtone, { tmux, logged, rounds: quick ? 3 : 7, lines: quick ? 500_000 : 2_000_000 });
 	} finally {
 		await rm(home, { recursive: true, force: true, maxRetries: 10 });
 	}
@@ -54,13 +58,25 @@ async function latency(dialtone: Dialtone, tmux: Tmux | null, rounds: number): P
 	console.log(`run true over the bare round trip: ${over.toFixed(2)} ms (goal: at most 5)\n`);
 }
 
-async function throughput(dialtone: Dialtone, tmux: Tmux | null, rounds: number, lines: number): Promise<void> {
+interface Throughput {
+	readonly tmux: Tmux | null;
+	readonly logged: Tmux | null;
+	readonly rounds: number;
+	readonly lines: number;
+}
+
+async function throughput(dialtone: Dialtone, { tmux, logged, rounds, lines }: Throughput): Promise<void> {
 	const text = `seq 1 ${lines}`;
 	const bytes = Number(execFileSync("bash", ["-c", `${text} | wc -c`]));
+	const reader = compiledBench("bare-reader");
+	const apart = { command: text, shell: "apart", program: "bash", separate: true, timeoutMs: 120_000 };
 	const ways: Record<string, () => Promise<unknown>> = {
 		run: () => command(dialtone, text),
+		"run, stdout and stderr apart": () => dialtone.client.call("run", apart),
+		"a bare C reader on a terminal": () => execute(reader, ["bash", "-c", text]),
 		"bash -c through a pipe": () => execute("bash", ["-c", text], { maxBuffer: 1 << 30 }),
-		...(tmux === null ? {} : { tmux: () => tmux.run(text) }),
+		...(tmux === null ? {} : { "tmux, 2,000 lines kept": () => tmux.run(text) }),
+		...(logged === null ? {} : { "tmux, all kept by pipe-pane": () => logged.run(text) }),
 	};
 	const speeds = new Map<string, number[]>(Object.keys(ways).map((name) => [name, []]));
 	for (let round = 0; round < rounds; round++) {
@@ -70,8 +86,12 @@ async function throughput(dialtone: Dialtone, tmux: Tmux | null, rounds: number,
 			speeds.get(name)?.push(bytes / 1000 / (performance.now() - before));
 		}
 	}
-	console.log(`${(bytes / 1e6).toFixed(1)} MB of output, ${rounds} rounds   MB/s (median)`);
-	for (const [name, all] of speeds) console.log(`${name.padEnd(42)} ${quantile(all, 0.5)}`);
+	const run = Number(quantile(speeds.get("run") ?? [], 0.5));
+	console.log(`${(bytes / 1e6).toFixed(1)} MB of output, ${rounds} rounds   MB/s (median)   run against it`);
+	for (const [name, all] of speeds) {
+		const speed = quantile(all, 0.5);
+		console.log(`${name.padEnd(42)} ${speed} ${(run / Number(speed)).toFixed(2).padStart(12)}`);
+	}
 }
 
 function quantile(values: readonly number[], q: number): string {
@@ -119,10 +139,11 @@ class Tmux implements AsyncDisposable {
 		this.#socket = socket;
 	}
 
-	static async open(home: string): Promise<Tmux | null> {
-		const tmux = new Tmux(join(home, "tmux.sock"));
+	static async open(socket: string, { log }: { log?: string } = {}): Promise<Tmux | null> {
+		const tmux = new Tmux(socket);
 		try {
 			await tmux.#do("new-session", "-d", "-x", "120", "-y", "40", "bash --norc");
+			if (log !== undefined) await tmux.#do("pipe-pane", `exec cat > ${log}`);
 			await tmux.run("true");
 			return tmux;
 		} catch {

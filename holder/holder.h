@@ -66,7 +66,6 @@ struct holder {
 	// Times, µs, monotonic; 0: never.
 	int64_t started_at, output_at, typed_at;
 	int64_t master_look_at; // while hung
-	int64_t flow_at;        // while the program prints without a pause: read again
 	int64_t accept_at;      // after running out of descriptors
 	int64_t catch_up_at;
 	int64_t type_at;        // try again to type what is queued

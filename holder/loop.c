@@ -18,10 +18,6 @@
 #define ACCEPT_AGAIN_US 100000
 #define CATCH_UP_AGAIN_US 50000
 #define TERM_GRACE_US 2000000
-// A program that keeps printing, but slower than we read, is read this much later: the kernel holds 64 KB for it, and
-// one wake-up, log write and frame for many lines leave more of the processor to the program.
-#define FLOW_LEAST 4096
-#define FLOW_PAUSE_US 200
 
 static volatile sig_atomic_t child_died, told_to_end;
 static int wake[2];
@@ -83,7 +79,6 @@ bool take_output(struct holder *holder, int batches) {
 			}
 		}
 		if (have > 0) deliver(holder, have);
-		holder->flow_at = empty && have >= FLOW_LEAST ? now_us() + FLOW_PAUSE_US : 0;
 		if (!empty) continue;
 		if (holder->main_exited) holder->drained = true;
 		if (holder->terminal == TERMINAL_HUNG) holder->master_look_at = now_us() + HUNG_LOOK_US;
@@ -186,7 +181,6 @@ static int64_t next_timer(const struct holder *holder) {
 	sooner(&next, life_next(holder));
 	sooner(&next, watch_next(holder));
 	sooner(&next, holder->type_at);
-	sooner(&next, holder->flow_at);
 	sooner(&next, holder->accept_at);
 	sooner(&next, holder->catch_up_at);
 	if (holder->terminal == TERMINAL_HUNG) sooner(&next, holder->master_look_at);
@@ -201,9 +195,8 @@ enum { WAKE, LISTENER, MASTER, CLIENTS };
 static nfds_t gather(const struct holder *holder, struct pollfd *fds) {
 	fds[WAKE] = (struct pollfd){.fd = wake[0], .events = POLLIN};
 	fds[LISTENER] = (struct pollfd){.fd = holder->accept_at == 0 ? holder->listener : -1, .events = POLLIN};
+	fds[MASTER] = (struct pollfd){.fd = holder->terminal == TERMINAL_OPEN ? holder->master : -1, .events = POLLIN};
 	bool typing = input_queued(&holder->input) > 0 && !holder->input.held && !holder->type_stuck;
-	bool read_later = holder->flow_at != 0 && !typing;
-	fds[MASTER] = (struct pollfd){.fd = holder->terminal == TERMINAL_OPEN && !read_later ? holder->master : -1, .events = POLLIN};
 	if (typing) fds[MASTER].events |= POLLOUT;
 	for (int i = 0; i < holder->client_places; i++) {
 		const struct client *client = &holder->clients[i];
@@ -252,8 +245,7 @@ void loop(struct holder *holder) {
 			told_to_end = 0;
 			end_begin(&holder->end, "end", TERM_GRACE_US, now, holder->self, holder->main_pid);
 		}
-		bool flows = holder->flow_at != 0 && now >= holder->flow_at;
-		if (flows || (fds[MASTER].revents & ~POLLOUT)) take_output(holder, 1);
+		if (fds[MASTER].revents & ~POLLOUT) take_output(holder, 1);
 		else if (holder->terminal == TERMINAL_HUNG && now >= holder->master_look_at) take_output(holder, 1);
 
 		if (holder->catch_up_at != 0 && now >= holder->catch_up_at) holder->catch_up_at = 0;

@@ -109,10 +109,6 @@ void watch_answer(struct holder *holder, struct client *client, uint32_t request
 
 void watch_step(struct holder *holder, int64_t now) {
 	if (!is_worth_watching(holder) || now < holder->look_at) return;
-	if (holder->flow_at != 0) {
-		holder->look_at = holder->flow_at;
-		return;
-	}
 	if (!take_output(holder, 4)) {
 		holder->look_at = now + FLOODED_US;
 		return;
