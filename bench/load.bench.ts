@@ -1,7 +1,7 @@
 // How a quiet session fares while others flood: its keystroke echo and its `send`,
 // through the daemon, next to tmux with as many flooding windows.
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, open, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -12,9 +12,9 @@ import { compiledBench, DaemonHome, quantile } from "./daemon-home.ts";
 
 /** Until the floods are under way. */
 const SETTLE_MS = 3000;
-/** Plain and coloured lines of the length of a log's, as fast as a shell can print them, while the file $0 is there. */
+/** Plain and coloured lines of the length of a log's, as fast as a shell can print them, from when the pipe $0 is opened until it is gone. */
 const FLOOD =
-	"until [ -e $0 ]; do sleep 0.2; done; t=$(for i in $(seq 1 200); do printf '\\033[32m12:00:00\\033[0m INFO request %s took 12 ms path=/a/b/c status=200\\n' $i; done); while [ -e $0 ]; do printf '%s\\n' \"$t\"; done";
+	": < $0; t=$(for i in $(seq 1 200); do printf '\\033[32m12:00:00\\033[0m INFO request %s took 12 ms path=/a/b/c status=200\\n' $i; done); while [ -e $0 ] && [ $SECONDS -lt 60 ]; do printf '%s\\n' \"$t\"; done";
 
 export async function run({ quick }: { quick: boolean }): Promise<void> {
 	const echo = compiledBench("raw-echo");
@@ -53,14 +53,30 @@ async function dialtone({
 	try {
 		await client.call("start", { name: "quiet", argv: [echo] });
 		await agent.call("start", { name: "python", argv: ["python3", "-q"] });
-		for (let i = 0; i < floods; i++) {
-			await client.call("start", { name: `flood-${i}`, argv: ["bash", "-c", FLOOD, go], timeoutMs: 0 });
-		}
-		await writeFile(go, "");
-		await delay(SETTLE_MS);
+		execFileSync("mkfifo", [go]);
+		const flood = (i: number) => ({ name: `flood-${i}`, argv: ["bash", "-c", FLOOD, go], timeoutMs: 0 });
+		await Promise.all(Array.from({ length: floods }, (_, i) => client.call("start", flood(i))));
+		await using _ = await opened(go, floods);
 		return { echo: await echoes(client, keys), send: await turns(agent, sends) };
 	} finally {
+		// They end by themselves, all at once: ending a flood from outside while 99 others run takes its time.
 		await rm(go, { force: true });
+		await ended(client);
+	}
+}
+
+/** Lets those go that wait for the pipe, also those that have not reached it yet. */
+async function opened(go: string, floods: number): Promise<AsyncDisposable | null> {
+	const pipe = floods === 0 ? null : await open(go, "w");
+	await delay(SETTLE_MS);
+	return pipe;
+}
+
+async function ended(client: SocketClient): Promise<void> {
+	for (;;) {
+		const { facts } = await client.call("list", { status: "running" });
+		if (!facts.sessions.some(({ name }) => name.startsWith("flood-"))) return;
+		await delay(200);
 	}
 }
 
@@ -98,6 +114,7 @@ async function tmux({ floods, keys, echo }: Load): Promise<number[]> {
 	let control: ChildProcess | null = null;
 	try {
 		command("new-session", "-d", "-x", "120", "-y", "40", echo);
+		execFileSync("mkfifo", [go]);
 		for (let i = 0; i < floods; i++) command("new-window", "-d", "bash", "-c", FLOOD, go);
 		control = spawn("tmux", ["-S", socket, "-C", "attach", "-f", "pause-after=1"], {
 			stdio: ["pipe", "pipe", "ignore"],
@@ -106,8 +123,7 @@ async function tmux({ floods, keys, echo }: Load): Promise<number[]> {
 		createInterface({ input: control.stdout! }).on("line", (line) => {
 			if (/^%(extended-)?output %0 .*k$/.test(line)) echoed();
 		});
-		await writeFile(go, "");
-		await delay(SETTLE_MS);
+		await using _ = await opened(go, floods);
 		const times: number[] = [];
 		for (let i = 0; i < keys; i++) {
 			const before = performance.now();

@@ -9,7 +9,7 @@ import { inParallel } from "./in-parallel.ts";
 import type { SessionSlot } from "./session-slot.ts";
 
 /** The default session limit, so that by default a list is always current. 64 answers take some 10 ms. */
-export const MAX_AWAITED = 64;
+const MAX_AWAITED = 64;
 /** A holder that does not answer for 2 s makes its own session unresponsive, not the list slow. */
 const TIMEOUT_MS = 2200;
 /** Minimum interval per session in the background: 1000 sessions cost 2 % of a core while they are listed. */
