@@ -94,7 +94,7 @@ export class RealServer implements AsyncDisposable {
 	}
 
 	/** Whether it answers an honest client with a token in time. */
-	async serves(withinMs = 1000): Promise<boolean> {
+	async serves(withinMs = 20_000): Promise<boolean> {
 		const answer = await this.get("/v1/sessions", { signal: AbortSignal.timeout(withinMs) });
 		return answer.ok && this.isRunning;
 	}
