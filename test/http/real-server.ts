@@ -33,17 +33,26 @@ export class RealServer implements AsyncDisposable {
 
 	static async start(options: { descriptors?: number; env?: NodeJS.ProcessEnv } = {}): Promise<RealServer> {
 		const server = new RealServer(options);
+		try {
+			await server.#ready();
+			return server;
+		} catch (error) {
+			await server[Symbol.asyncDispose]();
+			throw error;
+		}
+	}
+
+	async #ready(): Promise<void> {
 		let said = "";
-		for (const stream of [server.#process.stdout!, server.#process.stderr!])
+		for (const stream of [this.#process.stdout!, this.#process.stderr!])
 			stream.setEncoding("utf8").on("data", (text: string) => {
 				said += text;
 			});
-		const hasStarted = () => /dt_[\w-]+/.exec(said) ?? server.#process.exitCode !== null;
+		const hasStarted = () => /dt_[\w-]+/.exec(said) ?? this.#process.exitCode !== null;
 		await until("the server has started", hasStarted);
-		server.url = /http:\/\/127\.0\.0\.1:\d+/.exec(said)?.[0] ?? said;
-		server.token = /dt_[\w-]+/.exec(said)?.[0] ?? "";
-		server.pid = JSON.parse((await server.cli("daemon", "status", "--json")).out).pid;
-		return server;
+		this.url = /http:\/\/127\.0\.0\.1:\d+/.exec(said)?.[0] ?? said;
+		this.token = /dt_[\w-]+/.exec(said)?.[0] ?? "";
+		this.pid = JSON.parse((await this.cli("daemon", "status", "--json")).out).pid;
 	}
 
 	get port(): number {
@@ -94,7 +103,7 @@ export class RealServer implements AsyncDisposable {
 	}
 
 	/** Whether it answers an honest client with a token in time. */
-	async serves(withinMs = 1000): Promise<boolean> {
+	async serves(withinMs = 20_000): Promise<boolean> {
 		const answer = await this.get("/v1/sessions", { signal: AbortSignal.timeout(withinMs) });
 		return answer.ok && this.isRunning;
 	}
@@ -116,7 +125,7 @@ export class RealServer implements AsyncDisposable {
 	}
 
 	async [Symbol.asyncDispose](): Promise<void> {
-		if (this.isRunning) await this.cli("daemon", "stop", "--sessions");
+		if (this.pid === 0 || this.isRunning) await this.cli("daemon", "stop", "--sessions");
 		if (this.#process.exitCode === null && this.#process.signalCode === null) {
 			this.#process.kill("SIGKILL");
 			await once(this.#process, "exit");
