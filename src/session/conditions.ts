@@ -179,7 +179,7 @@ function appears(
 			};
 			scope.own(session.onOutput(scope.guard(printed)));
 		},
-		test: () => (inStream() || onScreen() ? MATCHED : null),
+		test: atPace(pace, () => inStream() || onScreen()),
 	};
 }
 
@@ -205,9 +205,13 @@ function gone(session: HasOutput & HasScreen, text: string, pace: Pace): Conditi
 			};
 			scope.own(session.onOutput(scope.guard(printed)));
 		},
-		test: () => (isGone() ? MATCHED : null),
+		test: atPace(pace, isGone),
 	};
 }
+
+/** A last check, unless the caller is over its share: twenty waits that end together would stall the loop. */
+const atPace = (pace: Pace, matches: () => boolean) => () =>
+	pace.restMs() === 0 && pace.run(matches) ? MATCHED : null;
 
 /** Tries as long as there is something to try, at the caller's pace; a match ends the wait. */
 function paced(

@@ -3,7 +3,7 @@
 // Menus show which item is selected by colour alone (dialog, whiptail, htop, mc, fzf), so
 // plain text hides it. A status bar stands out too: we report, we do not interpret.
 
-import type { Emulator, Grid } from "./emulator.ts";
+import { type Emulator, type Grid, isOnDefaultBackground } from "./emulator.ts";
 import { BACKGROUND, backgroundOf } from "./rows.ts";
 
 export interface Highlight {
@@ -31,9 +31,8 @@ export function highlightsOf(emulator: Emulator, grid: Grid): Highlight[] {
 		const row = grid.lines.get(grid.ybase + y);
 		if (!row) continue;
 		for (let x = 0; x < cols; x++) {
-			row.loadCell(x, cell);
-			const background = backgroundOf(cell);
-			if (background === BACKGROUND.normal) continue;
+			if (isOnDefaultBackground(row, x)) continue;
+			const background = backgroundOf(row.loadCell(x, cell));
 			anything = true;
 			backgrounds[y * cols + x] = background;
 			if (cell.isInverse()) {

@@ -1,7 +1,7 @@
 // Reading the grid: rows as text, soft-wrapped rows joined to logical lines, and a
 // hash that changes when a line does.
 
-import type { Cell, Emulator, Grid, Row } from "./emulator.ts";
+import { type Cell, type Emulator, type Grid, isOnDefaultBackground, type Row } from "./emulator.ts";
 
 /** Default colours, in the key space of `backgroundOf`. */
 export const BACKGROUND = { normal: 0, reversed: 1 } as const;
@@ -71,9 +71,8 @@ export function rowHash(emulator: Emulator, grid: Grid, from: number, to: number
 		if (!row) break;
 		const width = row.getTrimmedLength();
 		for (let x = 0; x < width; x++, column++) {
-			row.loadCell(x, cell);
-			const background = backgroundOf(cell);
-			if (background !== BACKGROUND.normal) hash = mix(mix(hash, column), background);
+			if (isOnDefaultBackground(row, x)) continue;
+			hash = mix(mix(hash, column), backgroundOf(row.loadCell(x, cell)));
 		}
 	}
 	return hash >>> 0;

@@ -207,9 +207,12 @@ export class Screen {
 	lines(count: number): string[] {
 		const grid = this.#emulator.normal;
 		const starts = lineStarts(grid);
-		const all = starts.map((from, i) => [from, starts[i + 1] ?? grid.lines.length] as const);
-		while (all.length > 0 && joinRows(grid, ...all.at(-1)!) === "") all.pop();
-		return all.slice(Math.max(0, all.length - count)).map(([from, to]) => joinRows(grid, from, to));
+		const newestFirst: string[] = [];
+		for (let i = starts.length - 1; i >= 0 && newestFirst.length < count; i--) {
+			const text = joinRows(grid, starts[i]!, starts[i + 1] ?? grid.lines.length);
+			if (text !== "" || newestFirst.length > 0) newestFirst.push(text);
+		}
+		return newestFirst.reverse();
 	}
 
 	/** Null in the middle of an escape sequence or character: ask again after the next feed. Null if it is too large, too. */

@@ -98,7 +98,8 @@ const NEEDED: Readonly<Record<string, unknown>> = { command: "true", cmd: "true"
 /** On which of the prepared sessions a tool is tried: what ends a session, on none. */
 function targetsOf({ name, effect, input }: Tool): readonly string[] {
 	if (!Object.keys(input.shape).some((field) => SESSION_FIELDS.includes(field))) return [""];
-	if (effect === "reads") return Object.keys(PREPARED).filter((name) => name !== "sink");
+	if (name === "read") return Object.keys(PREPARED).filter((prepared) => prepared !== "sink");
+	if (effect === "reads") return ["log", "one-line", "colours"];
 	return effect === "types" && name !== "signal" ? ["sink"] : ["no-such-session"];
 }
 
