@@ -29,7 +29,7 @@ export class CorruptState extends Error {
 }
 
 /** Written by a newer version: kept for it. */
-export class NewerState extends Error {
+class NewerState extends Error {
 	override readonly name = "NewerState";
 }
 

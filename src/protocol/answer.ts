@@ -73,6 +73,8 @@ export interface SessionFacts {
 	readonly lastCommand?: { readonly exitCode: number | null; readonly pipeStatus: readonly number[] };
 	/** Processes that a close could not end. */
 	readonly survivors?: readonly ProcessFacts[];
+	/** What happened since this caller's last answer and is nowhere else in it; said once. */
+	readonly notices?: readonly CleanLine[];
 	/** With `send`: a write with this id was typed before, so nothing was typed now. */
 	readonly repeated?: true;
 }

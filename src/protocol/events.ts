@@ -9,7 +9,7 @@ export interface SessionEvent {
 	readonly seq: number;
 	readonly at: number;
 	/** `attention` is emitted only while a caller waits on the session: idle sessions are not probed. */
-	readonly event: "started" | "attention" | "ended" | "closed" | "resized" | "driver" | "lost_output";
+	readonly event: "started" | "attention" | "ended" | "closed" | "resized" | "lost_output" | "input_dropped";
 	readonly session: string;
 	readonly name: string;
 	readonly status: Status;
@@ -18,6 +18,8 @@ export interface SessionEvent {
 	readonly because?: string;
 	readonly exit?: ExitFacts | null;
 	readonly offset: number;
+	/** With `lost_output`: that the disk did not take. With `input_dropped`: typed ahead, and dropped by an interrupt. */
+	readonly bytes?: number;
 	/** With `ended`: the last lines, so that a listener need not read. */
 	readonly lastLines?: string;
 }

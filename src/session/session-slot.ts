@@ -9,6 +9,7 @@ import { rm } from "node:fs/promises";
 import { RecordFile, type SessionRecord } from "../journal/records.ts";
 import type { Attention } from "../protocol/answer.ts";
 import { Fault } from "../protocol/fault.ts";
+import type { HolderEvent } from "../protocol/frames.ts";
 import { within } from "./deadline.ts";
 import { IdleTimer } from "./idle-timer.ts";
 import { hasEnded, type SlotEvent, type SlotState, slotAfter, statusAfter } from "./lifecycle.ts";
@@ -39,7 +40,8 @@ export interface SlotListener {
 	opened(slot: SessionSlot, isNew: boolean): void;
 	attention(slot: SessionSlot, attention: Attention): void;
 	fenced(slot: SessionSlot): void;
-	outputLost(slot: SessionSlot): void;
+	/** What its holder reports beside output. */
+	reported(slot: SessionSlot, event: HolderEvent): void;
 	/** The main program has ended; the record is final. */
 	ended(slot: SessionSlot, session: Session | null): void;
 	/** Nothing of it runs any more. */
@@ -275,7 +277,7 @@ export class SessionSlot {
 		subscriptions.push(
 			session.onEnded(() => this.#ended(live)),
 			session.onFenced(() => events.fenced(this)),
-			session.onOutputLost(() => events.outputLost(this)),
+			session.onReported((event) => events.reported(this, event)),
 			session.onDecided((attention) => {
 				const verdict = `${attention.activity} ${attention.waitingFor}`;
 				if (verdict !== last) events.attention(this, attention);

@@ -5,9 +5,11 @@
 // terminal/, who may ask is in tools/. Reading the constructor is reading the
 // whole data path.
 
+import { constants } from "node:os";
 import type { Journal } from "../journal/journal.ts";
 import type { Attention, ExitFacts, Status } from "../protocol/answer.ts";
 import { Fault } from "../protocol/fault.ts";
+import type { HolderEvent } from "../protocol/frames.ts";
 import { Listeners } from "../protocol/listeners.ts";
 import type { OutputChunk } from "../protocol/output.ts";
 import { deferred } from "../pty/deferred.ts";
@@ -22,10 +24,12 @@ import { conditionsOf, type Outcome, type Until } from "./conditions.ts";
 import { Display, type Drawing } from "./display.ts";
 import type { Keyframes } from "./keyframes.ts";
 import { hasEnded, statusAfter } from "./lifecycle.ts";
+import { NoticeBoard, type Notices } from "./notices.ts";
 import type { SeenPositions } from "./seen-positions.ts";
 import type { ShellCommands } from "./shell/commands.ts";
 import { wait } from "./wait.ts";
 
+const { errno } = constants;
 const ESCAPE = 0x1b;
 
 // A caller repeats a write within seconds; the holder remembers 1024 for the time after a restart.
@@ -91,6 +95,7 @@ export class Session implements AsyncDisposable {
 	readonly #outputs = new Listeners<OutputChunk>("session output");
 	readonly #endings = new Listeners<void>("session ended");
 	readonly #detached = deferred<void>();
+	readonly #notices = new NoticeBoard();
 	/** The screen's part in a verdict, and the output that it is of. */
 	#knownFacts: { readonly end: number; readonly facts: ScreenFacts } | null = null;
 	#status: Status = "running";
@@ -138,6 +143,7 @@ export class Session implements AsyncDisposable {
 		});
 		// The exit comes after the last byte: do not leave any in the log.
 		pty.onEnding(() => void this.catchUp());
+		pty.onEvent((event) => this.#notices.take(event));
 		void pty.exited.then((exit) => this.#end(exit, parts.resolved));
 	}
 
@@ -182,9 +188,13 @@ export class Session implements AsyncDisposable {
 	onOutput(listener: (chunk: OutputChunk) => void): () => void {
 		return this.#outputs.add(listener);
 	}
-	/** Output could not be logged (a full disk): it is gone. */
-	onOutputLost(listener: () => void): () => void {
-		return this.#pty.onEvent(({ event }) => event === "log_lost" && listener());
+	/** What the holder reports beside output: `log_lost` (a full disk: that output is gone), `input_dropped`. */
+	onReported(listener: (event: HolderEvent) => void): () => void {
+		return this.#pty.onEvent(listener);
+	}
+	/** What happened that this caller has not been told yet; it counts as told. */
+	takeNotices(owner: string): Notices | null {
+		return this.#notices.tell(owner);
 	}
 	/** A newer daemon has taken this session over. */
 	onFenced(listener: () => void): () => void {
@@ -342,7 +352,7 @@ export class Session implements AsyncDisposable {
 	/** Rejects when the session is detached first: then its end is not reported here. */
 	async #exited(): Promise<void> {
 		await Promise.race([this.#pty.exited, this.#detached.promise]);
-		if (!this.ended) throw new PtyIoError("disconnected", "this session was detached");
+		if (!this.ended) throw asFault(new PtyIoError("disconnected", "this session was detached", { sent: true }), this);
 	}
 
 	/** A request to the terminal; errors become faults. */
@@ -408,6 +418,9 @@ export function describeEnd(status: Status, exit: ExitFacts | null): string {
 
 const isSent = ({ cause }: { readonly cause?: unknown }) => cause instanceof PtyError && cause.sent;
 
+/** What the kernel answers for a terminal or a process that is gone. */
+const ENDED_ERRNOS: ReadonlySet<number> = new Set([errno.EIO, errno.ESRCH, errno.EBADF, errno.ENXIO, errno.ENOTTY]);
+
 /** A terminal error as a fault. */
 function asFault(error: unknown, { name, status, exit }: Session): unknown {
 	if (!(error instanceof PtyError)) return error;
@@ -415,22 +428,32 @@ function asFault(error: unknown, { name, status, exit }: Session): unknown {
 	const { typedBytes } = error;
 	const maybeTyped = error.sent || typedBytes > 0;
 	const cause = { cause: error };
+	const howItEnded = hasEnded(status) ? describeEnd(status, exit) : "just now";
 	switch (error.code) {
 		case "line_too_long":
 			return new Fault("line_too_long", { limit: facts.limit ?? 4095, typedBytes }, cause);
 		case "queue_full":
 			return new Fault("queue_full", { free: facts.free ?? 0, typedBytes }, cause);
 		case "ended":
-			return new Fault("session_ended", { id: name, how: describeEnd(status, exit), maybeTyped }, cause);
+			return new Fault("session_ended", { id: name, how: howItEnded, maybeTyped }, cause);
 		case "lost":
 			return new Fault("session_ended", { id: name, how: describeEnd("stream_lost", null), maybeTyped }, cause);
 		case "unresponsive":
 			return new Fault("unresponsive", { name, holderPid: facts.holderPid ?? 0, maybeTyped }, cause);
+		case "not_owner":
 		case "fenced":
 		case "disconnected":
 			return new Fault("handed_over", { name, maybeTyped }, cause);
 		case "bad_signal":
 			return new Fault("bad_input", { problems: [error.message] }, cause);
+		case "system":
+			// The terminal is closed: the news of the end is on its way.
+			if (hasEnded(status) || ENDED_ERRNOS.has(facts.errno ?? 0))
+				return new Fault("session_ended", { id: name, how: howItEnded, maybeTyped }, cause);
+			return new Fault("session_unreachable", { id: name, problem: error.message }, cause);
+		case "bad_frame":
+		case "input_gap":
+			return new Fault("session_unreachable", { id: name, problem: error.message }, cause);
 		default:
 			return error;
 	}

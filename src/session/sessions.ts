@@ -71,7 +71,10 @@ export class Sessions implements AsyncDisposable {
 		attention: (slot, { activity, waitingFor, because }) =>
 			this.#emit(slot, "attention", { activity, waitingFor, because }),
 		fenced: () => this.#parts.onFenced(),
-		outputLost: (slot) => this.#emit(slot, "lost_output"),
+		reported: (slot, event) => {
+			if (event.event === "log_lost") this.#emit(slot, "lost_output", { bytes: event.to - event.from });
+			if (event.event === "input_dropped") this.#emit(slot, "input_dropped", { bytes: event.bytes });
+		},
 		ended: (slot, session) => {
 			this.#registry.freeName(slot);
 			this.#counts.emit();

@@ -55,6 +55,7 @@ const session = {
 		.describe("Output that is not in `text`"),
 	lastCommand: z.exactOptional(z.strictObject({ exitCode: z.int().nullable(), pipeStatus: z.array(z.int()) })),
 	survivors: z.exactOptional(processes).describe("Processes that a close could not end"),
+	notices: z.exactOptional(z.array(cleanLine)).describe("What happened since your last answer, said once"),
 	repeated: z.exactOptional(z.literal(true)).describe("A write with this id was typed before; nothing was typed now"),
 } satisfies Shape<SessionFacts>;
 

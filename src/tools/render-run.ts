@@ -19,8 +19,9 @@ function howItEnded({ exitCode, signal, timedOut, pipeStatus, ok }: RunFacts): C
 	return safe`${timedOut ? "stopped at the timeout, " : ""}${code}${parts}`;
 }
 
-function notes({ shellNote, jobs, ports, exitCode }: RunFacts): readonly CleanLine[] {
-	const notes: CleanLine[] = [];
+function notes({ shellNote, jobs, ports, exitCode, status, notices = [] }: RunFacts): readonly CleanLine[] {
+	// While it runs, the session's answer has them.
+	const notes: CleanLine[] = exitCode === null && status === "running" ? [] : [...notices];
 	if (shellNote !== null) notes.push(shellNote);
 	if (jobs.length > 0) notes.push(safe`in the background: ${processNames(jobs)}`);
 	if (exitCode !== null && ports.length > 0) notes.push(listeningOn(ports));

@@ -73,7 +73,7 @@ function stateOf(facts: SessionFacts): CleanLine {
 
 function notesOn(facts: SessionFacts): readonly CleanLine[] {
 	const { cursor, highlights, lastCommand, ports, survivors } = facts;
-	const notes: CleanLine[] = [];
+	const notes: CleanLine[] = [...(facts.notices ?? [])];
 	if (facts.repeated) notes.push(safe`already typed: this id was sent before, nothing was typed again`);
 	if (facts.view !== "lines" && cursor !== null) notes.push(safe`cursor ${cursor.row},${cursor.column}`);
 	if (highlights.length > 0) {

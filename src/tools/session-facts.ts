@@ -1,7 +1,7 @@
 // The facts that every call on a session answers with, gathered in one place.
 
 import type { ProcessFacts, SessionFacts } from "../protocol/answer.ts";
-import { clean, oneLine } from "../protocol/clean.ts";
+import { type CleanLine, clean, oneLine, safe } from "../protocol/clean.ts";
 import type { Outcome } from "../session/conditions.ts";
 import { describeEnd, type Session } from "../session/session.ts";
 import type { ScreenDiff } from "../terminal/screen-diff.ts";
@@ -48,6 +48,7 @@ export async function sessionFacts(
 	const { diff, since } =
 		request.diff === undefined ? session.takeNew(caller.owner) : { diff: request.diff, since: request.since ?? 0 };
 	const { ended, status, exit } = session;
+	const notices = noticesFor(session, caller.owner);
 	const offset = session.journal.end;
 	const attention = request.outcome.attention ?? session.attention;
 	const last = session.commands?.running === null ? session.commands.last : null;
@@ -78,8 +79,17 @@ export async function sessionFacts(
 		cursor: ended || !diff.cursor.visible ? null : { row: diff.cursor.row + 1, column: diff.cursor.column + 1 },
 		highlights: diff.highlights.map(({ row, text: highlighted }) => ({ row: row + 1, text: oneLine(highlighted) })),
 		missed: diff.missed,
+		...(notices.length > 0 && { notices }),
 		...(last === null ? {} : { lastCommand: { exitCode: last.exitCode, pipeStatus: last.pipeStatus } }),
 	};
+}
+
+function noticesFor(session: Session, owner: string): readonly CleanLine[] {
+	const { lostOutput = 0, droppedInput = 0 } = session.takeNotices(owner) ?? {};
+	const notices: CleanLine[] = [];
+	if (lostOutput > 0) notices.push(safe`${lostOutput} bytes of output could not be written to disk and are lost`);
+	if (droppedInput > 0) notices.push(safe`the interrupt dropped ${droppedInput} bytes of input that were not read yet`);
+	return notices;
 }
 
 export function processFacts({ pid, command }: { readonly pid: number; readonly command: string }): ProcessFacts {

@@ -1,0 +1,41 @@
+// What happened to a session beside its output and must not go unseen: output that could not be logged, input that was
+// dropped. Each caller is told once, with its next answer.
+
+import type { HolderEvent } from "../protocol/frames.ts";
+
+/** Callers come and go under new names; one that was forgotten is told again, which is safe. */
+const MAX_OWNERS = 64;
+
+export interface Notices {
+	/** Bytes of output that the disk did not take. */
+	readonly lostOutput: number;
+	/** Bytes of input that were typed ahead and dropped by an interrupt. */
+	readonly droppedInput: number;
+}
+
+const NONE: Notices = { lostOutput: 0, droppedInput: 0 };
+
+export class NoticeBoard {
+	#total = NONE;
+	readonly #told = new Map<string, Notices>();
+
+	take(event: HolderEvent): void {
+		const { lostOutput, droppedInput } = this.#total;
+		if (event.event === "log_lost") this.#total = { droppedInput, lostOutput: lostOutput + event.to - event.from };
+		if (event.event === "input_dropped") this.#total = { lostOutput, droppedInput: droppedInput + event.bytes };
+	}
+
+	/** What this caller has not been told yet; null when there is nothing. */
+	tell(owner: string): Notices | null {
+		const told = this.#told.get(owner) ?? NONE;
+		if (told === this.#total) return null;
+		this.#told.delete(owner);
+		this.#told.set(owner, this.#total);
+		const [oldest] = this.#told.keys();
+		if (this.#told.size > MAX_OWNERS && oldest !== undefined) this.#told.delete(oldest);
+		return {
+			lostOutput: this.#total.lostOutput - told.lostOutput,
+			droppedInput: this.#total.droppedInput - told.droppedInput,
+		};
+	}
+}
