@@ -140,8 +140,9 @@ async function openHttp({ where, client, port, caller }: HttpOptions): Promise<H
 		tokens: new Tokens(join(where.state, "tokens.json")),
 		// The id is the identity, the name a label for `list`: names may repeat.
 		caller: ({ id, name }) => ({
+			...caller,
 			owner: `http:${id}:${name}`,
-			env: caller.env,
+			parent: undefined,
 			cwd: caller.env.HOME ?? homedir(),
 		}),
 		mcp,

@@ -92,6 +92,13 @@ const ABILITIES: Readonly<Record<string, () => boolean>> = {
 		process.getuid?.() === 0 &&
 		spawnSync("setpriv", ["--reuid=54321", "--regid=54321", "--clear-groups", process.execPath, MAIN, "version"])
 			.status === 0,
+	/** The same, and users without privileges may make namespaces. */
+	"user namespaces": () =>
+		process.getuid?.() === 0 &&
+		spawnSync("setpriv", [
+			...["--reuid=54321", "--regid=54321", "--clear-groups", "unshare", "-U", "-r"],
+			...[process.execPath, MAIN, "version"],
+		]).status === 0,
 	/** Mounts of its own: root, and not in a container that forbids it. */
 	mounts: () => process.getuid?.() === 0 && spawnSync("unshare", ["-m", "true"]).status === 0,
 };

@@ -8,8 +8,8 @@
 
 import { linkSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { readPrivate } from "../journal/private-file.ts";
 import { Fault } from "../protocol/fault.ts";
+import { readPrivate } from "./private-file.ts";
 
 export interface DaemonLock {
 	readonly epoch: number;

@@ -9,11 +9,10 @@ import type { Request } from "./wire.ts";
 
 const MAX_NAME_CHARS = 1000;
 const MAX_PATH_CHARS = 4096;
+/** As many as Linux has. */
+const RESOURCES = 16;
 /** The kernel would not pass a larger environment to a program: a quarter of an 8 MiB stack. */
 const MAX_ENVIRONMENT_CHARS = 2 << 20;
-
-/** Linux has 16. */
-const MAX_RLIMITS = 32;
 
 const id = z.int().min(0);
 const name = z.string().max(MAX_NAME_CHARS);
@@ -28,7 +27,11 @@ const environment = z
 		`at most ${MAX_ENVIRONMENT_CHARS} characters`,
 	);
 
-const limit = z.number().min(0).nullable();
+/** Null is unlimited. */
+const amount = z.int().min(0).nullable();
+const rlimit = z
+	.tuple([amount, amount])
+	.refine(([soft, hard]) => hard === null || (soft !== null && soft <= hard), "the soft limit is above the hard one");
 
 const caller = z.object({
 	owner: name.min(1),
@@ -36,10 +39,7 @@ const caller = z.object({
 	env: environment,
 	umask: z.int().min(0).max(0o777).optional(),
 	nice: z.int().min(-20).max(19).optional(),
-	rlimits: z
-		.array(z.tuple([limit, limit]))
-		.max(MAX_RLIMITS)
-		.optional(),
+	rlimits: z.array(rlimit).max(RESOURCES).optional(),
 	parent: z.string().max(MAX_PARENT_CHARS).optional(),
 });
 

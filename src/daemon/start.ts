@@ -56,7 +56,7 @@ export async function startDaemon({ run, command, env, readyTimeoutMs }: StartOp
 	if (result !== "ready") throw faultIn(result) ?? new Fault("no_daemon", { problem: result });
 }
 
-/** A daemon started with `--json` says why it could not start. */
+/** A daemon that could not start says why, instead of `ready`. */
 function faultIn(line: string): Fault | null {
 	try {
 		return Fault.from(JSON.parse(line) as FaultJson);

@@ -119,6 +119,23 @@ describe("G1 a client", () => {
 	);
 });
 
+test("a home is usable in a sandbox where root has no number", needing("user namespaces"), async () => {
+	// In /tmp itself: below it, a directory of someone without a number may be anyone's, and is refused.
+	const state = mkdtempSync("/tmp/dt-sandbox-");
+	const inside = (at: string, ...args: string[]) => {
+		const env = { PATH: process.env.PATH, DIALTONE_HOME: at };
+		return run(as(VICTIM, ["unshare", "-U", "-r", ...dialtone(...args)]), env);
+	};
+	try {
+		chownSync(state, VICTIM, VICTIM);
+		expect(await inside(state, "ls")).toMatchObject({ code: 0 });
+		expect(await inside(state, "daemon", "stop")).toMatchObject({ code: 0 });
+		expect((await inside(join(home, "state"), "ls")).err).toContain("belongs to another user");
+	} finally {
+		rmSync(state, { recursive: true, force: true });
+	}
+});
+
 describe("G8 a home that others could have written in", () => {
 	const env = () => ({ ...process.env, DIALTONE_HOME: home });
 	const token = { id: "1", name: "planted", hash: "0".repeat(64), readOnly: false, createdAt: 1 };

@@ -116,6 +116,21 @@ describe("G6 a program's world is its caller's", () => {
 		expect(out.trim().split("\n")).toEqual(["0027", "345"]);
 	});
 
+	test("over HTTP, of the person who opened it", async () => {
+		await using home = new Home();
+		await home.cli("ls");
+		const line = `umask 027; ulimit -S -n 345\n"$@"\ntrue`;
+		const { out } = await run(["sh", "-c", line, "sh", ...dialtone("serve", "--port", "0")], home.env);
+		const url = /http:\/\/[\d.:]+/.exec(out)![0];
+		const token = (await home.cli("token", "create", "t")).stdout.trim();
+		const answer = await fetch(`${url}/v1/tools/start`, {
+			method: "POST",
+			headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+			body: JSON.stringify({ argv: ["sh", "-c", "umask; ulimit -Sn"] }),
+		});
+		expect(((await answer.json()) as SessionFacts).text).toBe("0027\n345");
+	});
+
 	test("files that it makes have the caller's mode, while the daemon's own stay closed", async () => {
 		await using home = new Home();
 		expect(await from(home, "umask 022", `touch ${home.path}/made; stat -c %a ${home.path}/made`)).toBe("644");

@@ -27,6 +27,12 @@ afterEach(cleanUp);
 
 const limit = (which: number, value: number) => record(Tag.limit, Buffer.concat([u32(which, 0), u64(value)]));
 
+const rlimit = (which: number, soft: number | bigint, hard: number | bigint) =>
+	record(Tag.rlimit, Buffer.concat([u32(which, 0), u64(soft, hard)]));
+const UNLIMITED = 2n ** 64n - 1n;
+
+const withRecord = (...records: Buffer[]) => launchBlock("/tmp", { argv: ["true"], records });
+
 /** Runs a program to its end and gives what it printed. */
 async function run(options: Parameters<typeof launch>[0]): Promise<string> {
 	const session = await launch(options);
@@ -89,6 +95,33 @@ describe("R3.1 R3.4 what the program gets", () => {
 		});
 		expect(said.trim().split("\n")).toEqual(["77", String((1 << 30) / 1024), "5000", "99", "1000", "0"]);
 	});
+
+	test("G6 the soft and hard limits and the nice value of its caller, not of the holder", async () => {
+		const said = await run({
+			argv: ["bash", "-c", "ulimit -St; ulimit -Ht; ulimit -Sn; ulimit -Hn; ulimit -Sc; nice"],
+			// The launcher's own are lower than that, and would end a holder that kept them.
+			through: ["prlimit", "--cpu=1:3000", "--nofile=50:5000", "nice", "-n", "2"],
+			records: [rlimit(0, 1000, 2000), rlimit(7, 99, 4000), rlimit(4, 0, UNLIMITED), record(Tag.nice, u32(20 + 7))],
+		});
+		expect(said.trim().split("\n")).toEqual(["1000", "2000", "99", "4000", "0", "7"]);
+	});
+
+	test(
+		"G6 what is above the holder's hard limit or better than its nice value, only as far as may be",
+		needing("root"),
+		async () => {
+			const dir = sessionDirectory();
+			chmodSync(dir, 0o777);
+			const become = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"];
+			const said = await run({
+				argv: ["bash", "-c", "ulimit -Sn; ulimit -Hn; nice"],
+				dir,
+				through: ["prlimit", "--nofile=500:500", "nice", "-n", "3", ...become],
+				records: [rlimit(7, 600, 7000), record(Tag.nice, u32(20))],
+			});
+			expect(said.trim().split("\n")).toEqual(["500", "500", "3"]);
+		},
+	);
 
 	test("another identity, without the groups of the one before, owning its terminal", needing("root"), async () => {
 		const dir = sessionDirectory();
@@ -181,6 +214,10 @@ describe("R3.3 what cannot be started says at which stage and why, and leaves no
 			Buffer.concat([record(Tag.protocol, u32(2)), launchBlock("/tmp", { argv: ["true"] }).subarray(12)]),
 		],
 		["a repeated record", Buffer.concat([record(Tag.protocol, u32(1)), launchBlock("/tmp", { argv: ["true"] })])],
+		["a soft limit above the hard one", withRecord(rlimit(7, 2, 1))],
+		["a limit of nothing", withRecord(rlimit(16, 1, 1))],
+		["a repeated limit", withRecord(rlimit(7, 1, 1), rlimit(7, 1, 1))],
+		["an impossible nice value", withRecord(record(Tag.nice, u32(40)))],
 		["a NUL in a string", launchBlock("/tmp", { argv: ["a\0b"] })],
 		["a relative path", launchBlock("tmp", { argv: ["true"] })],
 	])("a launch block with %s", async (_name, block) => {

@@ -32,6 +32,8 @@ export const Tag = {
 	flags: 13,
 	wall: 14,
 	umask: 15,
+	rlimit: 16,
+	nice: 17,
 } as const;
 
 export function record(tag: number, value: Uint8Array | string): Buffer {
