@@ -1,7 +1,7 @@
 // How a client reaches the daemon: connects to the process that holds the newest lock,
 // or starts one and waits until it is ready. Two clients that start one at once share it.
 
-import { Fault } from "../protocol/fault.ts";
+import { Fault, type FaultFacts } from "../protocol/fault.ts";
 import { checkPrivate } from "../pty/private-directory.ts";
 import { within } from "../session/deadline.ts";
 import type { Caller } from "../tools/tool.ts";
@@ -57,8 +57,17 @@ export async function reachDaemon(options: ReachOptions): Promise<SocketClient> 
 			before = await stopForNext(found.client);
 		}
 		// Imported only now: a client that finds its daemon should start as fast as node itself.
-		await (await import("./start.ts")).startDaemon(options);
+		const { startDaemon } = await import("./start.ts");
+		await startDaemon(options).catch((error: unknown) => {
+			if (!wasKilled(error)) throw error;
+		});
 	}
+}
+
+/** A daemon that a signal ended before it was ready says nothing about the next one. */
+function wasKilled(error: unknown): boolean {
+	if (!(error instanceof Fault) || error.code !== "no_daemon") return false;
+	return (error.facts as FaultFacts<"no_daemon">).problem.startsWith("exit null");
 }
 
 /** What the next daemon does again. */
