@@ -113,6 +113,7 @@ export async function fuzz<C>(target: Target<C>, options: RunOptions): Promise<O
 			outcome.cases += cases.length;
 			if (outcome.findings.length >= maxFindings) break;
 			const usage = await ring.usage();
+			say(`${target.name}: ${outcome.cases} cases, ${JSON.stringify(usage)}`);
 			if (usage === null) continue;
 			outcome.longestStallMs = Math.max(outcome.longestStallMs, usage.longestStallMs);
 			if (warm === null && outcome.cases >= WARM_CASES) warm = { usage, cases: outcome.cases };
@@ -123,7 +124,6 @@ export async function fuzz<C>(target: Target<C>, options: RunOptions): Promise<O
 					subscriptions: (usage.subscriptions - warm.usage.subscriptions) / thousands,
 				};
 			}
-			say(`${target.name}: ${outcome.cases} cases, ${JSON.stringify(usage)}`);
 		}
 	} finally {
 		await ring[Symbol.asyncDispose]();

@@ -51,12 +51,13 @@ export async function counter(client: PatientClient, name: string, stop: string,
 	const argv = ["python3", COUNTER, stop, String(seed)];
 	await client.persist(`start ${name}`, (to) => to.call("start", { name, argv, ifExists: "use", timeoutMs: 0 }));
 	const followed = await output(client, name);
+	await ended(client, name, 7);
 	const logged = await output(client, name);
-	for (const { end, gapBytes } of [followed, logged])
-		if (end === null && gapBytes === 0) throw new Error(`${name}: the last line is missing`);
+	for (const [how, check] of Object.entries({ followed, logged }))
+		if (check.end === null && check.gapBytes === 0)
+			throw new Error(`${name}, ${how}: the last line is missing after ${check.offset} bytes`);
 	if (logged.offset !== followed.offset)
 		throw new Error(`${name}: ${logged.offset} bytes logged, ${followed.offset} seen`);
-	await ended(client, name, 7);
 	return logged.gapBytes;
 }
 

@@ -8,6 +8,7 @@ import type { Home } from "../daemon/home.ts";
 /** What a caller may hear while daemons and holders are killed, stopped, and short of disk. */
 const EXPECTED: ReadonlySet<FaultCode> = new Set<FaultCode>([
 	"no_daemon",
+	"daemon_replaced",
 	"handed_over",
 	"unresponsive",
 	"session_unreachable",
