@@ -17,7 +17,8 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
 	tools: ["protocol", "pty", "terminal", "journal", "session"],
 	daemon: ["protocol", "pty", "terminal", "journal", "session", "tools"],
 	mcp: ["protocol", "session", "tools"],
-	http: ["protocol", "terminal", "journal", "session", "tools"],
+	// The lock on the token file asks whether a process is alive.
+	http: ["protocol", "pty", "terminal", "journal", "session", "tools"],
 	cli: ["protocol", "pty", "terminal", "journal", "session", "tools"],
 	fleet: ["protocol", "session", "tools"],
 };

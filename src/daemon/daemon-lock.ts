@@ -6,9 +6,10 @@
 // two racing starts give one daemon. The number is also the epoch that fences an
 // older daemon at the holders.
 
-import { linkSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { linkSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Fault } from "../protocol/fault.ts";
+import { bornOf } from "../pty/process-stat.ts";
 import { readPrivate } from "./private-file.ts";
 
 export interface DaemonLock {
@@ -147,16 +148,5 @@ function lastEpoch(run: string): number {
 		return Number.isSafeInteger(epoch) && epoch > 0 ? epoch : 0;
 	} catch {
 		return 0; // the first daemon here
-	}
-}
-
-function bornOf(pid: number): string | null {
-	try {
-		const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-		const [state, ...fields] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-		// A zombie still has a pid, but holds nothing.
-		return state === "Z" || state === "X" ? "gone" : (fields[18] ?? null);
-	} catch {
-		return null; // no /proc: the pid alone has to do
 	}
 }

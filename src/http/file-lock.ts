@@ -5,8 +5,9 @@
 // one that holds the lock on that removal, which is named after the dead holder's lock.
 
 import { randomBytes } from "node:crypto";
-import { readFileSync, readlinkSync, symlinkSync, unlinkSync } from "node:fs";
+import { readlinkSync, symlinkSync, unlinkSync } from "node:fs";
 import { Fault } from "../protocol/fault.ts";
+import { bornOf } from "../pty/process-stat.ts";
 
 // A holder needs milliseconds; one that is alive and takes longer is stopped.
 const PATIENCE_MS = 10_000;
@@ -69,18 +70,6 @@ function isAlive(holder: string): boolean {
 		return isCode(error, "EPERM");
 	}
 	return (bornOf(Number(pid)) ?? "") === born;
-}
-
-/** When the process started, so that a reused pid is not taken for it; null where the kernel does not tell. */
-function bornOf(pid: number): string | null {
-	try {
-		const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-		const [state, ...fields] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-		// A zombie still has a pid, but holds nothing.
-		return state === "Z" || state === "X" ? "gone" : (fields[18] ?? null);
-	} catch {
-		return null; // no /proc: the pid alone has to do
-	}
 }
 
 const isCode = (error: unknown, code: string) => (error as NodeJS.ErrnoException).code === code;

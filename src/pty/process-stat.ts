@@ -1,0 +1,31 @@
+// What /proc/PID/stat says of a process.
+
+import { readFileSync } from "node:fs";
+
+const SESSION = 2;
+const START_TIME = 18;
+
+/** The state, and the fields after it; null where there is no such process, or no /proc. */
+function fieldsOf(pid: number): { readonly state: string; readonly fields: readonly string[] } | null {
+	try {
+		const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+		// The name before may contain anything, also parentheses.
+		const [state = "", ...fields] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+		return { state, fields };
+	} catch {
+		return null;
+	}
+}
+
+/** When the process started, so that a reused pid is not taken for it; null where the kernel does not tell. */
+export function bornOf(pid: number): string | null {
+	const stat = fieldsOf(pid);
+	if (stat === null) return null;
+	// A zombie still has a pid, but holds nothing.
+	return stat.state === "Z" || stat.state === "X" ? "gone" : (stat.fields[START_TIME] ?? null);
+}
+
+/** Whether the process leads a session of its own. */
+export function leadsSession(pid: number): boolean {
+	return fieldsOf(pid)?.fields[SESSION] === String(pid);
+}
