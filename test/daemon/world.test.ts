@@ -1,6 +1,6 @@
 // G6 Whose world: the daemon has its own, and each program has its caller's, whoever started the daemon.
 
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { SessionFacts } from "../../src/protocol/answer.ts";
@@ -156,18 +156,19 @@ describe("G6 a program's world is its caller's", () => {
 describe("G1 what a client sends of its caller", () => {
 	test("is the environment that programs get, with calls that start one; its keys never", async () => {
 		await using home = new Home({ HOME: "/nonexistent" });
-		// The one that answers has a home of its own: it would stop where a newer lock appears.
-		await using behind = new Home();
-		await using client = await behind.connect();
+		await using client = await home.connect();
 		const { socket } = await client.status();
-		mkdirSync(join(home.path, "run"), { mode: 0o700 });
 		const fake = join(import.meta.dirname, "../fixtures/fake-daemon.mjs");
+		let epoch = 0;
 		const sent = async (...args: string[]) => {
-			await using between = new Background([process.execPath, fake, join(home.path, "run"), "9", VERSION, socket!]);
+			// In a home of its own, or the daemon would give way to it.
+			const elsewhere = join(home.path, "between");
+			const directory = join(elsewhere, "run");
+			mkdirSync(directory, { recursive: true, mode: 0o700 });
+			await using between = new Background([process.execPath, fake, directory, String(++epoch), VERSION, socket!]);
 			await until("it listens", () => between.out.includes("ready"));
-			const env = { ...home.env, ANTHROPIC_API_KEY: KEY, VIRTUAL_ENV: "/venv" };
+			const env = { ...home.env, DIALTONE_HOME: elsewhere, ANTHROPIC_API_KEY: KEY, VIRTUAL_ENV: "/venv" };
 			expect(await run(dialtone(...args), env)).toMatchObject({ code: 0 });
-			for (const name of ["daemon.9", "d9.sock"]) rmSync(join(home.path, "run", name));
 			return until("it was called", () => between.out.includes('"do":"call"') && between.out);
 		};
 		for (const args of [
