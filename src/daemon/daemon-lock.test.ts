@@ -96,9 +96,19 @@ describe("G16 a lock file that is corrupt", () => {
 		expect(take).toThrow("no number is left");
 	});
 
-	test("of the epoch starts counting from the locks", () => {
-		writeFileSync(file("epoch"), "garbage");
-		expect(take()).toMatchObject({ epoch: 1 });
-		expect(readFileSync(file("epoch"), "utf8")).toBe("1");
+	test.each(["garbage", "", "-5", "1e308", String(Number.MAX_SAFE_INTEGER)])(
+		"of the epoch (%s) makes the next number higher than any that was counted, since holders refuse a lower one",
+		(text) => {
+			writeFileSync(file("epoch"), text);
+			const { epoch } = take()!;
+			expect(epoch).toBeGreaterThan(1_700_000_000);
+			expect(readFileSync(file("epoch"), "utf8")).toBe(String(epoch));
+			expect(acquireLock(run, lastNumber(run), "1.0.0")).toMatchObject({ epoch: epoch + 1 });
+		},
+	);
+
+	test("of the epoch that is gone while a session runs does the same", () => {
+		writeFileSync(file("abc.sock"), "");
+		expect(take()!.epoch).toBeGreaterThan(1_700_000_000);
 	});
 });

@@ -23,6 +23,8 @@ export interface DaemonLock {
 }
 
 const NAME = /^daemon\.([1-9]\d{0,15})$/;
+/** Nobody counts that far: a higher number is not ours. */
+const MAX_EPOCH = 2 ** 48;
 /** A lock has about 80 bytes. */
 const MAX_BYTES = 4096;
 
@@ -142,11 +144,17 @@ function readdir(run: string): string[] {
 	}
 }
 
+/** A number that cannot be read is replaced by one above all that were counted: holders refuse a daemon with a lower one. */
 function lastEpoch(run: string): number {
 	try {
 		const epoch = Number(readPrivate(join(run, "epoch"), MAX_BYTES));
-		return Number.isSafeInteger(epoch) && epoch > 0 ? epoch : 0;
-	} catch {
-		return 0; // the first daemon here
+		if (Number.isSafeInteger(epoch) && epoch > 0 && epoch < MAX_EPOCH) return epoch;
+	} catch (error) {
+		const first = (error as NodeJS.ErrnoException).code === "ENOENT" && !readdir(run).some(isHolderSocket);
+		if (first) return 0;
 	}
+	return Math.floor(Date.now() / 1000);
 }
+
+/** Its session may be running. */
+const isHolderSocket = (name: string) => name.endsWith(".sock") && !/^d\d+\.sock$/.test(name);

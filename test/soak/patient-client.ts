@@ -13,6 +13,7 @@ const EXPECTED: ReadonlySet<FaultCode> = new Set<FaultCode>([
 	"unresponsive",
 	"session_unreachable",
 	"spawn_failed",
+	"unusable_home",
 ]);
 /** Longer than any stop of a daemon or holder here. */
 const CALL_MS = 30_000;
