@@ -67,7 +67,7 @@ export class Dialtone implements AsyncDisposable {
 				});
 				return {
 					client,
-					maxCalls: sessions.options.callsPerConnection,
+					limits: sessions.options,
 					runningSessions: () => sessions.runningCount(),
 					onSessions: (listener) => sessions.onCount(listener),
 					endAll: () => sessions.endAll(),

@@ -72,7 +72,7 @@ export async function runDaemon(where: Places): Promise<number> {
 			);
 			return {
 				client,
-				maxCalls: sessions.options.callsPerConnection,
+				limits: sessions.options,
 				http,
 				runningSessions: () => sessions.runningCount(),
 				onSessions: (listener) => {

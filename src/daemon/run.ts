@@ -8,6 +8,7 @@ import { guarded } from "../protocol/boundary.ts";
 import { Fault } from "../protocol/fault.ts";
 import { deferred } from "../pty/deferred.ts";
 import { within } from "../session/deadline.ts";
+import type { Options } from "../session/options.ts";
 import { type Condition, wait } from "../session/wait.ts";
 import type { Client } from "../tools/client.ts";
 import {
@@ -52,8 +53,7 @@ export interface DaemonLog {
 
 export interface DaemonSessions {
 	readonly client: Client;
-	/** The most calls and streams of one client at a time. */
-	readonly maxCalls: number;
+	readonly limits: Pick<Options, "connections" | "callsPerConnection">;
 	readonly runningSessions: () => number;
 	/** Called when the number of running sessions changes. */
 	readonly onSessions: (listener: () => void) => () => void;
@@ -162,7 +162,7 @@ export async function becomeDaemon(parts: DaemonParts): Promise<Daemon | null> {
 		stopListening = await listen(lock.socket, {
 			client: open.client,
 			version,
-			maxCalls: open.maxCalls,
+			limits: open.limits,
 			stopping: stopping.signal,
 			http: open.http ?? null,
 			onStop: async ({ sessions, replace }) => {

@@ -6,8 +6,9 @@ import { chmodSync } from "node:fs";
 import { createServer, type Socket } from "node:net";
 import { faultAt, guarded } from "../protocol/boundary.ts";
 import { Fault } from "../protocol/fault.ts";
+import { Connections } from "../pty/connections.ts";
 import { foreignPeer } from "../pty/native.ts";
-import { limits } from "../session/options.ts";
+import { limits, type Options } from "../session/options.ts";
 import type { Client } from "../tools/client.ts";
 import type { HttpDoor } from "./http-door.ts";
 import { parseRequest } from "./requests.ts";
@@ -20,8 +21,7 @@ const UNREAD_AT_STOP_MS = 200;
 export interface ServerParts {
 	readonly client: Client;
 	readonly version: string;
-	/** The most calls and streams of one client at a time. */
-	readonly maxCalls: number;
+	readonly limits: Pick<Options, "connections" | "callsPerConnection">;
 	/** Asked to stop, with the sessions or leaving them running. */
 	readonly onStop: (options: { sessions: boolean; replace: boolean }) => Promise<Pick<Done, "left" | "http">>;
 	/** Aborted when the daemon stops: the reason is "stopped" or "replaced". */
@@ -43,18 +43,21 @@ export async function listen(
 	parts: ServerParts,
 ): Promise<(answered?: Promise<unknown>) => Promise<void>> {
 	const clients = new Set<Socket>();
+	const { connections: most } = parts.limits;
+	const connections = new Connections({ connections: most, strangers: Math.ceil(most / 2) });
 	const count = guarded("counting clients", () => parts.onClients(clients.size));
 	const server = createServer(
 		guarded(
 			"a connection to the daemon's socket",
 			(socket) => {
 				if (foreignPeer(socket) !== null) return void socket.destroy();
+				connections.accept(socket);
 				clients.add(socket);
 				socket.on("close", () => {
 					clients.delete(socket);
 					count();
 				});
-				serve(socket, parts);
+				serve(socket, parts, connections);
 				count();
 			},
 			(_fault, socket) => socket.destroy(),
@@ -81,7 +84,7 @@ export async function listen(
 	};
 }
 
-function serve(socket: Socket, parts: ServerParts): void {
+function serve(socket: Socket, parts: ServerParts, connections: Connections): void {
 	const running = new Map<number, { readonly controller: AbortController; readonly window: StreamWindow }>();
 	const end = ({ controller, window }: { controller: AbortController; window: StreamWindow }) => {
 		controller.abort();
@@ -109,11 +112,11 @@ function serve(socket: Socket, parts: ServerParts): void {
 		}
 		return line.length;
 	};
-	socket.on("error", () => {}); // a client that died; `close` follows
 	socket.on("close", () => {
 		for (const call of running.values()) end(call);
 	});
 	const run = ({ id, ...question }: Question & { readonly id: number }) => {
+		const over = connections.begin(socket);
 		const call = { controller: new AbortController(), window: new StreamWindow() };
 		running.set(id, call);
 		const more = async (value: More) => {
@@ -125,7 +128,10 @@ function serve(socket: Socket, parts: ServerParts): void {
 			// Also where the answer is too large or cannot be written as JSON.
 			.catch((error: unknown) => void respond({ id, fault: faultAt(`the request "${question.do}"`, error).toJSON() }))
 			.catch((error: unknown) => drop(faultAt("a response", error).message))
-			.finally(() => running.delete(id));
+			.finally(() => {
+				running.delete(id);
+				over();
+			});
 	};
 	const take = (request: Request) => {
 		const { id } = request;
@@ -135,8 +141,8 @@ function serve(socket: Socket, parts: ServerParts): void {
 			if (known !== undefined) end(known);
 		} else if (request.do === "took") known?.window.taken(request.bytes);
 		else if (known !== undefined) refuse(new Fault("bad_input", { problems: [`id: ${id} is in use`] }));
-		else if (running.size >= parts.maxCalls) {
-			refuse(new Fault("too_many_calls", { what: "calls of this client", limit: parts.maxCalls }));
+		else if (running.size >= parts.limits.callsPerConnection) {
+			refuse(new Fault("too_many_calls", { what: "calls of this client", limit: parts.limits.callsPerConnection }));
 		} else run(request);
 	};
 	readLines(

@@ -9,11 +9,12 @@ import { type WebSocket, WebSocketServer } from "ws";
 import { guarded } from "../protocol/boundary.ts";
 import { Fault } from "../protocol/fault.ts";
 import { reportError } from "../protocol/listeners.ts";
+import { Connections } from "../pty/connections.ts";
 import { type Options, resolveOptions } from "../session/options.ts";
 import { type HttpParts, httpApp, refusal, resumeAt } from "./app.ts";
 import { Bodies } from "./bodies.ts";
-import { Connections } from "./connections.ts";
 import { admit, hostsOf } from "./guard.ts";
+import { closeWith } from "./responses.ts";
 import { eventFrames, LAST_WORDS_MS, outputFrames } from "./streams.ts";
 import { TokenUses } from "./token-uses.ts";
 import type { Tokens } from "./tokens.ts";
@@ -43,7 +44,7 @@ export async function listen(options: ListenOptions): Promise<Listening> {
 	const limits = options.limits ?? resolveOptions();
 	let hosts: ReadonlySet<string> = new Set();
 	let url = "";
-	const connections = new Connections(limits);
+	const connections = new Connections({ connections: limits.httpConnections, strangers: limits.httpStrangers });
 	const uses = new TokenUses(options.tokens, {
 		limit: limits.httpPerToken,
 		onChange: (isValid) => options.mcp?.endRevoked(isValid),
@@ -81,7 +82,7 @@ export async function listen(options: ListenOptions): Promise<Listening> {
 				// Set here, not by the app: changing a finished response would send it as a web stream, which is slower.
 				outgoing.setHeader("x-content-type-options", "nosniff");
 				outgoing.setHeader("cache-control", "no-store");
-				connections.queue(incoming.socket, outgoing);
+				closeWith(incoming.socket, outgoing);
 				return answer(incoming, outgoing);
 			},
 			(_fault, _incoming, outgoing) => void outgoing.destroy(),

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { type Drawable, DrawScheduler } from "./draw-scheduler.ts";
 
-const FLOOD = 800 * 1024;
+const FLOOD = 300 * 1024;
 
 class Fake implements Drawable {
 	attended = false;

@@ -20,11 +20,6 @@ export interface Drawable {
 
 /** Less is drawn only when the screen is read, or when the program may have sent a query. */
 const BATCH_BYTES = 256 * 1024;
-/**
- * While a caller waits, a flood is drawn in larger batches, because most of it only scrolls away. With what arrives in
- * one turn of the loop it is still within the journal's memory.
- */
-const ATTENDED_BATCH_BYTES = 768 * 1024;
 /** A program that waits for a reply stops printing. After this much output it may still be printing: wait a moment. */
 const PRINTING_BYTES = 32 * 1024;
 const PRINTING_MS = 5;
@@ -43,7 +38,7 @@ export class DrawScheduler implements Disposable {
 	/** More output has arrived. */
 	changed(drawable: Drawable): void {
 		const { pendingBytes, attended, mayAsk } = drawable;
-		const floods = pendingBytes >= (attended ? ATTENDED_BATCH_BYTES : BATCH_BYTES);
+		const floods = pendingBytes >= BATCH_BYTES;
 		if (!floods && !mayAsk) return;
 		if (attended) {
 			this.#attended.add(drawable);

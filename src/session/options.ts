@@ -99,6 +99,14 @@ export const options = {
 	cols: row({ default: 120, min: 2, max: 1000, unit: "cells", meaning: "width of a new terminal" }),
 	rows: row({ default: 40, min: 1, max: 500, unit: "cells", meaning: "height of a new terminal" }),
 	endGraceMs: row({ default: 2000, min: 0, max: 60_000, unit: "ms", meaning: "between TERM and KILL" }),
+	// Each agent has one; beyond it the oldest silent one is closed, then the one idle longest.
+	connections: row({
+		default: 1024,
+		min: 8,
+		max: 100_000,
+		unit: "connections",
+		meaning: "clients of the daemon's socket at once; never more than a quarter of the process's descriptors",
+	}),
 	// Twenty agents behind one client may have a thousand waits open; each costs some kilobytes.
 	callsPerConnection: row({
 		default: 4096,
@@ -127,7 +135,7 @@ export const options = {
 		min: 8,
 		max: 100_000,
 		unit: "connections",
-		meaning: "connections over HTTP in total; never more than half of the process's descriptors",
+		meaning: "connections over HTTP in total; never more than a quarter of the process's descriptors",
 	}),
 	httpStrangers: row({
 		default: 128,

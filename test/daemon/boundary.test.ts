@@ -119,4 +119,19 @@ describe("clients that misbehave", () => {
 		expect((await client.status()).pid).toBeGreaterThan(0);
 		silent.destroy();
 	});
+
+	test("G12 those that connect and say nothing make room for those that do", async () => {
+		await using home = new Home({ DIALTONE_CONNECTIONS: "20" });
+		await using client = await home.connect();
+		const { socket } = await client.status();
+		await client.call("start", { name: "cat", argv: ["cat"] });
+		const silent: Socket[] = [];
+		for (let i = 0; i < 60; i++) silent.push(await open(socket!));
+		await until("the oldest are disconnected", () => silent.filter(({ destroyed }) => !destroyed).length <= 20);
+		await using late = await home.connect();
+		const { facts } = await late.call("send", { session: "cat", text: "still there", submit: true });
+		expect(facts.text).toContain("still there");
+		expect((await client.call("list", {})).facts.sessions).toHaveLength(1);
+		for (const one of silent) one.destroy();
+	});
 });

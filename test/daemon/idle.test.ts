@@ -14,7 +14,7 @@ async function daemonWith(idleMs: number) {
 	let tell = () => {};
 	const sessions: DaemonSessions = {
 		client: new FakeClient(),
-		maxCalls: 10,
+		limits: { connections: 100, callsPerConnection: 10 },
 		runningSessions: () => running,
 		onSessions: (listener) => {
 			tell = listener;

@@ -68,7 +68,7 @@ describe("S10 stopping always ends", () => {
 			log: { info: () => {}, error: (_facts, message) => problems.push(message) },
 			open: async () => ({
 				client: new FakeClient(),
-				maxCalls: 10,
+				limits: { connections: 100, callsPerConnection: 10 },
 				runningSessions: () => 1,
 				onSessions: () => () => {},
 				endAll: () => Promise.reject(new Error("no")),

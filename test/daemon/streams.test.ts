@@ -48,7 +48,7 @@ beforeEach(async () => {
 	stop = await listen(path, {
 		client: served,
 		version: "1",
-		maxCalls: MAX_CALLS,
+		limits: { connections: 100, callsPerConnection: MAX_CALLS },
 		onStop: async () => ({}),
 		stopping: new AbortController().signal,
 		http: null,

@@ -187,7 +187,7 @@ describe("G9 the worst line on the daemon's socket", () => {
 		const stop = await listen(path, {
 			client: new FakeClient(),
 			version: "1",
-			maxCalls: 10,
+			limits: { connections: 100, callsPerConnection: 10 },
 			onStop: async () => ({}),
 			stopping: new AbortController().signal,
 			http: null,

@@ -1,14 +1,14 @@
-// The TCP connections of the server: how many there may be, and which one is closed
-// when there are too many. One that has shown a token outranks one that has not, and
-// one at work outranks an idle one, so that a client with a token always gets in.
+// The connections of a server: how many there may be, and which one is closed when
+// there are too many. One that has made an admitted request outranks one that has not,
+// and one at work outranks an idle one, so that an honest client always gets in.
 
 import { readFileSync } from "node:fs";
-import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 
 export interface ConnectionLimits {
-	readonly httpConnections: number;
-	readonly httpStrangers: number;
+	readonly connections: number;
+	/** Of these, how many that have made no admitted request yet. */
+	readonly strangers: number;
 }
 
 export class Connections {
@@ -16,17 +16,15 @@ export class Connections {
 	readonly #maxStrangers: number;
 	/** Every connection, with the number of its requests and streams in progress. */
 	readonly #open = new Map<Socket, number>();
-	/** Those that have shown no token, the oldest first. */
+	/** Those that have made no admitted request, the oldest first. */
 	readonly #strangers = new Set<Socket>();
-	/** Their responses, in the order of the requests. */
-	readonly #responses = new WeakMap<Socket, Set<ServerResponse>>();
 	/** Those that have, and are without work, the longest idle first. */
 	readonly #idle = new Set<Socket>();
 
-	constructor({ httpConnections, httpStrangers }: ConnectionLimits) {
-		// The other half is for sessions, logs and the daemon's own socket.
-		this.#max = Math.min(httpConnections, Math.floor(descriptorLimit() / 2));
-		this.#maxStrangers = Math.min(httpStrangers, Math.ceil(this.#max / 2));
+	constructor({ connections, strangers }: ConnectionLimits) {
+		// Two servers leave half for sessions, logs and state files.
+		this.#max = Math.min(connections, Math.floor(descriptorLimit() / 4));
+		this.#maxStrangers = Math.min(strangers, Math.ceil(this.#max / 2));
 	}
 
 	/** A new connection, silent so far. */
@@ -40,7 +38,7 @@ export class Connections {
 		if (this.#open.size > this.#max) this.#close(first(this.#strangers, socket) ?? first(this.#idle) ?? socket);
 	}
 
-	/** A request with a valid token begins; the result says that it is over. */
+	/** An admitted request begins; the result says that it is over. */
 	begin(socket: Socket): () => void {
 		const requests = this.#open.get(socket);
 		if (requests === undefined) return () => {}; // closed meanwhile
@@ -53,22 +51,6 @@ export class Connections {
 			this.#open.set(socket, left - 1);
 			if (left === 1) this.#idle.add(socket);
 		};
-	}
-
-	/**
-	 * A response closes with its connection: node says so only to the first of several pipelined requests, and the others
-	 * would go on for a client that is gone.
-	 */
-	queue(socket: Socket, response: ServerResponse): void {
-		const waiting = this.#responses.get(socket) ?? new Set();
-		if (!this.#responses.has(socket)) {
-			this.#responses.set(socket, waiting);
-			socket.once("close", () => {
-				for (const one of [...waiting]) one.destroy().emit("close");
-			});
-		}
-		waiting.add(response);
-		response.once("close", () => waiting.delete(response));
 	}
 
 	closeAll(): void {
