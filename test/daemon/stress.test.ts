@@ -23,7 +23,7 @@ function daemons(home: Home): number[] {
 			try {
 				const command = readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0").join(" ");
 				return (
-					/main\.js daemon run/.test(command) &&
+					/main\.js daemon run|daemon\.cjs/.test(command) &&
 					!/\) [ZX] /.test(readFileSync(`/proc/${pid}/stat`, "utf8")) &&
 					readFileSync(`/proc/${pid}/environ`, "utf8").includes(home.path)
 				);
