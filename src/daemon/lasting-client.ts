@@ -245,7 +245,7 @@ function isRepeatable(tool: string, input: unknown): boolean {
 
 /** A write with an id is typed once, however often it is sent. */
 function withId(input: unknown): unknown {
-	if (typeof input !== "object" || input === null || "id" in input) return input;
+	if (typeof input !== "object" || input === null || (input as { id?: unknown }).id !== undefined) return input;
 	return { ...input, id: `${AUTOMATIC_ID}${randomBytes(16).toString("hex")}` };
 }
 
