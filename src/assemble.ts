@@ -28,6 +28,7 @@ export async function assemble(parts: Assembly): Promise<{ sessions: Sessions; c
 	const startedAt = Date.now();
 	const client = new LocalClient({
 		sessions,
+		places,
 		caller,
 		status: () => ({
 			pid: process.pid,

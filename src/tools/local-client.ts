@@ -3,6 +3,8 @@
 import type { EventsDropped, SessionEvent } from "../protocol/events.ts";
 import { Fault } from "../protocol/fault.ts";
 import type { OutputChunk } from "../protocol/output.ts";
+import type { Places } from "../pty/places.ts";
+import { homeFault } from "../pty/private-directory.ts";
 import { limits } from "../session/options.ts";
 import type { Sessions } from "../session/sessions.ts";
 import { repaint, repaintText } from "../terminal/repaint.ts";
@@ -14,6 +16,8 @@ const OUTPUT_PIECE_BYTES = 64 * 1024;
 
 export interface LocalClientParts {
 	readonly sessions: Sessions;
+	/** Where they keep their files: what a call fails with when these cannot be written is a fault of the home. */
+	readonly places: Pick<Places, "state" | "run">;
 	/** The caller of calls that name none. */
 	readonly caller: Caller;
 	readonly status: () => DaemonStatus;
@@ -49,7 +53,9 @@ export class LocalClient implements Client {
 			});
 		}
 		const signal = options.signal ?? new AbortController().signal;
-		const run = tool.run(parsed.data, { sessions, caller, signal, startedAt });
+		const run = tool.run(parsed.data, { sessions, caller, signal, startedAt }).catch((error: unknown) => {
+			throw homeFault(error, this.#parts.places) ?? error;
+		});
 		const facts = await this.#untilStopped(run, { doing: name, repeatable: tool.effect === "reads" });
 		return { facts, text: tool.render(facts) };
 	}

@@ -35,25 +35,38 @@ const options = needing("root", "python3");
 
 let first: User;
 let second: User;
-/** Where the first user's Dialtone keeps things when nothing is set: the run directory is in /tmp. */
+/** Where the first user's Dialtone keeps things. */
 let where: Pick<Places, "state" | "run">;
+let env: Record<string, string>;
 
 beforeEach(async ({ skip }) => {
 	first = new User(tmpdir(), "first");
 	second = new User(tmpdir(), "second");
 	if (!first.canRead(MAIN)) skip("other users may not read this checkout");
-	const script = `import { places } from ${JSON.stringify(join(dirname(MAIN), "pty/places.js"))};
-		const { state, run } = places(process.env); console.log(JSON.stringify({ state, run }));`;
-	const asked = await first.run([process.execPath, "--input-type=module", "-e", script]);
-	where = JSON.parse(asked.out);
+	env = { MY_API_KEY: SECRET };
+	await find();
 });
 afterEach(() => {
 	first?.[Symbol.dispose]();
 	second?.[Symbol.dispose]();
-	if (where?.run.startsWith("/tmp/dialtone-")) rmSync(where.run, { recursive: true, force: true });
+	rmSync(`/tmp/dialtone-${first?.uid}`, { recursive: true, force: true });
 });
 
-const cli = (...args: string[]) => first.run([process.execPath, MAIN, ...args], { env: { MY_API_KEY: SECRET } });
+/** Asks the product, as the first user, where its files are. */
+async function find(): Promise<void> {
+	const script = `import { places } from ${JSON.stringify(join(dirname(MAIN), "pty/places.js"))};
+		const { state, run } = places(process.env); console.log(JSON.stringify({ state, run }));`;
+	where = JSON.parse((await first.run([process.execPath, "--input-type=module", "-e", script], { env })).out);
+}
+
+/** A home whose path is too long for a socket: the run directory is then in /tmp, where everyone may make things. */
+async function useLongHome(): Promise<void> {
+	env.DIALTONE_HOME = join(first.home, "a-long-name".repeat(8));
+	await find();
+	expect(where.run).toMatch(/^\/tmp\/dialtone-/);
+}
+
+const cli = (...args: string[]) => first.run([process.execPath, MAIN, ...args], { env });
 
 describe("G1 G6 G8 a second user", () => {
 	let server: ChildProcess;
@@ -62,47 +75,52 @@ describe("G1 G6 G8 a second user", () => {
 
 	async function serve(): Promise<void> {
 		let said = "";
-		server = first.spawn([process.execPath, MAIN, "serve", "--foreground", "--port", "0"], { MY_API_KEY: SECRET });
+		server = first.spawn([process.execPath, MAIN, "serve", "--foreground", "--port", "0"], env);
 		server.stdout!.setEncoding("utf8").on("data", (text: string) => {
 			said += text;
 		});
-		await until("it listens", () => said.includes("Ctrl+C stops"));
+		await until("it listens", () => said.includes("Ctrl+C"));
 		token = /dt_[\w-]+/.exec(said)![0];
 		port = Number(/127\.0\.0\.1:(\d+)/.exec(said)![1]);
 		await cli("start", "--name", "theirs", "python3", "-q");
 		await cli("send", "theirs", `x = "${TYPED}"`);
 	}
 
-	test("learns and changes nothing, whatever it tries", options, async () => {
-		await serve();
-		const before = fingerprint();
-		const files = [where.state, where.run].flatMap((root) => [root, ...tree(root)]);
-		expect(files.length).toBeGreaterThan(8);
-		const sockets = files.filter((path) => lstatSync(path).isSocket());
-		expect(sockets.length).toBeGreaterThan(1);
-		const processes = first.processes().map((pid) => ({ pid, secrets: [SECRET, TYPED, token] }));
-		expect(processes.length).toBeGreaterThan(2);
-		const plan = { files, sockets: [...sockets, ...abstractSockets()], processes, requests: requests() };
-		const ran = await second.run([process.execPath, join(import.meta.dirname, "intruder.mjs")], {
-			input: JSON.stringify(plan),
-		});
-		const { worked, answers } = JSON.parse(ran.out || `{"worked":[${JSON.stringify(ran.err)}],"answers":[]}`) as {
-			worked: string[];
-			answers: { request: string; status: number; heard: string }[];
-		};
-		expect(worked).toEqual([]);
-		expect(answers.length).toBe(plan.requests.length);
-		expect(answers.filter(({ status }) => ![400, 401, 403, 404, 405].includes(status))).toEqual([]);
-		for (const { heard } of answers)
-			for (const word of ["theirs", TYPED, SECRET, token, first.home]) expect(heard).not.toContain(word);
-		expect(fingerprint()).toEqual(before);
-		const { out } = await cli("send", "theirs", "x");
-		expect(out).toContain(TYPED);
-		expect(server.exitCode).toBeNull();
-		expect(listeningPorts()).toEqual([`127.0.0.1:${port}`]);
-		await cli("daemon", "stop", "--sessions");
-		await until("nothing of it runs any more", () => first.processes().length === 0);
-	});
+	test.each(["at home", "in /tmp"])(
+		"learns and changes nothing, whatever it tries (sockets %s)",
+		options,
+		async (at) => {
+			if (at === "in /tmp") await useLongHome();
+			await serve();
+			const before = fingerprint();
+			const files = [where.state, where.run].flatMap((root) => [root, ...tree(root)]);
+			expect(files.length).toBeGreaterThan(8);
+			const sockets = files.filter((path) => lstatSync(path).isSocket());
+			expect(sockets.length).toBeGreaterThan(1);
+			const processes = first.processes().map((pid) => ({ pid, secrets: [SECRET, TYPED, token] }));
+			expect(processes.length).toBeGreaterThan(2);
+			const plan = { files, sockets: [...sockets, ...abstractSockets()], processes, requests: requests() };
+			const ran = await second.run([process.execPath, join(import.meta.dirname, "intruder.mjs")], {
+				input: JSON.stringify(plan),
+			});
+			const { worked, answers } = JSON.parse(ran.out || `{"worked":[${JSON.stringify(ran.err)}],"answers":[]}`) as {
+				worked: string[];
+				answers: { request: string; status: number; heard: string }[];
+			};
+			expect(worked).toEqual([]);
+			expect(answers.length).toBe(plan.requests.length);
+			expect(answers.filter(({ status }) => ![400, 401, 403, 404, 405].includes(status))).toEqual([]);
+			for (const { heard } of answers)
+				for (const word of ["theirs", TYPED, SECRET, token, first.home]) expect(heard).not.toContain(word);
+			expect(fingerprint()).toEqual(before);
+			const { out } = await cli("send", "theirs", "x");
+			expect(out).toContain(TYPED);
+			expect(server.exitCode).toBeNull();
+			for (const address of listeningPorts()) expect([`127.0.0.1:${port}`, `[::1]:${port}`]).toContain(address);
+			await cli("daemon", "stop", "--sessions");
+			await until("nothing of it runs any more", () => first.processes().length === 0);
+		},
+	);
 
 	/** Every declared route and the MCP endpoint, as request and as upgrade, with no token and with wrong ones. */
 	function requests(): readonly { port: number; request: string }[] {
@@ -159,7 +177,8 @@ describe("G1 G6 G8 a second user", () => {
 				.map(([, local = ""]) => {
 					const [address = "", hex = ""] = local.split(":");
 					const bytes = Buffer.from(address, "hex").reverse();
-					return `${kind === "tcp" ? bytes.join(".") : address}:${Number.parseInt(hex, 16)}`;
+					const loopback6 = address === "00000000000000000000000001000000" ? "[::1]" : address;
+					return `${kind === "tcp" ? bytes.join(".") : loopback6}:${Number.parseInt(hex, 16)}`;
 				}),
 		);
 	}
@@ -193,37 +212,39 @@ describe("G1 G8 what a second user has planted before the first start is refused
 		chownSync(path, owner.uid, owner.uid);
 	};
 
+	/** The first directory in /tmp on the way to the run directory. */
+	const planted = () => dirname(where.run);
 	const PLANTS: Readonly<Record<string, () => void>> = {
-		"a run directory": () => directory(second, where.run, 0o777),
-		"a run directory that looks private": () => directory(second, where.run, 0o700),
+		"a run directory": () => directory(second, planted(), 0o777),
+		"a run directory that looks private": () => directory(second, planted(), 0o700),
 		"a link to its own run directory": () => {
 			directory(second, join(second.home, "run"), 0o777);
-			symlinkSync(join(second.home, "run"), where.run);
+			symlinkSync(join(second.home, "run"), planted());
 		},
-		"a file instead of the run directory": () => fileOf(second, where.run, "x"),
-		"a lock and a socket of its own in a run directory that everyone may write": () =>
-			directory(first, where.run, 0o777),
-		"a lock and a socket of its own in its run directory": () => directory(second, where.run, 0o755),
+		"a file instead of the run directory": () => fileOf(second, planted(), "x"),
+		"a lock and a socket of its own in a run directory that everyone may write": () => {
+			directory(first, planted(), 0o777);
+			directory(first, where.run, 0o777);
+		},
+		"a lock and a socket of its own in its run directory": () => {
+			directory(second, planted(), 0o755);
+			directory(second, where.run, 0o755);
+		},
 		"a token in a state directory that everyone may write": () => {
-			const path = join(first.home, ".local/state");
-			directory(first, join(first.home, ".local"), 0o755);
-			directory(first, path, 0o755);
 			directory(first, where.state, 0o777);
 			const hash = createHash("sha256").update("dt_planted").digest("hex");
-			fileOf(
-				second,
-				join(where.state, "tokens.json"),
-				JSON.stringify([{ id: "1", name: "x", hash, readOnly: false, createdAt: 0 }]),
-			);
+			const record = { id: "1", name: "x", hash, readOnly: false, createdAt: 0 };
+			fileOf(second, join(where.state, "tokens.json"), JSON.stringify([record]));
 		},
 		"a link to its own state directory": () => {
 			directory(second, join(second.home, "state"), 0o777);
-			directory(first, join(first.home, ".local/state"), 0o777);
+			directory(first, dirname(where.state), 0o777);
 			symlinkSync(join(second.home, "state"), where.state);
 		},
 	};
 
 	test.each(Object.keys(PLANTS))("%s", options, async (name) => {
+		await useLongHome();
 		PLANTS[name]!();
 		const fake = name.includes("socket") ? await fakeDaemon() : null;
 		const ran = await cli("start", "--name", "mine", "cat");
