@@ -12,6 +12,7 @@ import { findDaemon, reachDaemon } from "./daemon/reach.ts";
 import { becomeDaemon } from "./daemon/run.ts";
 import type { ListFacts, ReadFacts, RunFacts, SessionFacts } from "./protocol/answer.ts";
 import type { EventsDropped, SessionEvent } from "./protocol/events.ts";
+import { reportListenerErrorsByDefault } from "./protocol/listeners.ts";
 import type { OutputChunk } from "./protocol/output.ts";
 import { places, preparePlaces } from "./pty/places.ts";
 import type { Options } from "./session/options.ts";
@@ -46,6 +47,7 @@ export class Dialtone implements AsyncDisposable {
 
 	/** Terminals of this process. Disposing ends them, unless you gave a `home` in which they can be found again. */
 	static async open(options: DialtoneOptions = {}): Promise<Dialtone> {
+		reportListenerErrorsByDefault(warn);
 		const home = options.home ?? (await mkdtemp(join(tmpdir(), "dialtone-")));
 		const where = places({ ...process.env, DIALTONE_HOME: home });
 		preparePlaces(where);
@@ -62,7 +64,7 @@ export class Dialtone implements AsyncDisposable {
 					caller: callerOf(options),
 					socket: null,
 					onFenced,
-					onProblem: (problem, doing) => process.emitWarning(`dialtone: ${doing}: ${problem}`),
+					onProblem: warn,
 					...(options.options === undefined ? {} : { options: options.options }),
 				});
 				return {
@@ -84,6 +86,7 @@ export class Dialtone implements AsyncDisposable {
 
 	/** Terminals of the user's daemon, which is started if necessary. They keep running when you dispose. */
 	static async connect(options: DialtoneOptions = {}): Promise<Dialtone> {
+		reportListenerErrorsByDefault(warn);
 		const env = options.home === undefined ? process.env : { ...process.env, DIALTONE_HOME: options.home };
 		const { run, state } = places(env);
 		const reach = {
@@ -178,5 +181,8 @@ export class Terminal implements AsyncDisposable {
 		return facts;
 	}
 }
+
+/** An error that has no caller is told to the program that uses this library, and does not end it. */
+const warn = (problem: unknown, doing: string) => process.emitWarning(`dialtone: ${doing}: ${problem}`);
 
 const callerOf = ({ owner }: DialtoneOptions) => callerHere(owner ?? `library:${process.pid}`);

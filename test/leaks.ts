@@ -1,12 +1,14 @@
-// After every test nothing may be left: no subscription, no timer. After every file
-// also no process, descriptor or temporary file. A file that opens something for all
-// of its tests (beforeAll) is checked as a whole, once that is closed.
+// After every test nothing may be left: no subscription, no timer, no holder that still
+// watches a program. After every file also no process, descriptor or temporary file. In a
+// file that opens something for all of its tests (beforeAll), a test may leave no more
+// watches than it found; its subscriptions and timers are checked once that is closed.
 
 import { chmodSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach } from "vitest";
-import { Listeners, openSubscriptions } from "../src/protocol/listeners.ts";
+import { Listeners, openSubscriptions, reportListenerErrors } from "../src/protocol/listeners.ts";
+import { AttentionTracker } from "../src/session/attention-tracker.ts";
 import { until } from "./condition.ts";
 import { installStubs } from "./programs.ts";
 
@@ -36,6 +38,23 @@ function trackSubscriptions(): void {
 	Listeners.prototype.clear = function (this: Listeners<unknown>) {
 		clear.call(this);
 		subscribed.delete(this);
+	};
+}
+
+/** The watches that were not ended, each with the place that began it. */
+const watches = new Map<object, string>();
+export const openWatches = (): string[] => [...watches.values()];
+
+function trackWatches(): void {
+	const { watch } = AttentionTracker.prototype;
+	AttentionTracker.prototype.watch = function (this: AttentionTracker) {
+		const unwatch = watch.call(this);
+		const key = {};
+		watches.set(key, place());
+		return () => {
+			unwatch();
+			watches.delete(key);
+		};
 	};
 }
 
@@ -105,6 +124,9 @@ async function expectNone(what: string, look: () => readonly string[]): Promise<
 
 trackSubscriptions();
 trackTimers();
+trackWatches();
+// Also where the library, which only warns, is what is tested.
+reportListenerErrors((error, origin) => void Promise.reject(new Error(`Error in "${origin}"`, { cause: error })));
 const outer = tmpdir();
 /** Every temporary file of this test file is in here, like /tmp: some tests run programs (and valgrind) as nobody. */
 const directory = mkdtempSync(join(outer, "dt-"));
@@ -122,10 +144,15 @@ beforeAll(() => {
 });
 
 beforeEach(({ onTestFinished }) => {
+	const found = new Set(watches.keys());
 	// What beforeAll opened is looked at when the file ends.
-	if (openSubscriptions() > 0 || openTimers().length > 0) return;
+	const isShared = openSubscriptions() > 0 || openTimers().length > 0;
 	// Registered first, so it runs last: after what the test registers, and after every afterEach.
 	onTestFinished(async () => {
+		await expectNone("this test leaves watches", () =>
+			[...watches].filter(([key]) => !found.has(key)).map(([, began]) => began),
+		);
+		if (isShared) return;
 		await expectNone("this test leaves subscriptions", subscriptions);
 		await expectNone("this test leaves timers", openTimers);
 	});
@@ -136,6 +163,7 @@ afterAll(async () => {
 	try {
 		await expectNone("this file leaves subscriptions", subscriptions);
 		await expectNone("this file leaves timers", openTimers);
+		await expectNone("this file leaves watches", openWatches);
 		await expectNone("this file leaves processes", () => processes(directory));
 		await expectNone("this file leaves descriptors", () =>
 			[...descriptors()].filter(([fd, target]) => openedBefore.get(fd) !== target).map((pair) => pair.join(" → ")),

@@ -43,9 +43,25 @@ describe("R4.8 output is read by offset from memory or disk", () => {
 
 	test("in a new process it is all there", async () => {
 		await segment(0, "hello\n");
-		const later = new Journal({ directory, at: 6, linesOut: 1, tail: Buffer.from("hello\n") });
+		const later = new Journal({ directory, at: 6, earlierLines: 1, tail: Buffer.from("hello\n") });
 		expect(text(bytesOf(await later.read(0)))).toBe("hello\n");
 		expect(later.stats).toMatchObject({ bytesOut: 6, linesOut: 1, lastLine: "hello", truncated: false });
+	});
+
+	test("S16: lines of earlier output are unknown until they are counted, and stay unknown where it is not kept", async () => {
+		await segment(0, "one\ntwo\n");
+		await segment(8, "three\n");
+		const tail = Buffer.from("three\n");
+		const later = new Journal({ directory, at: 14, earlierLines: null, tail });
+		later.take({ offset: 14, bytes: Buffer.from("four\n") });
+		expect(later.stats).toMatchObject({ bytesOut: 19, linesOut: null });
+		await later.countEarlier({ offset: 4, lines: 1 }, 14);
+		expect(later.stats).toMatchObject({ bytesOut: 19, linesOut: 4, truncated: false });
+		later.take({ gap: { from: 19, to: 30 } });
+		expect(later.stats).toMatchObject({ bytesOut: 30, linesOut: null, truncated: true });
+		const afterHole = new Journal({ directory, at: 40, earlierLines: null });
+		await afterHole.countEarlier({ offset: 0, lines: 0 }, 40);
+		expect(afterHole.stats.linesOut).toBeNull();
 	});
 
 	test("S16: the figures of a session that has ended stay those of its record, whatever is read again", () => {

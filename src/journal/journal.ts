@@ -6,7 +6,7 @@
 // is on disk.
 
 import type { Bytes, Gap, OutputChunk } from "../protocol/output.ts";
-import { Ring, type RingOptions } from "./ring.ts";
+import { newlinesIn, Ring, type RingOptions } from "./ring.ts";
 import { listSegments, readLog } from "./segments.ts";
 
 /** A range of output by offset: the kept bytes in order, and the gaps. */
@@ -23,9 +23,10 @@ const MAX_READ_BYTES = 1 << 20;
 
 export interface JournalStats {
 	readonly bytesOut: number;
-	readonly linesOut: number;
+	/** Null while earlier output is not counted yet, and where some of it is not kept. */
+	readonly linesOut: number | null;
 	readonly lastLine: string;
-	/** Memory no longer holds all output; the disk may. */
+	/** Memory does not hold all output; the disk may. */
 	readonly truncated: boolean;
 }
 
@@ -34,16 +35,22 @@ export interface JournalOptions extends RingOptions {
 	readonly directory: string;
 	/** The final counts of an ended session: rereading its output does not change them. */
 	readonly finalStats?: JournalStats | null;
+	/** Lines before `at`; null where they are not known. */
+	readonly earlierLines?: number | null;
 }
 
-export class Journal {
+export class Journal implements Disposable {
 	readonly directory: string;
 	readonly #ring: Ring;
 	readonly #finalStats: JournalStats | null;
+	#earlierLines: number | null;
+	#hasGap = false;
+	#disposed = false;
 
-	constructor({ directory, finalStats = null, ...ring }: JournalOptions) {
+	constructor({ directory, finalStats = null, earlierLines = 0, ...ring }: JournalOptions) {
 		this.directory = directory;
 		this.#finalStats = finalStats;
+		this.#earlierLines = earlierLines;
 		this.#ring = new Ring(ring);
 	}
 
@@ -61,19 +68,34 @@ export class Journal {
 	}
 
 	get stats(): JournalStats {
-		if (this.#finalStats !== null) return this.#finalStats;
-		const { bytesOut, linesOut, lastLine, truncated } = this.#ring;
-		return { bytesOut, linesOut, lastLine, truncated };
+		const { bytesOut, lastLine, truncated } = this.#finalStats ?? this.#ring;
+		return { bytesOut, linesOut: this.#finalStats?.linesOut ?? this.#countedLines, lastLine, truncated };
+	}
+
+	/** Lines in what was taken and passed. */
+	get linesTaken(): number {
+		return this.#ring.linesOut;
+	}
+
+	/** Counts the lines of earlier output, from an offset whose number is known up to where this journal begins. */
+	async countEarlier(known: { readonly offset: number; readonly lines: number }, to: number): Promise<void> {
+		let { offset, lines } = known;
+		for await (const { to: end, bytes } of readLog(this.directory, offset, to)) {
+			if (this.#disposed || bytes === null) return;
+			lines += newlinesIn(bytes);
+			offset = end;
+		}
+		if (offset === to) this.#earlierLines = lines;
 	}
 
 	/** The next output. Bytes that were already received are cut off; a jump in the offsets is a gap. */
 	take(chunk: OutputChunk): void {
 		if ("gap" in chunk) {
-			if (chunk.gap.to > this.end) this.#ring.skipTo(chunk.gap.to);
+			if (chunk.gap.to > this.end) this.#skipTo(chunk.gap.to);
 			return;
 		}
 		const { offset, bytes } = chunk;
-		if (offset > this.end) this.#ring.skipTo(offset);
+		if (offset > this.end) this.#skipTo(offset);
 		const fresh = offset < this.end ? bytes.subarray(this.end - offset) : bytes;
 		if (fresh.length === 0) return;
 		this.#ring.append(fresh);
@@ -128,6 +150,20 @@ export class Journal {
 		at = inMemory;
 		for (const chunk of newest) take(chunk);
 		return { from: start, to: at, chunks, gaps };
+	}
+
+	/** Ends the counting. */
+	[Symbol.dispose](): void {
+		this.#disposed = true;
+	}
+
+	get #countedLines(): number | null {
+		return this.#hasGap || this.#earlierLines === null ? null : this.#earlierLines + this.#ring.linesOut;
+	}
+
+	#skipTo(offset: number): void {
+		this.#hasGap = true;
+		this.#ring.skipTo(offset);
 	}
 }
 

@@ -28,7 +28,8 @@ export interface SessionRecord {
 	/** When it reached a final state. */
 	readonly resolvedAt: number | null;
 	readonly bytesOut: number;
-	readonly linesOut: number;
+	/** Null where they could not be counted. */
+	readonly linesOut: number | null;
 	readonly lastLine: string;
 	/** Memory did not hold all output. */
 	readonly truncated: boolean;
@@ -74,8 +75,13 @@ export class RecordFile {
 	}
 
 	/** Stops writing; settles when the last write is done. */
-	async close(): Promise<void> {
+	close(): Promise<void> {
 		this.#closed = true;
+		return this.settled();
+	}
+
+	/** Settles when nothing is being written. */
+	async settled(): Promise<void> {
 		await this.#writing?.catch(() => {}); // reported to the caller of that write
 	}
 
@@ -163,7 +169,7 @@ const schema = z.object({
 	updatedAt: time.default(0),
 	resolvedAt: time.nullable().default(null),
 	bytesOut: count.default(0),
-	linesOut: count.default(0),
+	linesOut: count.nullable().default(null),
 	lastLine: z.string().default(""),
 	truncated: z.boolean().default(false),
 	parent: optionalText,

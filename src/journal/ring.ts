@@ -13,8 +13,6 @@ export interface RingOptions {
 	readonly maxBytes?: number;
 	/** The absolute offset of the first byte that will be appended. */
 	readonly at?: number;
-	/** Lines before that. */
-	readonly linesOut?: number;
 	/** The newest bytes before that. */
 	readonly tail?: Uint8Array;
 }
@@ -24,16 +22,17 @@ export class Ring {
 	#buffer: Uint8Array = new Uint8Array(0);
 	#from: number;
 	#to: number;
-	#linesOut: number;
+	#linesOut = 0;
+	#hasGap = false;
 	/** Of the output up to here: a list of many sessions decodes only what is new. */
 	#lastLine: { readonly to: number; readonly text: string } | null = null;
 
-	constructor({ maxBytes = 1 << 20, at = 0, linesOut = 0, tail = new Uint8Array(0) }: RingOptions = {}) {
+	constructor({ maxBytes = 1 << 20, at = 0, tail = new Uint8Array(0) }: RingOptions = {}) {
 		this.#maxBytes = Math.max(1, maxBytes);
 		this.#from = at - tail.length;
 		this.#to = at - tail.length;
 		this.append(tail);
-		this.#linesOut = linesOut;
+		this.#linesOut = 0;
 	}
 
 	get maxBytes(): number {
@@ -55,13 +54,14 @@ export class Ring {
 		return this.#to;
 	}
 
+	/** In what was appended and passed. */
 	get linesOut(): number {
 		return this.#linesOut;
 	}
 
-	/** Some output is no longer held. */
+	/** More came out than can be held; the same before and after a restart. */
 	get truncated(): boolean {
-		return this.#from > 0;
+		return this.#to > this.#maxBytes || this.#hasGap;
 	}
 
 	/** The last line with anything on it, as harmless text. */
@@ -85,13 +85,13 @@ export class Ring {
 	/** Bytes that are only counted: they are on disk. The ring must be contiguous, so it restarts after them. */
 	pass(bytes: Uint8Array): void {
 		this.#linesOut += newlinesIn(bytes);
-		this.skipTo(this.#to + bytes.length);
+		this.#restartAt(this.#to + bytes.length);
 	}
 
 	/** Bytes that are not available. The ring must be contiguous, so it restarts after them. */
 	skipTo(offset: number): void {
-		this.#from = offset;
-		this.#to = offset;
+		this.#hasGap = true;
+		this.#restartAt(offset);
 	}
 
 	/** A copy of what is held between two absolute offsets. */
@@ -105,6 +105,11 @@ export class Ring {
 		out.set(this.#buffer.subarray(start % size, (start % size) + first));
 		out.set(this.#buffer.subarray(0, out.length - first), first);
 		return out;
+	}
+
+	#restartAt(offset: number): void {
+		this.#from = offset;
+		this.#to = offset;
 	}
 
 	#makeRoom(extra: number): void {
@@ -126,7 +131,7 @@ export class Ring {
 	}
 }
 
-function newlinesIn(bytes: Uint8Array): number {
+export function newlinesIn(bytes: Uint8Array): number {
 	let count = 0;
 	for (let at = bytes.indexOf(0x0a); at >= 0; at = bytes.indexOf(0x0a, at + 1)) count++;
 	return count;

@@ -143,7 +143,8 @@ export interface ListedSession {
 	readonly createdAt: number;
 	readonly updatedAt: number;
 	readonly offset: number;
-	readonly lines: number;
+	/** Null while they are being counted, and where some output is not kept. */
+	readonly lines: number | null;
 	readonly lastLine: CleanLine;
 	readonly truncated: boolean;
 	readonly owner: string | null;

@@ -19,6 +19,16 @@ test("S9: a listener that throws is reported by the event's name and affects no 
 	listeners.clear();
 });
 
+test("S9: a listener that has a name is reported by it, too", () => {
+	const listeners = new Listeners<void>("ended");
+	listeners.add(function tidyUp() {
+		throw new Error("mine");
+	});
+	listeners.emit();
+	expect(reported).toEqual(["ended: tidyUp: mine"]);
+	listeners.clear();
+});
+
 test("a listener removed during an emit is not called, and every removal counts once", () => {
 	const open = openSubscriptions();
 	const listeners = new Listeners<void>("ended");

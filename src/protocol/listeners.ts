@@ -9,11 +9,19 @@ let report: Report = (error, origin) => {
 	void Promise.reject(new Error(`Error in "${origin}"`, { cause: error }));
 };
 
+let isDefault = true;
+
 /** Sets where errors of listeners go: the daemon's log. Returns the previous handler. */
 export function reportListenerErrors(handler: Report): Report {
 	const before = report;
 	report = handler;
+	isDefault = false;
 	return before;
+}
+
+/** The same for a library inside another program, unless that has set a handler. */
+export function reportListenerErrorsByDefault(handler: Report): void {
+	if (isDefault) reportListenerErrors(handler);
 }
 
 /** Reports an error that has no caller. */
@@ -54,7 +62,7 @@ export class Listeners<T> {
 			try {
 				entry.listener(value);
 			} catch (error) {
-				report(error, this.#event);
+				report(error, nameOf(this.#event, entry.listener));
 			}
 		}
 	}
@@ -64,3 +72,5 @@ export class Listeners<T> {
 		this.#entries.clear();
 	}
 }
+
+const nameOf = (event: string, { name }: { readonly name: string }) => (name === "" ? event : `${event}: ${name}`);

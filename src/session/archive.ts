@@ -14,6 +14,7 @@ import { inParallel } from "./in-parallel.ts";
 import type { Options } from "./options.ts";
 import { recoverRecord } from "./recovered.ts";
 import { Registry } from "./registry.ts";
+import type { Session } from "./session.ts";
 import type { SessionSlot } from "./session-slot.ts";
 
 /** Records read at a time: each needs a descriptor. */
@@ -25,7 +26,7 @@ export interface ArchiveParts {
 	/** The directory of all sessions. */
 	readonly sessions: string;
 	readonly options: Options;
-	readonly slotOf: (record: SessionRecord) => SessionSlot;
+	readonly slotOf: (record: SessionRecord, launch?: (slot: SessionSlot) => Promise<Session>) => SessionSlot;
 	readonly onProblem: (problem: unknown, doing: string) => void;
 }
 
@@ -39,7 +40,7 @@ export class Archive {
 		this.#parts = parts;
 		this.#index = index;
 		const { rememberEnded, totalBytes } = parts.options;
-		this.registry = new Registry({ index, rememberEnded, load: (id) => this.#load(id) });
+		this.registry = new Registry({ index, rememberEnded, slotOf: parts.slotOf, read: (id) => this.#recordOf(id) });
 		this.#quota = new TotalQuota({
 			index,
 			maxBytes: totalBytes,
@@ -79,12 +80,10 @@ export class Archive {
 			else await this.#addAbandoned(id);
 		});
 		for (const record of records.sort((a, b) => (a.resolvedAt ?? a.createdAt) - (b.resolvedAt ?? b.createdAt))) {
-			const slot = this.#parts.slotOf(record);
-			if (record.terminalOpen) this.registry.add(slot);
-			else {
-				void this.#indexed(record);
-				this.registry.remember(slot);
-			}
+			const slot = this.registry.add(record);
+			if (record.terminalOpen) continue;
+			void this.#indexed(record);
+			this.registry.remember(slot);
 		}
 	}
 
@@ -113,17 +112,10 @@ export class Archive {
 		return this.#index.add(id, name, () => directoryBytes(this.#directoryOf(id)));
 	}
 
-	async #load(id: string): Promise<SessionSlot | null> {
-		const record = await this.#recordOf(id);
-		if (record !== null) return this.#parts.slotOf(record);
-		this.registry.forget(id); // removed externally, or never complete
-		return null;
-	}
-
 	async #remove(id: string): Promise<void> {
-		const slot = this.registry.atHand(id) ?? (await this.#load(id));
-		if (slot === null) await rm(this.#directoryOf(id), { recursive: true, force: true });
-		else await slot.remove();
+		await this.registry.useId(id, (slot) =>
+			slot === null ? rm(this.#directoryOf(id), { recursive: true, force: true }) : slot.remove(),
+		);
 		this.registry.forget(id);
 	}
 

@@ -125,6 +125,13 @@ export class Display implements Drawable, Cached, AsyncDisposable {
 		await this.#catchingUp;
 	}
 
+	/** For the output of what has ended, before it is received: passes over all but the newest that memory holds. */
+	async passOverOld(): Promise<void> {
+		const { journal, answeredUntil } = this.#parts;
+		const newest = answeredUntil - journal.memoryBytes;
+		if (newest > journal.end) await this.#passOver(newest);
+	}
+
 	/** Settles when the new size would survive a restart: what is drawn again after it must be drawn for this size. */
 	async resize(cols: number, rows: number): Promise<void> {
 		this.#screen.resize(cols, rows);
@@ -155,7 +162,7 @@ export class Display implements Drawable, Cached, AsyncDisposable {
 	async #passOver(to: number): Promise<void> {
 		const { pty, journal, commands } = this.#parts;
 		this.#screen.draw();
-		const before = journal.stats.linesOut;
+		const before = journal.linesTaken;
 		pty.skipTo(to);
 		for await (const { from, to: end, bytes } of readLog(journal.directory, journal.end, to)) {
 			if (bytes === null) {
@@ -166,7 +173,7 @@ export class Display implements Drawable, Cached, AsyncDisposable {
 			commands?.take({ offset: from, bytes });
 			this.#screen.skim(bytes);
 		}
-		this.#screen.jump(to, journal.stats.linesOut - before);
+		this.#screen.jump(to, journal.linesTaken - before);
 		// Line numbers restart here, also after a restart.
 		await this.#save();
 	}

@@ -32,7 +32,7 @@ async function withGap() {
 		journal: new Journal({ directory }),
 		screen: { options: { cols: 40, rows: 6 }, from: 0 },
 		drawing: { scheduler: new DrawScheduler(), cache },
-		resolved: null,
+		status: "running",
 		replayedUntil: 0,
 		keyframes,
 		seen: new SeenPositions(),

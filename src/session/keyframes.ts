@@ -15,8 +15,8 @@ const MIN_INTERVAL_MS = 5000;
 
 export interface Keyframe {
 	readonly screen: ScreenState;
-	/** Lines printed so far. */
-	readonly lines: number;
+	/** Lines printed so far; null where they are not known. */
+	readonly lines: number | null;
 }
 
 const count = z.int().min(0);
@@ -57,7 +57,7 @@ const screen = z
 		"margins outside of the screen",
 	);
 
-const schema = z.object({ screen, lines: count });
+const schema = z.object({ screen, lines: count.nullable() });
 
 export class Keyframes {
 	readonly #path: string;

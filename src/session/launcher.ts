@@ -1,7 +1,7 @@
 // How sessions are started: one at a time for each name, within the limits, and
 // recorded before they are launched, so that the next daemon finds them.
 
-import { makeSessionDirectory, type SessionRecord } from "../journal/records.ts";
+import { makeSessionDirectory } from "../journal/records.ts";
 import { Fault } from "../protocol/fault.ts";
 import { environment } from "../pty/environment.ts";
 import { PtyCreationError } from "../pty/errors.ts";
@@ -27,7 +27,6 @@ export interface LauncherParts {
 	readonly epoch: number;
 	readonly terminals: Terminals;
 	readonly registry: Registry;
-	readonly slotOf: (record: SessionRecord, launch: (slot: SessionSlot) => Promise<Session>) => SessionSlot;
 }
 
 export class Launcher {
@@ -43,6 +42,7 @@ export class Launcher {
 
 	/** Settles when the program runs. */
 	async start(spec: StartSpec): Promise<Session> {
+		this.#refuse();
 		const { name, ifExists = "fail" } = spec;
 		if (name === undefined) return this.#launch(spec);
 		if (ifExists === "fail") this.#refuse(name);
@@ -50,7 +50,8 @@ export class Launcher {
 		if (ifExists !== "replace") return start();
 		// Two identical concurrent replacements are one: neither caller has its session ended by the other.
 		const { caller, ...what } = spec;
-		const key = JSON.stringify([caller.owner, what]);
+		const env = environment({ caller: caller.env, explicit: spec.env ?? {} });
+		const key = JSON.stringify([{ ...caller, env }, caller.env.SHELL, what]);
 		const replacing = this.#replacing.get(key) ?? start().finally(() => this.#replacing.delete(key));
 		this.#replacing.set(key, replacing);
 		return replacing;
@@ -80,16 +81,14 @@ export class Launcher {
 
 	#launch(spec: StartSpec): Promise<Session> {
 		this.#refuse();
-		const { registry, options, slotOf } = this.#parts;
+		const { registry, options } = this.#parts;
 		registry.refuseTooMany(spec.caller.owner, {
 			all: options.maxSessions,
 			owner: spec.maxForOwner ?? options.maxSessions,
 		});
 		const record = newRecord(spec, options, (name) => registry.nameIsTaken(name));
-		const slot = slotOf(record, () => this.#launched(slot, spec));
 		// From here on the name is taken and the session counts towards the limit, also for a concurrent start.
-		registry.add(slot);
-		return slot.session();
+		return registry.add(record, (slot) => this.#launched(slot, spec)).session();
 	}
 
 	async #launched(slot: SessionSlot, spec: StartSpec): Promise<Session> {
@@ -99,7 +98,6 @@ export class Launcher {
 		await slot.writeRecord();
 		const env = environment({ caller: spec.caller.env, explicit: spec.env ?? {} });
 		const shell = spec.shell === undefined ? null : await prepareShell(slot.directory, spec.shell, env);
-		slot.commands = shell?.commands ?? null;
 		try {
 			const pty = await terminals.launch({
 				directory: slot.directory,
@@ -116,7 +114,7 @@ export class Launcher {
 				...(spec.caller.rlimits === undefined ? {} : { rlimits: spec.caller.rlimits }),
 				...(spec.limits === undefined ? {} : { limits: spec.limits }),
 			});
-			return sessionOf({ slot, pty, options, drawing });
+			return sessionOf({ slot, pty, options, drawing, commands: shell?.commands ?? null });
 		} catch (error) {
 			if (!(error instanceof PtyCreationError)) throw error;
 			const { stage, code, message } = error;

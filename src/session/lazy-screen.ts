@@ -84,7 +84,9 @@ export class LazyScreen implements Disposable {
 	/** The journal has taken a chunk. */
 	after(chunk: OutputChunk): void {
 		if ("bytes" in chunk) {
-			this.#mayAsk ||= chunk.bytes.includes(ESC) || chunk.bytes.includes(ENQ);
+			// Earlier output was answered before: it is drawn when someone looks.
+			const isNew = this.#parts.journal.end > this.#parts.answeredUntil;
+			this.#mayAsk ||= isNew && (chunk.bytes.includes(ESC) || chunk.bytes.includes(ENQ));
 			// More than memory holds arrived at once: drawn before it is dropped.
 			if (this.#parts.journal.memoryFrom > this.#offset) this.#feed(this.#awake(), chunk.bytes);
 			return;

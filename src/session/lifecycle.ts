@@ -72,6 +72,11 @@ const slots: Table<SlotState, SlotEvent> = {
 	detached: { detached: "detached" },
 };
 
+/** Where the slot of a recorded session begins; the slot of a new one begins as `starting`. */
+export function firstSlotState({ terminalOpen }: { readonly terminalOpen: boolean }): "unreached" | "ended" {
+	return terminalOpen ? "unreached" : "ended";
+}
+
 /** The slot's state after this event. */
 export function slotAfter(state: SlotState, event: SlotEvent): SlotState {
 	return next(slots, state, event);

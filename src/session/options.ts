@@ -31,12 +31,14 @@ const MIB = 1 << 20;
 
 export const options = {
 	maxSessions: row({ default: 64, min: 1, max: 10_000, unit: "sessions", meaning: "running sessions at once" }),
+	// Output is no use: a forgotten server would log on for ever.
 	idleMs: row({
 		default: 4 * HOUR_MS,
 		min: 0,
 		max: 1000 * HOUR_MS,
 		unit: "ms",
-		meaning: "idle time after which a running session is ended, unless started with keep; 0: never",
+		meaning:
+			"time without a call after which a running session is ended, unless started with keep; a wait, a command or an output stream in progress is a call; 0: never",
 	}),
 	execMaxSessions: row({
 		default: 10,

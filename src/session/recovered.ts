@@ -31,7 +31,7 @@ export async function recoverRecord(directory: string): Promise<SessionRecord> {
 		updatedAt: Date.now(),
 		resolvedAt: exit && Math.floor(exit.endedAt),
 		bytesOut: to,
-		linesOut: 0,
+		linesOut: null,
 		lastLine: "",
 		truncated: false,
 		parent: null,

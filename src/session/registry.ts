@@ -2,45 +2,63 @@
 // one of that name that ended last; an id or its prefix always works; `-` is the one
 // that was used last.
 //
-// In memory are the slots of what may run and of the last that ended; all others are only
-// in the index, and their slot is loaded from disk on demand.
+// The only place that makes slots, at most one for each id. In memory are the slots of what
+// may run, of the last that ended, and of those that a call uses; all others are only in
+// the index, and their slot is made from disk on demand.
 
 import type { EndedIndex } from "../journal/ended-index.ts";
+import type { SessionRecord } from "../journal/records.ts";
 import { Fault } from "../protocol/fault.ts";
+import type { Session } from "./session.ts";
 import type { SessionSlot } from "./session-slot.ts";
 
 const MIN_PREFIX_LENGTH = 4;
+
+type Launch = (slot: SessionSlot) => Promise<Session>;
 
 export interface RegistryParts {
 	readonly index: EndedIndex;
 	/** How many ended sessions are kept in memory. */
 	readonly rememberEnded: number;
-	/** Makes the slot of an ended session from disk; null when there is none. */
-	readonly load: (id: string) => Promise<SessionSlot | null>;
+	readonly slotOf: (record: SessionRecord, launch?: Launch) => SessionSlot;
+	/** The record of a session, from disk; null when there is none. */
+	readonly read: (id: string) => Promise<SessionRecord | null>;
 }
 
 export class Registry {
 	readonly #parts: RegistryParts;
+	/** Every slot in memory. One leaves only when it is at rest and no call uses it. */
+	readonly #slots = new Map<string, SessionSlot>();
 	/** Those of which something may run, the oldest first. */
 	readonly #open = new Map<string, SessionSlot>();
 	/** Of those, the ones whose main program runs. */
 	readonly #running = new Map<string, SessionSlot>();
 	/** The last that ended, in that order. */
 	readonly #ended = new Map<string, SessionSlot>();
-	/** How many of the slots in memory have a name. */
+	/** How many of the open and the last ended slots have a name. */
 	readonly #names = new Map<string, number>();
-	/** Older ones loaded on demand, while they are in memory. */
-	readonly #recalled = new Map<string, Promise<SessionSlot | null>>();
+	/** Records that are being read; settles when the slot is made. */
+	readonly #reading = new Map<string, Promise<boolean>>();
+	/** How many calls use a slot. */
+	readonly #uses = new Map<SessionSlot, number>();
+	#closed = false;
 
 	constructor(parts: RegistryParts) {
 		this.#parts = parts;
 	}
 
-	/** A slot of which something may run. */
-	add(slot: SessionSlot): void {
-		this.#open.set(slot.record.id, slot);
-		if (slot.isRunning) this.#running.set(slot.record.name, slot);
-		this.#countName(slot, 1);
+	/** The slot of a session that is new in memory, opened by `launch` or from disk. */
+	add(record: SessionRecord, launch?: Launch): SessionSlot {
+		const { id, name } = record;
+		if (this.#slots.has(id)) throw new Error(`${id} has a slot already`);
+		const slot = this.#parts.slotOf(record, launch);
+		this.#slots.set(id, slot);
+		if (record.terminalOpen) {
+			this.#open.set(id, slot);
+			if (slot.isRunning) this.#running.set(name, slot);
+			this.#countName(slot, 1);
+		}
+		return slot;
 	}
 
 	/** Its main program has ended: the name is free. */
@@ -56,33 +74,36 @@ export class Registry {
 			if (this.#ended.size <= this.#parts.rememberEnded) break;
 			this.#ended.delete(id);
 			this.#countName(oldest, -1);
-			// While its session is in memory, there must not be a second one.
-			if (oldest.state !== "ended") this.#recalled.set(id, Promise.resolve(oldest));
+			this.release(oldest);
 		}
 	}
 
-	/** It has left memory: an old one is read from disk again on demand. */
-	evicted(slot: SessionSlot): void {
-		this.#recalled.delete(slot.record.id);
+	/** Drops a slot that nothing needs: the next call makes it again from disk. */
+	release(slot: SessionSlot): void {
+		const { id } = slot.record;
+		if (this.#open.has(id) || this.#ended.has(id) || this.#uses.has(slot) || !slot.isAtRest) return;
+		if (this.#slots.get(id) === slot) this.#slots.delete(id);
 	}
 
+	/** Its files are gone. */
 	forget(id: string): void {
 		const slot = this.#ended.get(id);
 		if (slot !== undefined) this.#countName(slot, -1);
 		this.#ended.delete(id);
-		this.#recalled.delete(id);
+		this.#slots.delete(id);
 		this.#parts.index.delete(id);
 	}
 
-	/** Those in memory, newest first. */
+	/** Those that run and the last that ended, newest first. */
 	all(): SessionSlot[] {
 		return [...this.#ended.values(), ...this.#open.values()].sort((a, b) => b.record.createdAt - a.record.createdAt);
 	}
 
-	/** Everything that has something in memory. */
-	async inMemory(): Promise<readonly SessionSlot[]> {
-		const recalled = await Promise.all([...this.#recalled.values()]);
-		return [...this.#ended.values(), ...this.#open.values(), ...recalled.filter((slot) => slot !== null)];
+	/** Makes no more slots; returns all there are. */
+	async close(): Promise<readonly SessionSlot[]> {
+		this.#closed = true;
+		await Promise.allSettled(this.#reading.values());
+		return [...this.#slots.values()];
 	}
 
 	/** Those of which something may run, the newest first. */
@@ -115,33 +136,68 @@ export class Registry {
 		}
 	}
 
-	/** The referenced session, or a fault that lists the open ones. */
-	async find(reference: string): Promise<SessionSlot> {
-		const { index } = this.#parts;
-		const slot =
-			(await this.#byId(reference)) ??
-			this.runningNamed(reference) ??
-			(reference === "-" ? this.#lastUsed() : undefined) ??
-			this.all().find(({ record }) => record.name === reference) ??
-			(await this.#byId(index.newestNamed(reference))) ??
-			(await this.#byId(this.#byPrefix(reference)));
-		if (slot) return slot;
-		throw new Fault("session_not_found", { id: reference, open: this.running().map(({ record }) => record.name) });
+	/** Calls `act` with the referenced slot, which stays the only one of its id meanwhile; or a fault that lists the open ones. */
+	async use<T>(reference: string, act: (slot: SessionSlot) => T | Promise<T>): Promise<T> {
+		for (;;) {
+			const id = this.#idOf(reference);
+			if (id === undefined)
+				throw new Fault("session_not_found", { id: reference, open: this.running().map(({ record }) => record.name) });
+			const slot = this.#slots.get(id);
+			if (slot !== undefined) return this.#using(slot, act);
+			if (!(await this.#read(id))) this.forget(id); // removed externally, or never complete
+		}
+	}
+
+	/** The same by id, also for one that is not in the index; null where there is no record. */
+	async useId<T>(id: string, act: (slot: SessionSlot | null) => T | Promise<T>): Promise<T> {
+		for (;;) {
+			const slot = this.#slots.get(id);
+			if (slot !== undefined) return this.#using(slot, act);
+			if (!(await this.#read(id))) return act(null);
+		}
 	}
 
 	/** The slot of this id, if in memory. */
 	atHand(id: string): SessionSlot | undefined {
-		return this.#open.get(id) ?? this.#ended.get(id);
+		return this.#slots.get(id);
 	}
 
-	#byId(id: string | undefined): Promise<SessionSlot | null> | SessionSlot | null {
-		if (id === undefined) return null;
-		const slot = this.atHand(id);
-		if (slot !== undefined) return slot;
-		if (!this.#parts.index.has(id)) return null;
-		const recalled = this.#recalled.get(id) ?? this.#parts.load(id);
-		this.#recalled.set(id, recalled);
-		return recalled;
+	async #using<T>(slot: SessionSlot, act: (slot: SessionSlot) => T | Promise<T>): Promise<T> {
+		this.#uses.set(slot, (this.#uses.get(slot) ?? 0) + 1);
+		try {
+			return await act(slot);
+		} finally {
+			const left = (this.#uses.get(slot) ?? 1) - 1;
+			if (left > 0) this.#uses.set(slot, left);
+			else this.#uses.delete(slot);
+			this.release(slot);
+		}
+	}
+
+	/** Makes the slot of a session from disk, once for all that ask at the same time; false where there is no record. */
+	#read(id: string): Promise<boolean> {
+		if (this.#closed) throw new Fault("no_daemon", { problem: "it is stopping" });
+		const reading =
+			this.#reading.get(id) ??
+			this.#parts
+				.read(id)
+				.then((record) => {
+					if (record !== null && !this.#closed) this.add(record);
+					return record !== null;
+				})
+				.finally(() => this.#reading.delete(id));
+		this.#reading.set(id, reading);
+		return reading;
+	}
+
+	#idOf(reference: string): string | undefined {
+		const { index } = this.#parts;
+		if (this.#slots.has(reference) || index.has(reference)) return reference;
+		const slot =
+			this.runningNamed(reference) ??
+			(reference === "-" ? this.#lastUsed() : undefined) ??
+			this.all().find(({ record }) => record.name === reference);
+		return slot?.record.id ?? index.newestNamed(reference) ?? this.#byPrefix(reference);
 	}
 
 	#byPrefix(prefix: string): string | undefined {

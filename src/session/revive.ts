@@ -3,51 +3,59 @@
 
 import { bytesOf, Journal } from "../journal/journal.ts";
 import { logBounds, readLog } from "../journal/segments.ts";
+import { reportError } from "../protocol/listeners.ts";
 import { readExit } from "../pty/exit-file.ts";
 import type { Pty } from "../pty/pty.ts";
 import type { Drawing } from "./display.ts";
+import type { KeyedQueue } from "./keyed-queue.ts";
 import { type Keyframe, Keyframes } from "./keyframes.ts";
-import { hasEnded } from "./lifecycle.ts";
+import { hasEnded, statusAfter } from "./lifecycle.ts";
 import type { Options } from "./options.ts";
 import { endOf, RecordedPty } from "./recorded-pty.ts";
 import { SeenPositions } from "./seen-positions.ts";
 import { Session } from "./session.ts";
 import type { SessionSlot } from "./session-slot.ts";
+import type { ShellCommands } from "./shell/commands.ts";
 import { rememberedShell } from "./shell/prepare.ts";
 
 /** How much output is searched for a last line. */
 const TAIL_BYTES = 4096;
 
+const NOTHING_COUNTED = { offset: 0, lines: 0 } as const;
+
 /** What every session is created with. */
 export interface SessionContext {
 	readonly options: Options;
 	readonly drawing: Drawing;
+	/** Earlier lines are counted for one session at a time: a log of 256 MB takes seconds. */
+	readonly counting: KeyedQueue;
 }
 
-interface SessionOf extends SessionContext {
+interface SessionOf extends Omit<SessionContext, "counting"> {
 	readonly slot: SessionSlot;
 	readonly pty: Pty;
+	readonly commands: ShellCommands | null;
 	/** Where the pty's output begins, and what was seen before. */
 	readonly beginning?: Beginning;
 }
 
-export function sessionOf({ slot, pty, options, drawing, beginning }: SessionOf): Session {
-	const { record, directory, commands } = slot;
-	const { from, to, keyframe, tail, seen } = beginning ?? newBeginning(directory);
-	const resolved = hasEnded(record.state) ? record.state : null;
+export function sessionOf({ slot, pty, options, drawing, commands, beginning }: SessionOf): Session {
+	const { record, directory } = slot;
+	const { from, to, keyframe, tail, seen, counted } = beginning ?? newBeginning(directory);
+	const status = hasEnded(record.state) ? record.state : statusAfter(record.state, "launched");
 	const { bytesOut, linesOut, lastLine, truncated } = record;
 	return new Session({
 		id: record.id,
 		name: record.name,
 		cwd: record.cwd,
-		resolved,
+		status,
 		pty,
 		journal: new Journal({
 			directory,
 			maxBytes: options.ringBytes,
 			at: from,
 			tail,
-			linesOut: keyframe?.lines ?? 0,
+			earlierLines: counted.offset === from ? counted.lines : null,
 			finalStats: record.terminalOpen ? null : { bytesOut, linesOut, lastLine, truncated },
 		}),
 		screen: {
@@ -90,7 +98,7 @@ async function fromBeginning(
 	const pty = await connect(beginning);
 	let session: Session;
 	try {
-		session = sessionOf({ ...context, slot, pty, beginning });
+		session = sessionOf({ ...context, slot, pty, beginning, commands: beginning.commands });
 	} catch (error) {
 		await pty[Symbol.asyncDispose]();
 		if (beginning.keyframe === null) throw error;
@@ -98,7 +106,18 @@ async function fromBeginning(
 		await Keyframes.setAside(slot.directory, error);
 		return fromBeginning(slot, context, connect);
 	}
-	if (pty instanceof RecordedPty) await pty.play();
+	if (session.journal.stats.linesOut === null) {
+		const done = session.use();
+		void context.counting
+			.run("lines", () => session.journal.countEarlier(beginning.counted, beginning.from))
+			.then(() => slot.counted(session))
+			.catch((error) => reportError(error, `counting the lines of ${slot.record.name}`))
+			.finally(done);
+	}
+	if (pty instanceof RecordedPty) {
+		await session.passOverOld();
+		await pty.play();
+	}
 	return session;
 }
 
@@ -107,32 +126,36 @@ interface Beginning {
 	/** Output below this was received by an earlier daemon, which replied to its queries. */
 	readonly to: number;
 	readonly keyframe: Keyframe | null;
+	/** The newest offset up to which lines have been counted; at or below `from`. */
+	readonly counted: { readonly offset: number; readonly lines: number };
 	/** The newest output before `from`. */
 	readonly tail: Uint8Array;
 	readonly seen: SeenPositions;
+	/** Null for a program that is not a shell of ours. */
+	readonly commands: ShellCommands | null;
 }
 
-const newBeginning = (directory: string): Beginning => ({
+const newBeginning = (directory: string): Omit<Beginning, "commands"> => ({
 	from: 0,
 	to: 0,
 	keyframe: null,
+	counted: NOTHING_COUNTED,
 	tail: new Uint8Array(0),
 	seen: new SeenPositions(directory),
 });
 
 /** From the saved screen where there is one, else from as much of the log as a screen and its scrollback need. */
-async function beginningOf(slot: SessionSlot, options: Options): Promise<Beginning> {
-	const { directory } = slot;
+async function beginningOf({ directory }: SessionSlot, options: Options): Promise<Beginning> {
 	const { from: first, to } = await logBounds(directory, endOf(await readExit(directory)));
 	const earliest = Math.max(first, to - options.replayBytes);
 	const saved = await Keyframes.load(directory);
 	const keyframe = saved !== null && saved.screen.offset >= earliest && saved.screen.offset <= to ? saved : null;
 	const from = keyframe?.screen.offset ?? earliest;
 	// A shell's marks are not in the screen: they are recovered by scanning the log, which is cheap without drawing.
-	slot.commands = await rememberedShell(directory);
-	if (slot.commands !== null) {
+	const commands = await rememberedShell(directory);
+	if (commands !== null) {
 		for await (const { from: offset, bytes } of readLog(directory, earliest, from)) {
-			if (bytes !== null) slot.commands.take({ offset, bytes });
+			if (bytes !== null) commands.take({ offset, bytes });
 		}
 	}
 	const chunks = [];
@@ -142,11 +165,14 @@ async function beginningOf(slot: SessionSlot, options: Options): Promise<Beginni
 	}
 	// Lines are numbered from the beginning of the output: a screen that starts in the middle cannot compare them.
 	const numbered = keyframe !== null || from === 0;
+	const lines = saved !== null && saved.screen.offset <= from ? saved.lines : null;
 	return {
 		from,
 		to,
 		keyframe,
+		counted: saved === null || lines === null ? NOTHING_COUNTED : { offset: saved.screen.offset, lines },
 		tail: bytesOf({ chunks }),
 		seen: await SeenPositions.load(directory, { foreign: !numbered }),
+		commands,
 	};
 }

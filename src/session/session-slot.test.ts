@@ -5,15 +5,21 @@ import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import fc from "fast-check";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { until } from "../../test/condition.ts";
 import { FakePty } from "../../test/fake-pty.ts";
 import { LeakCheck } from "../../test/session/leaks.ts";
-import { batches, forAWhile, newModel, type World } from "../../test/session/slot-model.ts";
+import { batches, forAWhile, newModel } from "../../test/session/slot-model.ts";
+import { SlotWatch } from "../../test/session/slot-watch.ts";
+import { InProcessWorld } from "../../test/session/slot-world.ts";
+import { deferred } from "../pty/deferred.ts";
+import { PtyIoError } from "../pty/errors.ts";
 import { places, preparePlaces } from "../pty/places.ts";
 import type { PtyExit } from "../pty/pty.ts";
+import { within } from "./deadline.ts";
+import { DrawScheduler } from "./draw-scheduler.ts";
 import { type Options, resolveOptions } from "./options.ts";
-import { Sessions } from "./sessions.ts";
+import { outputOf, Sessions } from "./sessions.ts";
 import type { Terminals } from "./terminals.ts";
 
 type Later = <T>(what: string, value: T) => Promise<T>;
@@ -21,7 +27,7 @@ type Later = <T>(what: string, value: T) => Promise<T>;
 /** A program that keeps running when its terminal is detached. */
 class FakeProgram {
 	readonly #directory: string;
-	#pty: FakeProgramPty | null = null;
+	pty: FakeProgramPty | null = null;
 	isAlive = true;
 
 	constructor(directory: string) {
@@ -29,8 +35,8 @@ class FakeProgram {
 	}
 
 	open(later: Later): FakeProgramPty {
-		this.#pty = new FakeProgramPty(this, later);
-		return this.#pty;
+		this.pty = new FakeProgramPty(this, later);
+		return this.pty;
 	}
 
 	exit(how: { code: number | null; signal: string | null }): void {
@@ -41,7 +47,7 @@ class FakeProgram {
 			join(this.#directory, "exit"),
 			JSON.stringify({ code: how.code, signal, size: 0, closed: true, reason: "exit", endedAt: Date.now() }),
 		);
-		this.#pty?.finish(how);
+		this.pty?.finish(how);
 	}
 }
 
@@ -56,20 +62,33 @@ class FakeProgramPty extends FakePty {
 	}
 
 	override async end(): Promise<PtyExit["survivors"]> {
+		this.#mustAnswer();
 		await this.#later("end", null);
 		this.#program.exit({ code: null, signal: "SIGTERM" });
 		return [];
 	}
 
 	override async signal(signal: string): Promise<void> {
+		this.#mustAnswer();
 		await this.#later("signal", null);
 		this.#program.exit({ code: null, signal });
+	}
+
+	/** It reads lines until Ctrl+D. */
+	override async write(...args: Parameters<FakePty["write"]>): Promise<void> {
+		await super.write(...args);
+		if (this.typed.endsWith("\x04")) this.#program.exit({ code: 0, signal: null });
+	}
+
+	#mustAnswer(): void {
+		if (!this.responsive) throw new PtyIoError("unresponsive", "the holder does not answer");
 	}
 }
 
 class FakeTerminals implements Terminals {
 	readonly programs = new Map<string, FakeProgram>();
 	readonly #later: Later;
+	#daemon = 0;
 	/** What adoption fails with, while set. */
 	adoptionFails: Error | null = null;
 
@@ -78,7 +97,9 @@ class FakeTerminals implements Terminals {
 	}
 
 	launch: Terminals["launch"] = async ({ directory }) => {
+		const daemon = this.#daemon;
 		await this.#later("launch", null);
+		if (daemon !== this.#daemon) throw new Error("killed before it launched");
 		const program = new FakeProgram(directory);
 		this.programs.set(basename(directory), program);
 		return program.open(this.#later);
@@ -90,6 +111,11 @@ class FakeTerminals implements Terminals {
 		const program = this.programs.get(basename(directory));
 		return program?.isAlive ? program.open(this.#later) : null;
 	};
+
+	/** The daemon is dead: what it was about to launch is not. */
+	kill(): void {
+		this.#daemon++;
+	}
 
 	alive(): ReadonlySet<string> {
 		return new Set([...this.programs].flatMap(([id, { isAlive }]) => (isAlive ? [id] : [])));
@@ -194,6 +220,191 @@ describe("a slot over a fake terminal", () => {
 	});
 });
 
+describe("one slot for each session", () => {
+	test("S1: of an ended session that is not remembered there is one, also while it is evicted and read again", async () => {
+		await using sessions = await open(new FakeTerminals(), { evictMs: 0, rememberEnded: 1 });
+		const ids: string[] = [];
+		for (const name of ["old", "newer", "newest"]) {
+			const session = await sessions.start({ argv: ["cat"], name, caller });
+			ids.push(session.id);
+			await sessions.close(session, { force: true, keep: false });
+			await session.closed;
+		}
+		using slots = new SlotWatch();
+		for (let i = 0; i < 100; i++) {
+			// In turn, the one before is in memory, being evicted, or on disk only.
+			const [first, , again] = await Promise.all([
+				sessions.find(ids[0]!),
+				sessions.endedRecord(ids[0]!),
+				sessions.find("old"),
+			]);
+			expect(again).toBe(first);
+			slots.check();
+			for (let turns = i % 5; turns > 0; turns--) await new Promise((resolve) => setTimeout(resolve, turns % 2));
+			slots.check();
+		}
+	});
+
+	test("S12: the quota removes an old session that is in memory as a whole, and it is gone", async () => {
+		await using sessions = await open(new FakeTerminals(), { totalBytes: 3000, evictMs: 60_000, rememberEnded: 0 });
+		using slots = new SlotWatch();
+		const startAndEnd = async (name: string) => {
+			const session = await sessions.start({ argv: ["cat"], name, caller });
+			await sessions.close(session, { force: true, keep: false });
+			return session;
+		};
+		const { id } = await startAndEnd("first");
+		await until("it is in memory", () => sessions.find(id));
+		for (let i = 0; i < 12; i++) await startAndEnd(`s${i}`);
+		await until(
+			"the oldest is removed",
+			async () => (await sessions.find(id).catch(({ code }) => code)) === "session_not_found",
+		);
+		slots.check();
+		expect(slots.statesOf(id)).toEqual(["removed"]);
+		expect(readdirSync(join(home, "sessions"))).not.toContain(id);
+	});
+});
+
+describe("starts and ends", () => {
+	test("R2.7: a start while all sessions are being ended is refused, and nothing is left running", async () => {
+		const gate = deferred<void>();
+		let isOpen = true;
+		const terminals = new FakeTerminals(async (_, value) => {
+			if (!isOpen) await gate.promise;
+			return value;
+		});
+		await using sessions = await open(terminals);
+		await sessions.start({ argv: ["cat"], name: "first", caller });
+		isOpen = false;
+		const underWay = sessions.start({ argv: ["cat"], name: "second", caller });
+		await until("it is being started", () => sessions.list().length === 2);
+		const queued = sessions.start({ argv: ["cat"], name: "second", ifExists: "replace", caller });
+		const left = sessions.endAll();
+		const late = sessions.start({ argv: ["cat"], caller });
+		const codes = Promise.all([queued, late].map((start) => start.catch(({ code }) => code)));
+		gate.resolve();
+		expect(await left).toEqual([]);
+		expect((await underWay).ended).toBe(true);
+		expect(await codes).toEqual(["no_daemon", "no_daemon"]);
+		expect([...terminals.alive()]).toEqual([]);
+	});
+
+	test("S7: of two replacements at once from different directories or environments each is started as asked", async () => {
+		const terminals = new FakeTerminals();
+		const launched: unknown[] = [];
+		const launch: Terminals["launch"] = (options) => {
+			launched.push([options.cwd, options.env.LANG]);
+			return terminals.launch(options);
+		};
+		await using sessions = await open({ launch, adopt: terminals.adopt });
+		const replace = (cwd: string, LANG: string) =>
+			sessions.start({ argv: ["cat"], name: "x", ifExists: "replace", caller: { owner: "me", cwd, env: { LANG } } });
+		const all = await Promise.all([
+			replace("/usr", "C"),
+			replace("/usr", "C"),
+			replace("/etc", "C"),
+			replace("/etc", "de"),
+		]);
+		expect(launched).toEqual([
+			["/usr", "C"],
+			["/etc", "C"],
+			["/etc", "de"],
+		]);
+		expect(all[1]).toBe(all[0]);
+		expect(sessions.list().filter(({ record }) => record.state === "running")).toHaveLength(1);
+		await sessions.endAll();
+	});
+
+	test("a session that somebody waits on or reads as it prints is not idle, and is ended when they have left", async () => {
+		await using sessions = await open(new FakeTerminals(), { idleMs: 40 });
+		const session = await sessions.start({ argv: ["cat"], name: "used", caller });
+		await sessions.start({ argv: ["cat"], name: "unused", caller });
+		const done = session.use();
+		const aborted = new AbortController();
+		const wait = session.wait({ until: {}, timeoutMs: 60_000, signal: aborted.signal });
+		await until("the unused one is ended", () => sessions.list().some(({ record }) => record.state === "cancelled"));
+		aborted.abort();
+		await expect(wait).rejects.toThrow();
+		expect(session.ended).toBe(false);
+		const { usedAt } = session;
+		done();
+		await until("nobody uses it", () => session.ended);
+		expect(Date.now() - usedAt).toBeGreaterThanOrEqual(40);
+	});
+
+	test("S10: a program that ends by itself after its close was refused and never sent has not been cancelled", async () => {
+		for (const keep of [true, false]) {
+			const terminals = new FakeTerminals();
+			await using sessions = await open(terminals);
+			const session = await sessions.start({ argv: ["cat"], caller });
+			const program = terminals.programs.get(session.id)!;
+			program.pty!.answer(false);
+			await expect(sessions.close(session, { force: false, keep })).rejects.toMatchObject({ code: "unresponsive" });
+			program.pty!.answer(true);
+			program.exit({ code: 0, signal: null });
+			await until("it has ended", () => session.ended);
+			expect(session.status).toBe("succeeded");
+		}
+	});
+});
+
+describe("what ended while no daemon ran", () => {
+	const LINES = 700_000;
+
+	/** A flood of 5.5 MB, and the record of a daemon that was killed during it. */
+	async function leaveFlood(): Promise<string> {
+		const first = await open(new FakeTerminals());
+		const { id } = await first.start({ argv: ["seq"], name: "flood", caller });
+		await first[Symbol.asyncDispose]();
+		const directory = join(home, "sessions", id);
+		const text = Array.from({ length: LINES }, (_, i) => `${i + 1}\r\n`).join("");
+		writeFileSync(join(directory, "out.00000000000000000000"), text);
+		writeFileSync(
+			join(directory, "exit"),
+			JSON.stringify({ code: 0, signal: null, size: text.length, closed: true, reason: "exit", endedAt: Date.now() }),
+		);
+		rmSync(join(directory, "keyframe.json"), { force: true });
+		return id;
+	}
+
+	test("is read at once: its caller does not share the time that is left for output nobody looks at", async () => {
+		const id = await leaveFlood();
+		// Whatever nobody waits for is not drawn at all.
+		vi.spyOn(DrawScheduler.prototype, "changed").mockImplementation((drawable) => {
+			if (!drawable.attended && drawable.pendingBytes >= 256 * 1024) drawable.hold(true);
+		});
+		try {
+			await using sessions = await open(new FakeTerminals());
+			const session = await within(15_000, "reading it", sessions.find(id));
+			expect(session.status).toBe("succeeded");
+			expect(session.screen.lines(2)).toEqual([String(LINES - 1), String(LINES)]);
+		} finally {
+			vi.restoreAllMocks();
+		}
+	});
+
+	test("S16: has the number of lines that it printed, or none until they are counted; so it stays when evicted and read again", async () => {
+		const id = await leaveFlood();
+		const options = { evictMs: 1, replayBytes: 64 * 1024 };
+		const numbers = new Set<number | null>();
+		for (let daemon = 0; daemon < 2; daemon++) {
+			await using sessions = await open(new FakeTerminals(), options);
+			const card = () => outputOf(sessions.list()[0]!);
+			for (let i = 0; i < 3; i++) {
+				await sessions.find(id);
+				await until("the lines are counted", () => {
+					numbers.add(card().linesOut);
+					return card().linesOut !== null;
+				});
+				await until("it has left memory", () => sessions.list()[0]!.session === null);
+				expect(card()).toMatchObject({ linesOut: LINES, lastLine: String(LINES), truncated: true });
+			}
+		}
+		expect([...numbers].filter((number) => number !== null)).toEqual([LINES]);
+	});
+});
+
 describe("model", () => {
 	test("under concurrent calls no session is lost, duplicated or left running unowned", async () => {
 		const property = fc.asyncProperty(fc.scheduler(), batches(12), async (scheduler, commands) => {
@@ -202,23 +413,21 @@ describe("model", () => {
 			{
 				await using _leaks = new LeakCheck();
 				const terminals = new FakeTerminals((what, value) => scheduler.schedule(Promise.resolve(value), what));
-				const options = { evictMs: 1, rememberEnded: 2 };
-				const world: World = {
-					places: places({ DIALTONE_HOME: home }),
-					sessions: await open(terminals, options),
-					restart: async () => {
-						await world.sessions[Symbol.asyncDispose]();
-						world.sessions = await open(terminals, options);
-					},
+				const where = places({ DIALTONE_HOME: home });
+				await preparePlaces(where);
+				const world = await InProcessWorld.open({
+					places: where,
+					options: { evictMs: 1, rememberEnded: 2, endGraceMs: 50 },
+					terminals,
+					onKill: () => terminals.kill(),
 					alive: () => terminals.alive(),
-					exit: async ({ id }) => terminals.programs.get(id)?.exit({ code: 0, signal: null }),
 					settle: (promise) => scheduler.waitFor(promise),
 					start: { argv: ["cat"] },
-				};
+				});
 				await fc.asyncModelRun(() => ({ model: newModel(), real: world }), commands);
-				expect(await world.settle(world.sessions.endAll())).toEqual([]);
+				expect(await world.settle(world.endAll())).toEqual([]);
 				expect([...terminals.alive()]).toEqual([]);
-				await world.settle(world.sessions[Symbol.asyncDispose]());
+				await world.settle(world[Symbol.asyncDispose]());
 			}
 			rmSync(home, { recursive: true, force: true, maxRetries: 5 });
 		});

@@ -12,9 +12,8 @@ import { Fault } from "../protocol/fault.ts";
 import type { HolderEvent } from "../protocol/frames.ts";
 import { within } from "./deadline.ts";
 import { IdleTimer } from "./idle-timer.ts";
-import { hasEnded, type SlotEvent, type SlotState, slotAfter, statusAfter } from "./lifecycle.ts";
+import { firstSlotState, hasEnded, type SlotEvent, type SlotState, slotAfter, statusAfter } from "./lifecycle.ts";
 import { describeEnd, type Session } from "./session.ts";
-import type { ShellCommands } from "./shell/commands.ts";
 
 /** A launch that takes longer than this while the daemon stops is adopted by the next one. */
 const DETACH_TIMEOUT_MS = 3000;
@@ -46,7 +45,8 @@ export interface SlotListener {
 	ended(slot: SessionSlot, session: Session | null): void;
 	/** Nothing of it runs any more. */
 	closed(slot: SessionSlot): void;
-	evicted(slot: SessionSlot): void;
+	/** Nothing of it is in memory or being written: it can be made again from disk. */
+	rested(slot: SessionSlot): void;
 }
 
 interface Opening {
@@ -65,8 +65,8 @@ interface Unreached {
 }
 interface Ended {
 	readonly name: "ended";
-	/** Settles when the session that was in memory has written everything. */
-	readonly released: Promise<void>;
+	/** Settles when everything is written; null once it is. */
+	released: Promise<void> | null;
 }
 interface Final {
 	readonly name: "removed" | "detached";
@@ -75,11 +75,9 @@ type State = Opening | Live | Unreached | Ended | Final;
 
 export class SessionSlot {
 	readonly directory: string;
-	/** Set for a shell that `run` uses. */
-	commands: ShellCommands | null = null;
-	touchedAt: number;
 	readonly #parts: SlotParts;
 	readonly #file: RecordFile;
+	#touchedAt: number;
 	#record: SessionRecord;
 	#state: State;
 
@@ -88,10 +86,14 @@ export class SessionSlot {
 		this.#parts = parts;
 		this.#record = parts.record;
 		this.directory = parts.directory;
-		this.touchedAt = parts.record.updatedAt;
+		this.#touchedAt = parts.record.updatedAt;
 		this.#file = new RecordFile(parts.directory);
-		this.#state = parts.record.terminalOpen ? { name: "unreached" } : { name: "ended", released: Promise.resolve() };
-		if (launch !== undefined) this.#open("retried", launch, (error) => this.#launchFailed(error));
+		if (launch === undefined) {
+			const name = firstSlotState({ terminalOpen: parts.record.terminalOpen });
+			this.#state = name === "ended" ? { name, released: null } : { name };
+		} else {
+			this.#state = { name: "starting", session: this.#opening(launch, (error) => this.#launchFailed(error)) };
+		}
 	}
 
 	get record(): SessionRecord {
@@ -109,6 +111,16 @@ export class SessionSlot {
 
 	get isRunning(): boolean {
 		return !hasEnded(this.#record.state);
+	}
+
+	/** Nothing of it is in memory or being written. */
+	get isAtRest(): boolean {
+		return this.#state.name === "ended" && this.#state.released === null;
+	}
+
+	/** When a call last asked for it, in ms since 1970. */
+	get touchedAt(): number {
+		return this.#touchedAt;
 	}
 
 	/** The session: waits for a start or an adoption, adopts what may be alive, reads what has ended from disk. */
@@ -129,7 +141,7 @@ export class SessionSlot {
 						await state.released;
 						return this.#parts.revive(slot);
 					},
-					() => this.#enter("failed", { name: "ended", released: Promise.resolve() }),
+					() => this.#rest("failed"),
 				);
 			case "removed":
 				return Promise.reject(new Fault("session_not_found", { id: this.#record.name, open: [] }));
@@ -139,12 +151,22 @@ export class SessionSlot {
 	}
 
 	touch(): void {
-		this.touchedAt = Date.now();
+		this.#touchedAt = Date.now();
 	}
 
 	/** Changes the record and writes it. */
 	update(change: Partial<SessionRecord>): void {
-		this.#record = { ...this.#record, ...change, updatedAt: Date.now() };
+		this.#change({ ...change, updatedAt: Date.now() });
+	}
+
+	/** The lines of earlier output have been counted. */
+	counted(session: Session): void {
+		const { linesOut } = session.journal.stats;
+		if (session === this.inMemory && !this.isRunning && linesOut !== this.#record.linesOut) this.#change({ linesOut });
+	}
+
+	#change(change: Partial<SessionRecord>): void {
+		this.#record = { ...this.#record, ...change };
 		this.writeRecord().catch((error) => {
 			if (this.state !== "detached") this.#parts.onProblem(error, `recording ${this.#record.name}`);
 		});
@@ -158,15 +180,6 @@ export class SessionSlot {
 	/** Ends the session and its whole tree; returns what could not be ended. */
 	async end(graceMs: number): Promise<readonly { pid: number; command: string }[]> {
 		return (await this.session()).close(graceMs);
-	}
-
-	/** Leaves memory; later calls read from disk. Only once nothing of it runs. */
-	async evict(): Promise<void> {
-		const { session } = this.#state as Live;
-		const released = session[Symbol.asyncDispose]();
-		this.#enter("evicted", { name: "ended", released });
-		await released;
-		this.#parts.events.evicted(this);
 	}
 
 	/** Deletes the session with everything it has on disk; refused while anything of it may run. */
@@ -214,12 +227,31 @@ export class SessionSlot {
 		this.#state = state;
 	}
 
-	/** `failed` makes the next transition, and may throw a more specific error. */
+	/** On disk only, once `work` is done and the record is written. */
+	#rest(event: "evicted" | "failed", work: Promise<void> = Promise.resolve()): void {
+		const released = work
+			.catch((error) => this.#parts.onProblem(error, `releasing ${this.#record.name}`))
+			.then(() => this.#file.settled());
+		const ended: Ended = { name: "ended", released };
+		this.#enter(event, ended);
+		void released.then(() => {
+			ended.released = null;
+			if (this.#state === ended) this.#parts.events.rested(this); // unless a call is reading it again
+		});
+	}
+
 	#open(
 		event: "retried" | "recalled",
 		open: (slot: SessionSlot) => Promise<Session>,
 		failed: (error: unknown) => void,
 	): Promise<Session> {
+		const session = this.#opening(open, failed);
+		this.#enter(event, { name: event === "retried" ? "starting" : "reviving", session });
+		return session;
+	}
+
+	/** `failed` makes the next transition, and may throw a more specific error. */
+	#opening(open: (slot: SessionSlot) => Promise<Session>, failed: (error: unknown) => void): Promise<Session> {
 		const session = Promise.resolve()
 			.then(() => open(this))
 			.then(
@@ -230,7 +262,6 @@ export class SessionSlot {
 				},
 			);
 		session.catch(() => {}); // reported to each caller of `session`
-		this.#enter(event, { name: event === "retried" ? "starting" : "reviving", session });
 		return session;
 	}
 
@@ -241,8 +272,10 @@ export class SessionSlot {
 		}
 		const live: Live = { name: "live", session, subscriptions: [], timer: null };
 		this.#enter("opened", live);
-		if (!this.#record.terminalOpen) this.#evictWhenIdle(live);
-		else if (this.isRunning) {
+		if (!this.#record.terminalOpen) {
+			this.counted(session);
+			this.#evictWhenIdle(live);
+		} else if (this.isRunning) {
 			if (session.ended) this.#ended(live);
 			else this.#running(live);
 		}
@@ -251,9 +284,9 @@ export class SessionSlot {
 	}
 
 	#launchFailed(error: unknown): void {
-		this.#enter("failed", { name: "ended", released: Promise.resolve() });
 		const state = statusAfter(this.#record.state, "launch_failed");
 		this.update({ state, reason: messageOf(error), resolvedAt: Date.now(), terminalOpen: false });
+		this.#rest("failed");
 		this.#parts.events.ended(this, null);
 		this.#parts.events.closed(this);
 	}
@@ -295,11 +328,16 @@ export class SessionSlot {
 		this.update({
 			state: status,
 			exit,
-			reason: status === "stream_lost" ? describeEnd(status, exit) : this.#record.reason,
+			reason: status === "stream_lost" ? this.#howItWasLost() : this.#record.reason,
 			resolvedAt: ptyExit?.endedAt ?? Date.now(),
 			...journal.stats,
 		});
 		this.#parts.events.ended(this, live.session);
+	}
+
+	#howItWasLost(): string {
+		if (this.#record.state === "starting") return "the daemon died while it was being started";
+		return describeEnd("stream_lost", null);
 	}
 
 	#closed(live: Live): void {
@@ -323,14 +361,18 @@ export class SessionSlot {
 				this.#endWhenIdle(live);
 			});
 		};
-		live.timer = new IdleTimer({ idleMs, usedAt: () => this.touchedAt, onIdle });
+		live.timer = new IdleTimer({ idleMs, usedAt: () => this.#usedAt(live), onIdle });
+	}
+
+	#usedAt({ session }: Live): number {
+		return Math.max(this.#touchedAt, session.usedAt);
 	}
 
 	#evictWhenIdle(live: Live): void {
 		live.timer = new IdleTimer({
 			idleMs: this.#parts.evictMs,
-			usedAt: () => this.touchedAt,
-			onIdle: () => void this.evict(),
+			usedAt: () => this.#usedAt(live),
+			onIdle: () => this.#rest("evicted", live.session[Symbol.asyncDispose]()),
 		});
 	}
 }

@@ -22,8 +22,9 @@ import type { ScreenFacts } from "./attention.ts";
 import { AttentionTracker } from "./attention-tracker.ts";
 import { conditionsOf, type Outcome, type Until } from "./conditions.ts";
 import { Display, type Drawing } from "./display.ts";
+import { EndRequests } from "./end-requests.ts";
 import type { Keyframes } from "./keyframes.ts";
-import { hasEnded, statusAfter } from "./lifecycle.ts";
+import { hasEnded, type LifecycleEvent, statusAfter } from "./lifecycle.ts";
 import { NoticeBoard, type Notices } from "./notices.ts";
 import type { SeenPositions } from "./seen-positions.ts";
 import type { ShellCommands } from "./shell/commands.ts";
@@ -51,8 +52,8 @@ export interface SessionParts {
 	/** Size, scrollback and clock; a saved screen, or the offset at which an empty one begins. */
 	readonly screen: { readonly options: ScreenOptions; readonly from: ScreenState | number };
 	readonly drawing: Drawing;
-	/** The status on record, where the session had ended before. */
-	readonly resolved: Status | null;
+	/** `running`, or how it ended where that is on record. */
+	readonly status: Status;
 	/** Output below this was received by an earlier daemon, which replied to its queries. */
 	readonly replayedUntil: number;
 	/** The commands of a shell with marks; null for any other program. */
@@ -98,8 +99,10 @@ export class Session implements AsyncDisposable {
 	readonly #notices = new NoticeBoard();
 	/** The screen's part in a verdict, and the output that it is of. */
 	#knownFacts: { readonly end: number; readonly facts: ScreenFacts } | null = null;
-	#status: Status = "running";
-	#cancelled = false;
+	readonly #endRequests = new EndRequests();
+	#status: Status;
+	#users = 0;
+	#usedAt = Date.now();
 	/** The newest ids of writes that were typed, the oldest first. */
 	readonly #typedIds = new Set<string>();
 	#lastOutputAt = Date.now();
@@ -111,6 +114,7 @@ export class Session implements AsyncDisposable {
 		this.name = parts.name;
 		this.#cwd = parts.cwd;
 		this.#pty = pty;
+		this.#status = parts.status;
 		this.journal = journal;
 		const commands = parts.commands ?? null;
 		this.commands = commands;
@@ -144,7 +148,7 @@ export class Session implements AsyncDisposable {
 		// The exit comes after the last byte: do not leave any in the log.
 		pty.onEnding(() => void this.catchUp());
 		pty.onEvent((event) => this.#notices.take(event));
-		void pty.exited.then((exit) => this.#end(exit, parts.resolved));
+		void pty.exited.then((exit) => this.#end(exit));
 	}
 
 	/** What a person would see now. */
@@ -180,6 +184,22 @@ export class Session implements AsyncDisposable {
 	}
 	get lastOutputAt(): number {
 		return this.#lastOutputAt;
+	}
+	/** When a call last used it: now, while one waits, runs a command, reads its output as it comes, or types. */
+	get usedAt(): number {
+		return this.#users > 0 ? Date.now() : this.#usedAt;
+	}
+
+	/** It counts as used until the returned function is called. */
+	use(): () => void {
+		this.#users++;
+		let using = true;
+		return () => {
+			if (!using) return;
+			using = false;
+			this.#users--;
+			this.#usedAt = Date.now();
+		};
 	}
 
 	onEnded(listener: () => void): () => void {
@@ -250,12 +270,20 @@ export class Session implements AsyncDisposable {
 			from === undefined || from >= end ? undefined : this.journal.recent(Math.max(from, end - MOST_ALREADY_BYTES));
 		const already = earlier === undefined ? recent : Buffer.concat([earlier, recent ?? new Uint8Array(0)]);
 		const newOnScreen = () => (since === null ? "" : this.screen.diffSince(since, TEXT).text);
-		return wait(conditionsOf(this, until, { timeoutMs, already, typed, newOnScreen, caller }), { signal });
+		const done = this.use();
+		return wait(conditionsOf(this, until, { timeoutMs, already, typed, newOnScreen, caller }), { signal }).finally(
+			done,
+		);
 	}
 
 	/** Receives what was left in the log while unattended. */
 	catchUp(): Promise<void> {
 		return this.#display.catchUp();
+	}
+
+	/** For one that has ended: the output that memory cannot hold is not received again. */
+	passOverOld(): Promise<void> {
+		return this.#display.passOverOld();
 	}
 
 	/** The offset up to which this caller has seen everything. */
@@ -309,13 +337,7 @@ export class Session implements AsyncDisposable {
 
 	/** Ends the whole tree; returns what could not be ended. */
 	async close(graceMs: number): Promise<readonly { pid: number; command: string }[]> {
-		const before = this.#cancelled;
-		this.#cancelled ||= !this.ended;
-		const survivors = await this.#ask(this.#pty.end(graceMs)).catch((error) => {
-			// A request that was never sent will not end it.
-			if (!isSent(error)) this.#cancelled = before;
-			throw error;
-		});
+		const survivors = await this.#endRequests.track(this.#ask(this.#pty.end(graceMs)));
 		// The survivor may be the main program itself: then there is no exit to wait for.
 		if (survivors.length === 0) await this.#exited();
 		return survivors;
@@ -324,8 +346,7 @@ export class Session implements AsyncDisposable {
 	/** Ends the main program alone; its background processes keep running. */
 	async closeMain(graceMs: number): Promise<void> {
 		if (this.ended) return;
-		this.#cancelled = true;
-		await this.#ask(this.#pty.signal(graceMs === 0 ? "SIGKILL" : "SIGTERM", "main"));
+		await this.#endRequests.track(this.#ask(this.#pty.signal(graceMs === 0 ? "SIGKILL" : "SIGTERM", "main")));
 		const timer = setTimeout(() => void this.#pty.signal("SIGKILL", "main").catch(() => {}), graceMs); // it ended in time
 		await this.#exited().finally(() => clearTimeout(timer));
 	}
@@ -345,6 +366,7 @@ export class Session implements AsyncDisposable {
 		this.#tracker[Symbol.dispose]();
 		this.#outputs.clear();
 		this.#endings.clear();
+		this.journal[Symbol.dispose]();
 		await this.#pty[Symbol.asyncDispose]();
 		await this.#display[Symbol.asyncDispose]();
 	}
@@ -370,7 +392,7 @@ export class Session implements AsyncDisposable {
 			this.#tracker.watched ||
 			this.#outputs.size > 0 ||
 			this.commands?.awaited === true ||
-			this.#cancelled ||
+			this.#endRequests.made ||
 			Date.now() - this.#lastTypedAt < TYPED_MS
 		);
 	}
@@ -395,17 +417,15 @@ export class Session implements AsyncDisposable {
 		return facts;
 	}
 
-	#end(exit: PtyExit, resolved: Status | null): void {
-		const happening =
-			exit.reason === "lost"
-				? "lost"
-				: this.#cancelled
-					? "cancelled"
-					: exit.code === 0
-						? "exited_well"
-						: "exited_badly";
-		this.#status = resolved ?? statusAfter(this.#status, happening);
+	#end(exit: PtyExit): void {
+		if (!this.ended) this.#status = statusAfter(this.#status, this.#howItEnded(exit));
 		this.#endings.emit();
+	}
+
+	#howItEnded(exit: PtyExit): LifecycleEvent {
+		if (exit.reason === "lost") return "lost";
+		if (this.#endRequests.made) return "cancelled";
+		return exit.code === 0 ? "exited_well" : "exited_badly";
 	}
 }
 
@@ -415,8 +435,6 @@ export function describeEnd(status: Status, exit: ExitFacts | null): string {
 	const how = exit.signal !== null ? `killed by ${exit.signal}` : `exit code ${exit.code}`;
 	return status === "cancelled" ? `closed, ${how}` : how;
 }
-
-const isSent = ({ cause }: { readonly cause?: unknown }) => cause instanceof PtyError && cause.sent;
 
 /** What the kernel answers for a terminal or a process that is gone. */
 const ENDED_ERRNOS: ReadonlySet<number> = new Set([errno.EIO, errno.ESRCH, errno.EBADF, errno.ENXIO, errno.ENOTTY]);

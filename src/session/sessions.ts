@@ -3,6 +3,7 @@
 // daemon left running, and ends them.
 
 import { join } from "node:path";
+import type { JournalStats } from "../journal/journal.ts";
 import type { SessionRecord } from "../journal/records.ts";
 import { clean } from "../protocol/clean.ts";
 import { Fault } from "../protocol/fault.ts";
@@ -16,7 +17,9 @@ import { DrawScheduler } from "./draw-scheduler.ts";
 import { EventLog } from "./event-log.ts";
 import { nameFor } from "./identity.ts";
 import { inParallel } from "./in-parallel.ts";
+import { KeyedQueue } from "./keyed-queue.ts";
 import { Launcher } from "./launcher.ts";
+import { hasEnded } from "./lifecycle.ts";
 import { limits, type Options } from "./options.ts";
 import type { Registry } from "./registry.ts";
 import { adoptSession, reviveSession } from "./revive.ts";
@@ -62,6 +65,7 @@ export class Sessions implements AsyncDisposable {
 	#archive!: Archive;
 	#launcher!: Launcher;
 	readonly #attention = new AttentionRefresh();
+	readonly #counting = new KeyedQueue();
 	readonly #counts = new Listeners<void>("session count");
 	readonly #listener: SlotListener = {
 		opened: (slot, isNew) => {
@@ -83,7 +87,7 @@ export class Sessions implements AsyncDisposable {
 			this.#emit(slot, "ended", { exit: slot.record.exit, lastLines: clean(lines.join("\n")).text });
 		},
 		closed: (slot) => void this.#archive.add(slot),
-		evicted: (slot) => this.#registry.evicted(slot),
+		rested: (slot) => this.#registry.release(slot),
 	};
 	#disposed = false;
 
@@ -105,7 +109,7 @@ export class Sessions implements AsyncDisposable {
 		sessions.#archive = await Archive.open({
 			sessions: parts.places.sessions,
 			options: parts.options,
-			slotOf: (record) => sessions.#slot(record),
+			slotOf: (record, launch) => sessions.#slot(record, launch),
 			onProblem: parts.onProblem,
 		});
 		sessions.#launcher = new Launcher({
@@ -113,7 +117,6 @@ export class Sessions implements AsyncDisposable {
 			drawing: sessions.#drawing,
 			terminals: sessions.#terminals,
 			registry: sessions.#registry,
-			slotOf: (record, launch) => sessions.#slot(record, launch),
 		});
 		void inParallel(PARALLEL_ADOPTIONS, sessions.#registry.open(), (slot) =>
 			slot.session().catch((error) => {
@@ -129,12 +132,13 @@ export class Sessions implements AsyncDisposable {
 	}
 
 	/** The referenced session, in memory and marked as used. */
-	async find(reference: string): Promise<Session> {
-		const slot = await this.#registry.find(reference);
-		slot.touch();
-		const session = await slot.session();
-		await session.catchUp();
-		return session;
+	find(reference: string): Promise<Session> {
+		return this.#registry.use(reference, async (slot) => {
+			slot.touch();
+			const session = await slot.session();
+			await session.catchUp();
+			return session;
+		});
 	}
 
 	/** What runs and what ended last, the newest first. */
@@ -161,11 +165,11 @@ export class Sessions implements AsyncDisposable {
 	}
 
 	/** The record of a session that has ended, to be started again. */
-	async endedRecord(reference: string): Promise<SessionRecord> {
-		const slot = await this.#registry.find(reference);
-		if (slot.isRunning) throw new Fault("name_taken", { name: slot.record.name });
-		if (slot.state === "ended") this.#registry.evicted(slot);
-		return slot.record;
+	endedRecord(reference: string): Promise<SessionRecord> {
+		return this.#registry.use(reference, ({ isRunning, record }) => {
+			if (isRunning) throw new Fault("name_taken", { name: record.name });
+			return record;
+		});
 	}
 
 	/** Ends a session and its whole tree; returns what could not be ended. */
@@ -188,15 +192,18 @@ export class Sessions implements AsyncDisposable {
 	}
 
 	/** Deletes an ended session with its output. */
-	async remove(reference: string): Promise<void> {
-		const slot = await this.#registry.find(reference);
-		await slot.remove();
-		this.#registry.forget(slot.record.id);
-		this.#emit(slot, "closed");
+	remove(reference: string): Promise<void> {
+		return this.#registry.use(reference, async (slot) => {
+			await slot.remove();
+			this.#registry.forget(slot.record.id);
+			this.#emit(slot, "closed");
+		});
 	}
 
-	/** Ends every running session (R2.7); returns the names of those that could not be ended in time. */
+	/** Refuses further starts and ends every session (R2.7); returns the names of those that could not be ended in time. */
 	async endAll(): Promise<readonly string[]> {
+		// What is being started already has a slot, and its end waits for the start.
+		this.#launcher.stop();
 		const graceMs = this.options.endGraceMs;
 		const left: string[] = [];
 		await Promise.all(
@@ -226,7 +233,7 @@ export class Sessions implements AsyncDisposable {
 	async [Symbol.asyncDispose](): Promise<void> {
 		this.#disposed = true;
 		this.#launcher.stop();
-		await Promise.all((await this.#registry.inMemory()).map((slot) => slot.detach()));
+		await Promise.all((await this.#registry.close()).map((slot) => slot.detach()));
 		await this.#archive.settled();
 		this.#drawing.scheduler[Symbol.dispose]();
 		this.#drawing.cache[Symbol.dispose]();
@@ -240,7 +247,7 @@ export class Sessions implements AsyncDisposable {
 	#slot(record: SessionRecord, launch?: (slot: SessionSlot) => Promise<Session>): SessionSlot {
 		const { places, epoch, onProblem } = this.#parts;
 		const { options } = this;
-		const context = { options, drawing: this.#drawing };
+		const context = { options, drawing: this.#drawing, counting: this.#counting };
 		const directory = join(places.sessions, record.id);
 		const connection = {
 			directory,
@@ -269,6 +276,11 @@ export class Sessions implements AsyncDisposable {
 		const offset = slot.inMemory?.journal.end ?? bytesOut;
 		this.events.emit({ event, session: id, name, status: state, offset, ...more });
 	}
+}
+
+/** Its figures, in memory or on record. Those of one that runs are on record only once it has ended. */
+export function outputOf({ record, session }: ListedSession): JournalStats {
+	return session?.journal.stats ?? (hasEnded(record.state) ? record : { ...record, linesOut: null });
 }
 
 const listed = ({ record, inMemory }: SessionSlot): ListedSession => ({ record, session: inMemory });

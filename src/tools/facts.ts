@@ -104,7 +104,7 @@ const listed = {
 	createdAt: count,
 	updatedAt: count,
 	offset: count,
-	lines: count,
+	lines: count.nullable().describe("Null while they are being counted, and where some output is not kept"),
 	lastLine: cleanLine,
 	truncated: z.boolean(),
 	owner: z.string().nullable(),

@@ -3,6 +3,7 @@ import type { ListedSession, ListFacts } from "../protocol/answer.ts";
 import { type CleanLine, oneLine, safe, stacked } from "../protocol/clean.ts";
 import { hasEnded } from "../session/lifecycle.ts";
 import { describeEnd, type Session } from "../session/session.ts";
+import { outputOf } from "../session/sessions.ts";
 import { LISTED } from "./client.ts";
 import { listFactsSchema } from "./facts.ts";
 import { tool } from "./tool.ts";
@@ -34,7 +35,7 @@ export const list = tool({
 		const listed = wanted
 			.map(({ record, session }): ListedSession => {
 				const ended = hasEnded(record.state);
-				const { bytesOut, linesOut, lastLine, truncated } = session?.journal.stats ?? { ...record, truncated: false };
+				const { bytesOut, linesOut, lastLine, truncated } = outputOf({ record, session });
 				const attention = ended || session === null ? null : session.attention;
 				return {
 					session: record.id,

@@ -99,7 +99,7 @@ export class LocalClient implements Client {
 		{ from, signal }: { from: number; signal: AbortSignal },
 	): AsyncGenerator<OutputChunk> {
 		const session = await this.#parts.sessions.find(reference);
-		using wakeup = new Wakeup(signal, (notify) => [session.onOutput(notify), session.onEnded(notify)]);
+		using wakeup = new Wakeup(signal, (notify) => [session.onOutput(notify), session.onEnded(notify), session.use()]);
 		for (let at = from; !signal.aborted; ) {
 			const { end } = session.journal;
 			if (at >= end) {

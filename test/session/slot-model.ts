@@ -1,48 +1,53 @@
-// The model of what sessions may do: random batches of calls at the same moment, and what
-// must be true after each of them. Runs over real holders and over fakes.
+// The model of what a daemon may be asked: random batches of calls at the same moment, and what
+// must be true after each of them. Runs over real holders, over a real daemon that is killed,
+// and over fakes.
 
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
+import { sessionIds } from "../../src/journal/records.ts";
 import { Fault } from "../../src/protocol/fault.ts";
 import type { Places } from "../../src/pty/places.ts";
 import { within } from "../../src/session/deadline.ts";
 import { hasEnded } from "../../src/session/lifecycle.ts";
-import type { Session } from "../../src/session/session.ts";
 import type { Sessions } from "../../src/session/sessions.ts";
+import type { Client } from "../../src/tools/client.ts";
 import { until } from "../condition.ts";
+import type { SlotWatch } from "./slot-watch.ts";
 
-/** The daemon's sessions, and the programs that really run. */
+/** A daemon, and the programs that really run. */
 export interface World {
 	readonly places: Places;
-	sessions: Sessions;
+	/** The current one. */
+	client: Client;
+	/** Where the daemon is in this process: what can only be seen from inside. */
+	inside?: { readonly sessions: Sessions; readonly slots: SlotWatch; readonly problems: readonly string[] };
 	restarting?: Promise<void>;
-	/** Lets go of everything and opens it again, as the next daemon does. */
-	restart(): Promise<void>;
+	/** The next daemon: after the one before has let go of everything, or without that. */
+	restart(how: "stop" | "kill"): Promise<void>;
 	/** The sessions whose main program runs. */
 	alive(): ReadonlySet<string>;
-	/** The program ends by itself. */
-	exit(session: Session): Promise<unknown>;
 	/** Settles with the promise; a scheduler decides meanwhile what comes first. */
 	settle<T>(promise: Promise<T>): Promise<T>;
-	readonly start: { readonly argv: readonly string[]; readonly env?: Readonly<Record<string, string>> };
+	readonly start: { readonly argv: string[]; readonly env?: Record<string, string> };
 }
 
-/** What we know for certain: which sessions were handed to a caller, and which were removed. */
+/** What we know for certain: which sessions were handed to a caller, which were removed, and how each ended. */
 interface Model {
 	readonly known: Set<string>;
 	readonly removed: Set<string>;
+	readonly ended: Map<string, string>;
 }
 
 /** None of the calls waits for anything but the system; a close has a grace of half a second. */
-const CALL_TIMEOUT_MS = 10_000;
+const CALL_TIMEOUT_MS = 20_000;
 const NAMES = ["a", "b"] as const;
-const caller = { owner: "model", cwd: "/", env: { PATH: process.env.PATH ?? "/usr/bin:/bin" } };
+const CTRL_D = Uint8Array.of(4);
 
 type Call =
 	| { readonly do: "start"; readonly name: string; readonly ifExists: "fail" | "use" | "replace" }
-	| { readonly do: "again" | "find" | "send" | "close" | "keep" | "remove" | "exit" | "evict"; readonly name: string }
-	| { readonly do: "restart" };
+	| { readonly do: "again" | "find" | "send" | "close" | "keep" | "forget" | "exit" | "evict"; readonly name: string }
+	| { readonly do: "restart"; readonly how: "stop" | "kill" };
 
 const name = fc.constantFrom(...NAMES);
 const call: fc.Arbitrary<Call> = fc.oneof(
@@ -57,11 +62,17 @@ const call: fc.Arbitrary<Call> = fc.oneof(
 	{
 		weight: 9,
 		arbitrary: fc.record({
-			do: fc.constantFrom("again", "find", "send", "close", "keep", "remove", "exit", "evict" as const),
+			do: fc.constantFrom("again", "find", "send", "close", "keep", "forget", "exit", "evict" as const),
 			name,
 		}) as fc.Arbitrary<Call>,
 	},
-	{ weight: 1, arbitrary: fc.constant({ do: "restart" as const }) },
+	{
+		weight: 1,
+		arbitrary: fc.record({
+			do: fc.constant("restart" as const),
+			how: fc.constantFrom("stop", "kill"),
+		}) as fc.Arbitrary<Call>,
+	},
 );
 
 /** What a caller may be told when others do something else at the same moment. */
@@ -73,6 +84,7 @@ const EXPECTED = new Set([
 	"not_allowed",
 	"no_daemon",
 	// Of a session that was let go of, or taken over, in the middle of a call.
+	"daemon_replaced",
 	"disconnected",
 	"fenced",
 	"ended",
@@ -107,82 +119,98 @@ class Batch implements fc.AsyncCommand<Model, World> {
 }
 
 async function perform(it: Call, model: Model, world: World): Promise<unknown> {
-	const { sessions } = world;
+	const { client } = world;
+	const known = async (answer: Promise<{ facts: { session: string } }>) =>
+		model.known.add((await answer).facts.session);
 	switch (it.do) {
-		case "start": {
-			const session = await sessions.start({ ...world.start, name: it.name, ifExists: it.ifExists, caller });
-			return model.known.add(session.id);
-		}
-		case "again": {
-			const { argv, env, name: again } = await sessions.endedRecord(it.name);
-			return model.known.add((await sessions.start({ argv, env, name: again, caller })).id);
-		}
+		case "start":
+			return known(client.call("start", { ...world.start, name: it.name, ifExists: it.ifExists, timeoutMs: 0 }));
+		case "again":
+			return known(client.call("start", { again: it.name, timeoutMs: 0 }));
 		case "find":
-			return sessions.find(it.name);
+			return client.call("read", { session: it.name });
 		case "send":
-			return (await sessions.find(it.name)).type(Buffer.from("x\n"));
+			return client.call("send", { session: it.name, text: "x", submit: true, timeoutMs: 0 });
 		case "close":
 		case "keep":
-			return sessions.close(await sessions.find(it.name), { force: true, keep: it.do === "keep" });
-		case "remove": {
-			const { id } = await sessions.find(it.name);
-			await sessions.remove(id);
-			return model.removed.add(id);
+			return client.call("close", { session: it.name, force: true, keep: it.do === "keep" });
+		case "forget": {
+			const { facts } = await client.call("close", { session: it.name, force: true, forget: true });
+			return model.removed.add(facts.session);
 		}
 		case "exit":
-			return world.exit(await sessions.find(it.name));
+			return client.type(it.name, CTRL_D);
 		case "evict":
 			return until(
 				"what has ended has left memory",
-				() => sessions.list().every(({ record, session }) => record.terminalOpen || session === null),
+				() =>
+					world.inside?.sessions.list().every(({ record, session }) => record.terminalOpen || session === null) ?? true,
 				{ withinMs: CALL_TIMEOUT_MS / 2 },
 			);
 		case "restart":
 			// Of one daemon there is one restart at a time.
-			world.restarting = (world.restarting ?? Promise.resolve()).then(() => world.restart());
+			world.restarting = (world.restarting ?? Promise.resolve()).then(() => world.restart(it.how));
 			return world.restarting;
 	}
 }
 
-/** No session is mislaid, doubled, or left running unowned. */
-async function checkAll({ known, removed }: Model, world: World): Promise<void> {
-	const { sessions, places } = world;
-	const running = () => sessions.list().filter(({ record }) => !hasEnded(record.state));
+/** No session is mislaid, doubled, changed after its end, or left running unowned. */
+async function checkAll(model: Model, world: World): Promise<void> {
+	const { client, places, inside } = world;
+	const list = async () => (await client.call("list", {})).facts.sessions;
 	await until(
 		"the programs that run are the sessions that run",
-		() => {
-			const [real, listed] = [[...world.alive()].sort(), running().map(({ record }) => record.id)];
-			return real.join() === listed.sort().join();
+		async () => {
+			const listed = (await list()).filter(({ status }) => !hasEnded(status)).map(({ session }) => session);
+			return [...world.alive()].sort().join() === listed.sort().join();
 		},
-		{ withinMs: 10_000 },
+		{ withinMs: 20_000 },
 	);
-	const names = running().map(({ record }) => record.name);
+	const running = (await list()).filter(({ status }) => status === "running");
+	const names = running.map(({ name: used }) => used);
 	if (new Set(names).size !== names.length) throw new Error(`doubled: ${names}`);
-	for (const { record } of running()) {
-		const session = await sessions.find(record.name);
-		if (session.id !== record.id) throw new Error(`${record.name} means ${session.id}, but ${record.id} runs`);
-		if (session.status !== "running") throw new Error(`${record.name} runs, and its session is ${session.status}`);
-		await session.type(Buffer.from("y\n"));
+	for (const { name: used, session: id } of running) {
+		const { facts } = await client.call("send", { session: used, text: "y", submit: true, timeoutMs: 0 });
+		if (facts.session !== id) throw new Error(`${used} means ${facts.session}, but ${id} runs`);
+		if (facts.status !== "running") throw new Error(`${used} runs, and its session is ${facts.status}`);
 	}
-	for (const id of known) {
-		if (removed.has(id)) {
-			if (existsSync(join(places.sessions, id))) throw new Error(`${id} was removed and has files`);
-			const found = await sessions.find(id).catch((error) => error);
-			if (!(found instanceof Fault && found.code === "session_not_found"))
-				throw new Error(`${id} was removed and is found`);
-			continue;
-		}
-		const session = await sessions.find(id);
-		if (session.ended === world.alive().has(id)) throw new Error(`${id} is ${session.status}, which is not true`);
-		if (session.status === "stream_lost") throw new Error(`${id} became stream_lost`);
+	// A start that was cut off may have left a session, too: it is found like any other.
+	const onDisk = new Set(await sessionIds(places.sessions));
+	for (const id of new Set([...model.known, ...onDisk])) await checkOne(id, model, world, onDisk);
+	if (inside === undefined) return;
+	inside.slots.check();
+	if (inside.problems.length > 0) throw new Error(`problems: ${inside.problems}`);
+}
+
+async function checkOne(id: string, model: Model, world: World, onDisk: ReadonlySet<string>): Promise<void> {
+	const { client, places, inside } = world;
+	if (model.removed.has(id)) {
+		if (existsSync(join(places.sessions, id))) throw new Error(`${id} was removed and has files`);
+		const found = await client.call("read", { session: id }).catch((error) => error);
+		if (!(found instanceof Fault && found.code === "session_not_found"))
+			throw new Error(`${id} was removed and is found`);
+		return;
 	}
+	if (!onDisk.has(id)) throw new Error(`${id} has no files`);
+	if (inside !== undefined) {
+		const [first, second] = await Promise.all([inside.sessions.find(id), inside.sessions.find(id)]);
+		if (first !== second) throw new Error(`${id} has two sessions`);
+	}
+	const { status, exit } = (await client.call("read", { session: id })).facts;
+	if (hasEnded(status) === world.alive().has(id)) throw new Error(`${id} is ${status}, which is not true`);
+	if (status === "stream_lost" && model.known.has(id)) throw new Error(`${id} became stream_lost`);
+	if (!hasEnded(status)) return;
+	const how = `${status} ${JSON.stringify(exit)}`;
+	const before = model.ended.get(id) ?? how;
+	if (how !== before) throw new Error(`${id} ended as ${before}, and now as ${how}`);
+	model.ended.set(id, how);
 }
 
 /** Random batches of one to four calls at once. */
 export const batches = (maxCommands: number): fc.Arbitrary<Iterable<fc.AsyncCommand<Model, World>>> =>
 	fc.commands([fc.array(call, { minLength: 1, maxLength: 4 }).map((calls) => new Batch(calls))], { maxCommands });
 
-export const newModel = (): Model => ({ known: new Set(), removed: new Set() });
+export const newModel = (): Model => ({ known: new Set(), removed: new Set(), ended: new Map() });
 
 /** Again and again until the time is up; never cut short in the middle, where a hang would hide. */
 export async function forAWhile(ms: number, act: () => Promise<unknown>): Promise<void> {

@@ -1,9 +1,11 @@
 // A session cannot be mislaid: races of start, use, replace, close and remove, what has
 // ended, and what outlives a restart. With real programs, through the library.
 
+import { execFile } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { afterEach, describe, expect, test } from "vitest";
 import { Dialtone, type SessionFacts, type Terminal } from "../../src/index.ts";
 import type { Options } from "../../src/session/options.ts";
@@ -285,5 +287,24 @@ describe("S21 the conversation that opened a session", () => {
 			["host", "from-host"],
 			["given", "conversation-1"],
 		]);
+	});
+});
+
+describe("S9 a program that uses the library", () => {
+	test("S9: is told of an error that has no caller by a warning, and goes on", async () => {
+		const dist = join(import.meta.dirname, "../../dist");
+		const program = `
+			import { Dialtone } from ${JSON.stringify(join(dist, "index.js"))};
+			import { reportError } from ${JSON.stringify(join(dist, "protocol/listeners.js"))};
+			const dialtone = await Dialtone.open();
+			reportError(new Error("mine"), "output: listener");
+			await new Promise(setImmediate);
+			await dialtone[Symbol.asyncDispose]();
+			console.log("goes on");
+		`;
+		const run = promisify(execFile);
+		const { stdout, stderr } = await run(process.execPath, ["--input-type=module", "-e", program]);
+		expect(stdout).toContain("goes on");
+		expect(stderr).toContain("Warning: dialtone: output: listener: Error: mine");
 	});
 });

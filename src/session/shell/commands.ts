@@ -48,8 +48,6 @@ export class ShellCommands {
 	readonly identity: ShellIdentity;
 	readonly jobs = new BackgroundJobs();
 	readonly streams: StreamHelper;
-	/** The shell has become another program, or one of another version: its marks are no longer reliable. */
-	replaced = false;
 	readonly #scanner: MarkScanner;
 	readonly #marks = new Listeners<void>("shell mark");
 	#prompt: number | null = null;
@@ -57,11 +55,24 @@ export class ShellCommands {
 	#running: Running | null = null;
 	#last: Finished | null = null;
 	#streamsEnded = new Set<number>();
+	#isOurs: boolean;
 
-	constructor(identity: ShellIdentity) {
+	/** `isOurs` unless it read start files of another version. */
+	constructor(identity: ShellIdentity, { isOurs = true }: { isOurs?: boolean } = {}) {
 		this.identity = identity;
+		this.#isOurs = isOurs;
 		this.streams = new StreamHelper(identity);
 		this.#scanner = new MarkScanner(identity.aid);
+	}
+
+	/** The shell has become another program, or is one of another version: its marks are no longer reliable. */
+	get replaced(): boolean {
+		return !this.#isOurs;
+	}
+
+	/** Whether the shell is still the program that we started. */
+	programChecked({ isOurs }: { readonly isOurs: boolean }): void {
+		this.#isOurs = isOurs;
 	}
 
 	/** Null until the first mark. */

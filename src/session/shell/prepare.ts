@@ -57,10 +57,8 @@ export async function rememberedShell(directory: string): Promise<ShellCommands 
 	const text = await readFile(join(directory, FOLDER, IDENTITY), "utf8").catch(() => null);
 	if (text === null) return null;
 	const identity = JSON.parse(text) as ShellIdentity;
-	const commands = new ShellCommands(identity);
 	// A shell that read other start files than ours does not know the lines that we would type.
-	commands.replaced = identity.version !== SHELL_VERSION;
-	return commands;
+	return new ShellCommands(identity, { isOurs: identity.version === SHELL_VERSION });
 }
 
 /** Only this user may read these files: commands contain secrets, and the start files the nonce. */

@@ -75,7 +75,15 @@ let runs = 0;
 
 /** Runs a command in a shell session; refuses when one is running there. */
 export async function runCommand(session: Session, request: RunRequest): Promise<RunOutcome> {
-	const commands = shellOf(session);
+	const done = session.use();
+	try {
+		return await runInShell(session, shellOf(session), request);
+	} finally {
+		done();
+	}
+}
+
+async function runInShell(session: Session, commands: ShellCommands, request: RunRequest): Promise<RunOutcome> {
 	await untilReady(session, commands, request.signal);
 	refuseBusy(session, commands);
 	const startedAt = performance.now();
@@ -105,7 +113,7 @@ export async function runCommand(session: Session, request: RunRequest): Promise
 		const over = isOver() || session.ended;
 		const streams = pipes && (await readStreams(session, commands, { pipes, over, signal }));
 		const durationMs = Math.round(performance.now() - startedAt);
-		commands.replaced = !over && (await commandLine(session.pid)) !== (await program);
+		commands.programChecked({ isOurs: over || (await commandLine(session.pid)) === (await program) });
 		const finished = commands.last?.run === run ? commands.last : null;
 		return {
 			returned: over || outcome.returned === "marked" ? "ended" : outcome.returned,

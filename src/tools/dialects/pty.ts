@@ -7,7 +7,7 @@ import { clean, cleanJson, oneLine } from "../../protocol/clean.ts";
 import { Fault } from "../../protocol/fault.ts";
 import { hasEnded } from "../../session/lifecycle.ts";
 import type { Session } from "../../session/session.ts";
-import type { Sessions } from "../../session/sessions.ts";
+import { outputOf, type Sessions } from "../../session/sessions.ts";
 import { compose } from "../../session/typing.ts";
 import { cleanLine, cleanText, count } from "../facts.ts";
 import { commandLine, directory, environment, height, keys as keysField, sessionName, text, width } from "../fields.ts";
@@ -30,7 +30,7 @@ const card = {
 	updated_at: count,
 	resolved_at: count.nullable(),
 	bytes_out: count,
-	lines_out: count,
+	lines_out: count.nullable(),
 	last_line: cleanLine,
 	truncated: z.boolean(),
 	parent: z.string().nullable(),
@@ -147,7 +147,7 @@ function cardFor(sessions: Sessions, session: Session) {
 }
 
 function cardOf(record: SessionRecord, session: Session | null): z.output<typeof cardFacts> {
-	const { bytesOut, linesOut, lastLine, truncated } = session?.journal.stats ?? { ...record, truncated: false };
+	const { bytesOut, linesOut, lastLine, truncated } = outputOf({ record, session });
 	const state = session?.status ?? record.state;
 	return {
 		terminal_id: record.id,
