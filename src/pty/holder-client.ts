@@ -92,11 +92,6 @@ export class HolderClient {
 		return this.#unansweredSince === null ? 0 : Math.round(performance.now() - this.#unansweredSince);
 	}
 
-	/** Milliseconds since anything arrived. */
-	get quietMs(): number {
-		return performance.now() - this.#lastReceivedAt;
-	}
-
 	/**
 	 * True when a holder is there, also when it does not answer within SILENCE_MS: the connection then waits for it.
 	 * False when there is none. Rejects after `tries` attempts that failed for another reason.
@@ -138,7 +133,6 @@ export class HolderClient {
 		this.#socket?.destroy();
 		this.#socket = null;
 		this.#welcomed = false;
-		if (this.#deadline !== null) clearTimeout(this.#deadline.timer);
 		if (this.#retry !== null) clearTimeout(this.#retry);
 		this.#settleOpening(false);
 		this.#rejectAll((sent) => new PtyIoError(DISCONNECTED, "the connection was closed", { sent }));
@@ -146,7 +140,8 @@ export class HolderClient {
 
 	#wait(number: number, request: Request): void {
 		this.#pending.set(number, request);
-		if (this.#deadline === null) this.#checkAfter(SILENCE_MS);
+		if (this.#deadline === null || request.since + request.silenceMs < this.#deadline.at)
+			this.#checkAfter(Math.min(request.silenceMs, SILENCE_MS));
 	}
 
 	#connect(): void {
@@ -277,7 +272,6 @@ export class HolderClient {
 	}
 
 	#gone(): void {
-		if (this.#deadline !== null) clearTimeout(this.#deadline.timer);
 		this.#options.onChange("gone");
 		this.#settleOpening(false);
 		this.#rejectAll((sent) => new PtyDiedError({ sent }));
@@ -291,6 +285,7 @@ export class HolderClient {
 
 	// One timer for all requests: re-armed when it fires, so that a keystroke costs none.
 	#checkAfter(ms: number): void {
+		if (this.#deadline !== null) clearTimeout(this.#deadline.timer);
 		const timer = setTimeout(() => this.#checkDeadlines(), ms);
 		timer.unref();
 		this.#deadline = { timer, at: performance.now() + ms };
@@ -325,9 +320,12 @@ export class HolderClient {
 		this.#opening = null;
 	}
 
+	/** No request is left, so there is no deadline: the next one gets its own. */
 	#rejectAll(error: (sent: boolean) => PtyError): void {
 		const requests = [...this.#pending.values()];
 		this.#pending.clear();
+		if (this.#deadline !== null) clearTimeout(this.#deadline.timer);
+		this.#deadline = null;
 		for (const { reject, sent } of requests) reject(error(sent));
 	}
 }

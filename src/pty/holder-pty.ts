@@ -23,13 +23,14 @@ import { type Input, InputQueue } from "./input-queue.ts";
 import { OutputStream } from "./output-stream.ts";
 import { descendants, isRunnable } from "./process-tree.ts";
 import type { Pty, PtyEnding, PtyExit, WriteOptions } from "./pty.ts";
-import { type PtyEvent, type PtyState, refusals, stateAfter } from "./pty-state.ts";
+import { isOver, type PtyEvent, type PtyState, refusals, stateAfter } from "./pty-state.ts";
 import { signalNumber } from "./signals.ts";
 
 /** While watched and busy, the holder probes this often. */
 const BUSY_MS = 20;
-/** No event announces a stopped holder: while there are watchers, a quiet one is pinged this often. */
-const PULSE_MS = 5000;
+/** No event announces a stopped holder: while there are watchers it is pinged this often, and known to be stopped within SILENCE_MS. */
+const PULSE_MS = 500;
+const PULSE = { repeat: true, silenceMs: SILENCE_MS - PULSE_MS };
 /** After the grace the holder kills, hangs up and counts survivors: 3 s, and the time of a request. */
 const END_MS = 3000 + SILENCE_MS;
 
@@ -83,7 +84,7 @@ export class HolderPty implements Pty {
 		this.#client = new HolderClient({
 			socketPath,
 			epoch,
-			isOver: () => this.#state === "gone" || this.#state === "closed" || this.#state === "disposed",
+			isOver: () => isOver(this.#state),
 			onChange: (event) => this.#move(event),
 			onWelcome: (welcome) => this.#welcomed(welcome),
 			onFrame: (frame) => this.#take(frame),
@@ -311,9 +312,7 @@ export class HolderPty implements Pty {
 		const wanted = this.#watchers > 0 && this.#state === "connected";
 		if (wanted === (this.#pulse !== null)) return;
 		if (this.#pulse !== null) clearInterval(this.#pulse);
-		const ask = () => {
-			if (this.#client.quietMs > PULSE_MS / 2) this.facts().catch(() => {}); // a timeout is reported as an event
-		};
+		const ask = () => void this.#client.request(askFactsFrame, PULSE).catch(() => {}); // a timeout is reported as an event
 		this.#pulse = wanted ? setInterval(ask, PULSE_MS).unref() : null;
 	}
 

@@ -9,8 +9,8 @@ const EXPECTED: Record<PtyState, Record<PtyEvent, PtyState>> = Object.fromEntrie
 	| connected     connected     unresponsive  connecting    fenced        exited    gone    closed    disposed
 	| unresponsive  connected     unresponsive  unresponsive  fenced        exited    gone    closed    disposed
 	| fenced        fenced        fenced        fenced        fenced        exited    gone    closed    disposed
-	| exited        exited        exited        exited        exited        exited    exited  closed    disposed
-	| gone          gone          gone          gone          gone          exited    gone    closed    disposed
+	| exited        exited        exited        exited        exited        exited    gone    closed    disposed
+	| gone          gone          gone          gone          gone          gone      gone    closed    disposed
 	| closed        closed        closed        closed        closed        closed    closed  closed    disposed
 	| disposed      disposed      disposed      disposed      disposed      disposed  disposed disposed disposed
 	`

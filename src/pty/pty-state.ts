@@ -41,11 +41,14 @@ const table: Readonly<Record<PtyState, Readonly<Partial<Record<PtyEvent, PtyStat
 	connected: { ...END, silent: "unresponsive", disconnected: "connecting", fenced: "fenced", gone: "gone" },
 	unresponsive: { ...END, responded: "connected", fenced: "fenced", gone: "gone" },
 	fenced: { ...END, gone: "gone" },
-	exited: { closed: "closed", disposed: "disposed" },
-	gone: END,
+	exited: { gone: "gone", closed: "closed", disposed: "disposed" },
+	gone: { closed: "closed", disposed: "disposed" },
 	closed: { disposed: "disposed" },
 	disposed: {},
 };
+
+/** There is no holder to connect to, or we want none. */
+export const isOver = (state: PtyState): boolean => state === "gone" || state === "closed" || state === "disposed";
 
 export const stateAfter = (state: PtyState, event: PtyEvent): PtyState => table[state][event] ?? state;
 

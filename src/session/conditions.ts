@@ -26,7 +26,7 @@ export interface Until {
 	readonly stillMs?: number | undefined;
 	/** A process of the session listens on this TCP port. */
 	readonly port?: number | undefined;
-	/** Only the conditions given here (and the end) count, not that the program waits. */
+	/** Only the conditions given here, the end and a holder that does not answer count, not that the program waits. */
 	readonly only?: boolean | undefined;
 }
 
@@ -110,7 +110,7 @@ export function ended(session: HasEnd): Condition<Outcome<"ended">> {
 
 /**
  * The program gives the turn back: it waits, or will print nothing more by itself (a server at rest, a stopped job, a holder that does not answer).
- * `ignored`: it is only watched, so that the verdict is current when something else ends the wait.
+ * `ignored`: only a holder that does not answer ends the wait, since nothing else would; the verdict is current when something else does.
  * `afterMs`: most waits have ended by then without a probe.
  */
 export function attention(
@@ -118,13 +118,11 @@ export function attention(
 	{ ignored = false, afterMs = 0 }: { readonly ignored?: boolean; readonly afterMs?: number } = {},
 ): Condition<Outcome<TurnEnd>> {
 	const watch = (scope: WaitScope<Outcome<TurnEnd>>) => {
-		if (!ignored) {
-			const decided = (verdict: Attention) => {
-				const returned = turnEnds(verdict);
-				if (returned !== null) scope.settle({ returned, attention: verdict });
-			};
-			scope.own(session.onDecided(scope.guard(decided)));
-		}
+		const decided = (verdict: Attention) => {
+			const returned = ignored && verdict.activity !== "unresponsive" ? null : turnEnds(verdict);
+			if (returned !== null) scope.settle({ returned, attention: verdict });
+		};
+		scope.own(session.onDecided(scope.guard(decided)));
 		scope.own(session.watch());
 	};
 	return { start: (scope) => (afterMs === 0 ? watch(scope) : scope.after(afterMs, () => watch(scope))) };

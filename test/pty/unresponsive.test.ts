@@ -1,6 +1,6 @@
 // A holder that does not answer harms its own session only, and briefly.
 import { randomBytes } from "node:crypto";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { adopt } from "../../src/pty/adopt.ts";
 import { HolderPty } from "../../src/pty/holder-pty.ts";
 import { until } from "../condition.ts";
@@ -95,7 +95,7 @@ describe("S3: a stopped holder", () => {
 		const unwatch = pty.watch();
 		await pty.facts();
 		process.kill(pty.holderPid, "SIGSTOP");
-		await until("it is unresponsive", () => !pty.responsive);
+		await until("it is unresponsive", () => !pty.responsive, { withinMs: 4000 });
 		process.kill(pty.holderPid, "SIGCONT");
 		await until("it answers again", () => pty.responsive);
 		unwatch();
@@ -125,6 +125,21 @@ describe("S3: a stopped holder", () => {
 		expect(await pty.end(0)).toEqual([]);
 		expect(await heard.exited).toMatchObject({ reason: "lost" });
 		await until("both are gone", () => !isAlive(holderPid) && !isAlive(pty.pid));
+	});
+});
+
+describe("a holder that dies after its program, while a background process has the terminal", () => {
+	test("closes the terminal: an end names what is left, and whatever is asked later says that it has ended", async () => {
+		const { pty, heard } = await stage.start("trap '' HUP; sleep 1000 & echo $!; exit 6", {
+			noControllingTerminal: true,
+		});
+		expect(await pty.exited).toMatchObject({ code: 6, closed: false });
+		const background = Number(heard.text);
+		onTestFinished(() => void process.kill(background, "SIGKILL"));
+		process.kill(pty.holderPid, "SIGKILL");
+		expect(await pty.end(1000)).toEqual([{ pid: background, command: "sleep" }]);
+		expect(await pty.closed).toMatchObject({ code: 6, closed: true });
+		expect((await failure(pty.facts())).error).toMatchObject({ code: "ended" });
 	});
 });
 

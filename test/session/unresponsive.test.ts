@@ -1,6 +1,6 @@
 // A stopped holder as a caller meets it: named, bounded in time, and nobody else's problem.
 
-import { afterEach, expect, test } from "vitest";
+import { afterEach, expect, onTestFinished, test } from "vitest";
 import { Dialtone, type SessionFacts } from "../../src/index.ts";
 import { holderOf } from "../../src/pty/process-tree.ts";
 import { until } from "../condition.ts";
@@ -64,10 +64,14 @@ test("S3: calls on it say what is wrong and what to do, a wait in progress ends,
 	const session = await dialtone.start({ name: "s", command: "stty -echo; echo READY; cat", ...patient });
 	// Only a condition that never holds is waited for, and the program is asked for no input.
 	const slow = await dialtone.start({ name: "slow", argv: ["sleep", "1000"], timeoutMs: 100 });
-	const waiting = slow.wait({ timeoutMs: 100_000 });
+	const waits = [
+		slow.wait({ timeoutMs: 100_000 }),
+		slow.wait({ until: { text: "never", only: true }, timeoutMs: 100_000 }),
+	];
 	const [holder = 0, slowHolder = 0] = await holders("s", "slow");
 	stop(holder);
 	stop(slowHolder);
+	const waiting = timed(Promise.all(waits));
 	await expect(session.send({ text: "hello", submit: true })).rejects.toMatchObject({
 		code: "unresponsive",
 		status: 503,
@@ -83,8 +87,10 @@ test("S3: calls on it say what is wrong and what to do, a wait in progress ends,
 		() => session.close(),
 	])
 		await expect(call()).rejects.toMatchObject({ code: "unresponsive" });
-	const verdict: SessionFacts = await waiting;
-	expect(verdict).toMatchObject({ returned: "still", activity: "unresponsive", certainty: "certain" });
+	const { value: verdicts, ms }: { value: SessionFacts[]; ms: number } = await waiting;
+	for (const verdict of verdicts)
+		expect(verdict).toMatchObject({ returned: "still", activity: "unresponsive", certainty: "certain" });
+	expect(ms).toBeLessThan(4000);
 	goOn(holder);
 	goOn(slowHolder);
 	await allAnswer();
@@ -104,4 +110,17 @@ test("S3: a stopped session can be given up with force", async () => {
 	const { value, ms } = await timed(session.close({ force: true }));
 	expect(ms).toBeLessThan(5000);
 	expect(value.status).toBe("stream_lost");
+});
+
+test("a session whose holder died after its program is closed and forgotten at once", async () => {
+	dialtone = await Dialtone.open({});
+	const command = "trap '' HUP; sleep 1000 & echo pid $!; read x";
+	const session = await dialtone.start({ name: "s", command, until: { text: "pid " }, ...patient });
+	const background = Number(/pid (\d+)/.exec((await session.read({ view: "screen" })).text)?.[1]);
+	onTestFinished(() => void process.kill(background, "SIGKILL"));
+	const [holder = 0] = await holders("s");
+	await session.send({ submit: true, until: { only: true }, ...patient });
+	process.kill(holder, "SIGKILL");
+	expect((await session.close({ forget: true })).status).toBe("succeeded");
+	await expect(session.read()).rejects.toMatchObject({ code: "session_not_found" });
 });
