@@ -92,6 +92,6 @@ export class InProcessWorld implements World, AsyncDisposable {
 			startedAt: 0,
 			http: null,
 		});
-		this.#opened = Object.assign(state, { sessions, client: new LocalClient({ sessions, caller, status }) });
+		this.#opened = Object.assign(state, { sessions, client: new LocalClient({ places, sessions, caller, status }) });
 	}
 }
