@@ -67,8 +67,8 @@ function trackTimers(): void {
 		const tracked = (...args: never[]) => {
 			const timer = real(...args);
 			const setter = place();
-			// What a library sets for itself and does not wait for (the MCP client's kill after 2 s) is its own.
-			if (!setter.split("\n", 1)[0]?.includes("node_modules")) timers.set(timer, setter);
+			// What a library sets for itself and does not wait for (the MCP client's kill after 2 s, the connections that fetch keeps) is its own.
+			if (!/node_modules|node:internal/.test(setter.split("\n", 1)[0] ?? "")) timers.set(timer, setter);
 			return timer;
 		};
 		// With what hangs on it, as util.promisify() needs.
