@@ -3,6 +3,7 @@
 
 import { spawn } from "node:child_process";
 import type { SocketClient } from "../../src/daemon/socket-client.ts";
+import { Fault } from "../../src/protocol/fault.ts";
 import { until } from "../condition.ts";
 import { MAIN } from "../daemon/home.ts";
 import { Conversation } from "../robustness/conversation.ts";
@@ -63,7 +64,13 @@ export class Arena implements AsyncDisposable {
 
 	/** A session to be attacked, and an MCP connection that cases may share. */
 	async #prepare(): Promise<void> {
-		await this.#call("start", { name: VICTIM, argv: ["cat"], ifExists: "replace" });
+		// A call of the last batch may still be closing the one before.
+		await until("there is a session to be attacked", () =>
+			this.#call("start", { name: VICTIM, argv: ["cat"], ifExists: "replace" }).catch((error: unknown) => {
+				if (error instanceof Fault && error.code === "session_not_found") return null;
+				throw error;
+			}),
+		);
 		const answer = await fetch(`${this.stage.url}/mcp`, {
 			method: "POST",
 			headers: {

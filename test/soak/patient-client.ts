@@ -32,7 +32,7 @@ export class PatientClient implements AsyncDisposable {
 		this.#problems = problems;
 	}
 
-	/** Does it, however often it takes. */
+	/** Does it, however often it takes; what only fails for a long time is a failure. */
 	async persist<T>(what: string, act: (client: SocketClient, signal: AbortSignal) => Promise<T>): Promise<T> {
 		const deadline = Date.now() + OUTAGE_MS;
 		for (;;) {
