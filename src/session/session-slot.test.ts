@@ -1,7 +1,7 @@
 // Slots and Sessions over a fake of the terminals: no process, and a scheduler that decides
 // in which order launches, adoptions and ends happen.
 
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import fc from "fast-check";
@@ -347,6 +347,29 @@ describe("starts and ends", () => {
 			expect(session.status).toBe("succeeded");
 		}
 	});
+});
+
+test("a session whose daemon died while it was being started says so, not that its holder died", async () => {
+	const gate = deferred<void>();
+	const terminals = new FakeTerminals(async (what, value) => {
+		if (what === "launch") await gate.promise;
+		return value;
+	});
+	const first = await open(terminals);
+	const start = first.start({ argv: ["cat"], caller }).catch(() => {}); // its daemon is dead
+	const directory = join(home, "sessions");
+	await until("it is recorded", () =>
+		readdirSync(directory).some((id) => existsSync(join(directory, id, "meta.json"))),
+	);
+	{
+		await using next = await open(new FakeTerminals());
+		await until("it is lost", () => next.list()[0]!.record.state === "stream_lost");
+		expect(next.list()[0]!.record.reason).toBe("the daemon died while it was being started");
+	}
+	terminals.kill();
+	gate.resolve();
+	await start;
+	await first[Symbol.asyncDispose]();
 });
 
 describe("what ended while no daemon ran", () => {

@@ -192,7 +192,7 @@ describe("S23 what ended sessions cost", () => {
 		for (let number = 1; number <= count; number++) {
 			const id = String(number).padStart(26, "0");
 			const directory = join(home, "sessions", id);
-			mkdirSync(directory, { recursive: true });
+			mkdirSync(directory, { recursive: true, mode: 0o700 });
 			const when = { createdAt: number, updatedAt: number, resolvedAt: number };
 			const what = { id, name: `old-${number}`, command: "true", argv: ["true"], cwd: "/", state: "succeeded" };
 			writeFileSync(join(directory, "meta.json"), JSON.stringify({ ...what, ...when }));
