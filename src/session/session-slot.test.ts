@@ -96,14 +96,21 @@ class FakeTerminals implements Terminals {
 		this.#later = later;
 	}
 
-	launch: Terminals["launch"] = async ({ directory }) => {
+	launch: Terminals["launch"] = (options) => this.#launch(options, this.#daemon);
+
+	/** Those of one daemon: nothing is launched for it after `kill`. */
+	forDaemon(): Terminals {
 		const daemon = this.#daemon;
+		return { launch: (options) => this.#launch(options, daemon), adopt: this.adopt };
+	}
+
+	async #launch({ directory }: Parameters<Terminals["launch"]>[0], daemon: number): ReturnType<Terminals["launch"]> {
 		await this.#later("launch", null);
 		if (daemon !== this.#daemon) throw new Error("killed before it launched");
 		const program = new FakeProgram(directory);
 		this.programs.set(basename(directory), program);
 		return program.open(this.#later);
-	};
+	}
 
 	adopt: Terminals["adopt"] = async ({ directory }) => {
 		await this.#later("adopt", null);
@@ -441,7 +448,7 @@ describe("model", () => {
 				const world = await InProcessWorld.open({
 					places: where,
 					options: { evictMs: 1, rememberEnded: 2, endGraceMs: 50 },
-					terminals,
+					terminals: () => terminals.forDaemon(),
 					onKill: () => terminals.kill(),
 					alive: () => terminals.alive(),
 					settle: (promise) => scheduler.waitFor(promise),

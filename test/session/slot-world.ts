@@ -1,5 +1,8 @@
 // A daemon inside the test, for the model: its client, what can be seen from inside, and restarts.
 
+import { existsSync, readdirSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { sessionIds } from "../../src/journal/records.ts";
 import type { Places } from "../../src/pty/places.ts";
 import { type Options, resolveOptions } from "../../src/session/options.ts";
 import { Sessions } from "../../src/session/sessions.ts";
@@ -10,9 +13,9 @@ import { SlotWatch } from "./slot-watch.ts";
 
 export interface WorldParts extends Pick<World, "places" | "alive" | "settle" | "start"> {
 	readonly options: Partial<Options>;
-	/** Real holders where left out. */
-	readonly terminals?: Terminals;
-	/** What the daemon was about to do is not done; where left out, it is not killed but stopped. */
+	/** For each daemon; real holders where left out. */
+	readonly terminals?: () => Terminals;
+	/** The daemon launches nothing any more; where left out, it is not killed but stopped. */
 	readonly onKill?: () => void;
 }
 
@@ -51,13 +54,24 @@ export class InProcessWorld implements World, AsyncDisposable {
 
 	/** `kill`: the one before lets go of nothing before the next one opens. */
 	async restart(how: "stop" | "kill"): Promise<void> {
+		const { onKill } = this.#parts;
 		const before = this.#opened;
 		before.leaving = true;
-		const gone = before.client[Symbol.asyncDispose]();
-		if (how === "stop" || this.#parts.onKill === undefined) await gone;
-		else this.#parts.onKill();
+		if (how === "stop" || onKill === undefined) {
+			await before.client[Symbol.asyncDispose]();
+			return this.#open();
+		}
+		onKill();
+		const recorded = new Set(this.#recorded());
 		await this.#open();
-		await gone;
+		await before.client[Symbol.asyncDispose]();
+		// One that is dead would not have written these.
+		for (const id of await sessionIds(this.places.sessions))
+			if (!recorded.has(id)) rmSync(join(this.places.sessions, id), { recursive: true, force: true });
+	}
+
+	#recorded(): string[] {
+		return readdirSync(this.places.sessions).filter((id) => existsSync(join(this.places.sessions, id, "meta.json")));
 	}
 
 	/** Ends everything; returns the names of what could not be ended. */
@@ -79,9 +93,13 @@ export class InProcessWorld implements World, AsyncDisposable {
 			options: resolveOptions(options),
 			epoch: ++this.#epoch,
 			// One that is leaving may find its holders taken.
-			onProblem: (problem, doing) => state.leaving || this.#problems.push(`${doing}: ${problem}`),
+			onProblem: (problem, doing) => {
+				// Killed after it made the directory.
+				const isUnrecorded = this.#parts.onKill !== undefined && doing.startsWith("reading the record of");
+				if (!state.leaving && !isUnrecorded) this.#problems.push(`${doing}: ${problem}`);
+			},
 			onFenced: () => {},
-			...(terminals === undefined ? {} : { terminals }),
+			...(terminals === undefined ? {} : { terminals: terminals() }),
 		});
 		const caller = { owner: "model", cwd: "/", env: { PATH: process.env.PATH ?? "/usr/bin:/bin" } };
 		const status = () => ({
