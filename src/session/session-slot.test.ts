@@ -326,10 +326,10 @@ describe("starts and ends", () => {
 	test("a session that somebody waits on or reads as it prints is not idle, and is ended when they have left", async () => {
 		await using sessions = await open(new FakeTerminals(), { idleMs: 40 });
 		const session = await sessions.start({ argv: ["cat"], name: "used", caller });
-		await sessions.start({ argv: ["cat"], name: "unused", caller });
 		const done = session.use();
 		const aborted = new AbortController();
 		const wait = session.wait({ until: {}, timeoutMs: 60_000, signal: aborted.signal });
+		await sessions.start({ argv: ["cat"], name: "unused", caller });
 		await until("the unused one is ended", () => sessions.list().some(({ record }) => record.state === "cancelled"));
 		aborted.abort();
 		await expect(wait).rejects.toThrow();
