@@ -119,9 +119,10 @@ class FakeTerminals implements Terminals {
 		return program?.isAlive ? program.open(this.#later) : null;
 	};
 
-	/** The daemon is dead: what it was about to launch is not. */
+	/** The daemon is dead: what it was about to launch is not, and it hears of no end. */
 	kill(): void {
 		this.#daemon++;
+		for (const program of this.programs.values()) program.pty = null;
 	}
 
 	alive(): ReadonlySet<string> {

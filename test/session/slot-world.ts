@@ -1,8 +1,5 @@
 // A daemon inside the test, for the model: its client, what can be seen from inside, and restarts.
 
-import { existsSync, readdirSync, rmSync } from "node:fs";
-import { join } from "node:path";
-import { sessionIds } from "../../src/journal/records.ts";
 import type { Places } from "../../src/pty/places.ts";
 import { type Options, resolveOptions } from "../../src/session/options.ts";
 import { Sessions } from "../../src/session/sessions.ts";
@@ -15,7 +12,7 @@ export interface WorldParts extends Pick<World, "places" | "alive" | "settle" | 
 	readonly options: Partial<Options>;
 	/** For each daemon; real holders where left out. */
 	readonly terminals?: () => Terminals;
-	/** The daemon launches nothing any more; where left out, it is not killed but stopped. */
+	/** Cuts the daemon off from its terminals; where left out, it is not killed but stopped. */
 	readonly onKill?: () => void;
 }
 
@@ -52,26 +49,13 @@ export class InProcessWorld implements World, AsyncDisposable {
 		return { sessions: this.#opened.sessions, slots: this.#slots, problems: this.#problems };
 	}
 
-	/** `kill`: the one before lets go of nothing before the next one opens. */
+	/** `kill`: the one before launches nothing more and hears of no end. */
 	async restart(how: "stop" | "kill"): Promise<void> {
-		const { onKill } = this.#parts;
 		const before = this.#opened;
 		before.leaving = true;
-		if (how === "stop" || onKill === undefined) {
-			await before.client[Symbol.asyncDispose]();
-			return this.#open();
-		}
-		onKill();
-		const recorded = new Set(this.#recorded());
-		await this.#open();
+		if (how === "kill") this.#parts.onKill?.();
 		await before.client[Symbol.asyncDispose]();
-		// One that is dead would not have written these.
-		for (const id of await sessionIds(this.places.sessions))
-			if (!recorded.has(id)) rmSync(join(this.places.sessions, id), { recursive: true, force: true });
-	}
-
-	#recorded(): string[] {
-		return readdirSync(this.places.sessions).filter((id) => existsSync(join(this.places.sessions, id, "meta.json")));
+		await this.#open();
 	}
 
 	/** Ends everything; returns the names of what could not be ended. */
@@ -93,11 +77,7 @@ export class InProcessWorld implements World, AsyncDisposable {
 			options: resolveOptions(options),
 			epoch: ++this.#epoch,
 			// One that is leaving may find its holders taken.
-			onProblem: (problem, doing) => {
-				// Killed after it made the directory.
-				const isUnrecorded = this.#parts.onKill !== undefined && doing.startsWith("reading the record of");
-				if (!state.leaving && !isUnrecorded) this.#problems.push(`${doing}: ${problem}`);
-			},
+			onProblem: (problem, doing) => state.leaving || this.#problems.push(`${doing}: ${problem}`),
 			onFenced: () => {},
 			...(terminals === undefined ? {} : { terminals: terminals() }),
 		});

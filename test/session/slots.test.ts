@@ -225,6 +225,19 @@ describe("S23 what ended sessions cost", () => {
 	});
 });
 
+describe("idleness", () => {
+	test("a shell in which a command runs, and a session whose output is read as it comes, are in use", async () => {
+		const dialtone = await open({ idleMs: 2000 });
+		const run = dialtone.run({ command: "sleep 4; echo finished", clean: true, ...patient });
+		const terminal = await dialtone.start({ command: "sleep 4; echo printed", timeoutMs: 0 });
+		const pieces: Uint8Array[] = [];
+		for await (const chunk of terminal.output({ signal: new AbortController().signal }))
+			if ("bytes" in chunk) pieces.push(chunk.bytes);
+		expect(Buffer.concat(pieces).toString()).toBe("printed\r\n");
+		expect(await run).toMatchObject({ exitCode: 0, text: expect.stringContaining("finished") });
+	});
+});
+
 describe("what each caller has seen", () => {
 	test("S18: survives a daemon that leaves, for a program and for a shell", async () => {
 		const home = newHome();
