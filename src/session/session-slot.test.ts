@@ -1,7 +1,7 @@
 // Slots and Sessions over a fake of the terminals: no process, and a scheduler that decides
 // in which order launches, adoptions and ends happen.
 
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import fc from "fast-check";
@@ -96,14 +96,21 @@ class FakeTerminals implements Terminals {
 		this.#later = later;
 	}
 
-	launch: Terminals["launch"] = async ({ directory }) => {
+	launch: Terminals["launch"] = (options) => this.#launch(options, this.#daemon);
+
+	/** Those of one daemon: nothing is launched for it after `kill`. */
+	forDaemon(): Terminals {
 		const daemon = this.#daemon;
+		return { launch: (options) => this.#launch(options, daemon), adopt: this.adopt };
+	}
+
+	async #launch({ directory }: Parameters<Terminals["launch"]>[0], daemon: number): ReturnType<Terminals["launch"]> {
 		await this.#later("launch", null);
 		if (daemon !== this.#daemon) throw new Error("killed before it launched");
 		const program = new FakeProgram(directory);
 		this.programs.set(basename(directory), program);
 		return program.open(this.#later);
-	};
+	}
 
 	adopt: Terminals["adopt"] = async ({ directory }) => {
 		await this.#later("adopt", null);
@@ -112,9 +119,10 @@ class FakeTerminals implements Terminals {
 		return program?.isAlive ? program.open(this.#later) : null;
 	};
 
-	/** The daemon is dead: what it was about to launch is not. */
+	/** The daemon is dead: what it was about to launch is not, and it hears of no end. */
 	kill(): void {
 		this.#daemon++;
+		for (const program of this.programs.values()) program.pty = null;
 	}
 
 	alive(): ReadonlySet<string> {
@@ -319,10 +327,10 @@ describe("starts and ends", () => {
 	test("a session that somebody waits on or reads as it prints is not idle, and is ended when they have left", async () => {
 		await using sessions = await open(new FakeTerminals(), { idleMs: 40 });
 		const session = await sessions.start({ argv: ["cat"], name: "used", caller });
-		await sessions.start({ argv: ["cat"], name: "unused", caller });
 		const done = session.use();
 		const aborted = new AbortController();
 		const wait = session.wait({ until: {}, timeoutMs: 60_000, signal: aborted.signal });
+		await sessions.start({ argv: ["cat"], name: "unused", caller });
 		await until("the unused one is ended", () => sessions.list().some(({ record }) => record.state === "cancelled"));
 		aborted.abort();
 		await expect(wait).rejects.toThrow();
@@ -347,6 +355,29 @@ describe("starts and ends", () => {
 			expect(session.status).toBe("succeeded");
 		}
 	});
+});
+
+test("a session whose daemon died while it was being started says so, not that its holder died", async () => {
+	const gate = deferred<void>();
+	const terminals = new FakeTerminals(async (what, value) => {
+		if (what === "launch") await gate.promise;
+		return value;
+	});
+	const first = await open(terminals);
+	const start = first.start({ argv: ["cat"], caller }).catch(() => {}); // its daemon is dead
+	const directory = join(home, "sessions");
+	await until("it is recorded", () =>
+		readdirSync(directory).some((id) => existsSync(join(directory, id, "meta.json"))),
+	);
+	{
+		await using next = await open(new FakeTerminals());
+		await until("it is lost", () => next.list()[0]!.record.state === "stream_lost");
+		expect(next.list()[0]!.record.reason).toBe("the daemon died while it was being started");
+	}
+	terminals.kill();
+	gate.resolve();
+	await start;
+	await first[Symbol.asyncDispose]();
 });
 
 describe("what ended while no daemon ran", () => {
@@ -418,7 +449,7 @@ describe("model", () => {
 				const world = await InProcessWorld.open({
 					places: where,
 					options: { evictMs: 1, rememberEnded: 2, endGraceMs: 50 },
-					terminals,
+					terminals: () => terminals.forDaemon(),
 					onKill: () => terminals.kill(),
 					alive: () => terminals.alive(),
 					settle: (promise) => scheduler.waitFor(promise),

@@ -10,9 +10,9 @@ import { SlotWatch } from "./slot-watch.ts";
 
 export interface WorldParts extends Pick<World, "places" | "alive" | "settle" | "start"> {
 	readonly options: Partial<Options>;
-	/** Real holders where left out. */
-	readonly terminals?: Terminals;
-	/** What the daemon was about to do is not done; where left out, it is not killed but stopped. */
+	/** For each daemon; real holders where left out. */
+	readonly terminals?: () => Terminals;
+	/** Cuts the daemon off from its terminals; where left out, it is not killed but stopped. */
 	readonly onKill?: () => void;
 }
 
@@ -49,15 +49,13 @@ export class InProcessWorld implements World, AsyncDisposable {
 		return { sessions: this.#opened.sessions, slots: this.#slots, problems: this.#problems };
 	}
 
-	/** `kill`: the one before lets go of nothing before the next one opens. */
+	/** `kill`: the one before launches nothing more and hears of no end. */
 	async restart(how: "stop" | "kill"): Promise<void> {
 		const before = this.#opened;
 		before.leaving = true;
-		const gone = before.client[Symbol.asyncDispose]();
-		if (how === "stop" || this.#parts.onKill === undefined) await gone;
-		else this.#parts.onKill();
+		if (how === "kill") this.#parts.onKill?.();
+		await before.client[Symbol.asyncDispose]();
 		await this.#open();
-		await gone;
 	}
 
 	/** Ends everything; returns the names of what could not be ended. */
@@ -81,7 +79,7 @@ export class InProcessWorld implements World, AsyncDisposable {
 			// One that is leaving may find its holders taken.
 			onProblem: (problem, doing) => state.leaving || this.#problems.push(`${doing}: ${problem}`),
 			onFenced: () => {},
-			...(terminals === undefined ? {} : { terminals }),
+			...(terminals === undefined ? {} : { terminals: terminals() }),
 		});
 		const caller = { owner: "model", cwd: "/", env: { PATH: process.env.PATH ?? "/usr/bin:/bin" } };
 		const status = () => ({

@@ -15,7 +15,7 @@ import { LeakCheck } from "./leaks.ts";
 import { batches, forAWhile, newModel, type World } from "./slot-model.ts";
 import { InProcessWorld } from "./slot-world.ts";
 
-const RUN_MS = 25_000;
+const RUN_MS = 15_000;
 const OPTIONS = { evictMs: 5, rememberEnded: 2, endGraceMs: 500 };
 
 /** Processes that were started with this in their environment. */

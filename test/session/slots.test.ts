@@ -192,7 +192,7 @@ describe("S23 what ended sessions cost", () => {
 		for (let number = 1; number <= count; number++) {
 			const id = String(number).padStart(26, "0");
 			const directory = join(home, "sessions", id);
-			mkdirSync(directory, { recursive: true });
+			mkdirSync(directory, { recursive: true, mode: 0o700 });
 			const when = { createdAt: number, updatedAt: number, resolvedAt: number };
 			const what = { id, name: `old-${number}`, command: "true", argv: ["true"], cwd: "/", state: "succeeded" };
 			writeFileSync(join(directory, "meta.json"), JSON.stringify({ ...what, ...when }));
@@ -222,6 +222,19 @@ describe("S23 what ended sessions cost", () => {
 		const few = await cpuOfShortCommands(0);
 		const many = await cpuOfShortCommands(1500);
 		expect(many).toBeLessThan(2 * few + 50);
+	});
+});
+
+describe("idleness", () => {
+	test("a shell in which a command runs, and a session whose output is read as it comes, are in use", async () => {
+		const dialtone = await open({ idleMs: 2000 });
+		const run = dialtone.run({ command: "sleep 4; echo finished", clean: true, ...patient });
+		const terminal = await dialtone.start({ command: "sleep 4; echo printed", timeoutMs: 0 });
+		const pieces: Uint8Array[] = [];
+		for await (const chunk of terminal.output({ signal: new AbortController().signal }))
+			if ("bytes" in chunk) pieces.push(chunk.bytes);
+		expect(Buffer.concat(pieces).toString()).toBe("printed\r\n");
+		expect(await run).toMatchObject({ exitCode: 0, text: expect.stringContaining("finished") });
 	});
 });
 
