@@ -3,7 +3,7 @@
 
 import { z } from "zod";
 import { Fault } from "../protocol/fault.ts";
-import { MAX_PARENT_CHARS } from "../session/parent.ts";
+import { parentId } from "../session/parent.ts";
 import { TOOL_SETS } from "../tools/client.ts";
 import type { Request } from "./wire.ts";
 
@@ -40,7 +40,7 @@ const caller = z.object({
 	umask: z.int().min(0).max(0o777).optional(),
 	nice: z.int().min(-20).max(19).optional(),
 	rlimits: z.array(rlimit).max(RESOURCES).optional(),
-	parent: z.string().max(MAX_PARENT_CHARS).optional(),
+	parent: parentId.optional(),
 });
 
 const request = z.discriminatedUnion("do", [

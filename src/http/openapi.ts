@@ -1,7 +1,9 @@
 // The OpenAPI description, generated from the tool cards and the table of faults.
 
 import { type FaultCode, faults } from "../protocol/fault.ts";
+import { factsSchema } from "../tools/catalogue.ts";
 import type { ToolCard } from "../tools/client.ts";
+import { eventsDroppedSchema, sessionEventSchema } from "../tools/facts.ts";
 
 const json = (schema: object) => ({ content: { "application/json": { schema } } });
 const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` });
@@ -35,14 +37,27 @@ const sessionId = {
 	description: "A name or an id",
 };
 
-const stream = (summary: string, description: string, parameters: readonly object[]) => ({
-	get: {
-		summary,
-		description: `${description} As server-sent events, or as a WebSocket on upgrade (the token as a subprotocol).`,
+/** OpenAPI 3.1 has no word for the parts of a stream: `x-frames` has the schema of `data` for each kind of `event`. */
+function stream(
+	summary: string,
+	{
+		frames,
 		parameters,
-		responses: { 200: { description: "A stream", content: { "text/event-stream": {} } }, default: refused },
-	},
-});
+		...said
+	}: { description: string; frames: Record<string, object>; parameters: readonly object[] },
+): object {
+	const description = `${said.description} As server-sent events, or as a WebSocket on upgrade (the token as a subprotocol).`;
+	const schema = { type: "string", description: "Frames of `event`, `id` and `data`, and comments to keep it alive" };
+	const content = { "text/event-stream": { schema, "x-frames": { ...frames, fault: ref("Fault") } } };
+	return {
+		get: {
+			summary,
+			description,
+			parameters,
+			responses: { 200: { description: "A stream", content }, default: refused },
+		},
+	};
+}
 
 function toolPath(card: ToolCard): object {
 	return {
@@ -93,22 +108,36 @@ export function openApi(cards: readonly ToolCard[], version: string, url: string
 				snapshot,
 				[sessionId],
 			),
-			"/v1/sessions/{id}/output": stream(
-				"A session's raw output",
-				"Each event is base64, its id the offset after it; Last-Event-ID or `from` resumes. WebSocket frames are binary: a 64-bit little-endian offset, then the bytes.",
-				[sessionId, { name: "from", in: "query", schema: { type: "integer", minimum: 0 } }],
-			),
-			"/v1/events": stream(
-				"The events of all sessions",
-				"Each event is one compact JSON object, its id the sequence number; Last-Event-ID or `after` resumes.",
-				[{ name: "after", in: "query", schema: { type: "integer", minimum: 0 } }],
-			),
-			"/healthz": { get: { summary: "Is it up", security: [], responses: { 200: { description: "Yes" } } } },
+			"/v1/sessions/{id}/output": stream("A session's raw output", {
+				description:
+					"Each event is base64, its id the offset after it; Last-Event-ID or `from` resumes. WebSocket frames are binary: a 64-bit little-endian offset, then the bytes.",
+				frames: {
+					message: { type: "string", contentEncoding: "base64" },
+					gap: record({ gap: record({ from: number, to: number }) }),
+					ended: record({ ended: { const: true }, offset: number }),
+				},
+				parameters: [sessionId, { name: "from", in: "query", schema: number }],
+			}),
+			"/v1/events": stream("The events of all sessions", {
+				description:
+					"Each event is one compact JSON object, its id the sequence number; Last-Event-ID or `after` resumes.",
+				frames: { message: { anyOf: [ref("SessionEvent"), ref("EventsDropped")] } },
+				parameters: [{ name: "after", in: "query", schema: number }],
+			}),
+			"/healthz": {
+				get: {
+					summary: "Is it up",
+					security: [],
+					responses: { 200: { description: "Yes", ...json(record({ ok: { const: true } })) }, default: refused },
+				},
+			},
 		},
 		components: {
 			securitySchemes: { bearer: { type: "http", scheme: "bearer" } },
 			schemas: {
 				...Object.fromEntries(cards.map((card) => [factsOf(card), card.factsSchema])),
+				SessionEvent: factsSchema(sessionEventSchema),
+				EventsDropped: factsSchema(eventsDroppedSchema),
 				Fault: {
 					type: "object",
 					required: ["fault", "message", "next"],

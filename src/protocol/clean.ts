@@ -72,8 +72,16 @@ export const isClean = (value: unknown): value is Clean => typeof value === "str
 
 export const isCleanLine = (value: unknown): value is CleanLine => isClean(value) && !value.includes("\n");
 
-/** Text of ours: a literal, a union of literals, a number, or a filtered line. Not a plain `string`. */
-type Safe<T> = string extends T ? never : T;
+/** A number, a filtered line, or text of ours: a literal of one line. A record of anything but literals may be empty. */
+type Safe<T> = T extends number | CleanLine
+	? T
+	: T extends `${string}\n${string}`
+		? never
+		: T extends string
+			? Record<never, never> extends Record<T, 1>
+				? never
+				: T
+			: never;
 
 /** A sentence around filtered values: the compiler refuses an unfiltered value. */
 export function safe<V extends readonly (string | number)[]>(

@@ -3,13 +3,15 @@
 
 import type { Activity, ExitFacts, Status, WaitingFor } from "./answer.ts";
 
+export const EVENTS = ["started", "attention", "ended", "closed", "resized", "lost_output", "input_dropped"] as const;
+
 /** Something that happened to a session. */
 export interface SessionEvent {
 	/** Increases within one daemon; a reconnecting listener sends the last one it has seen. */
 	readonly seq: number;
 	readonly at: number;
 	/** `attention` is emitted only while a caller waits on the session: idle sessions are not probed. */
-	readonly event: "started" | "attention" | "ended" | "closed" | "resized" | "lost_output" | "input_dropped";
+	readonly event: (typeof EVENTS)[number];
 	readonly session: string;
 	readonly name: string;
 	readonly status: Status;

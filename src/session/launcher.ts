@@ -86,7 +86,7 @@ export class Launcher {
 			all: options.maxSessions,
 			owner: spec.maxForOwner ?? options.maxSessions,
 		});
-		const record = newRecord(spec, options, (name) => registry.nameIsTaken(name));
+		const record = newRecord(spec, options, registry);
 		// From here on the name is taken and the session counts towards the limit, also for a concurrent start.
 		return registry.add(record, (slot) => this.#launched(slot, spec)).session();
 	}

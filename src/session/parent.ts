@@ -1,7 +1,13 @@
 // Which agent conversation a call belongs to, as reported by its host. Each row is what one
 // host really sends or exports; without any, the parent is null.
 
-export const MAX_PARENT_CHARS = 200;
+import { z } from "zod";
+
+/** A printable label of a sensible length; anything else is not an id that a host would send. */
+export const parentId = z
+	.string()
+	.max(200)
+	.regex(/^[\x21-\x7e]+$/, "must be printable ASCII without spaces");
 
 /** Ours first: lets a person or a wrapper override the host's. */
 const VARIABLES = [
@@ -40,12 +46,7 @@ export function parentFromHeader(value: string | null | undefined): string | und
 }
 
 function firstOf(candidates: readonly unknown[]): string | undefined {
-	return candidates.find(isParent);
-}
-
-/** A printable label of a sensible length; anything else is not an id that a host would send. */
-function isParent(value: unknown): value is string {
-	return typeof value === "string" && value.length <= MAX_PARENT_CHARS && /^[\x21-\x7e]+$/.test(value);
+	return candidates.find((value): value is string => parentId.safeParse(value).success);
 }
 
 function fieldOf(value: unknown, field: string): unknown {

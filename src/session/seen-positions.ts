@@ -21,11 +21,16 @@ const position = z.object({
 	clears: count,
 	screen: z.object({ id: count, cols: count, hashes }).nullable(),
 });
-const schema = z.object({ seen: z.array(z.tuple([z.string(), position])) });
+const schema = z.object({
+	seen: z.array(z.tuple([z.string(), position])),
+	raw: z.array(z.tuple([z.string(), count])).default([]),
+});
 
 export class SeenPositions {
 	readonly #path: string | null;
 	readonly #positions: Map<string, Position>;
+	/** The offsets up to which callers have read the output as it came. */
+	readonly #raw: Map<string, number>;
 	/** The positions are of a screen that numbered its lines otherwise. */
 	#foreign: boolean;
 	readonly #relocated = new Map<string, Position>();
@@ -33,11 +38,12 @@ export class SeenPositions {
 	/** Without a directory they are kept in memory only. */
 	constructor(
 		directory: string | null = null,
-		positions: readonly (readonly [string, Position])[] = [],
+		{ seen, raw }: Partial<z.output<typeof schema>> = {},
 		{ foreign = false }: { foreign?: boolean } = {},
 	) {
 		this.#path = directory && join(directory, FILE);
-		this.#positions = new Map(positions);
+		this.#positions = new Map(seen);
+		this.#raw = new Map(raw);
 		this.#foreign = foreign;
 	}
 
@@ -47,7 +53,7 @@ export class SeenPositions {
 			maxBytes: MAX_BYTES.seen,
 			parse: (text) => checked(schema, parseJson(text)),
 		});
-		return saved === null ? new SeenPositions(directory) : new SeenPositions(directory, saved.seen, options);
+		return saved === null ? new SeenPositions(directory) : new SeenPositions(directory, saved, options);
 	}
 
 	get(owner: string): Position | null {
@@ -56,13 +62,23 @@ export class SeenPositions {
 
 	/** On disk before it returns, so that no answer is forgotten that was given. */
 	set(owner: string, position: Position): void {
-		this.#positions.delete(owner); // newest last: the first one is evicted
-		this.#positions.set(owner, position);
-		const [oldest] = this.#positions.keys();
-		if (this.#positions.size > limits.ownersSeen && oldest !== undefined) this.#positions.delete(oldest);
+		setNewest(this.#positions, owner, position);
+		this.#save();
+	}
+
+	getRaw(owner: string): number {
+		return this.#raw.get(owner) ?? 0;
+	}
+
+	setRaw(owner: string, offset: number): void {
+		setNewest(this.#raw, owner, offset);
+		this.#save();
+	}
+
+	#save(): void {
 		if (this.#path === null) return;
 		try {
-			const text = JSON.stringify({ format: FORMAT, seen: [...this.#positions] });
+			const text = JSON.stringify({ format: FORMAT, seen: [...this.#positions], raw: [...this.#raw] });
 			writeFileSync(`${this.#path}.tmp`, text, { mode: 0o600 });
 			renameSync(`${this.#path}.tmp`, this.#path);
 		} catch {
@@ -92,4 +108,12 @@ export class SeenPositions {
 		for (const [owner, found] of this.#relocated) this.#positions.set(owner, found);
 		this.#relocated.clear();
 	}
+}
+
+/** The newest is last; the first one is evicted. */
+function setNewest<T>(byOwner: Map<string, T>, owner: string, value: T): void {
+	byOwner.delete(owner);
+	byOwner.set(owner, value);
+	const [oldest] = byOwner.keys();
+	if (byOwner.size > limits.ownersSeen && oldest !== undefined) byOwner.delete(oldest);
 }

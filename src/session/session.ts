@@ -302,6 +302,13 @@ export class Session implements AsyncDisposable {
 		return { diff, since: since?.offset ?? 0 };
 	}
 
+	/** Where the output begins and ends that this caller has not read as it came; marks it as read. */
+	takeRaw(owner: string): { from: number; to: number } {
+		const [from, to] = [this.#seen.getRaw(owner), this.journal.end];
+		if (to > from) this.#seen.setRaw(owner, to);
+		return { from, to };
+	}
+
 	/** A single probe, for a caller that does not wait. */
 	async refresh(): Promise<void> {
 		if (!this.ended) await this.#tracker.check();

@@ -15,7 +15,6 @@ import { within } from "./deadline.ts";
 import type { Drawing } from "./display.ts";
 import { DrawScheduler } from "./draw-scheduler.ts";
 import { EventLog } from "./event-log.ts";
-import { nameFor } from "./identity.ts";
 import { inParallel } from "./in-parallel.ts";
 import { KeyedQueue } from "./keyed-queue.ts";
 import { Launcher } from "./launcher.ts";
@@ -159,9 +158,9 @@ export class Sessions implements AsyncDisposable {
 			.map(listed);
 	}
 
-	/** This name, or a similar one that is free. */
-	freeName(name: string): string {
-		return nameFor(name, (candidate) => this.#registry.runningNamed(candidate) !== null);
+	/** The record of a session, also of one that ended long ago. */
+	recordOf(session: Session): Promise<SessionRecord> {
+		return this.#registry.use(session.id, ({ record }) => record);
 	}
 
 	/** The record of a session that has ended, to be started again. */

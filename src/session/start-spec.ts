@@ -10,6 +10,7 @@ import type { Limits } from "../pty/launch-block.ts";
 import type { ResourceLimits } from "../pty/resource-limits.ts";
 import { nameFor, newId } from "./identity.ts";
 import type { Options } from "./options.ts";
+import type { Registry } from "./registry.ts";
 import type { ShellSpec } from "./shell/prepare.ts";
 
 /** The caller: decides what is new to it, and what a session it starts inherits. */
@@ -26,10 +27,14 @@ export interface Caller {
 	readonly parent?: string | undefined;
 }
 
+export type NamesInUse = Pick<Registry, "nameIsTaken" | "runningNamed">;
+
 export interface StartSpec {
 	readonly command?: string | undefined;
 	readonly argv?: readonly string[] | undefined;
 	readonly name?: string | undefined;
+	/** Picks the name where none is given. What it returns is reserved at once: another start cannot take it. */
+	readonly pickName?: ((names: NamesInUse) => string) | undefined;
 	readonly cwd?: string | undefined;
 	readonly env?: Readonly<Record<string, string>> | undefined;
 	readonly cols?: number | undefined;
@@ -48,12 +53,12 @@ export interface StartSpec {
 }
 
 /** The initial record of a session. */
-export function newRecord(spec: StartSpec, options: Options, nameIsTaken: (name: string) => boolean): SessionRecord {
+export function newRecord(spec: StartSpec, options: Options, names: NamesInUse): SessionRecord {
 	const { argv, command, cwd } = commandOf(spec);
 	const now = Date.now();
 	return {
 		id: newId(),
-		name: spec.name ?? nameFor(command, nameIsTaken),
+		name: spec.name ?? spec.pickName?.(names) ?? nameFor(command, (name) => names.nameIsTaken(name)),
 		command,
 		argv,
 		cwd,

@@ -86,7 +86,7 @@ function inputSchema(input: z.ZodObject): Record<string, unknown> {
 	});
 }
 
-function factsSchema(facts: z.ZodType): Record<string, unknown> {
+export function factsSchema(facts: z.ZodType): Record<string, unknown> {
 	return schemaOf(facts, {
 		io: "output",
 		// To other programs, filtered text is a string.

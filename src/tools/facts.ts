@@ -15,6 +15,7 @@ import {
 	WAITING_FOR,
 } from "../protocol/answer.ts";
 import { type Clean, type CleanLine, isClean, isCleanLine } from "../protocol/clean.ts";
+import { EVENTS, type EventsDropped, type SessionEvent } from "../protocol/events.ts";
 
 /** One schema for each field, no more and no fewer: the compiler compares it with the type. */
 type Shape<T> = { readonly [K in keyof T]-?: z.ZodType<T[K]> };
@@ -116,3 +117,26 @@ export const listFactsSchema: z.ZodType<ListFacts> = z.strictObject({
 	sessions: z.array(z.strictObject(listed)),
 	now: count,
 });
+
+export const sessionEventSchema = z.strictObject({
+	seq: count.describe("Increases within one daemon"),
+	at: count,
+	event: z.enum(EVENTS),
+	session: z.string().describe("The id"),
+	name: z.string(),
+	status: z.enum(STATUSES),
+	activity: z.exactOptional(z.enum(ACTIVITIES).nullable()),
+	waitingFor: z.exactOptional(z.enum(WAITING_FOR).nullable()),
+	because: z.exactOptional(z.string()),
+	exit: z.exactOptional(exit.nullable()),
+	offset: count,
+	bytes: z.exactOptional(count).describe("Of output that was lost, or of input that was dropped"),
+	lastLines: z.exactOptional(z.string()).describe("With `ended`"),
+} satisfies Shape<SessionEvent>);
+
+export const eventsDroppedSchema = z.strictObject({
+	seq: count.describe("Of the last one that was dropped"),
+	at: count,
+	event: z.literal("dropped"),
+	dropped: count,
+} satisfies Shape<EventsDropped>);

@@ -4,6 +4,7 @@ import { stat } from "node:fs/promises";
 import { isAbsolute, resolve } from "node:path";
 import { type CleanLine, oneLine, safe } from "../protocol/clean.ts";
 import { Fault } from "../protocol/fault.ts";
+import { nameFor } from "../session/identity.ts";
 import { hasEnded } from "../session/lifecycle.ts";
 import { describeEnd, type Session } from "../session/session.ts";
 import type { Sessions } from "../session/sessions.ts";
@@ -56,7 +57,7 @@ async function shellNamed(
 		sessions.start({
 			caller,
 			shell: { name, program: program ?? (caller.env.SHELL || "bash"), clean },
-			name: sessions.freeName(name),
+			pickName: (names) => nameFor(name, (candidate) => names.runningNamed(candidate) !== null),
 		});
 	mine.set(key, start);
 	const session = await start.finally(() => mine.delete(key));

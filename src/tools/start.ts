@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { MAX_PARENT_CHARS } from "../session/parent.ts";
+import { parentId } from "../session/parent.ts";
 import { IF_EXISTS } from "./client.ts";
 import { sessionFactsSchema } from "./facts.ts";
 import {
@@ -59,12 +59,7 @@ export const start = tool({
 			.enum(IF_EXISTS)
 			.default("fail")
 			.describe("When a running session has this name: refuse, use it, or end it first"),
-		parent: z
-			.string()
-			.min(1)
-			.max(MAX_PARENT_CHARS)
-			.optional()
-			.describe("The conversation it belongs to, if your host does not set it"),
+		parent: parentId.optional().describe("The conversation it belongs to, if your host does not set it"),
 		maxTokens: budget,
 	}),
 	facts: sessionFactsSchema,

@@ -227,6 +227,7 @@ describe("R2.5 input that is well formed and still cannot be", () => {
 		["both a command and its arguments", { command: "true", argv: ["true"] }],
 		["a name that is a path", { argv: ["true"], name: "../x" }],
 		["an empty name", { argv: ["true"], name: "" }],
+		["a conversation of two lines", { argv: ["true"], parent: "a\n\u001b[2J" }],
 	])("%s is a fault with a next step, and leaves nothing running", async (_, input) => {
 		const fault = await outcome("start", input);
 		if (fault === null) throw new Error("it was taken");

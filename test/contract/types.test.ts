@@ -2,7 +2,7 @@
 
 import { expect, expectTypeOf, test } from "vitest";
 import type { ListFacts, ReadFacts, RunFacts, SessionFacts } from "../../src/protocol/answer.ts";
-import { oneLine, safe } from "../../src/protocol/clean.ts";
+import { clean, oneLine, safe } from "../../src/protocol/clean.ts";
 import type { FactsOf, InputOf } from "../../src/tools/catalogue.ts";
 import type { Answer, Client } from "../../src/tools/client.ts";
 import { FakeClient } from "../fake-client.ts";
@@ -33,5 +33,14 @@ test("a sentence for a model takes filtered values and nothing else", () => {
 	const raw: string = "\x1b[2J";
 	// @ts-expect-error a plain string did not pass the filter
 	expect(safe`${raw}`).toContain("\x1b");
+	// @ts-expect-error filtered text may have several lines: it belongs inside a fence
+	expect(safe`[main] ${clean("a\n[other] ended").text}`).toContain("\n");
+	const id: `id-${string}` = `id-${raw}`;
+	// @ts-expect-error what follows the literal part did not pass the filter
+	expect(safe`${id}`).toContain("\x1b");
+	// @ts-expect-error nor has one of these
+	expect(safe`${raw === "" ? "empty" : raw}`).toContain("\x1b");
+	// @ts-expect-error two lines
+	expect(safe`${"a\nb"}`).toContain("\n");
 	expect(safe`${oneLine(raw)}, ${7}, ${raw === "" ? "empty" : "full"}`).toBe("[2J, 7, full");
 });

@@ -1,6 +1,8 @@
 // R2, row by row.
 
-import { realpath } from "node:fs/promises";
+import { mkdtemp, realpath, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Dialtone } from "../../src/index.ts";
 import { needing } from "../programs.ts";
@@ -176,6 +178,20 @@ test("R2.8 escapes are there where raw output is asked for, and only there", asy
 	expect((await start("printf '\\033[31mred\\033[0m\\n'")).output).toBe("red");
 });
 
+test("S18: raw output that was read is not given again by the next daemon", async () => {
+	const home = await mkdtemp(join(tmpdir(), "dt-"));
+	const call = async (tool: string, input: object) => {
+		await using dialtone = await Dialtone.open({ home, owner: "raw" });
+		return (await dialtone.client.call(tool, input)).facts as unknown as Result;
+	};
+	const raw = { raw: true, yield_time_ms: 10_000 };
+	const { session_id, output } = await call("unified_exec", { cmd: "echo first; cat", shell: "/bin/bash", ...raw });
+	expect(output).toBe("first\r\n");
+	expect((await call("write_stdin", { session_id, ...raw })).output).toBe("");
+	expect((await call("close_pty_session", { session_id, force: true, ...raw })).running).toBe(false);
+	await rm(home, { recursive: true });
+});
+
 test("R2.9 many calls on one session and many sessions at once", async () => {
 	const { session_id } = await start("cat", { yield_time_ms: 200 });
 	const words = Array.from({ length: 30 }, (_, i) => `word-${i}`);
@@ -221,6 +237,13 @@ describe("Codex's own contract", () => {
 		expect(await exec.text("write_stdin", { session_id, chars: "Bob\n", yield_time_ms: 5000 })).toMatch(
 			/\nProcess exited with code 0\n[\s\S]*hello Bob$/,
 		);
+	});
+
+	test("commands that are started at the same time have a number each", async () => {
+		const cmd = { cmd: "read x", shell: "/bin/bash", login: false, yield_time_ms: 250 };
+		const started = await Promise.all([1, 2, 3, 4].map(() => exec.call<{ session_id: number }>("exec_command", cmd)));
+		expect(new Set(started.map(({ session_id }) => session_id)).size).toBe(4);
+		for (const { session_id } of started) await exec.text("write_stdin", { session_id, chars: "\n" });
 	});
 
 	test("an unknown number is a fault, not a crash", async () => {

@@ -1,6 +1,8 @@
 // R4.10, R4.4 and R4.6, through the daemon's terminal tools.
 
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { Dialtone } from "../../src/index.ts";
+import { until } from "../condition.ts";
 import { Dialect } from "./dialect.ts";
 
 interface Card {
@@ -98,6 +100,17 @@ test("R4.5 R4.6 states and records", async () => {
 	expect(terminals.map(({ terminal_id }) => terminal_id)).toContain(badly.terminal_id);
 	expect(terminals.map(({ terminal_id }) => terminal_id)).not.toContain(well.terminal_id);
 	expect((await pty.call<{ terminals: Card[] }>("pty_list")).terminals.length).toBeGreaterThanOrEqual(4);
+});
+
+test("S15: a terminal that ended long ago is read and ended again like any other", async () => {
+	await using small = await Dialtone.open({ options: { rememberEnded: 1, evictMs: 1 } });
+	const call = async (tool: string, input: object) => (await small.client.call(tool, input)).facts as unknown as Card;
+	const { terminal_id } = await call("pty_create", { cmd: "echo old" });
+	const isListed = async () => (await small.list()).sessions.some(({ session }) => session === terminal_id);
+	for (const _ of [1, 2]) await small.start({ argv: ["true"], timeoutMs: 30_000 });
+	await until("it is not listed any more", async () => !(await isListed()));
+	expect(await call("pty_capture", { terminal_id })).toMatchObject({ terminal_id, output: "old", state: "succeeded" });
+	expect(await call("pty_kill", { terminal_id })).toMatchObject({ terminal_id, state: "succeeded" });
 });
 
 test("an unknown terminal and a terminal that has ended are told, not crashed on", async () => {

@@ -19,7 +19,13 @@ interface Operation {
 interface Response {
 	readonly description: string;
 	readonly content?: Readonly<
-		Record<string, { readonly schema?: { readonly $ref?: string; readonly [word: string]: unknown } }>
+		Record<
+			string,
+			{
+				readonly schema?: { readonly $ref?: string; readonly [word: string]: unknown };
+				readonly "x-frames"?: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+			}
+		>
 	>;
 }
 interface Api {
@@ -85,7 +91,8 @@ describe("the document", () => {
 		for (const { path, parameters = [], responses } of operations()) {
 			const inPath = parameters.filter((one) => one.in === "path").map(({ name }) => name);
 			expect([path, inPath]).toEqual([path, [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name)]);
-			expect(responses[200]).toBeDefined();
+			for (const { schema } of Object.values(responses[200]?.content ?? { nothing: {} }))
+				expect([path, schema]).toEqual([path, expect.any(Object)]);
 			for (const { description } of Object.values(responses)) expect(description).toEqual(expect.any(String));
 		}
 		const ids = operations().flatMap(({ operationId }) => operationId ?? []);
@@ -163,7 +170,7 @@ describe("answers", () => {
 		expect(problemWith(schema!, await answer.json())).toBeUndefined();
 	});
 
-	test.each([["/v1/sessions"], ["/v1/sessions/{id}"], ["/v1/sessions/{id}/snapshot"], ["/v1/tools"]])(
+	test.each([["/v1/sessions"], ["/v1/sessions/{id}"], ["/v1/sessions/{id}/snapshot"], ["/v1/tools"], ["/healthz"]])(
 		"GET %s",
 		async (path) => {
 			const answer = await fetch(`${http.url}${path.replace("{id}", "cat")}`, { headers });
@@ -171,6 +178,30 @@ describe("answers", () => {
 			expect(problemWith(schema!, await answer.json())).toBeUndefined();
 		},
 	);
+
+	test.each([
+		["/v1/sessions/{id}/output", "ended", ["message", "ended"]],
+		["/v1/events?after=0", "message", ["message"]],
+	] as const)("each frame of %s", async (address, last, expected) => {
+		const stop = new AbortController();
+		const answer = await fetch(`${http.url}${address.replace("{id}", "cat")}`, { headers, signal: stop.signal });
+		const content = api.paths[address.replace(/\?.*/, "")]!.get!.responses[200]!.content!["text/event-stream"]!;
+		expect(content.schema).toMatchObject({ type: "string" });
+		const found = new Set<string>();
+		let text = "";
+		for await (const piece of answer.body!.pipeThrough(new TextDecoderStream())) {
+			text += piece;
+			for (const [, event = "message", data = ""] of text.matchAll(/^(?:event: (\w+)\n)?id: \d+\ndata: (.*)\n\n/gm)) {
+				found.add(event);
+				const schema = content["x-frames"]![event]!;
+				const isText = schema.type === "string";
+				expect(problemWith(schema, isText ? data : JSON.parse(data))).toBeUndefined();
+			}
+			if (found.has(last)) break;
+		}
+		stop.abort();
+		expect([...found]).toEqual(expected);
+	});
 
 	test("this test can fail: a field too many is found", () => {
 		const { schema } = api.paths["/v1/tools/list"]!.post!.responses[200]!.content!["application/json"]!;

@@ -8,6 +8,7 @@ import { cleanText, count } from "../facts.ts";
 import { commandLine, directory, program, text } from "../fields.ts";
 import { target } from "../session-facts.ts";
 import { type ToolContext, tool } from "../tool.ts";
+import { freeNumber } from "./free-number.ts";
 import { seenOutput } from "./new-output.ts";
 
 export const codexFacts = z.strictObject({
@@ -49,12 +50,9 @@ export const execCommand = tool({
 	async run(input, context) {
 		const { sessions, caller } = context;
 		const shell = input.shell ?? (caller.env.SHELL || "/bin/bash");
-		const taken = new Set(sessions.list().map(({ record }) => record.name));
-		let number = FIRST_NUMBER;
-		while (taken.has(String(number))) number++;
 		const session = await sessions.start({
 			argv: [shell, input.login ? "-lc" : "-c", input.cmd],
-			name: String(number),
+			pickName: (names) => freeNumber(names, FIRST_NUMBER, String),
 			cwd: input.workdir,
 			caller,
 		});

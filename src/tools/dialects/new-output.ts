@@ -2,7 +2,6 @@
 // four characters to a token, a visible mark where it was cut.
 
 import { type Clean, clean } from "../../protocol/clean.ts";
-import { limits } from "../../session/options.ts";
 import type { Session } from "../../session/session.ts";
 import { fit } from "../../terminal/budget.ts";
 import { headAndTail } from "../excerpt.ts";
@@ -23,18 +22,9 @@ export function seenOutput(session: Session, owner: string, maxTokens: number): 
 	return { ...news, text: clean(news.text).text };
 }
 
-const rawPositions = new WeakMap<Session, Map<string, number>>();
-
 /** As it came, escapes and all (R2.8); keeps a position of its own. */
 export async function rawOutput(session: Session, owner: string, maxTokens: number): Promise<NewOutput> {
-	const places = rawPositions.get(session) ?? new Map<string, number>();
-	rawPositions.set(session, places);
-	const from = places.get(owner) ?? 0;
-	const to = session.journal.end;
-	places.delete(owner); // newest last: the first one is evicted
-	places.set(owner, to);
-	const [oldest] = places.keys();
-	if (places.size > limits.ownersSeen && oldest !== undefined) places.delete(oldest);
+	const { from, to } = session.takeRaw(owner);
 	const part = await headAndTail(session.journal, from, to);
 	const news = cut(new TextDecoder().decode(part.bytes), maxTokens, part.cut);
 	return { ...news, tokens: Math.max(news.tokens, Math.ceil((part.cut ? to - from : 0) / 4)) };

@@ -4,7 +4,6 @@ import { z } from "zod";
 import type { SessionRecord } from "../../journal/records.ts";
 import { STATUSES } from "../../protocol/answer.ts";
 import { clean, cleanJson, oneLine } from "../../protocol/clean.ts";
-import { Fault } from "../../protocol/fault.ts";
 import { hasEnded } from "../../session/lifecycle.ts";
 import type { Session } from "../../session/session.ts";
 import { outputOf, type Sessions } from "../../session/sessions.ts";
@@ -100,7 +99,7 @@ export const ptyCapture = tool({
 		const all = session.screen.lines(tail ? lines : Number.MAX_SAFE_INTEGER);
 		const full = session.screen.modes.alternateScreen && !session.ended;
 		const shown = full ? session.screen.snapshot().text.split("\n") : tail ? all : all.slice(0, lines);
-		return { ...cardFor(context.sessions, session), output: clean(shown.join("\n")).text };
+		return { ...(await cardFor(context.sessions, session)), output: clean(shown.join("\n")).text };
 	},
 	render: ({ output }) => output,
 });
@@ -140,11 +139,7 @@ export const ptyList = tool({
 	render: cleanJson,
 });
 
-function cardFor(sessions: Sessions, session: Session) {
-	const known = sessions.list().find(({ record }) => record.id === session.id);
-	if (known === undefined) throw new Fault("session_not_found", { id: session.id, open: [] });
-	return cardOf(known.record, session);
-}
+const cardFor = async (sessions: Sessions, session: Session) => cardOf(await sessions.recordOf(session), session);
 
 function cardOf(record: SessionRecord, session: Session | null): z.output<typeof cardFacts> {
 	const { bytesOut, linesOut, lastLine, truncated } = outputOf({ record, session });

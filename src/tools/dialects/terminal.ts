@@ -4,14 +4,15 @@
 import { z } from "zod";
 import type { Part } from "../../journal/journal.ts";
 import { clean, cleanJson, oneLine, safe } from "../../protocol/clean.ts";
-import { Fault } from "../../protocol/fault.ts";
 import type { Session } from "../../session/session.ts";
 import type { Sessions } from "../../session/sessions.ts";
+import type { NamesInUse } from "../../session/start-spec.ts";
 import { cleanLine, cleanText } from "../facts.ts";
 import { commandLine, script } from "../fields.ts";
 import { target } from "../session-facts.ts";
 import { runIn } from "../shell-named.ts";
 import { type Caller, tool } from "../tool.ts";
+import { freeNumber } from "./free-number.ts";
 import { cut } from "./new-output.ts";
 
 const SHELL = "bash";
@@ -125,14 +126,6 @@ export const stopBackgroundProcess = tool({
 async function startNumbered(sessions: Sessions, caller: Caller, command: string): Promise<Session> {
 	const shell = sessions.shells(caller.owner, SHELL)[0]?.session;
 	const cwd = shell && !shell.ended ? await shell.cwd() : undefined;
-	for (let number = 1; ; number++) {
-		const name = `bg_${String(number).padStart(3, "0")}`;
-		if (sessions.list().some(({ record }) => record.name === name)) continue;
-		try {
-			return await sessions.start({ argv: ["bash", "-c", command], name, cwd, keep: true, caller });
-		} catch (error) {
-			// Another call took the number at the same moment.
-			if (!(error instanceof Fault && error.code === "name_taken")) throw error;
-		}
-	}
+	const pickName = (names: NamesInUse) => freeNumber(names, 1, (number) => `bg_${String(number).padStart(3, "0")}`);
+	return sessions.start({ argv: ["bash", "-c", command], pickName, cwd, keep: true, caller });
 }
