@@ -6,7 +6,7 @@
 // - State S: see members-linux.c.
 // - Unread input is counted after poll() has flushed that worker, and before the threads are read.
 
-#include "look.h"
+#include "probe.h"
 #include "os.h"
 
 #include <errno.h>
@@ -108,8 +108,8 @@ static uint64_t fingerprint(const struct attention *a) {
 		                     (uint64_t)place->signals);
 		hash = mix(hash, (uint64_t)(place->unread + 1));
 	}
-	for (unsigned i = 0; i < a->told_count; i++) {
-		const struct thread *thread = &a->told[i];
+	for (unsigned i = 0; i < a->reported_count; i++) {
+		const struct thread *thread = &a->reported[i];
 		hash = mix(hash, (uint64_t)thread->tid << 16 | (uint64_t)thread->blocked.doing << 8 |
 		                     (uint64_t)thread->fresh << 2 | (uint64_t)thread->blocked.timed << 1 |
 		                     (uint64_t)thread->blocked.listens);
@@ -126,7 +126,7 @@ static void look_afresh(struct attention *a) {
 	a->place_count = 1;
 	memcpy(a->before, a->watched, a->watched_count * sizeof *a->watched);
 	a->before_count = a->watched_count;
-	a->told_count = a->more = a->watched_count = 0;
+	a->reported_count = a->more = a->watched_count = 0;
 	walk(a);
 	visit_members(a, 0);
 	visit_strangers(a);
@@ -166,14 +166,14 @@ bool attention_look(struct attention *a) {
 }
 
 bool attention_works(const struct attention *a) {
-	for (unsigned i = 0; i < a->told_count; i++) {
-		const struct thread *thread = &a->told[i];
+	for (unsigned i = 0; i < a->reported_count; i++) {
+		const struct thread *thread = &a->reported[i];
 		enum doing doing = thread->blocked.doing;
 		if (reads_terminal(&thread->blocked) || thread->blocked.listens || thread->outside || doing == DOING_STOPPED ||
 		    doing == DOING_OPAQUE)
 			return false;
 	}
-	return a->readable && a->told_count > 0;
+	return a->readable && a->reported_count > 0;
 }
 
 static void mark_thread(void *context, pid_t pid, int tid) {

@@ -243,7 +243,7 @@ static void add_ring(struct gathering *g) {
 	g->out->others++;
 }
 
-static void conclude(struct gathering *g) {
+static void classify(struct gathering *g) {
 	struct blocked *out = g->out;
 	if (g->reads)
 		out->doing = DOING_TTY_POLL;
@@ -322,34 +322,34 @@ void blocked_in(const struct process *process, const struct call *call, const st
 		if ((int)argument[2] >= 0)
 			limit_timeout(out, (int)argument[2]);
 		add_polled(&g, argument[0], (unsigned)argument[1]);
-		conclude(&g);
+		classify(&g);
 		break;
 	case PPOLLS:
 		timeout_from(&g, argument[2], 1000000);
 		add_polled(&g, argument[0], (unsigned)argument[1]);
-		conclude(&g);
+		classify(&g);
 		break;
 	case SELECTS:
 	case PSELECTS:
 		timeout_from(&g, argument[4], shape == SELECTS ? 1000 : 1000000);
 		add_selected(&g, (unsigned)argument[0], argument[1], true);
 		add_selected(&g, (unsigned)argument[0], argument[2], false);
-		conclude(&g);
+		classify(&g);
 		break;
 	case EPOLLS:
 		if ((int)argument[3] >= 0)
 			limit_timeout(out, (int)argument[3]);
 		add_epoll(&g, (int)argument[0], 0);
-		conclude(&g);
+		classify(&g);
 		break;
 	case EPOLLS_2:
 		timeout_from(&g, argument[3], 1000000);
 		add_epoll(&g, (int)argument[0], 0);
-		conclude(&g);
+		classify(&g);
 		break;
 	case RING:
 		add_ring(&g);
-		conclude(&g);
+		classify(&g);
 		break;
 	case SLEEPS:
 		timeout_from(&g, argument[0], 1000000);

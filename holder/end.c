@@ -23,9 +23,9 @@ size_t end_signal_tree(pid_t root, pid_t main_pid, int signal, int *error) {
 	return count;
 }
 
-size_t end_who(pid_t root, pid_t main_pid, struct member told[SURVIVORS_TOLD]) {
+size_t end_who(pid_t root, pid_t main_pid, struct member reported[SURVIVORS_REPORTED]) {
 	size_t count = tree_list(root, main_pid, members, MEMBERS_MOST);
-	for (size_t i = 0; i < count && i < SURVIVORS_TOLD; i++) told[i] = members[i];
+	for (size_t i = 0; i < count && i < SURVIVORS_REPORTED; i++) reported[i] = members[i];
 	return count;
 }
 

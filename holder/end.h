@@ -9,7 +9,7 @@
 
 #include "tree.h"
 
-#define SURVIVORS_TOLD 32
+#define SURVIVORS_REPORTED 32
 
 enum end_phase { END_IDLE, END_ASKING, END_KILLING, END_OVER };
 
@@ -30,6 +30,6 @@ bool end_step(struct end *end, int64_t now, pid_t root, pid_t main_pid);
 // A signal to every living descendant; how many there were. `*error` is the last refusal, or 0.
 size_t end_signal_tree(pid_t root, pid_t main_pid, int signal, int *error);
 // Who is alive, for the record.
-size_t end_who(pid_t root, pid_t main_pid, struct member members[SURVIVORS_TOLD]);
+size_t end_who(pid_t root, pid_t main_pid, struct member members[SURVIVORS_REPORTED]);
 
 #endif

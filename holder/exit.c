@@ -47,16 +47,16 @@ void life_reap(struct holder *holder, int64_t now) {
 		text_add(&text, "{\"event\":\"main_exited\",");
 		add_status(&text, holder);
 		text_add(&text, "}");
-		tell(holder, json);
+		send_event(holder, json);
 	}
 	if (holder->end.phase == END_ASKING || holder->end.phase == END_KILLING) holder->end.look_at = now;
 }
 
 static void add_survivors(struct text *text, const struct holder *holder) {
-	struct member members[SURVIVORS_TOLD];
+	struct member members[SURVIVORS_REPORTED];
 	size_t count = end_who(holder->self, holder->main_exited ? 0 : holder->main_pid, members);
 	text_add(text, "\"survivors\":[");
-	for (size_t i = 0; i < count && i < SURVIVORS_TOLD; i++) {
+	for (size_t i = 0; i < count && i < SURVIVORS_REPORTED; i++) {
 		text_add(text, "%s{\"pid\":%d,\"command\":", i > 0 ? "," : "", (int)members[i].pid);
 		text_json(text, members[i].command);
 		text_add(text, "}");
@@ -116,7 +116,7 @@ static void step_end(struct holder *holder, int64_t now) {
 		text_add(&text, "{\"event\":\"survivors\",");
 		add_survivors(&text, holder);
 		text_add(&text, "}");
-		tell(holder, json);
+		send_event(holder, json);
 	}
 	request_ended(holder);
 }
@@ -127,7 +127,7 @@ static bool is_ending(const struct holder *holder) {
 
 // A process closes the terminal a moment before it is dead: without this it would be reported as a survivor.
 static bool nobody_is_dying(const struct holder *holder, int64_t now) {
-	struct member members[SURVIVORS_TOLD];
+	struct member members[SURVIVORS_REPORTED];
 	return now - holder->closed_at >= SETTLE_US || end_who(holder->self, 0, members) == 0;
 }
 

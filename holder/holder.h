@@ -97,7 +97,7 @@ void type_queued(struct holder *holder);
 void request_take(struct holder *holder, struct client *client);
 void request_ended(struct holder *holder); // answers the clients that requested the end
 void request_forget(struct holder *holder, const struct client *client); // its place is taken by another
-void tell(struct holder *holder, const char *json); // an EVENT to every client
+void send_event(struct holder *holder, const char *json); // an EVENT to every client
 void refuse(struct client *client, uint32_t request, const char *code, int error, const char *extra);
 
 // exit.c

@@ -48,7 +48,7 @@ static void tell_log_news(struct holder *holder, enum log_news news) {
 	else
 		snprintf(json, sizeof json, "{\"event\":\"log_back\",\"at\":%" PRIu64 "}",
 		         holder->log.segments[holder->log.count - 1].start);
-	tell(holder, json);
+	send_event(holder, json);
 }
 
 static void deliver(struct holder *holder, size_t count) {

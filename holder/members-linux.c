@@ -1,9 +1,9 @@
-// Reads threads: what each is blocked in, and which of them to report. See look.h.
+// Reads threads: what each is blocked in, and which of them to report. See probe.h.
 //
 // Reads and polls of a terminal first sleep in D, flushing the kernel's worker: only S is blocked. The order is
 // switches, call, state, switches again: unchanged means that all of it was true at once.
 
-#include "look.h"
+#include "probe.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -185,12 +185,12 @@ static void visit_thread(void *context, pid_t pid, int tid) {
 		return;
 	if (idle)
 		return;
-	if (a->told_count == MAX_TOLD) {
+	if (a->reported_count == MAX_REPORTED) {
 		a->more++;
 		return;
 	}
-	struct thread *told = &a->told[a->told_count];
-	*told = (struct thread){
+	struct thread *reported = &a->reported[a->reported_count];
+	*reported = (struct thread){
 		.pid = pid,
 		.tid = tid,
 		.place = visit->place,
@@ -201,12 +201,12 @@ static void visit_thread(void *context, pid_t pid, int tid) {
 		.switches = switches,
 		.blocked = blocked,
 	};
-	memcpy(told->name, process->name, sizeof told->name);
+	memcpy(reported->name, process->name, sizeof reported->name);
 	if (reads || visit->outside) {
-		struct masters masters = {a, a->told_count};
+		struct masters masters = {a, a->reported_count};
 		proc_descriptors(pid, MAX_PROCESSES, add_master, &masters);
 	}
-	a->told_count++;
+	a->reported_count++;
 }
 
 static void visit_process(struct attention *a, const struct process *process, unsigned place, bool foreground,
@@ -240,8 +240,8 @@ void visit_strangers(struct attention *a) {
 }
 
 void look_at_inner(struct attention *a, unsigned place) {
-	for (unsigned i = 0; i < a->told_count; i++) {
-		const struct thread *thread = &a->told[i];
+	for (unsigned i = 0; i < a->reported_count; i++) {
+		const struct thread *thread = &a->reported[i];
 		if (thread->place != place || thread->blocked.fd < 0)
 			continue;
 		// Opened through the reader's own descriptor: a path could name a terminal of another devpts.
@@ -260,10 +260,10 @@ void look_at_inner(struct attention *a, unsigned place) {
 // tmux attach: the client passes its terminal to an older server outside the tree.
 void visit_outside(struct attention *a) {
 	const struct place *ours = &a->places[0];
-	if (ours->canonical || !ours->known || a->told_count == 0)
+	if (ours->canonical || !ours->known || a->reported_count == 0)
 		return;
-	for (unsigned i = 0; i < a->told_count; i++)
-		if (is_busy(&a->told[i].blocked) || reads_terminal(&a->told[i].blocked))
+	for (unsigned i = 0; i < a->reported_count; i++)
+		if (is_busy(&a->reported[i].blocked) || reads_terminal(&a->reported[i].blocked))
 			return;
 	struct process server;
 	pid_t outside = server_outside(a);

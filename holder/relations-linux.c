@@ -1,9 +1,9 @@
-// Who belongs to the session: its processes, and servers outside that hold its terminal. See look.h.
+// Who belongs to the session: its processes, and servers outside that hold its terminal. See probe.h.
 //
 // The tree is walked from the holder, which is a subreaper, so no process escapes it; all of
 // /proc is read only for what cannot be a descendant.
 
-#include "look.h"
+#include "probe.h"
 #include "os.h"
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
-// The facts of the last probe, in JSON: src/protocol/kernel-facts.ts. See look.h.
+// The facts of the last probe, in JSON: src/protocol/kernel-facts.ts. See probe.h.
 
-#include "look.h"
+#include "probe.h"
 #include "text.h"
 
 static void put_modes(struct text *text, const struct place *place) {
@@ -21,7 +21,7 @@ static void put_thread(struct text *text, const struct attention *a, unsigned in
 		[DOING_TTY_POLL] = "tty-poll", [DOING_TIMER] = "timer",         [DOING_CHILD_WAIT] = "child-wait",
 		[DOING_ACCEPT] = "accept",     [DOING_OTHER] = "other",
 	};
-	const struct thread *thread = &a->told[index];
+	const struct thread *thread = &a->reported[index];
 	const struct blocked *blocked = &thread->blocked;
 	text_add(text, "{\"pid\":%d,\"tid\":%d,\"command\":", (int)thread->pid, (int)thread->tid);
 	text_json(text, thread->name);
@@ -61,8 +61,8 @@ static void put_thread(struct text *text, const struct attention *a, unsigned in
 static void put_threads(struct text *text, const struct attention *a, unsigned place) {
 	bool first = true;
 	text_add(text, "[");
-	for (unsigned i = 0; i < a->told_count; i++) {
-		if (a->told[i].place != place)
+	for (unsigned i = 0; i < a->reported_count; i++) {
+		if (a->reported[i].place != place)
 			continue;
 		if (!first)
 			text_add(text, ",");

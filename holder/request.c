@@ -54,7 +54,7 @@ void refuse(struct client *client, uint32_t request, const char *code, int error
 	client_send(client, REFUSED, head, sizeof head, json, text.used);
 }
 
-void tell(struct holder *holder, const char *json) {
+void send_event(struct holder *holder, const char *json) {
 	for (int i = 0; i < holder->client_places; i++)
 		if (holder->clients[i].fd >= 0 && holder->clients[i].greeted)
 			client_send(&holder->clients[i], EVENT, json, strlen(json), NULL, 0);
@@ -156,7 +156,7 @@ static void interrupt(struct holder *holder, uint8_t byte, const struct termios 
 	if (!stuck) return;
 	char json[80];
 	snprintf(json, sizeof json, "{\"event\":\"input_dropped\",\"bytes\":%zu}", queued + (size_t)unread);
-	tell(holder, json);
+	send_event(holder, json);
 }
 
 static void type(struct holder *holder, struct client *client, const uint8_t *payload) {
@@ -216,7 +216,7 @@ static void resize(struct holder *holder, struct client *client, const uint8_t *
 		holder->cols = size.ws_col, holder->rows = size.ws_row;
 		log_resized(&holder->log, holder->cols, holder->rows, now_us());
 		snprintf(json, sizeof json, "{\"event\":\"resized\",\"cols\":%u,\"rows\":%u}", holder->cols, holder->rows);
-		tell(holder, json);
+		send_event(holder, json);
 	}
 	done(client, request, 0);
 }
@@ -267,7 +267,7 @@ void request_forget(struct holder *holder, const struct client *client) {
 	holder->end_count = kept;
 }
 
-static void look(struct holder *holder, struct client *client, const uint8_t *payload) {
+static void probe(struct holder *holder, struct client *client, const uint8_t *payload) {
 	if (holder->master < 0) refuse(client, get32(payload), "ended", 0, NULL);
 	else watch_answer(holder, client, get32(payload));
 }
@@ -288,7 +288,7 @@ void request_take(struct holder *holder, struct client *client) {
 		[ATTACH] = {attach, false, false}, [CREDIT] = {credit, false, false},
 		[INPUT] = {type, true, true},      [RESIZE] = {resize, true, true},
 		[SIGNAL] = {raise_signal, true, false}, [END] = {end, true, false},
-		[FACTS] = {look, false, false},    [WATCH] = {watch, false, false},
+		[FACTS] = {probe, false, false},    [WATCH] = {watch, false, false},
 	};
 	enum frame_type type_of = inbox_type(&client->inbox);
 	const uint8_t *payload = inbox_payload(&client->inbox);

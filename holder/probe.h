@@ -2,8 +2,8 @@
 // attention-linux.c probes, relations-linux.c finds the members, members-linux.c reads
 // their threads, report-facts-linux.c writes JSON.
 
-#ifndef DIALTONE_LOOK_H
-#define DIALTONE_LOOK_H
+#ifndef DIALTONE_PROBE_H
+#define DIALTONE_PROBE_H
 
 #include "attention.h"
 #include "blocked.h"
@@ -11,7 +11,7 @@
 enum {
 	MAX_PROCESSES = 256,
 	MAX_THREADS = 256, // examined; a foreground job with more is counted, not listed
-	MAX_TOLD = 48,     // listed
+	MAX_REPORTED = 48,     // listed
 	MAX_TERMINALS = 6, // ours and those that its programs hold
 	MAX_REFUSALS = 64,
 	TRIES = 3, // a thread that changes while it is read is read again
@@ -51,8 +51,8 @@ struct attention {
 	// The last probe.
 	struct place places[MAX_TERMINALS];
 	unsigned place_count;
-	struct thread told[MAX_TOLD];
-	unsigned told_count, more;
+	struct thread reported[MAX_REPORTED];
+	unsigned reported_count, more;
 	bool main_foreground, group_lives;
 	uint64_t fingerprint;
 
