@@ -5,7 +5,7 @@ import { writeFileSync } from "node:fs";
 import { getPriority, homedir, setPriority } from "node:os";
 import { join } from "node:path";
 import { assemble } from "./assemble.ts";
-import { HttpDoor, type HttpServer } from "./daemon/http-door.ts";
+import { HttpControl, type HttpServer } from "./daemon/http-control.ts";
 import { handleUncaught } from "./daemon/last-resort.ts";
 import { fileLog } from "./daemon/log.ts";
 import { becomeDaemon, type Daemon } from "./daemon/run.ts";
@@ -66,7 +66,7 @@ export async function runDaemon(where: Places): Promise<number> {
 				onProblem: (problem, doing) => log.error({ err: problem }, doing),
 			});
 			const changes = new Listeners<void>("in use");
-			const http = new HttpDoor(
+			const http = new HttpControl(
 				(port, caller) => openHttp({ where, client, port, caller }),
 				() => changes.emit(),
 			);

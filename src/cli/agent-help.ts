@@ -29,7 +29,7 @@ The first line of each answer says whose turn it is:
 Worth knowing
 - --json on any command gives the facts as one JSON object; a fault is {"fault","message","next"}: do what \`next\` says.
 - A session outlives your shell and the daemon. Lost track? \`dialtone ls\`.
-- \`read\` gives what is new since your last look; a cut shows how to get the middle (\`read --from N --to M\`).
+- \`read\` gives what is new since your last read; a cut shows how to get the middle (\`read --from N --to M\`).
 - Several lines at once: \`dialtone send db --paste - < file\`. Do not submit: --no-submit.
 - Refuse to type if there is newer output: --if-offset N with the \`offset\` you last saw.
 - Servers: \`dialtone start --name web --keep --port 3000 -- npm run dev\` returns when the port is open.

@@ -66,7 +66,7 @@ export const COMMANDS: readonly Command[] = [
 	{
 		name: "read",
 		usage: "SESSION",
-		summary: "what is new since you last looked",
+		summary: "what is new since your last read",
 		first: "session",
 		flags: {
 			view: {

@@ -12,7 +12,7 @@ import type { Answer, Client } from "../tools/client.ts";
 import type { Invocation, Io } from "./command.ts";
 import { EXIT } from "./exit-codes.ts";
 
-interface Turn {
+interface DemoStep {
 	/** What the step does, for the reader. */
 	readonly note: string;
 	readonly input: Omit<InputOf<"send">, "session">;
@@ -25,15 +25,15 @@ interface Scene {
 	/** Skipped where the program is missing. */
 	readonly program: string;
 	readonly start: InputOf<"start"> & { readonly argv: string[] };
-	readonly turns: readonly Turn[];
+	readonly turns: readonly DemoStep[];
 }
 
-const line = (text: string, note: string): Turn => ({
+const line = (text: string, note: string): DemoStep => ({
 	note,
 	shown: `${text} ⏎`,
 	input: { text, submit: true },
 });
-const keys = (note: string, ...names: string[]): Turn => ({
+const keys = (note: string, ...names: string[]): DemoStep => ({
 	note,
 	shown: names.join(" "),
 	input: { keys: names },

@@ -16,13 +16,13 @@ type Verdict = { readonly ok: boolean | "warn"; readonly found: string; readonly
 
 interface Check {
 	readonly name: string;
-	readonly look: (dependencies: Dependencies) => Verdict | Promise<Verdict>;
+	readonly check: (dependencies: Dependencies) => Verdict | Promise<Verdict>;
 }
 
 const CHECKS: readonly Check[] = [
 	{
 		name: "node",
-		look: () => {
+		check: () => {
 			const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
 			const ok = major > 20 || (major === 20 && minor >= 19);
 			return { ok, found: process.versions.node, ...(!ok && { next: "Install Node 20.19 or newer." }) };
@@ -30,7 +30,7 @@ const CHECKS: readonly Check[] = [
 	},
 	{
 		name: "holder",
-		look: ({ holderPath }) => {
+		check: ({ holderPath }) => {
 			try {
 				accessSync(holderPath, constants.X_OK);
 				return { ok: true, found: holderPath };
@@ -41,7 +41,7 @@ const CHECKS: readonly Check[] = [
 	},
 	{
 		name: "terminals",
-		look: () => {
+		check: () => {
 			try {
 				accessSync("/dev/ptmx", constants.R_OK | constants.W_OK);
 				return { ok: true, found: "/dev/ptmx can be opened" };
@@ -52,7 +52,7 @@ const CHECKS: readonly Check[] = [
 	},
 	{
 		name: "kernel facts",
-		look: () => {
+		check: () => {
 			try {
 				readFileSync("/proc/self/syscall", "utf8");
 				readlinkSync("/proc/self/fd/0");
@@ -76,7 +76,7 @@ const CHECKS: readonly Check[] = [
 	},
 	{
 		name: "state directory",
-		look: ({ stateDir }) => {
+		check: ({ stateDir }) => {
 			try {
 				return checkPrivate(stateDir)
 					? { ok: true, found: `${stateDir}, yours alone` }
@@ -89,7 +89,7 @@ const CHECKS: readonly Check[] = [
 	},
 	{
 		name: "locks",
-		look: ({ daemon }) => {
+		check: ({ daemon }) => {
 			const corrupt = daemon.corruptLocks();
 			return corrupt.length === 0
 				? { ok: true, found: "no corrupt lock file" }
@@ -102,7 +102,7 @@ const CHECKS: readonly Check[] = [
 	},
 	{
 		name: "disk",
-		look: ({ stateDir }) => {
+		check: ({ stateDir }) => {
 			try {
 				const at = statSync(stateDir).isDirectory();
 				accessSync(stateDir, constants.W_OK);
@@ -115,7 +115,7 @@ const CHECKS: readonly Check[] = [
 	},
 	{
 		name: "state files",
-		look: ({ stateDir }) => {
+		check: ({ stateDir }) => {
 			const corrupt = setAsideIn(join(stateDir, "sessions"));
 			if (corrupt.length === 0) return { ok: true, found: "none was corrupt" };
 			const shown = corrupt.slice(0, MAX_NAMES).join(", ");
@@ -128,7 +128,7 @@ const CHECKS: readonly Check[] = [
 	},
 	{
 		name: "daemon",
-		look: async (dependencies) => {
+		check: async (dependencies) => {
 			const status = await dependencies.daemon.status();
 			if (status === null) return { ok: true, found: "not running; the first call starts it" };
 			const same = status.version === dependencies.version;
@@ -148,9 +148,9 @@ const MARK = { true: "ok  ", false: "BAD ", warn: "note" } as const;
 
 export async function doctor({ json, io, dependencies }: Invocation): Promise<number> {
 	const checks: (Verdict & { name: string })[] = [];
-	for (const { name, look } of CHECKS) {
+	for (const { name, check } of CHECKS) {
 		try {
-			checks.push({ name, ...(await look(dependencies)) });
+			checks.push({ name, ...(await check(dependencies)) });
 		} catch (error) {
 			checks.push({ name, ok: false, found: (error as Error).message });
 		}

@@ -53,7 +53,7 @@ const BY_FAULT: Partial<Record<FaultCode, number>> = {
 	port_taken: EXIT.busy,
 	http_open: EXIT.busy,
 	no_daemon: EXIT.noDaemon,
-	handed_over: EXIT.noDaemon,
+	taken_over: EXIT.noDaemon,
 	daemon_replaced: EXIT.noDaemon,
 	version_mismatch: EXIT.noDaemon,
 	unusable_home: EXIT.noDaemon,

@@ -23,9 +23,9 @@ const FORMATS = ["cast", "cast2", "script", "text", "svg"] as const;
 
 async function recorded(invocation: Invocation): Promise<Recorded> {
 	await using client = await invocation.dependencies.connect();
-	const { facts: look } = await client.call("read", { session: sessionNamed(invocation), view: "screen" });
+	const { facts: screen } = await client.call("read", { session: sessionNamed(invocation), view: "screen" });
 	const { facts } = await client.call("list", {});
-	const found = facts.sessions.find(({ session }) => session === look.session)!;
+	const found = facts.sessions.find(({ session }) => session === screen.session)!;
 	return { ...found, directory: invocation.dependencies.sessionDir(found.session) };
 }
 

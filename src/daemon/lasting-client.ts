@@ -260,7 +260,7 @@ function withinTimeout(input: unknown, elapsedMs: number): unknown {
 function isReplaced(error: unknown): error is Fault {
 	return (
 		error instanceof Fault &&
-		(error.code === "daemon_replaced" || error.code === "handed_over" || error.code === "no_daemon")
+		(error.code === "daemon_replaced" || error.code === "taken_over" || error.code === "no_daemon")
 	);
 }
 
@@ -268,6 +268,6 @@ function isReplaced(error: unknown): error is Fault {
 function wasNotDone(fault: Fault): boolean {
 	return (
 		fault.code === "no_daemon" ||
-		(fault.code === "handed_over" && (fault.facts as FaultFacts<"handed_over">).maybeTyped !== true)
+		(fault.code === "taken_over" && (fault.facts as FaultFacts<"taken_over">).maybeTyped !== true)
 	);
 }

@@ -20,7 +20,7 @@ import {
 	releaseLock,
 	removeLocksBefore,
 } from "./daemon-lock.ts";
-import type { HttpDoor } from "./http-door.ts";
+import type { HttpControl } from "./http-control.ts";
 import { listen } from "./server.ts";
 
 // A daemon that has just taken its lock listens within milliseconds; one that does not in 10 s never will.
@@ -58,7 +58,7 @@ export interface DaemonSessions {
 	/** Called when the number of running sessions changes. */
 	readonly onSessions: (listener: () => void) => () => void;
 	/** Absent where this process serves no HTTP. */
-	readonly http?: HttpDoor;
+	readonly http?: HttpControl;
 	/** Ends every session; returns the names of those that could not be ended. */
 	readonly endAll: () => Promise<readonly string[]>;
 	/** Ends the calls that have not been answered, and detaches from the sessions; they keep running. */
@@ -230,11 +230,11 @@ async function listens(run: string, lock: DaemonLock): Promise<boolean> {
 	if (await connects()) return true;
 	const decided: Condition<boolean> = {
 		start(scope) {
-			const look = async () => {
+			const probe = async () => {
 				if (await connects()) scope.settle(true);
 				else if (!isHeld(lock) || newestLock(run)?.epoch !== lock.epoch) scope.settle(false);
 			};
-			const check = guarded("waiting for another daemon", look, () => scope.settle(false));
+			const check = guarded("waiting for another daemon", probe, () => scope.settle(false));
 			const watcher = watch(run, check);
 			scope.own(() => watcher.close());
 			// There is no event for the death of a process that is not our child.

@@ -10,7 +10,7 @@ import { Connections } from "../pty/connections.ts";
 import { foreignPeer } from "../pty/native.ts";
 import { limits, type Options } from "../session/options.ts";
 import type { Client } from "../tools/client.ts";
-import type { HttpDoor } from "./http-door.ts";
+import type { HttpControl } from "./http-control.ts";
 import { parseRequest } from "./requests.ts";
 import { StreamWindow } from "./stream-window.ts";
 import { type Done, lineOf, type More, type Question, type Request, type Response, readLines } from "./wire.ts";
@@ -27,7 +27,7 @@ export interface ServerParts {
 	/** Aborted when the daemon stops: the reason is "stopped" or "replaced". */
 	readonly stopping: AbortSignal;
 	/** Null where this process serves no HTTP. */
-	readonly http: HttpDoor | null;
+	readonly http: HttpControl | null;
 	/** Called whenever the number of clients changes. */
 	readonly onClients: (count: number) => void;
 	/** A connection was ended for this reason. */

@@ -14,8 +14,8 @@ export interface TokenUse {
 	done(): void;
 }
 
-// Where the kernel has no watch left, the file is looked at instead.
-const LOOK_EVERY_MS = 500;
+// Where the kernel has no watch left, the file is polled instead.
+const POLL_EVERY_MS = 500;
 
 export const revoked = () => new Fault("not_allowed", { what: "This request (its token was revoked)" });
 
@@ -71,8 +71,8 @@ export class TokenUses {
 
 /** The file is replaced, not written to, so its directory is watched. */
 function onFileChange(file: string, changed: () => void): () => void {
-	const look = () => {
-		watchFile(file, { interval: LOOK_EVERY_MS, persistent: false }, changed);
+	const poll = () => {
+		watchFile(file, { interval: POLL_EVERY_MS, persistent: false }, changed);
 	};
 	let watcher: FSWatcher | null = null;
 	try {
@@ -81,10 +81,10 @@ function onFileChange(file: string, changed: () => void): () => void {
 		});
 		watcher.on("error", () => {
 			watcher?.close();
-			look();
+			poll();
 		});
 	} catch {
-		look(); // no watches left, or no directory yet
+		poll(); // no watches left, or no directory yet
 	}
 	return () => {
 		watcher?.close();

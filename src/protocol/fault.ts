@@ -77,7 +77,7 @@ export const faults = {
 		next: ({ holderPid, maybeTyped }) =>
 			safe`Other sessions are not affected. If it was stopped, continue it${holderPid > 0 ? safe` (kill -CONT ${holderPid})` : ""} and ${maybeTyped ? "`read` before you type again" : "call again"}; \`close\` with \`force\` to kill it.`,
 	}),
-	handed_over: row<{ name: string; maybeTyped?: boolean }>({
+	taken_over: row<{ name: string; maybeTyped?: boolean }>({
 		status: 503,
 		message: ({ name, maybeTyped }) =>
 			safe`Another Dialtone daemon is taking over session "${oneLine(name)}"${maybeTyped ? "; what you sent may have taken effect" : ""}.`,

@@ -116,10 +116,10 @@ export function ended(session: HasEnd): Condition<Outcome<"ended">> {
 export function attention(
 	session: HasAttention,
 	{ ignored = false, afterMs = 0 }: { readonly ignored?: boolean; readonly afterMs?: number } = {},
-): Condition<Outcome<TurnEnd>> {
-	const watch = (scope: WaitScope<Outcome<TurnEnd>>) => {
+): Condition<Outcome<ReturnReason>> {
+	const watch = (scope: WaitScope<Outcome<ReturnReason>>) => {
 		const decided = (verdict: Attention) => {
-			const returned = ignored && verdict.activity !== "unresponsive" ? null : turnEnds(verdict);
+			const returned = ignored && verdict.activity !== "unresponsive" ? null : returnReasons(verdict);
 			if (returned !== null) scope.settle({ returned, attention: verdict });
 		};
 		scope.own(session.onDecided(scope.guard(decided)));
@@ -128,9 +128,9 @@ export function attention(
 	return { start: (scope) => (afterMs === 0 ? watch(scope) : scope.after(afterMs, () => watch(scope))) };
 }
 
-type TurnEnd = "waiting" | "still";
+type ReturnReason = "waiting" | "still";
 
-function turnEnds({ activity }: Attention): TurnEnd | null {
+function returnReasons({ activity }: Attention): ReturnReason | null {
 	if (activity === "waiting") return "waiting";
 	return activity === "serving" || activity === "stopped" || activity === "unresponsive" ? "still" : null;
 }

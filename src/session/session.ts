@@ -468,7 +468,7 @@ function asFault(error: unknown, { name, status, exit }: Session): unknown {
 		case "not_owner":
 		case "fenced":
 		case "disconnected":
-			return new Fault("handed_over", { name, maybeTyped }, cause);
+			return new Fault("taken_over", { name, maybeTyped }, cause);
 		case "bad_signal":
 			return new Fault("bad_input", { problems: [error.message] }, cause);
 		case "system":

@@ -38,7 +38,7 @@ const session = {
 	certainty: z.enum(CERTAINTIES).nullable(),
 	because: cleanLine.describe("One sentence of evidence"),
 	returned: z.enum(RETURNED).describe("Why the call returned"),
-	text: cleanText.describe("What is new since this caller's last look"),
+	text: cleanText.describe("What is new since this caller's last read"),
 	offset: count.describe("The byte offset up to which `text` is complete"),
 	truncated: z.boolean(),
 	exit: exit.nullable(),

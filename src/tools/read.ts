@@ -20,7 +20,7 @@ export const read = tool({
 	name: "read",
 	title: "Read a terminal",
 	description:
-		"Look without waiting. `new` (default): what is new since your last look. `screen`: all of what is on the screen now. `lines`: the last lines, also those scrolled away. `search`: lines that contain a text. `raw`: exact bytes by offset, as base64. `picture`: the screen as an image. Also works on ended sessions.",
+		"Read without waiting. `new` (default): what is new since your last read. `screen`: all of what is on the screen now. `lines`: the last lines, also those scrolled away. `search`: lines that contain a text. `raw`: exact bytes by offset, as base64. `picture`: the screen as an image. Also works on ended sessions.",
 	effect: "reads",
 	always: true,
 	input: z.strictObject({

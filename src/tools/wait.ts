@@ -23,7 +23,7 @@ export const wait = tool({
 			.max(Number.MAX_SAFE_INTEGER)
 			.optional()
 			.describe(
-				"Count output from this offset as new, instead of from your last look: resumes a wait that was cut off",
+				"Count output from this offset as new, instead of from your last read: resumes a wait that was cut off",
 			),
 		maxTokens: budget,
 	}),
@@ -39,7 +39,7 @@ export const wait = tool({
 				timeoutMs: input.timeoutMs,
 				signal: context.signal,
 				caller: context.caller.owner,
-				// Output between the caller's last look and this call is new to them, and may be what they wait for.
+				// Output between the caller's last read and this call is new to them, and may be what they wait for.
 				from: upTo,
 				earlier: bytesOf(earlier),
 			});

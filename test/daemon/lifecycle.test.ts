@@ -212,7 +212,7 @@ describe("a daemon that is replaced", () => {
 			const { epoch } = newestLock(run)!;
 			const waiting = client.call("wait", { session: "cat", until: { text: "never", only: true }, ...patient });
 			const ended = expect(waiting).rejects.toMatchObject({
-				code: expect.stringMatching(/daemon_replaced|handed_over/),
+				code: expect.stringMatching(/daemon_replaced|taken_over/),
 			});
 			const directory = join(home.path, "sessions", facts.session);
 			const next = new HolderPty({

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { Fault } from "../../src/protocol/fault.ts";
 import { Home } from "../daemon/home.ts";
 
-const EXPECTED = ["session_ended", "daemon_replaced", "handed_over", "no_daemon", "session_not_found", "queue_full"];
+const EXPECTED = ["session_ended", "daemon_replaced", "taken_over", "no_daemon", "session_not_found", "queue_full"];
 
 const call = fc.record({
 	tool: fc.constantFrom("resize", "signal", "close", "send", "wait", "read"),

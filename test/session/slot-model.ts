@@ -88,7 +88,7 @@ const EXPECTED = new Set([
 	"disconnected",
 	"fenced",
 	"ended",
-	"handed_over",
+	"taken_over",
 ]);
 
 class Batch implements fc.AsyncCommand<Model, World> {

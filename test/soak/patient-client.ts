@@ -9,7 +9,7 @@ import type { Home } from "../daemon/home.ts";
 const EXPECTED: ReadonlySet<FaultCode> = new Set<FaultCode>([
 	"no_daemon",
 	"daemon_replaced",
-	"handed_over",
+	"taken_over",
 	"unresponsive",
 	"session_unreachable",
 	"spawn_failed",

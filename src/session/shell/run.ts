@@ -95,7 +95,7 @@ async function runInShell(session: Session, commands: ShellCommands, request: Ru
 	let pipes: StreamPipes | null = null;
 	try {
 		if (request.separate) pipes = await commands.streams.open(run);
-		await handOver(session, commands, { ...request, run, behindPrompt, streams: pipes?.state ?? null });
+		await deliver(session, commands, { ...request, run, behindPrompt, streams: pipes?.state ?? null });
 		const { signal, waits } = request;
 		const isOver = () => commands.running?.run !== run;
 		const timeoutMs = Math.max(0, request.timeoutMs - (performance.now() - startedAt));
@@ -143,14 +143,14 @@ type Happened = Outcome<"marked" | "ended" | "waiting" | "still" | "timeout">;
 const first = (conditions: readonly Condition<Happened>[], signal?: AbortSignal): Promise<Happened> =>
 	wait(conditions, { signal });
 
-interface HandOver extends Pick<RunRequest, "command" | "cwd"> {
+interface Delivery extends Pick<RunRequest, "command" | "cwd"> {
 	readonly run: string;
 	readonly behindPrompt: boolean;
 	readonly streams: CommandScript["streams"];
 }
 
 /** Types the line that makes the shell take the command, and returns when it has. */
-async function handOver(session: Session, commands: ShellCommands, request: HandOver): Promise<void> {
+async function deliver(session: Session, commands: ShellCommands, request: Delivery): Promise<void> {
 	const { command, run } = request;
 	const { kind, dir, name } = commands.identity;
 	const typed = shells[kind].deliver({ ...request, command: "", paint: "" }).keys.length - 2; // but for Ctrl+U and Enter

@@ -65,7 +65,7 @@ export const execCommand = tool({
 export const codexWriteStdin = tool({
 	name: "write_stdin",
 	title: "Type into a running command",
-	description: "Writes characters to an existing exec session and returns recent output. Empty `chars` only looks.",
+	description: "Writes characters to an existing exec session and returns recent output. Empty `chars` only reads.",
 	effect: "types",
 	always: true,
 	input: z.object({

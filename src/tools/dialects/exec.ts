@@ -73,7 +73,7 @@ export const writeStdin = tool({
 	name: "write_stdin",
 	title: "Type into a running command",
 	description:
-		"Type characters into a session and return its output. `\\n` is Enter, `\\u0003` is Ctrl+C; empty `chars` only looks.",
+		"Type characters into a session and return its output. `\\n` is Enter, `\\u0003` is Ctrl+C; empty `chars` only reads.",
 	effect: "types",
 	always: true,
 	input: z.object({

@@ -1,4 +1,4 @@
-// Output since the caller's last look, as the dialects count it: about
+// Output since the caller's last read, as the dialects count it: about
 // four characters to a token, a visible mark where it was cut.
 
 import { type Clean, clean } from "../../protocol/clean.ts";

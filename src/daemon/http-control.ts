@@ -21,7 +21,7 @@ export interface HttpLease {
 	release(): Promise<void>;
 }
 
-export class HttpDoor {
+export class HttpControl {
 	readonly #listen: (port: number, caller: Caller) => Promise<HttpServer>;
 	readonly #onChange: () => void;
 	#server: HttpServer | null = null;
