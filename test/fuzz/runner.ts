@@ -58,7 +58,9 @@ export interface RunOptions {
 
 const CORPUS = join(import.meta.dirname, "corpus");
 /** Memory settles: pools fill, code is compiled. */
-const WARM_CASES = 600;
+const WARM_CASES = 2000;
+/** What a run of at least so many thousand cases may grow by, per thousand. */
+const GROWTH_LIMIT = { thousands: 8, bytes: 2 << 20, subscriptions: 0.5 };
 
 export function kept<C>(target: string): readonly C[] {
 	try {
@@ -86,6 +88,7 @@ export async function fuzz<C>(target: Target<C>, options: RunOptions): Promise<O
 	const begun = performance.now();
 	let ring = await target.open();
 	let warm: { usage: Usage; cases: number } | null = null;
+	let opened = 0;
 	const corpus = kept<C>(target.name);
 	const next = (): readonly C[] => {
 		const from = outcome.cases;
@@ -109,6 +112,7 @@ export async function fuzz<C>(target: Target<C>, options: RunOptions): Promise<O
 				if (options.keep) keep(target.name, fewest);
 				ring = await target.open();
 				warm = null;
+				opened = outcome.cases + cases.length;
 			}
 			outcome.cases += cases.length;
 			if (outcome.findings.length >= maxFindings) break;
@@ -116,7 +120,7 @@ export async function fuzz<C>(target: Target<C>, options: RunOptions): Promise<O
 			say(`${target.name}: ${outcome.cases} cases, ${JSON.stringify(usage)}`);
 			if (usage === null) continue;
 			outcome.longestStallMs = Math.max(outcome.longestStallMs, usage.longestStallMs);
-			if (warm === null && outcome.cases >= WARM_CASES) warm = { usage, cases: outcome.cases };
+			if (warm === null && outcome.cases - opened >= WARM_CASES) warm = { usage, cases: outcome.cases };
 			if (warm !== null && outcome.cases > warm.cases) {
 				const thousands = (outcome.cases - warm.cases) / 1000;
 				outcome.growth = {
@@ -128,6 +132,15 @@ export async function fuzz<C>(target: Target<C>, options: RunOptions): Promise<O
 	} finally {
 		await ring[Symbol.asyncDispose]();
 	}
+	const { growth } = outcome;
+	const grows =
+		growth !== null && (growth.bytes > GROWTH_LIMIT.bytes || growth.subscriptions > GROWTH_LIMIT.subscriptions);
+	if (grows && warm !== null && outcome.cases - warm.cases >= GROWTH_LIMIT.thousands * 1000)
+		outcome.findings.push({
+			problem: `the daemon grows: ${JSON.stringify(growth)} per 1000 cases`,
+			first: warm.cases,
+			cases: [],
+		});
 	outcome.seconds = Math.round((performance.now() - begun) / 1000);
 	return outcome;
 }
