@@ -7,6 +7,7 @@ import type { EventsDropped, SessionEvent } from "../protocol/events.ts";
 import { Fault } from "../protocol/fault.ts";
 import type { OutputChunk } from "../protocol/output.ts";
 import { foreignPeer } from "../pty/native.ts";
+import { type Condition, wait } from "../pty/wait.ts";
 import { limits } from "../session/options.ts";
 import type { FactsOf, InputOf, ToolName } from "../tools/catalogue.ts";
 import {
@@ -162,29 +163,21 @@ export class SocketClient implements Client {
 	}
 
 	#ask(question: Question, signal?: AbortSignal): Promise<Done> {
-		return new Promise((resolve, reject) => {
-			const forget = () => signal?.removeEventListener("abort", cancel);
-			const id = this.#send(question, {
-				more: () => {},
-				done: (value) => {
-					forget();
-					resolve(value);
-				},
-				fail: (error) => {
-					forget();
-					reject(error);
-				},
-			});
-			const cancel = () => {
-				forget();
-				if (id === null || !this.#pending.delete(id)) return;
-				this.#write({ id, do: "cancel" });
-				reject(signal?.reason);
-			};
-			if (id === null || signal === undefined) return;
-			if (signal.aborted) cancel();
-			else signal.addEventListener("abort", cancel);
-		});
+		const answered: Condition<Done> = {
+			start: (scope) => {
+				const fail = scope.guard((error: unknown) => {
+					throw error;
+				});
+				const id = this.#send(question, { more: () => {}, done: scope.settle, fail });
+				scope.own(() => this.#cancel(id));
+			},
+		};
+		return wait([answered], { signal });
+	}
+
+	/** Nothing happens when it has been answered. */
+	#cancel(id: number | null): void {
+		if (id !== null && this.#pending.delete(id)) this.#write({ id, do: "cancel" });
 	}
 
 	/** `end` gets what the daemon said last. */
@@ -232,7 +225,7 @@ export class SocketClient implements Client {
 			}
 		} finally {
 			signal.removeEventListener("abort", stop);
-			if (id !== null && this.#pending.delete(id)) this.#write({ id, do: "cancel" });
+			this.#cancel(id);
 		}
 	}
 

@@ -25,6 +25,7 @@ import { descendants, isRunnable } from "./process-tree.ts";
 import type { Pty, PtyEnding, PtyExit, WriteOptions } from "./pty.ts";
 import { isOver, type PtyEvent, type PtyState, refusals, stateAfter } from "./pty-state.ts";
 import { signalNumber } from "./signals.ts";
+import { type Condition, wait } from "./wait.ts";
 
 /** While watched and busy, the holder probes this often. */
 const BUSY_MS = 20;
@@ -289,15 +290,11 @@ export class HolderPty implements Pty {
 				// Already exited.
 			}
 		}
-		let timer: NodeJS.Timeout | undefined;
-		const stuck = new Promise<"stuck">((resolve) => {
-			timer = setTimeout(resolve, SILENCE_MS, "stuck");
-		});
 		this.#stream.resume();
-		const outcome = await Promise.race([this.closed, stuck]);
-		clearTimeout(timer);
+		const closes: Condition<PtyExit["survivors"]> = { start: (scope) => void this.closed.then(() => scope.settle([])) };
 		// In uninterruptible sleep (a dead network mount) not even SIGKILL ends it.
-		return outcome === "stuck" ? [{ pid, command: "dialtone-holder" }] : [];
+		const stuck = [{ pid, command: "dialtone-holder" }];
+		return wait([closes, { start: (scope) => scope.after(SILENCE_MS, () => scope.settle(stuck)) }]);
 	}
 
 	#sendWatch(): void {

@@ -87,6 +87,22 @@ describe("S22: one queue of writes", () => {
 		expect(getEventListeners(signal, "abort")).toHaveLength(0);
 	});
 
+	test("a caller that is gone when its write is refused does not wait for room, nor does the next one", async () => {
+		const { input, sent } = queue();
+		const gone = new AbortController();
+		const writing = input.write(Buffer.from("x"), { signal: gone.signal });
+		const next = input.write(Buffer.from("y"), {});
+		await turn();
+		gone.abort(new Error("the caller is gone"));
+		sent[0]!.refuse("queue_full");
+		await expect(writing).rejects.toThrow("the caller is gone");
+		await turn();
+		expect(sent.map(({ text }) => text)).toEqual(["x", "y"]);
+		sent[1]!.accept();
+		await next;
+		expect(getEventListeners(gone.signal, "abort")).toHaveLength(0);
+	});
+
 	test("up to 1 MiB is one frame; more goes in pieces, and a failure reports how much was typed", async () => {
 		const { input, sent } = queue();
 		const whole = input.write(Buffer.alloc(1 << 20, "x"), {});

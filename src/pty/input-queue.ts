@@ -7,11 +7,14 @@
 
 import { createHash, randomBytes } from "node:crypto";
 import { inputFrame, MAX_INPUT_BYTES } from "../protocol/frames.ts";
+import { Listeners } from "../protocol/listeners.ts";
 import { PtyError, PtyIoError } from "./errors.ts";
 import type { Answer } from "./holder-client.ts";
 import type { WriteOptions } from "./pty.ts";
+import { type Condition, wait } from "./wait.ts";
 
-const DEFAULT_ROOM_MS = 5000;
+/** How long a program that does not read may keep a write waiting. */
+const ROOM_MS = 5000;
 
 export type Input = Uint8Array | (() => Uint8Array);
 
@@ -26,7 +29,7 @@ export class InputQueue {
 	readonly #nextId = randomBytes(16);
 	/** Writes behind the one whose turn it is. */
 	readonly #waiting: (() => void)[] = [];
-	readonly #roomWaiters = new Set<() => void>();
+	readonly #room = new Listeners<void>("input room");
 	#busy = false;
 	#accepted = 0;
 
@@ -47,13 +50,12 @@ export class InputQueue {
 
 	/** The holder's buffer has room again. */
 	roomFreed(): void {
-		for (const wake of [...this.#roomWaiters]) wake();
+		this.#room.emit();
 	}
 
 	// One function, though it has two jobs: another one would add a promise to every keystroke.
 	async write(input: Input, options: WriteOptions): Promise<void> {
-		const { id, at, priority = false, signal, roomMs = DEFAULT_ROOM_MS } = options;
-		const deadline = Date.now() + roomMs;
+		const { id, priority = false, signal } = options;
 		if (!priority && this.#busy) await new Promise<void>((turn) => this.#waiting.push(turn));
 		if (!priority) this.#busy = true;
 		let from = 0;
@@ -61,15 +63,20 @@ export class InputQueue {
 			signal?.throwIfAborted();
 			const whole = typeof input === "function" ? input() : input;
 			const writeId = id === undefined ? this.#newId() : idBytes(id);
+			let deadline: number | null = null;
 			while (from < whole.length) {
 				const bytes = whole.subarray(from, from + MAX_INPUT_BYTES);
 				const pieceId = from === 0 ? writeId : idOfPiece(writeId, from);
-				const inputOffset = at === undefined ? undefined : BigInt(at + from);
 				const answer = await this.#options
-					.send((request) => inputFrame({ request, bytes, priority, inputOffset, writeId: pieceId }))
-					.catch((error: unknown) => this.#roomAfter(error, deadline, signal));
-				if (answer?.type === "done") this.#accepted = Math.max(this.#accepted, answer.value);
-				if (answer !== null) from += bytes.length;
+					.send((request) => inputFrame({ request, bytes, priority, writeId: pieceId }))
+					.catch((error: unknown) => {
+						deadline ??= Date.now() + ROOM_MS;
+						return this.#roomAfter(error, deadline, signal);
+					});
+				if (answer === null) continue;
+				if (answer.type === "done") this.#accepted = Math.max(this.#accepted, answer.value);
+				from += bytes.length;
+				deadline = null;
 			}
 		} catch (error) {
 			if (error instanceof PtyError) error.typedBytes = from;
@@ -82,28 +89,17 @@ export class InputQueue {
 		}
 	}
 
-	/** Null when it may be tried again: the buffer was full, and now there is room or the timeout has passed. */
+	/** Null when it may be tried again: the buffer was full, and now there is room or the timeout has passed. Rejects when the caller aborts. */
 	async #roomAfter(error: unknown, deadline: number, signal: AbortSignal | undefined): Promise<null> {
 		const leftMs = deadline - Date.now();
 		if (!(error instanceof PtyIoError) || error.code !== "queue_full" || leftMs <= 0) throw error;
-		await this.#room(leftMs, signal);
-		signal?.throwIfAborted();
-		return null;
-	}
-
-	/** Settles when there is room, on timeout or when the caller aborts. */
-	#room(ms: number, signal: AbortSignal | undefined): Promise<void> {
-		return new Promise((resolve) => {
-			const wake = () => {
-				clearTimeout(timer);
-				signal?.removeEventListener("abort", wake);
-				this.#roomWaiters.delete(wake);
-				resolve();
-			};
-			const timer = setTimeout(wake, ms);
-			signal?.addEventListener("abort", wake);
-			this.#roomWaiters.add(wake);
-		});
+		const room: Condition<null> = {
+			start: (scope) => {
+				scope.own(this.#room.add(scope.guard<void>(() => scope.settle(null))));
+				scope.after(leftMs, () => scope.settle(null));
+			},
+		};
+		return wait([room], { signal });
 	}
 
 	#newId(): Uint8Array {

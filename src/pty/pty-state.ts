@@ -1,6 +1,8 @@
 // The lifecycle of a terminal, as its owner sees it: states × events, and the one
-// transition function. No other file in this folder stores whether a terminal is
-// connected, fenced or ended.
+// transition function. Which requests are sent and whether there is another
+// connection is decided by this state alone. What a connection is for (owner or
+// reader, welcomed or not) is kept by holder-client.ts; how the program ended and
+// what of its output is still to be delivered, by output-stream.ts.
 
 export const PTY_STATES = [
 	/** Not connected yet, or reconnecting. Requests wait. */

@@ -36,10 +36,7 @@ export interface WriteOptions {
 	readonly id?: string;
 	/** Ahead of queued input: for Ctrl+C. */
 	readonly priority?: boolean;
-	/** The input offset of this write: bytes already accepted are not typed again. Default: append. */
-	readonly at?: number;
-	/** How long to wait for a program that does not read before `queue_full`; 5000 by default. */
-	readonly roomMs?: number;
+	/** Aborted: nothing more of it is sent, neither when its turn comes nor when a program that does not read has made room. */
 	readonly signal?: AbortSignal;
 }
 
@@ -81,7 +78,7 @@ export interface Pty extends AsyncDisposable {
 	onFenced(listener: () => void): () => void;
 	/** Facts pushed while watching and facts that were asked for, in the holder's order. */
 	onFacts(listener: (facts: KernelFacts) => void): () => void;
-	/** Bytes of input accepted so far: where an interrupted writer resumes. */
+	/** Bytes of input accepted so far. */
 	readonly inputOffset: number;
 	/**
 	 * Atomic; settles when the holder has accepted it. A function is called when this write is next in the queue; when

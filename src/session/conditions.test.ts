@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { Attention } from "../protocol/answer.ts";
 import { Listeners, openSubscriptions } from "../protocol/listeners.ts";
 import type { OutputChunk } from "../protocol/output.ts";
+import { wait } from "../pty/wait.ts";
 import {
 	type Awaited,
 	attention,
@@ -12,7 +13,6 @@ import {
 	timeout,
 	type Until,
 } from "./conditions.ts";
-import { wait } from "./wait.ts";
 
 const WAITING: Attention = { activity: "waiting", waitingFor: "line", certainty: "certain", because: "it reads" };
 const WORKING: Attention = { ...WAITING, activity: "working", waitingFor: null };

@@ -3,10 +3,10 @@
 
 import type { Attention, Returned } from "../protocol/answer.ts";
 import type { OutputChunk } from "../protocol/output.ts";
+import type { Condition, WaitScope } from "../pty/wait.ts";
 import { type Pace, paceOf } from "./pace.ts";
 import { EchoFilter, expression, literal, type Matcher, PIECE_CHARS } from "./pattern.ts";
 import { PlainStream } from "./plain-stream.ts";
-import type { Condition, WaitScope } from "./wait.ts";
 
 /** How a wait ended, and the verdict at that moment, if any. */
 export interface Outcome<R extends string = Returned> {

@@ -8,6 +8,7 @@ import type { Journal } from "../journal/journal.ts";
 import { logBounds, readLog } from "../journal/segments.ts";
 import type { OutputChunk } from "../protocol/output.ts";
 import type { Pty } from "../pty/pty.ts";
+import { wait } from "../pty/wait.ts";
 import type { Screen, ScreenOptions, ScreenState } from "../terminal/screen.ts";
 import { type Outcome, received, timeout } from "./conditions.ts";
 import type { Drawable, DrawScheduler } from "./draw-scheduler.ts";
@@ -15,7 +16,6 @@ import type { Keyframes } from "./keyframes.ts";
 import { LazyScreen } from "./lazy-screen.ts";
 import type { Cached, ScreenCache } from "./screen-cache.ts";
 import type { ShellCommands } from "./shell/commands.ts";
-import { wait } from "./wait.ts";
 
 const CATCH_UP_MS = 2000;
 

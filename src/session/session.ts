@@ -16,6 +16,7 @@ import { deferred } from "../pty/deferred.ts";
 import { PtyError, PtyIoError } from "../pty/errors.ts";
 import { descendants, listeningPorts, workingDirectory } from "../pty/process-tree.ts";
 import type { Pty, PtyExit, WriteOptions } from "../pty/pty.ts";
+import { wait } from "../pty/wait.ts";
 import type { Screen, ScreenOptions, ScreenState } from "../terminal/screen.ts";
 import type { ScreenDiff } from "../terminal/screen-diff.ts";
 import type { ScreenFacts } from "./attention.ts";
@@ -28,7 +29,6 @@ import { hasEnded, type LifecycleEvent, statusAfter } from "./lifecycle.ts";
 import { NoticeBoard, type Notices } from "./notices.ts";
 import type { SeenPositions } from "./seen-positions.ts";
 import type { ShellCommands } from "./shell/commands.ts";
-import { wait } from "./wait.ts";
 
 const { errno } = constants;
 const ESCAPE = 0x1b;

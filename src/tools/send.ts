@@ -40,7 +40,8 @@ export const send = tool({
 	async run(input, context) {
 		let repeated = false;
 		const facts = await onSession(context, input, async (target) => {
-			const options = input.id === undefined ? {} : { id: writeId([context.caller.owner, target.id, input.id]) };
+			const { caller, signal } = context;
+			const id = input.id === undefined ? {} : { id: writeId([caller.owner, target.id, input.id]) };
 			let offset = target.journal.end;
 			const echoed = target.attention.waitingFor !== "secret";
 			const encode = () => {
@@ -50,15 +51,15 @@ export const send = tool({
 				}
 				return compose(input, target.screen.modes);
 			};
-			({ repeated } = await target.type(encode, options));
+			({ repeated } = await target.type(encode, { ...id, signal }));
 			return target.wait({
 				until: input.until ?? {},
 				timeoutMs: input.timeoutMs,
-				signal: context.signal,
-				caller: context.caller.owner,
+				signal,
+				caller: caller.owner,
 				// A quick program has answered before the write is known to have happened; one that was typed before a
 				// restart, before this call.
-				from: repeated ? target.seenBy(context.caller.owner) : offset,
+				from: repeated ? target.seenBy(caller.owner) : offset,
 				// Where nothing is echoed, what repeats the typed text is the answer.
 				typed: echoed ? (input.text ?? input.paste) : undefined,
 			});

@@ -76,7 +76,7 @@ describe("a connection that breaks under a living holder is taken up again where
 		const second = await adopt({ ...spec, socketPath: wire.path, from: "end" });
 		if (!(second instanceof HolderPty)) throw new Error("not running");
 		const pieces = Array.from({ length: 150 }, (_, i) => Buffer.from(`${i}:${"x".repeat(randomInt(6000))};`));
-		await Promise.all(pieces.map((piece) => second.write(piece, { roomMs: 60_000 })));
+		await Promise.all(pieces.map((piece) => second.write(piece)));
 		const typed = Buffer.concat(pieces);
 		await until("all of it arrived", () => sizeOf(arrived) >= typed.length);
 		expect(wire.cuts()).toBeGreaterThan(3);

@@ -47,21 +47,6 @@ describe("R1.2 what is typed arrives exactly once", () => {
 		expect(heard.text.match(/<once>/g)).toHaveLength(1);
 	});
 
-	test("a write at an offset that was passed is not typed again, and one beyond is refused", async () => {
-		const { pty, heard } = await stage.start('stty -echo; echo READY; while read line; do echo "<$line>"; done');
-		await heard.says("READY");
-		await pty.write(Buffer.from("once\n"), { at: 0 });
-		await pty.write(Buffer.from("once\n"), { at: 0 });
-		await expect(pty.write(Buffer.from("x\n"), { at: 99 })).rejects.toMatchObject({
-			code: "input_gap",
-			facts: { inputOffset: 5 },
-		});
-		await pty.write(Buffer.from("once\nthen\n"), { at: 0 });
-		await heard.says("<then>");
-		expect(heard.text.match(/<once>/g)).toHaveLength(1);
-		expect(pty.inputOffset).toBe(10);
-	});
-
 	test("many callers at once do not mix their writes", async () => {
 		const { pty, heard } = await stage.start('stty -echo; echo READY; while read line; do echo "<$line>"; done');
 		await heard.says("READY");
@@ -95,7 +80,7 @@ describe("R3.6 what cannot be typed is refused whole", () => {
 		const refusal = await (async () => {
 			for (;;) {
 				try {
-					await pty.write(piece, { roomMs: 0 });
+					await pty.write(piece);
 					accepted += piece.length;
 				} catch (error) {
 					return error;
@@ -104,10 +89,10 @@ describe("R3.6 what cannot be typed is refused whole", () => {
 		})();
 		expect(refusal).toMatchObject({ name: "PtyIoError", code: "queue_full" });
 		expect(accepted).toBeGreaterThan(500_000);
-		const waiting = pty.write(piece, { roomMs: 60_000 });
+		const waiting = pty.write(piece);
 		writeFileSync(gate, "");
 		await waiting;
-		await pty.write(Buffer.alloc(3_000_000 - accepted - piece.length, "x"), { roomMs: 60_000 });
+		await pty.write(Buffer.alloc(3_000_000 - accepted - piece.length, "x"));
 		await heard.says("3000000");
 	});
 
@@ -115,7 +100,7 @@ describe("R3.6 what cannot be typed is refused whole", () => {
 		const { pty, heard } = await stage.start("stty raw -echo; printf READY; sleep 1000");
 		await heard.says("READY");
 		const away = new AbortController();
-		const writing = pty.write(Buffer.alloc(2_000_000, "x"), { roomMs: 60_000, signal: away.signal });
+		const writing = pty.write(Buffer.alloc(2_000_000, "x"), { signal: away.signal });
 		setTimeout(() => away.abort(), 50);
 		await expect(writing).rejects.toMatchObject({ name: "AbortError" });
 	});

@@ -1,8 +1,8 @@
 // One wait: a list of conditions, of which the first to come true ends it.
 //
 // Everything that a condition subscribes to or sets up lives in the scope of the
-// wait and is disposed when the wait ends, also during set-up. The conditions are
-// in conditions.ts and shell/run.ts; no other code settles and cleans up by itself.
+// wait and is disposed when the wait ends, also during set-up and where the caller has
+// aborted before. Callers' conditions are in session/conditions.ts.
 
 /** Something that can end a wait. The order in the list is the precedence. */
 export interface Condition<T> {
