@@ -40,6 +40,7 @@ export class LazyScreen implements Disposable {
 	#cols: number;
 	#rows: number;
 	#mayAsk = false;
+	#disposed = false;
 
 	constructor(parts: LazyScreenParts) {
 		this.#parts = parts;
@@ -143,6 +144,7 @@ export class LazyScreen implements Disposable {
 	}
 
 	[Symbol.dispose](): void {
+		this.#disposed = true;
 		if (this.#content.kind === "drawn") this.#content.screen.dispose();
 		this.#content = { kind: "blank", offset: this.#offset };
 	}
@@ -190,7 +192,8 @@ export class LazyScreen implements Disposable {
 	}
 
 	#attached(screen: Screen): Screen {
-		screen.onReply((reply) => this.#parts.onReply(reply, screen.offset));
+		// A call that was under way may still look once this is disposed: nobody disposes of that screen.
+		if (!this.#disposed) screen.onReply((reply) => this.#parts.onReply(reply, screen.offset));
 		return screen;
 	}
 }
