@@ -10,6 +10,7 @@ import type { Socket } from "node:net";
 import { guarded } from "../protocol/boundary.ts";
 import type { EventsDropped, SessionEvent } from "../protocol/events.ts";
 import type { FaultJson } from "../protocol/fault.ts";
+import { hasAtMostValues } from "../protocol/json-size.ts";
 import { limits } from "../session/options.ts";
 import type { Answer, DaemonStatus, ScreenSnapshot, ToolCard, ToolSet } from "../tools/client.ts";
 import type { Caller } from "../tools/tool.ts";
@@ -93,7 +94,8 @@ export function readLines(
 			rest = rest.subarray(end + 1);
 			let value: unknown;
 			try {
-				if (line.length > limits.frameBytes || !isParseable(line)) return onBad("a line that is too large");
+				if (line.length > limits.frameBytes || !hasAtMostValues(line, limits.frameValues))
+					return onBad("a line that is too large");
 				value = JSON.parse(line.toString("utf8"));
 			} catch {
 				return onBad("a line that is not JSON");
@@ -110,36 +112,6 @@ export function readLines(
 		"data",
 		guarded("a line on the daemon's socket", read, ({ message }) => onBad(message)),
 	);
-}
-
-const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
-/** Bytes that begin a value have a 1. */
-const STARTS_A_VALUE = new Uint8Array(256);
-for (const char of "[{,:") STARTS_A_VALUE[char.charCodeAt(0)] = 1;
-
-/** Whether a line has few enough values: a small text can describe a very large object. */
-function isParseable(line: Buffer): boolean {
-	if (line.length < limits.frameValues) return true;
-	let values = 0;
-	for (let at = 0; at < line.length; at++) {
-		const byte = line[at]!;
-		if (byte === QUOTE) {
-			at = endOfString(line, at + 1);
-			if (at < 0) return true; // not JSON at all, which the parser finds out cheaply
-		} else if (STARTS_A_VALUE[byte] === 1 && ++values > limits.frameValues) return false;
-	}
-	return true;
-}
-
-/** The closing quote of the string whose text begins here; -1 if there is none. */
-function endOfString(line: Buffer, from: number): number {
-	for (let at = line.indexOf(QUOTE, from); at >= 0; at = line.indexOf(QUOTE, at + 1)) {
-		let backslashes = 0;
-		while (line[at - 1 - backslashes] === BACKSLASH && at - 1 - backslashes >= from) backslashes++;
-		if (backslashes % 2 === 0) return at;
-	}
-	return -1;
 }
 
 /** One line, ready to be sent; null when it is too large to be. */
