@@ -91,9 +91,28 @@ describe("G16 a lock file that is corrupt", () => {
 		expect(corruptLocks(run)).toHaveLength(3);
 	});
 
-	test("with the last possible number is a fault, not a loop", () => {
-		writeFileSync(file(`daemon.${Number.MAX_SAFE_INTEGER}`), "{}");
-		expect(take).toThrow("no number is left");
+	test.each([Number.MAX_SAFE_INTEGER, 2 ** 48 + 44])(
+		"with a number that no daemon has (%d) is not counted",
+		(number) => {
+			writeFileSync(file(`daemon.${number}`), "{}");
+			expect(take()!.epoch).toBe(1);
+			expect(corruptLocks(run)).toEqual([file(`daemon.${number}`)]);
+		},
+	);
+
+	test("with a number that a daemon may have is passed, and every later one is above it, also when it is lost", () => {
+		writeFileSync(file("daemon.1000000000000"), "{}");
+		const { epoch } = take()!;
+		expect(epoch).toBe(1_000_000_000_001);
+		for (const name of ["daemon.1000000000000", `daemon.${epoch}`]) rmSync(file(name));
+		writeFileSync(file("epoch"), "garbage");
+		expect(take()!.epoch).toBeGreaterThan(epoch);
+	});
+
+	test("a directory in the place of the epoch is set aside and shown", () => {
+		mkdirSync(file("epoch"));
+		expect(take()).not.toBeNull();
+		expect(corruptLocks(run)).toEqual([file("epoch.corrupt-not-a-file")]);
 	});
 
 	test.each(["garbage", "", "-5", "1e308", String(Number.MAX_SAFE_INTEGER)])(

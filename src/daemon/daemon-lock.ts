@@ -6,11 +6,10 @@
 // two racing starts give one daemon. The number is also the epoch that fences an
 // older daemon at the holders.
 
-import { linkSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, linkSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { Fault } from "../protocol/fault.ts";
 import { bornOf } from "../pty/process-stat.ts";
-import { readPrivate } from "./private-file.ts";
+import { readPrivate, setAsideUnlessFile } from "./private-file.ts";
 
 export interface DaemonLock {
 	readonly epoch: number;
@@ -23,8 +22,12 @@ export interface DaemonLock {
 }
 
 const NAME = /^daemon\.([1-9]\d{0,15})$/;
-/** Nobody counts that far: a higher number is not ours. */
-const MAX_EPOCH = 2 ** 48;
+/**
+ * No daemon counts that far: it grows faster than daemons are started. Where the last number is lost, counting goes on
+ * from here, above every number that a holder may have been given; and a number above it is not ours.
+ */
+const ceiling = () => Date.now() + 31_536_000_000;
+const isOurs = (epoch: number) => Number.isSafeInteger(epoch) && epoch > 0 && epoch < ceiling() + 60_000;
 /** A lock has about 80 bytes. */
 const MAX_BYTES = 4096;
 
@@ -41,7 +44,7 @@ export function newestLock(run: string): DaemonLock | null {
 /** The files that have a lock's name but not its content. They count as stale; `doctor` shows them. */
 export function corruptLocks(run: string): string[] {
 	return readdir(run)
-		.filter((name) => name.startsWith("daemon.") && !(NAME.test(name) && readLock(run, epochOf(name)) !== null))
+		.filter((name) => name.includes(".corrupt-") || (name.startsWith("daemon.") && !isReadableLock(run, name)))
 		.map((name) => join(run, name));
 }
 
@@ -53,11 +56,6 @@ export function lastNumber(run: string): number {
 /** Takes the number after `last`; null when another process has had it in the meantime. */
 export function acquireLock(run: string, last: number, version: string): DaemonLock | null {
 	const epoch = last + 1;
-	if (!Number.isSafeInteger(epoch)) {
-		throw new Fault("no_daemon", {
-			problem: `no number is left after daemon.${epoch - 1} in ${run}; remove that file`,
-		});
-	}
 	const lock = { pid: process.pid, born: bornOf(process.pid), version };
 	const draft = join(run, `.daemon.${process.pid}.${epoch}`);
 	try {
@@ -70,13 +68,14 @@ export function acquireLock(run: string, last: number, version: string): DaemonL
 		rmSync(draft, { force: true });
 	}
 	const taken = { ...lock, epoch, socket: socketOf(run, epoch) };
-	if (lastEpoch(run) >= epoch) {
+	if ((writtenEpoch(run) ?? 0) >= epoch) {
 		releaseLock(run, taken); // its daemon came and went since `last` was read
 		return null;
 	}
 	try {
 		// The number must outlive its daemon, or holders would fence the next one. Renamed: a full disk leaves the old one.
 		writeFileSync(draft, String(epoch), { mode: 0o600 });
+		setAsideUnlessFile(join(run, "epoch"));
 		renameSync(draft, join(run, "epoch"));
 	} catch (error) {
 		rmSync(draft, { force: true });
@@ -88,6 +87,8 @@ export function acquireLock(run: string, last: number, version: string): DaemonL
 
 const socketOf = (run: string, epoch: number) => join(run, `d${epoch}.sock`);
 const epochOf = (name: string) => Number(name.slice("daemon.".length));
+const isLockName = (name: string) => NAME.test(name) && isOurs(epochOf(name));
+const isReadableLock = (run: string, name: string) => isLockName(name) && readLock(run, epochOf(name)) !== null;
 
 /** Null where it has just been removed, or is corrupt. */
 function readLock(run: string, epoch: number): DaemonLock | null {
@@ -130,9 +131,7 @@ export function removeLocksBefore(run: string, epoch: number): void {
 }
 
 function lockEpochs(run: string): number[] {
-	return readdir(run)
-		.filter((name) => NAME.test(name))
-		.map(epochOf);
+	return readdir(run).filter(isLockName).map(epochOf);
 }
 
 function readdir(run: string): string[] {
@@ -146,14 +145,20 @@ function readdir(run: string): string[] {
 
 /** A number that cannot be read is replaced by one above all that were counted: holders refuse a daemon with a lower one. */
 function lastEpoch(run: string): number {
+	const epoch = writtenEpoch(run);
+	if (epoch !== null) return epoch;
+	const first = !existsSync(join(run, "epoch")) && !readdir(run).some(isHolderSocket);
+	return first ? 0 : ceiling();
+}
+
+/** The number of the last daemon; null where it is not known. */
+function writtenEpoch(run: string): number | null {
 	try {
 		const epoch = Number(readPrivate(join(run, "epoch"), MAX_BYTES));
-		if (Number.isSafeInteger(epoch) && epoch > 0 && epoch < MAX_EPOCH) return epoch;
-	} catch (error) {
-		const first = (error as NodeJS.ErrnoException).code === "ENOENT" && !readdir(run).some(isHolderSocket);
-		if (first) return 0;
+		return isOurs(epoch) ? epoch : null;
+	} catch {
+		return null; // there was none, or the file is not ours
 	}
-	return Math.floor(Date.now() / 1000);
 }
 
 /** Its session may be running. */

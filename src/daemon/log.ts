@@ -1,6 +1,7 @@
 // The daemon's own log: JSON lines in a 0600 file, rotated when it grows.
 
-import { closeSync, openSync, renameSync, statSync, writeSync } from "node:fs";
+import { closeSync, constants, openSync, renameSync, statSync, writeSync } from "node:fs";
+import { setAsideUnlessFile } from "./private-file.ts";
 
 const MAX_BYTES = 5 << 20;
 const CHECK_EVERY_LINES = 500;
@@ -15,7 +16,7 @@ export interface FileLog {
 export function fileLog(path: string, level = "info"): FileLog {
 	rotate(path);
 	// Kept open: a home that was removed meanwhile is not made anew by a last line.
-	let file = openSync(path, "a", 0o600);
+	let file = openLog(path);
 	let lines = 0;
 	const write = (name: keyof typeof LEVELS, facts: object, msg: string) => {
 		if (LEVELS[name] < (level === "error" ? LEVELS.error : LEVELS.info)) return;
@@ -24,7 +25,7 @@ export function fileLog(path: string, level = "info"): FileLog {
 			writeSync(file, `${line}\n`);
 			if (++lines % CHECK_EVERY_LINES !== 0 || !rotate(path)) return;
 			closeSync(file);
-			file = openSync(path, "a", 0o600);
+			file = openLog(path);
 		} catch {
 			// A full disk: the daemon's work comes first.
 		}
@@ -33,6 +34,13 @@ export function fileLog(path: string, level = "info"): FileLog {
 		info: (facts, message) => write("info", facts, message),
 		error: (facts, message) => write("error", facts, message),
 	};
+}
+
+/** Not through a link, and not into a pipe, whose opening would wait for its reader. */
+function openLog(path: string): number {
+	setAsideUnlessFile(path);
+	const { O_WRONLY, O_APPEND, O_CREAT, O_NOFOLLOW, O_NONBLOCK } = constants;
+	return openSync(path, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0o600);
 }
 
 function rotate(path: string): boolean {

@@ -1,6 +1,6 @@
 // Files of our own state, read only where no other user can have written them.
 
-import { closeSync, constants, fstatSync, openSync, readFileSync } from "node:fs";
+import { closeSync, constants, fstatSync, lstatSync, openSync, readFileSync, renameSync } from "node:fs";
 
 const WRITABLE_BY_OTHERS = 0o022;
 
@@ -18,4 +18,10 @@ export function readPrivate(path: string, maxBytes: number): string {
 	} finally {
 		closeSync(file);
 	}
+}
+
+/** Moves what has the place of a file and is none (a directory, link, pipe) out of the way, for `doctor` to show. */
+export function setAsideUnlessFile(path: string): void {
+	const found = lstatSync(path, { throwIfNoEntry: false });
+	if (found !== undefined && !found.isFile()) renameSync(path, `${path}.corrupt-not-a-file`);
 }

@@ -7,13 +7,17 @@
 import { constants, readdirSync } from "node:fs";
 import { type FileHandle, open, rename } from "node:fs/promises";
 import { join } from "node:path";
+import { hasAtMostValues } from "../protocol/json-size.ts";
 
 /** Of every state file that has one; files of 0.1.0 have none, or `version: 1`. */
 export const FORMAT = 1;
 
 const MIB = 1 << 20;
 /** Well above what we write ourselves, well below what would hurt to read. */
-export const MAX_BYTES = { record: 8 * MIB, exit: MIB, seen: 16 * MIB, keyframe: 32 * MIB, index: 64 * MIB } as const;
+export const MAX_BYTES = { record: 8 * MIB, exit: MIB, seen: 16 * MIB, keyframe: 8 * MIB, index: 64 * MIB } as const;
+
+/** A text of a few megabytes can describe an object of a gigabyte. The index is parsed line by line. */
+const MAX_VALUES = 200_000;
 
 const MARK = ".corrupt-";
 
@@ -82,7 +86,11 @@ async function readBounded(path: string, maxBytes: number): Promise<string | nul
 	try {
 		const { size } = await file.stat();
 		if (size > maxBytes) throw new CorruptState("too-large", `${path} has ${size} bytes, more than ${maxBytes}`);
-		return await file.readFile("utf8");
+		const content = await file.readFile();
+		if (maxBytes < MAX_BYTES.index && !hasAtMostValues(content, MAX_VALUES)) {
+			throw new CorruptState("too-large", `${path} has more than ${MAX_VALUES} values`);
+		}
+		return content.toString("utf8");
 	} finally {
 		await file.close();
 	}
