@@ -9,7 +9,7 @@ import { Fault } from "../protocol/fault.ts";
 import { PARENT_HEADER, parentFromHeader } from "../session/parent.ts";
 import type { Client, ToolSet } from "../tools/client.ts";
 import type { Caller } from "../tools/tool.ts";
-import { type Bodies, MAX_BODY_BYTES } from "./bodies.ts";
+import type { Bodies } from "./bodies.ts";
 import { type AccessPolicy, type Admission, admit } from "./guard.ts";
 import { openApi } from "./openapi.ts";
 import { eventFrames, type Frame, outputFrames, sse } from "./streams.ts";
@@ -114,8 +114,7 @@ export function httpApp(parts: HttpParts, { access, bodies, limits }: AppParts):
 		// A form post from another site cannot have this type without a preflight, which we never allow.
 		if (!/^application\/json\b/.test(c.req.header("content-type") ?? ""))
 			throw new Fault("bad_input", { problems: ["the body must be JSON, with Content-Type: application/json"] });
-		const body = (await bodies.read(c.env.incoming))?.toString("utf8");
-		if (body === undefined) return tooLarge(c);
+		const body = (await bodies.read(c.env.incoming)).toString("utf8");
 		let input: unknown;
 		try {
 			input = body === "" ? {} : JSON.parse(body);
@@ -166,7 +165,6 @@ export function httpApp(parts: HttpParts, { access, bodies, limits }: AppParts):
 			let bodyBytes = 0;
 			if (c.req.method === "POST") {
 				const body = await bodies.read(incoming);
-				if (body === null) return tooLarge(c);
 				bodyBytes = body.length;
 				Object.assign(incoming, { rawBody: body }); // where the request takes its body from
 			}
@@ -179,11 +177,6 @@ export function httpApp(parts: HttpParts, { access, bodies, limits }: AppParts):
 /** The parent comes from the request only: the daemon's own environment belongs to another conversation. */
 function callerOf(parts: HttpParts, token: TokenRecord, parent: string | undefined): Caller {
 	return { ...parts.caller(token), parent: parentFromHeader(parent) };
-}
-
-function tooLarge(c: Context<Env>): Response {
-	const problems = [`the body is larger than ${MAX_BODY_BYTES >> 20} MiB`];
-	return c.json(new Fault("bad_input", { problems }).toJSON(), 413);
 }
 
 /** Aborted when the client goes away before its answer was written. */

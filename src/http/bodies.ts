@@ -2,9 +2,11 @@
 
 import type { IncomingMessage } from "node:http";
 import { Fault } from "../protocol/fault.ts";
+import { hasAtMostValues } from "../protocol/json-size.ts";
+import { limits } from "../session/options.ts";
 
 // A write of 1 MiB, escaped in JSON, with a margin.
-export const MAX_BODY_BYTES = 4 << 20;
+const MAX_BODY_BYTES = 4 << 20;
 
 export class Bodies {
 	readonly #maxTotal: number;
@@ -14,9 +16,19 @@ export class Bodies {
 		this.#maxTotal = maxTotal;
 	}
 
-	/** Null when it is larger than allowed. Read from the socket: a web stream would cost as much as the call itself. */
-	read(incoming: IncomingMessage): Promise<Buffer | null> {
-		if (Number(incoming.headers["content-length"] ?? 0) > MAX_BODY_BYTES) return Promise.resolve(null);
+	/**
+	 * Fails when it is larger than allowed, or costs too much to parse. Read from the socket: a web stream would cost as
+	 * much as the call itself.
+	 */
+	async read(incoming: IncomingMessage): Promise<Buffer> {
+		if (Number(incoming.headers["content-length"] ?? 0) > MAX_BODY_BYTES) throw tooLarge();
+		const body = await this.#receive(incoming);
+		if (!hasAtMostValues(body, limits.bodyValues))
+			throw new Fault("too_large", { what: "The body", limit: limits.bodyValues, unit: "JSON values" });
+		return body;
+	}
+
+	#receive(incoming: IncomingMessage): Promise<Buffer> {
 		return new Promise((resolve, reject) => {
 			const chunks: Buffer[] = [];
 			let size = 0;
@@ -40,7 +52,8 @@ export class Bodies {
 			});
 			incoming.once("end", () => {
 				release();
-				resolve(size > MAX_BODY_BYTES ? null : Buffer.concat(chunks));
+				if (size > MAX_BODY_BYTES) reject(tooLarge());
+				else resolve(Buffer.concat(chunks));
 			});
 			incoming.once("close", () => {
 				release();
@@ -49,3 +62,5 @@ export class Bodies {
 		});
 	}
 }
+
+const tooLarge = () => new Fault("too_large", { what: "The body", limit: MAX_BODY_BYTES });

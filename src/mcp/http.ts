@@ -81,10 +81,12 @@ export function mcpOverHttp(parts: Omit<McpParts, "caller">, limits: McpLimits =
 	};
 
 	const answer = async (request: Request, access: McpAccess) => {
+		const isLarge = access.bodyBytes > MAX_KEPT_BYTES && opensConnection(request);
+		const method = request.headers.get("mcp-method"); // every request of the modern era has it
+		// Before it is parsed.
+		if (isLarge && (method === null || method === "subscriptions/listen")) return tooLarge();
 		if (await isLegacyRequest(request, undefined, { maxRequestBodySize: MAX_BODY_BYTES }))
-			return opensConnection(request) && access.bodyBytes > MAX_KEPT_BYTES ? tooLarge() : legacy.fetch(request, access);
-		if (request.headers.get("mcp-method") === "subscriptions/listen" && access.bodyBytes > MAX_KEPT_BYTES)
-			return tooLarge();
+			return isLarge ? tooLarge() : legacy.fetch(request, access);
 		// The SDK passes `extra` to the factory unchanged.
 		const authInfo = { token: "", clientId: access.caller.owner, scopes: [], extra: { ...access } };
 		return modern.fetch(request, { authInfo });

@@ -11,6 +11,8 @@ import {
 	type Transport,
 } from "@modelcontextprotocol/server";
 import { guarded } from "../protocol/boundary.ts";
+import { hasAtMostValues } from "../protocol/json-size.ts";
+import { limits } from "../session/options.ts";
 
 // A write of 1 MiB, escaped in JSON, with a margin; the same as over HTTP.
 const MAX_LINE_BYTES = 4 << 20;
@@ -63,10 +65,10 @@ export class StdioTransport implements Transport {
 		for (let end = chunk.indexOf(NEWLINE); end !== -1; end = chunk.indexOf(NEWLINE, start)) {
 			this.#keep(chunk.subarray(start, end));
 			start = end + 1;
-			const line = this.#pending === null ? null : Buffer.concat(this.#pending).toString("utf8");
+			const line = this.#pending === null ? null : Buffer.concat(this.#pending);
 			this.#pending = [];
 			this.#pendingBytes = 0;
-			if (line !== null && line.trim() !== "") this.#deliver(line);
+			if (line !== null) this.#deliver(line);
 		}
 		this.#keep(chunk.subarray(start));
 	});
@@ -80,7 +82,14 @@ export class StdioTransport implements Transport {
 		this.#refuse(ProtocolErrorCode.InvalidRequest, `Invalid request: a line is longer than ${MAX_LINE_BYTES} bytes.`);
 	}
 
-	#deliver(line: string): void {
+	#deliver(bytes: Buffer): void {
+		const most = limits.bodyValues;
+		if (!hasAtMostValues(bytes, most)) {
+			this.#refuse(ProtocolErrorCode.InvalidRequest, `Invalid request: more than ${most} JSON values.`);
+			return;
+		}
+		const line = bytes.toString("utf8");
+		if (line.trim() === "") return;
 		let message: JSONRPCMessage;
 		try {
 			message = parseJSONRPCMessage(JSON.parse(line));

@@ -104,10 +104,10 @@ export const faults = {
 		message: ({ what, limit }) => safe`Too many ${oneLine(what)} at once; the limit is ${limit}.`,
 		next: () => safe`Wait for one to finish, or cancel it, and call again; nothing was done.`,
 	}),
-	too_large: row<{ what: string; limit: number }>({
+	too_large: row<{ what: string; limit: number; unit?: string }>({
 		status: 413,
-		message: ({ what, limit }) => safe`${oneLine(what)} is larger than ${limit} bytes.`,
-		next: () => safe`Ask for less at a time: \`read\` has \`from\` and \`to\`, most calls have \`maxTokens\`.`,
+		message: ({ what, limit, unit = "bytes" }) => safe`${oneLine(what)} is larger than ${limit} ${oneLine(unit)}.`,
+		next: () => safe`Send or ask for less at a time: \`read\` has \`from\` and \`to\`, most calls have \`maxTokens\`.`,
 	}),
 	spawn_failed: row<{ stage: string; code: string; message: string; command: string }>({
 		status: 422,

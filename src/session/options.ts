@@ -227,6 +227,8 @@ export const limits = {
 	frameBytes: 8 * MIB,
 	/** Values (numbers, strings, arrays…) in one message: parsing a megabyte of `[[[[` takes 50 MB. */
 	frameValues: 200_000,
+	/** The same in a request over HTTP or an MCP message, counted before parsing: what `inputValues` need, three marks each. */
+	bodyValues: 64_000,
 	/** The caller's name for itself. */
 	ownerChars: 1000,
 	/** Callers whose position in a session is remembered; an evicted one sees everything as new, which is safe. */

@@ -68,6 +68,11 @@ export class RealServer implements AsyncDisposable {
 		return Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${this.pid}/status`, "utf8"))![1]) * 1024;
 	}
 
+	/** Processor time of its main thread so far: what a busy machine does not change. */
+	get ranMs(): number {
+		return Number.parseInt(readFileSync(`/proc/${this.pid}/task/${this.pid}/schedstat`, "utf8"), 10) / 1e6;
+	}
+
 	/** Its open TCP connections and other sockets. */
 	get descriptors(): number {
 		return readdirSync(`/proc/${this.pid}/fd`).length;
@@ -98,7 +103,7 @@ export class RealServer implements AsyncDisposable {
 			token,
 			method: "POST",
 			headers: { "content-type": "application/json", accept: "application/json, text/event-stream", ...headers },
-			body: JSON.stringify(body),
+			body: typeof body === "string" ? body : JSON.stringify(body),
 		});
 	}
 

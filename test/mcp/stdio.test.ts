@@ -47,6 +47,7 @@ describe("G17: a host that sends what is no message", () => {
 		["JSON that is no request", '{"hello":"world"}', -32600],
 		["null", "null", -32600],
 		["a line that is too long", `"${"x".repeat(5 << 20)}"`, -32600],
+		["a line that costs too much to parse", "[".repeat(1 << 20), -32600],
 	])("%s gets an error, and the next request its answer", async (_, junk, code) => {
 		const server = line.spawn(["mcp"]);
 		let out = "";
