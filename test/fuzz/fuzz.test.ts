@@ -8,7 +8,7 @@ import { targets } from "./targets.ts";
 
 const SEED = 20261116;
 /** Beside what is kept. */
-const CASES: Readonly<Record<string, number>> = { socket: 400, upgrade: 400, http: 400, mcp: 200, state: 40 };
+const CASES: Readonly<Record<string, number>> = { socket: 300, upgrade: 300, http: 300, mcp: 150, state: 20 };
 
 describe("R8 the daemon survives what a fuzzer sends, and honest callers do not notice", () => {
 	test.each(Object.keys(targets))("%s", needing("python3"), async (name) => {
