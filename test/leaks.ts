@@ -46,21 +46,15 @@ const watches = new Map<object, string>();
 export const openWatches = (): string[] => [...watches.values()];
 
 function trackWatches(): void {
-	const { watch, [Symbol.dispose]: dispose } = AttentionTracker.prototype;
-	const keys = new WeakMap<AttentionTracker, Set<object>>();
+	const { watch } = AttentionTracker.prototype;
 	AttentionTracker.prototype.watch = function (this: AttentionTracker) {
 		const unwatch = watch.call(this);
 		const key = {};
 		watches.set(key, place());
-		keys.set(this, (keys.get(this) ?? new Set()).add(key));
 		return () => {
 			unwatch();
 			watches.delete(key);
 		};
-	};
-	AttentionTracker.prototype[Symbol.dispose] = function (this: AttentionTracker) {
-		dispose.call(this);
-		for (const key of keys.get(this) ?? []) watches.delete(key);
 	};
 }
 

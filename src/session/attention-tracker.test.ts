@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test, vi } from "vitest";
+import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { FakePty } from "../../test/fake-pty.ts";
 import type { KernelFacts, ThreadFacts } from "../protocol/kernel-facts.ts";
 import { AttentionTracker } from "./attention-tracker.ts";
@@ -64,7 +64,7 @@ describe("R1.4 whose turn it is", () => {
 		const pty = new FakePty();
 		let seen = 0;
 		using turn = turnOver(pty, () => seen);
-		turn.watch();
+		onTestFinished(turn.watch());
 		pty.pushFacts(facts({ offset: 10 }));
 		expect(turn.attention.activity).toBe("working");
 		seen = 10;
@@ -75,7 +75,7 @@ describe("R1.4 whose turn it is", () => {
 	test("what was known before we typed is void, and so are facts that come before the write is acknowledged", async () => {
 		const pty = new FakePty();
 		using turn = turnOver(pty);
-		turn.watch();
+		onTestFinished(turn.watch());
 		pty.pushFacts(facts());
 		expect(turn.attention.activity).toBe("waiting");
 		const acknowledge = turn.typing();
@@ -91,7 +91,7 @@ describe("R1.4 whose turn it is", () => {
 		vi.useFakeTimers();
 		const pty = new FakePty();
 		using turn = turnOver(pty);
-		turn.watch();
+		onTestFinished(turn.watch());
 		const loop: ThreadFacts = { ...READER, doing: "tty-poll", call: "epoll_wait", others: 2 };
 		pty.pushFacts(facts({ threads: [loop], quietMs: 10 }));
 		expect(turn.attention.activity).toBe("working");
@@ -104,14 +104,14 @@ describe("R1.4 whose turn it is", () => {
 		using turn = turnOver(pty);
 		const decided: string[] = [];
 		turn.onDecided(({ activity }) => decided.push(activity));
-		turn.watch();
+		onTestFinished(turn.watch());
 		pty.pushFacts(facts());
 		pty.answer(false);
 		expect(turn.attention).toMatchObject({ activity: "unresponsive", certainty: "certain" });
 		expect(turn.attention.because).toContain("999");
 		expect(decided.at(-1)).toBe("unresponsive");
 		decided.length = 0;
-		turn.watch();
+		onTestFinished(turn.watch());
 		await vi.waitFor(() => expect(decided).toContain("unresponsive"));
 		pty.answer(true);
 		await vi.waitFor(() => expect(turn.attention.activity).toBe("waiting"));
