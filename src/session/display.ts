@@ -50,6 +50,8 @@ export class Display implements Drawable, Cached, AsyncDisposable {
 	readonly #parts: DisplayParts;
 	readonly #screen: LazyScreen;
 	#held = false;
+	/** Log is being passed over: what the holder sends would come too early. */
+	#passing = false;
 	#heldAt = Number.NEGATIVE_INFINITY;
 	#catchingUp: Promise<void> | null = null;
 
@@ -109,7 +111,7 @@ export class Display implements Drawable, Cached, AsyncDisposable {
 	}
 
 	hold(held: boolean): void {
-		if (held === this.#held) return;
+		if (held === this.#held || (this.#passing && !held)) return;
 		this.#held = held;
 		this.#heldAt = performance.now();
 		if (held) this.#parts.pty.pause();
@@ -161,19 +163,24 @@ export class Display implements Drawable, Cached, AsyncDisposable {
 
 	async #passOver(to: number): Promise<void> {
 		const { pty, journal, commands } = this.#parts;
-		this.#screen.draw();
-		const before = journal.linesTaken;
-		pty.skipTo(to);
-		for await (const { from, to: end, bytes } of readLog(journal.directory, journal.end, to)) {
-			if (bytes === null) {
-				journal.take({ gap: { from, to: end } });
-				continue;
+		this.#passing = true;
+		try {
+			this.#screen.draw();
+			const before = journal.linesTaken;
+			pty.skipTo(to);
+			for await (const { from, to: end, bytes } of readLog(journal.directory, journal.end, to)) {
+				if (bytes === null) {
+					journal.take({ gap: { from, to: end } });
+					continue;
+				}
+				journal.pass(bytes);
+				commands?.take({ offset: from, bytes });
+				this.#screen.skim(bytes);
 			}
-			journal.pass(bytes);
-			commands?.take({ offset: from, bytes });
-			this.#screen.skim(bytes);
+			this.#screen.jump(to, journal.linesTaken - before);
+		} finally {
+			this.#passing = false;
 		}
-		this.#screen.jump(to, journal.linesTaken - before);
 		// Line numbers restart here, also after a restart.
 		await this.#save();
 	}
