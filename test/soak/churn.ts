@@ -5,6 +5,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
+import type { SocketClient } from "../../src/daemon/socket-client.ts";
 import { until } from "../condition.ts";
 import { VICTIM } from "../fuzz/tool-calls.ts";
 import { Conversation } from "../robustness/conversation.ts";
@@ -42,17 +43,23 @@ const SPARE_DESCRIPTORS = 3;
 export async function churn({ clients, conversations, seed }: ChurnOptions): Promise<ChurnReport> {
 	await using stage = await Stage.open();
 	const talks: Conversation[] = [];
-	const connections = [];
+	const connections: SocketClient[] = [];
 	try {
 		for (let i = 0; i < conversations; i++) {
 			const client = await stage.connect();
 			connections.push(client);
 			talks.push(await Conversation.start(client, i % 2 === 0 ? "python" : "bash"));
 		}
+		/** A new one each time: what was typed into it is on its screen and in its journal. */
+		const renewVictim = async () => {
+			await connections[0]!.call("close", { session: VICTIM, force: true, forget: true });
+			await connections[0]!.call("start", { name: VICTIM, argv: ["cat"] });
+		};
 		await connections[0]!.call("start", { name: VICTIM, argv: ["cat"] });
 		await talkAll(talks, 3, () => false); // compiled, and memory settled
 		const quiet = await talkAll(talks, QUIET_TURNS, () => false);
 		await vanish(stage, { clients: Math.ceil(clients / 10), seed: seed + 1 });
+		await renewVictim();
 		await stage.idle();
 		const before = await stage.usage();
 
@@ -63,6 +70,7 @@ export async function churn({ clients, conversations, seed }: ChurnOptions): Pro
 		});
 		const [churned] = await Promise.all([talkAll(talks, Number.POSITIVE_INFINITY, () => gone), vanished]);
 		const seconds = (performance.now() - begun) / 1000;
+		await renewVictim();
 		await stage.idle();
 		const after = await until(
 			`the daemon is back at ${JSON.stringify(before)}`,
