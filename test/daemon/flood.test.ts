@@ -1,9 +1,10 @@
 // One client that asks for more than it reads, or never ends what it says: what it costs
 // the daemon in memory and in processor time of its main thread, and that others are served.
-import { once } from "node:events";
+import { once, setMaxListeners } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";
 import { createConnection, type Socket } from "node:net";
 import { describe, expect, test } from "vitest";
+import { parseRequest } from "../../src/daemon/requests.ts";
 import { until } from "../condition.ts";
 import { Home } from "./home.ts";
 
@@ -92,5 +93,43 @@ describe("messages that do not end", () => {
 		});
 		for (const connection of halves) connection.destroy();
 		expect(grewMb).toBeLessThan(250);
+	});
+});
+
+const DEAF = "stty raw -echo; echo deaf; exec tail -f /dev/null"; // raw: a line of any length is accepted
+
+describe("much input for a program that does not read", () => {
+	test("waits up to a total; the rest is refused at once", async () => {
+		await using home = new Home();
+		await using client = await home.connect();
+		const { pid } = await client.status();
+		await client.call("start", { name: "deaf", argv: ["bash", "-c", DEAF], until: { text: "deaf" } });
+		const text = "x".repeat(999_999);
+		const abort = new AbortController();
+		setMaxListeners(0, abort.signal);
+		const refused: string[] = [];
+		const sends: Promise<unknown>[] = [];
+		const { grewMb } = await cost(pid, async () => {
+			for (let i = 0; i < 200; i++) {
+				const sent = client.call("send", { session: "deaf", text }, { signal: abort.signal });
+				sends.push(sent.catch((error: { code?: string }) => refused.push(error.code ?? "aborted")));
+			}
+			await until("most are refused", () => refused.length >= 190);
+		});
+		abort.abort();
+		await Promise.all(sends);
+		expect(refused.filter((code) => code === "queue_full").length).toBeGreaterThanOrEqual(190);
+		expect(grewMb).toBeLessThan(200);
+	});
+});
+
+describe("an environment of a hundred thousand variables", () => {
+	test.each([
+		["of numbers", 1],
+		["of strings", "v"],
+	])("%s is refused with one problem", async (_name, value) => {
+		const env = Object.fromEntries(Array.from({ length: 95_000 }, (_, i) => [`k${i}`, value]));
+		const parsed = parseRequest({ id: 1, do: "call", tool: "list", input: {}, caller: { ...caller, env } });
+		expect(parsed).toMatchObject({ id: 1, fault: { facts: { problems: ["caller.env: at most 4096 entries"] } } });
 	});
 });
