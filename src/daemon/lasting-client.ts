@@ -151,7 +151,8 @@ export class LastingClient implements Client {
 				if (!isReplaced(error)) throw error;
 				const repeatable = request.repeatable || wasNotDone(error);
 				if (!repeatable || tries >= MAX_TRIES || this.#disposed) {
-					throw new Fault("daemon_replaced", { doing, repeatable }, { cause: error });
+					const silent = (error.facts as { silent?: boolean }).silent === true;
+					throw new Fault("daemon_replaced", { doing, repeatable, ...(silent && { silent }) }, { cause: error });
 				}
 				await this.#lost(client, tries, signal);
 			}

@@ -1,9 +1,9 @@
 // How a client reaches the daemon: connects to the process that holds the newest lock,
 // or starts one and waits until it is ready. Two clients that start one at once share it.
 
+import { setTimeout as delay } from "node:timers/promises";
 import { Fault, type FaultFacts } from "../protocol/fault.ts";
 import { checkPrivate } from "../pty/private-directory.ts";
-import { within } from "../session/deadline.ts";
 import type { Caller } from "../tools/tool.ts";
 import { isHeld, newestLock } from "./daemon-lock.ts";
 import { SocketClient } from "./socket-client.ts";
@@ -24,8 +24,9 @@ export interface ReachOptions {
 	readonly anyVersion?: boolean;
 }
 
-/** A daemon that accepts a connection and does not answer for this long is stopped or stuck. */
-const HELLO_MS = 10_000;
+/** A daemon with too many clients may close a new connection; how often to try, and how long to wait in between. */
+const GREETINGS = 5;
+const GREETING_MS = 100;
 /** A daemon that was just started may be killed at once; not five times. */
 const MAX_STARTS = 5;
 
@@ -102,7 +103,8 @@ export async function reopenHttp(client: SocketClient, { http }: DaemonBefore): 
 }
 
 /** The daemon that has the newest lock, with its version; null where none answers. */
-async function greet({ run, caller, version }: ReachOptions): Promise<{ client: SocketClient; theirs: string } | null> {
+async function greet(options: ReachOptions, tries = 1): Promise<{ client: SocketClient; theirs: string } | null> {
+	const { run, caller, version } = options;
 	if (!checkPrivate(run)) return null;
 	const lock = newestLock(run);
 	if (lock === null || !isHeld(lock)) return null;
@@ -114,13 +116,18 @@ async function greet({ run, caller, version }: ReachOptions): Promise<{ client: 
 		return null; // it has taken its lock and does not listen yet, or is just stopping
 	}
 	try {
-		const { version: theirs } = await within(HELLO_MS, "hello", client.hello(version));
+		const { version: theirs } = await client.hello(version);
 		return { client, theirs };
 	} catch {
 		const gone = client.lost;
 		await client[Symbol.asyncDispose]();
-		if (gone) return null; // as above
-		throw new Fault("no_daemon", { problem: `process ${lock.pid} does not answer` });
+		if (!gone) throw new Fault("no_daemon", { problem: `process ${lock.pid} does not answer` });
+		if (tries === GREETINGS) {
+			throw new Fault("no_daemon", { problem: `process ${lock.pid} closes connections: it may be overloaded` });
+		}
+		// It is stopping, and then has no lock or does not listen the next time; or it has too many clients.
+		await delay(tries * GREETING_MS);
+		return greet(options, tries + 1);
 	}
 }
 

@@ -13,19 +13,32 @@ const MAX_PATH_CHARS = 4096;
 const RESOURCES = 16;
 /** The kernel would not pass a larger environment to a program: a quarter of an 8 MiB stack. */
 const MAX_ENVIRONMENT_CHARS = 2 << 20;
+const MAX_ENVIRONMENT_ENTRIES = 4096;
 
 const id = z.int().min(0);
 const name = z.string().max(MAX_NAME_CHARS);
 const offset = z.int().min(0);
 const writeId = z.string().regex(/^[0-9a-f]{32}$/);
 
-const environment = z
-	.record(z.string(), z.string())
-	.refine(
-		(env) =>
-			Object.entries(env).reduce((sum, [key, value]) => sum + key.length + value.length, 0) <= MAX_ENVIRONMENT_CHARS,
-		`at most ${MAX_ENVIRONMENT_CHARS} characters`,
-	);
+/** Checks the number of entries before any of them: each bad one would be an issue of its own. */
+const few = <T extends z.ZodType>(most: number, schema: T) =>
+	z
+		.unknown()
+		.refine((value) => typeof value !== "object" || value === null || Object.keys(value).length <= most, {
+			error: `at most ${most} entries`,
+		})
+		.pipe(schema as z.ZodType<z.output<T>, unknown>);
+
+const environment = few(
+	MAX_ENVIRONMENT_ENTRIES,
+	z
+		.record(z.string(), z.string())
+		.refine(
+			(env) =>
+				Object.entries(env).reduce((sum, [key, value]) => sum + key.length + value.length, 0) <= MAX_ENVIRONMENT_CHARS,
+			`at most ${MAX_ENVIRONMENT_CHARS} characters`,
+		),
+);
 
 /** Null is unlimited. */
 const amount = z.int().min(0).nullable();
@@ -39,14 +52,14 @@ const caller = z.object({
 	env: environment,
 	umask: z.int().min(0).max(0o777).optional(),
 	nice: z.int().min(-20).max(19).optional(),
-	rlimits: z.array(rlimit).max(RESOURCES).optional(),
+	rlimits: few(RESOURCES, z.array(rlimit)).optional(),
 	parent: parentId.optional(),
 });
 
 const request = z.discriminatedUnion("do", [
 	z.object({ id, do: z.literal("hello"), version: name }),
 	z.object({ id, do: z.literal("call"), tool: name, input: z.unknown(), caller }),
-	z.object({ id, do: z.literal("tools"), sets: z.array(z.enum(TOOL_SETS)).max(TOOL_SETS.length) }),
+	z.object({ id, do: z.literal("tools"), sets: few(TOOL_SETS.length, z.array(z.enum(TOOL_SETS))) }),
 	z.object({ id, do: z.literal("events"), afterSeq: z.exactOptional(offset) }),
 	z.object({ id, do: z.literal("output"), session: name, from: offset }),
 	z.object({ id, do: z.literal("type"), session: name, base64: z.string(), write: z.exactOptional(writeId) }),

@@ -10,7 +10,9 @@ import { Connections } from "../pty/connections.ts";
 import { foreignPeer } from "../pty/native.ts";
 import { limits, type Options } from "../session/options.ts";
 import type { Client } from "../tools/client.ts";
+import { HalfMessages } from "./half-messages.ts";
 import type { HttpControl } from "./http-control.ts";
+import { RequestQueue } from "./request-queue.ts";
 import { parseRequest } from "./requests.ts";
 import { StreamWindow } from "./stream-window.ts";
 import { type Done, lineOf, type More, type Question, type Request, type Response, readLines } from "./wire.ts";
@@ -45,6 +47,7 @@ export async function listen(
 	const clients = new Set<Socket>();
 	const { connections: most } = parts.limits;
 	const connections = new Connections({ connections: most, strangers: Math.ceil(most / 2) });
+	const halves = new HalfMessages();
 	const count = guarded("counting clients", () => parts.onClients(clients.size));
 	const server = createServer(
 		guarded(
@@ -57,7 +60,7 @@ export async function listen(
 					clients.delete(socket);
 					count();
 				});
-				serve(socket, parts, connections);
+				serve(socket, parts, { connections, halves });
 				count();
 			},
 			(_fault, socket) => socket.destroy(),
@@ -84,7 +87,19 @@ export async function listen(
 	};
 }
 
-function serve(socket: Socket, parts: ServerParts, connections: Connections): void {
+/** Requests that no program can delay. */
+const isQuick = (question: Question): boolean =>
+	["hello", "tools", "snapshot", "status"].includes(question.do) ||
+	(question.do === "call" && ["read", "list"].includes(question.tool));
+
+/** What all connections share. */
+interface Shared {
+	readonly connections: Connections;
+	readonly halves: HalfMessages;
+}
+
+function serve(socket: Socket, parts: ServerParts, { connections, halves }: Shared): void {
+	const queue = new RequestQueue(socket);
 	const running = new Map<number, { readonly controller: AbortController; readonly window: StreamWindow }>();
 	const end = ({ controller, window }: { controller: AbortController; window: StreamWindow }) => {
 		controller.abort();
@@ -114,24 +129,31 @@ function serve(socket: Socket, parts: ServerParts, connections: Connections): vo
 	};
 	socket.on("close", () => {
 		for (const call of running.values()) end(call);
+		halves.hold(drop, 0);
 	});
 	const run = ({ id, ...question }: Question & { readonly id: number }) => {
 		const over = connections.begin(socket);
 		const call = { controller: new AbortController(), window: new StreamWindow() };
 		running.set(id, call);
 		const more = async (value: More) => {
+			await queue.drained();
 			call.window.sent(respond({ id, more: value }));
 			await call.window.room();
 		};
-		answer(question as Question, parts, call.controller.signal, more)
-			.then((done) => void respond({ id, done }))
-			// Also where the answer is too large or cannot be written as JSON.
-			.catch((error: unknown) => void respond({ id, fault: faultAt(`the request "${question.do}"`, error).toJSON() }))
-			.catch((error: unknown) => drop(faultAt("a response", error).message))
-			.finally(() => {
-				running.delete(id);
-				over();
-			});
+		const start = () =>
+			answer(question as Question, parts, call.controller.signal, more)
+				.then(async (done) => {
+					await queue.drained();
+					respond({ id, done });
+				})
+				// Also where the answer is too large or cannot be written as JSON.
+				.catch((error: unknown) => void respond({ id, fault: faultAt(`the request "${question.do}"`, error).toJSON() }))
+				.catch((error: unknown) => drop(faultAt("a response", error).message))
+				.finally(() => {
+					running.delete(id);
+					over();
+				});
+		queue.add({ quick: isQuick(question as Question), start });
 	};
 	const take = (request: Request) => {
 		const { id } = request;
@@ -154,6 +176,9 @@ function serve(socket: Socket, parts: ServerParts, connections: Connections): vo
 			else drop(parsed.problem);
 		},
 		drop,
+		(bytes) => {
+			if (!socket.destroyed) halves.hold(drop, bytes);
+		},
 	);
 }
 
@@ -163,6 +188,7 @@ async function answer(
 	signal: AbortSignal,
 	more: (value: More) => Promise<void>,
 ): Promise<Done> {
+	signal.throwIfAborted(); // cancelled before its turn
 	switch (question.do) {
 		case "hello":
 			return { hello: { version, pid: process.pid } };

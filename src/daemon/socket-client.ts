@@ -8,7 +8,8 @@ import { Fault } from "../protocol/fault.ts";
 import type { OutputChunk } from "../protocol/output.ts";
 import { foreignPeer } from "../pty/native.ts";
 import { type Condition, wait } from "../pty/wait.ts";
-import { limits } from "../session/options.ts";
+import { within } from "../session/deadline.ts";
+import { limits, options } from "../session/options.ts";
 import type { FactsOf, InputOf, ToolName } from "../tools/catalogue.ts";
 import {
 	type Answer,
@@ -40,7 +41,11 @@ export interface HttpWish {
 	readonly exact: boolean;
 }
 
-const replaced = (doing: string) => new Fault("daemon_replaced", { doing, repeatable: false });
+/** An answer that takes longer than this, or than the timeout of its call, makes us ask whether the daemon still runs. */
+const ANSWER_MS = 30_000;
+const MARGIN_MS = 2000;
+/** A daemon that does not answer `hello` for this long is stopped or stuck. */
+const HELLO_MS = 10_000;
 
 export class SocketClient implements Client {
 	readonly #socket: Socket;
@@ -48,6 +53,10 @@ export class SocketClient implements Client {
 	readonly #pending = new Map<number, Pending>();
 	#lastId = 0;
 	#lost = false;
+	/** Given up by us: it was connected and did not answer. */
+	#silent = false;
+	/** The question whether it still runs, while there is no answer to it. */
+	#checking: Promise<unknown> | null = null;
 	/** Settles when the connection has ended. */
 	readonly closed: Promise<void>;
 
@@ -63,7 +72,7 @@ export class SocketClient implements Client {
 		this.closed = new Promise((resolve) => {
 			socket.on("close", () => {
 				this.#lost = true;
-				for (const pending of this.#pending.values()) pending.fail(replaced(pending.doing));
+				for (const pending of this.#pending.values()) pending.fail(this.#replaced(pending.doing));
 				this.#pending.clear();
 				resolve();
 			});
@@ -89,7 +98,7 @@ export class SocketClient implements Client {
 
 	/** The daemon's version and pid: compared with our own version before any other request. */
 	async hello(version: string): Promise<{ version: string; pid: number }> {
-		return (await this.#ask({ do: "hello", version })).hello!;
+		return (await within(HELLO_MS, "hello", this.#ask({ do: "hello", version }))).hello!;
 	}
 
 	call<N extends ToolName>(tool: N, input: InputOf<N>, options?: CallOptions): Promise<Answer<FactsOf<N>>>;
@@ -170,9 +179,32 @@ export class SocketClient implements Client {
 				});
 				const id = this.#send(question, { more: () => {}, done: scope.settle, fail });
 				scope.own(() => this.#cancel(id));
+				if (question.do === "hello") return;
+				const check = () => {
+					this.#check();
+					scope.after(ANSWER_MS, check);
+				};
+				scope.after((timeoutOf(question) ?? ANSWER_MS) + MARGIN_MS, check);
 			},
 		};
 		return wait([answered], { signal });
+	}
+
+	/** Ends the connection, and with it every request, unless the daemon answers. */
+	#check(): void {
+		this.#checking ??= this.hello("")
+			.catch(() => {
+				if (this.#lost) return;
+				this.#silent = true;
+				this.#socket.destroy();
+			})
+			.finally(() => {
+				this.#checking = null;
+			});
+	}
+
+	#replaced(doing: string): Fault {
+		return new Fault("daemon_replaced", { doing, repeatable: false, ...(this.#silent && { silent: true }) });
 	}
 
 	/** Nothing happens when it has been answered. */
@@ -232,7 +264,7 @@ export class SocketClient implements Client {
 	#send(question: Question, pending: Omit<Pending, "doing">): number | null {
 		const doing = question.do === "call" ? question.tool : question.do;
 		if (this.#lost) {
-			pending.fail(replaced(doing));
+			pending.fail(this.#replaced(doing));
 			return null;
 		}
 		const id = ++this.#lastId;
@@ -262,6 +294,12 @@ export class SocketClient implements Client {
 		if ("fault" in response) pending.fail(Fault.from(response.fault));
 		else pending.done(response.done);
 	}
+}
+
+function timeoutOf(question: Question): number | null {
+	if (question.do !== "call") return null;
+	const timeoutMs = (question.input as { readonly timeoutMs?: unknown } | null | undefined)?.timeoutMs;
+	return typeof timeoutMs === "number" && timeoutMs >= 0 ? Math.min(timeoutMs, options.timeoutMs.max) : null;
 }
 
 /** What the daemon needs to know of the caller: the rest of its world only where a program may inherit it. */

@@ -77,11 +77,18 @@ export type Done = {
 	status?: DaemonStatus;
 };
 
-/** Calls back with the value of each line and its bytes; `onBad` with the reason when the other end breaks the protocol. */
+/** Pieces of a message below this are merged: a million of one byte would weigh a hundred times as much. */
+const PIECE_BYTES = 64 * 1024;
+
+/**
+ * Calls back with the value of each line and its bytes; `onBad` with the reason when the other end breaks the protocol.
+ * `onHeld` gets how much of an incomplete line is held after each chunk.
+ */
 export function readLines(
 	socket: Socket,
 	onLine: (value: unknown, bytes: number) => void,
 	onBad: (problem: string) => void,
+	onHeld: (bytes: number) => void = () => {},
 ): void {
 	let held: Buffer[] = [];
 	let heldBytes = 0;
@@ -103,10 +110,19 @@ export function readLines(
 			onLine(value, line.length + 1);
 			if (socket.destroyed) return;
 		}
-		if (rest.length === 0) return;
-		held.push(rest);
-		heldBytes += rest.length;
+		if (rest.length > 0) hold(rest);
 		if (heldBytes > limits.frameBytes) onBad(`a line of more than ${limits.frameBytes} bytes`);
+		else onHeld(heldBytes);
+	};
+	const hold = (piece: Buffer) => {
+		heldBytes += piece.length;
+		let last = piece;
+		for (let before = held.at(-1); before !== undefined; before = held.at(-1)) {
+			if (before.length > Math.min(last.length, PIECE_BYTES)) break;
+			last = Buffer.concat([before, last]);
+			held.pop();
+		}
+		held.push(last);
 	};
 	socket.on(
 		"data",

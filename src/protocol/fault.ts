@@ -181,10 +181,12 @@ export const faults = {
 		message: ({ problem }) => safe`The Dialtone daemon is unreachable: ${oneLine(problem, PROBLEM_CHARS)}.`,
 		next: () => safe`Run \`dialtone daemon restart\`; sessions go on in the meantime.`,
 	}),
-	daemon_replaced: row<{ doing: string; repeatable: boolean }>({
+	daemon_replaced: row<{ doing: string; repeatable: boolean; silent?: boolean }>({
 		status: 503,
-		message: ({ doing }) =>
-			safe`The Dialtone daemon was stopped or replaced before it answered (${oneLine(doing)}); sessions keep running.`,
+		message: ({ doing, silent }) =>
+			silent === true
+				? safe`The Dialtone daemon does not answer (${oneLine(doing)}); sessions keep running.`
+				: safe`The Dialtone daemon was stopped or replaced before it answered (${oneLine(doing)}); sessions keep running.`,
 		next: ({ repeatable }) =>
 			repeatable
 				? safe`The session goes on: call again.`

@@ -15,6 +15,10 @@ import { type Condition, wait } from "./wait.ts";
 
 /** How long a program that does not read may keep a write waiting. */
 const ROOM_MS = 5000;
+/** Input that waits behind a write to a program that does not read. */
+const MAX_QUEUED_BYTES = 8 << 20;
+/** What each write takes besides. */
+const WRITE_BYTES = 1024;
 
 export type Input = Uint8Array | (() => Uint8Array);
 
@@ -31,6 +35,7 @@ export class InputQueue {
 	readonly #waiting: (() => void)[] = [];
 	readonly #room = new Listeners<void>("input room");
 	#busy = false;
+	#queuedBytes = 0;
 	#accepted = 0;
 
 	constructor(options: InputQueueOptions) {
@@ -56,7 +61,14 @@ export class InputQueue {
 	// One function, though it has two jobs: another one would add a promise to every keystroke.
 	async write(input: Input, options: WriteOptions): Promise<void> {
 		const { id, priority = false, signal } = options;
-		if (!priority && this.#busy) await new Promise<void>((turn) => this.#waiting.push(turn));
+		if (!priority && this.#busy) {
+			const bytes = WRITE_BYTES + (options.queuedBytes ?? (typeof input === "function" ? 0 : input.length));
+			const free = MAX_QUEUED_BYTES - this.#queuedBytes;
+			if (bytes > free) throw new PtyIoError("queue_full", "too much input waits for the program to read", { free });
+			this.#queuedBytes += bytes;
+			await new Promise<void>((turn) => this.#waiting.push(turn));
+			this.#queuedBytes -= bytes;
+		}
 		if (!priority) this.#busy = true;
 		let from = 0;
 		try {

@@ -36,6 +36,8 @@ export interface WriteOptions {
 	readonly id?: string;
 	/** Ahead of queued input: for Ctrl+C. */
 	readonly priority?: boolean;
+	/** About how much memory it takes while it waits for its turn, for an input that is a function. */
+	readonly queuedBytes?: number;
 	/** Aborted: nothing more of it is sent, neither when its turn comes nor when a program that does not read has made room. */
 	readonly signal?: AbortSignal;
 }

@@ -259,6 +259,12 @@ export const limits = {
 	unreadBytes: 4 * MIB,
 	/** A client that reads none of them for this long is disconnected. */
 	unreadMs: 10_000,
+	/** Requests of one client at once that wait for no program: each may have an answer of a megabyte. */
+	quickRequests: 16,
+	/** Messages of which only a part has arrived, of all clients: above it the largest is dropped with its connection. */
+	heldBytes: 32 * MIB,
+	/** Time for a message to be complete once it has begun. */
+	messageMs: 30_000,
 } as const;
 
 export type OptionName = keyof typeof options;

@@ -242,7 +242,8 @@ export class Session implements AsyncDisposable {
 			return bytes;
 		};
 		try {
-			await this.#ask(this.#pty.write(encode, options));
+			const queuedBytes = typeof input === "function" ? 0 : input.length;
+			await this.#ask(this.#pty.write(encode, { queuedBytes, ...options }));
 		} finally {
 			acknowledge();
 		}

@@ -51,7 +51,7 @@ export const send = tool({
 				}
 				return compose(input, target.screen.modes);
 			};
-			({ repeated } = await target.type(encode, { ...id, signal }));
+			({ repeated } = await target.type(encode, { ...id, signal, queuedBytes: input.text?.length ?? 0 }));
 			return target.wait({
 				until: input.until ?? {},
 				timeoutMs: input.timeoutMs,

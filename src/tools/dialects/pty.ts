@@ -75,7 +75,7 @@ export const ptySendKeys = tool({
 		const session = await target(context, terminal_id);
 		const typing =
 			typeof keys === "string" ? { text: keys, submit: enter } : { keys: enter ? [...keys, "enter"] : keys };
-		await session.type(() => compose(typing, session.screen.modes));
+		await session.type(() => compose(typing, session.screen.modes), { queuedBytes: keys.length });
 		return { terminal_id: session.id, ok: true };
 	},
 	render: cleanJson,
