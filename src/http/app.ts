@@ -50,6 +50,8 @@ interface AppParts {
 
 type Env = { Bindings: HttpBindings; Variables: { token: TokenRecord; use: TokenUse } };
 
+const JSON_TYPE = { "content-type": "application/json" };
+
 /** Answers before any route: Host, Origin, token. */
 function guard(access: Access): MiddlewareHandler<Env> {
 	return async (c, next) => {
@@ -97,11 +99,18 @@ export function httpApp(parts: HttpParts, { access, bodies, limits }: AppParts):
 	});
 
 	app.get("/healthz", (c) => c.json({ ok: true }));
-	app.get("/v1/tools", async (c) => c.json({ tools: await client.tools(sets) }));
-	app.get("/v1/openapi.json", async (c) =>
+	// Neither changes while we run.
+	let tools: string | undefined;
+	let description: string | undefined;
+	app.get("/v1/tools", async (c) => {
+		tools ??= JSON.stringify({ tools: await client.tools(sets) });
+		return c.body(tools, 200, JSON_TYPE);
+	});
+	app.get("/v1/openapi.json", async (c) => {
 		// Not the address of the request: that may name another host.
-		c.json(openApi(await client.tools(sets), version, access.url)),
-	);
+		description ??= JSON.stringify(openApi(await client.tools(sets), version, access.url));
+		return c.body(description, 200, JSON_TYPE);
+	});
 
 	app.post("/v1/tools/:name", async (c) => {
 		const token = c.get("token");

@@ -14,7 +14,7 @@ import { type Options, resolveOptions } from "../session/options.ts";
 import { type HttpParts, httpApp, refusal, resumeAt } from "./app.ts";
 import { Bodies } from "./bodies.ts";
 import { admit, hostsOf } from "./guard.ts";
-import { closeWith } from "./responses.ts";
+import { inTurn } from "./responses.ts";
 import { eventFrames, LAST_WORDS_MS, outputFrames } from "./streams.ts";
 import { TokenUses } from "./token-uses.ts";
 import type { Tokens } from "./tokens.ts";
@@ -39,6 +39,9 @@ const HOST6 = "::1";
 const MAX_MESSAGE_BYTES = 64 << 10;
 // How often node looks for requests that take too long.
 const CHECK_EVERY_MS = 1000;
+
+// A health check may keep its connection; one that only asks and never shows a token makes room.
+const STRANGERS_REQUESTS = 100;
 
 export async function listen(options: ListenOptions): Promise<Listening> {
 	const limits = options.limits ?? resolveOptions();
@@ -69,6 +72,18 @@ export async function listen(options: ListenOptions): Promise<Listening> {
 	};
 	const app = httpApp(options, { access, limits, bodies: new Bodies(limits.httpBodiesBytes) });
 	const answer = getRequestListener(app.fetch, { hostname: HOST });
+	const begin = guarded(
+		"http request",
+		(incoming: IncomingMessage, outgoing: ServerResponse, before: number) => {
+			// Set here, not by the app: changing a finished response would send it as a web stream, which is slower.
+			outgoing.setHeader("x-content-type-options", "nosniff");
+			outgoing.setHeader("cache-control", "no-store");
+			if (before >= STRANGERS_REQUESTS && connections.isStranger(incoming.socket))
+				outgoing.setHeader("connection", "close");
+			return answer(incoming, outgoing);
+		},
+		(_fault, _incoming, outgoing) => void outgoing.destroy(),
+	);
 	const server = createServer(
 		{
 			headersTimeout: Math.min(limits.httpHeadersMs, limits.httpRequestMs),
@@ -79,11 +94,7 @@ export async function listen(options: ListenOptions): Promise<Listening> {
 		guarded(
 			"http request",
 			(incoming: IncomingMessage, outgoing: ServerResponse) => {
-				// Set here, not by the app: changing a finished response would send it as a web stream, which is slower.
-				outgoing.setHeader("x-content-type-options", "nosniff");
-				outgoing.setHeader("cache-control", "no-store");
-				closeWith(incoming.socket, outgoing);
-				return answer(incoming, outgoing);
+				inTurn(outgoing, limits.httpPipelined, (before) => begin(incoming, outgoing, before));
 			},
 			(_fault, _incoming, outgoing) => void outgoing.destroy(),
 		),

@@ -38,6 +38,11 @@ export class Connections {
 		if (this.#open.size > this.#max) this.#close(first(this.#strangers, socket) ?? first(this.#idle) ?? socket);
 	}
 
+	/** It has made no admitted request. */
+	isStranger(socket: Socket): boolean {
+		return this.#strangers.has(socket);
+	}
+
 	/** An admitted request begins; the result says that it is over. */
 	begin(socket: Socket): () => void {
 		const requests = this.#open.get(socket);

@@ -181,6 +181,14 @@ export const options = {
 		unit: "requests",
 		meaning: "requests and streams over HTTP at once with one token",
 	}),
+	// They are answered one after the other; clients that send several at once send about ten.
+	httpPipelined: row({
+		default: 32,
+		min: 1,
+		max: 10_000,
+		unit: "requests",
+		meaning: "requests on one HTTP connection that wait for their answer; beyond it the connection is closed",
+	}),
 	streamBufferBytes: row({
 		default: 256 * 1024,
 		min: 4096,
