@@ -24,8 +24,10 @@ describe("a daemon that is asked whether it still runs", () => {
 		await using client = await home.connect();
 		const deaf = ["bash", "-c", "stty raw -echo; echo deaf; exec tail -f /dev/null"];
 		await client.call("start", { name: "deaf", argv: deaf, until: { text: "deaf" } });
-		// Five seconds for a program that does not read, whatever the timeout of the wait that follows.
-		const sent = client.call("send", { session: "deaf", text: "x".repeat(999_999), timeoutMs: 0 });
+		const input = { session: "deaf", text: "x".repeat(999_999), timeoutMs: 0 };
+		await client.call("send", input); // fills the holder's buffer
+		// Waits five seconds for the program to read, whatever the timeout of the wait that follows.
+		const sent = client.call("send", input);
 		await expect(sent).rejects.toMatchObject({ code: "queue_full" });
 	});
 });
