@@ -231,7 +231,13 @@ describe("G3 one request", () => {
 		const command = "yes 'some output of a command' | head -c 20M";
 		for (const separate of [true, false])
 			await withinBudget(`run 20 MB, separate: ${separate}`, async () => {
-				const { facts } = await dialtone.client.call("run", { command, separate, program: "bash", clean: true });
+				const { facts } = await dialtone.client.call("run", {
+					command,
+					separate,
+					shell: "prints",
+					program: "bash",
+					clean: true,
+				});
 				expect(facts).toMatchObject({ exitCode: 0, truncated: true });
 				expect(JSON.stringify(facts).length).toBeLessThan(1 << 20);
 				expect(facts.text).toContain("left out");
