@@ -3,7 +3,7 @@
 // A few bytes can request work on the whole screen (bare, the 14 bytes `a ESC[2147483647b` take
 // 120 s and 8.7 GB; 64 KB of `ESC c` half a minute). So parameters are clamped to where a
 // larger value changes nothing, and each such sequence has a price, paid from a budget that
-// output earns. Normal programs never notice: a full-screen frame earns twenty times its cost.
+// output earns. Normal programs never notice: a full-screen frame earns six times its cost.
 
 import type { SequenceId } from "./emulator.ts";
 
@@ -48,7 +48,7 @@ export const PRICE = {
 };
 
 /** Earned per byte; the most that can be saved up; the minimum budget of a feed. */
-const EARNS = 2.5;
+const EARNS = 0.75;
 const SAVED = 50_000;
 const EVERY_FEED = 8_000;
 

@@ -142,12 +142,14 @@ test("R4.7 a shell outlives its daemon with its state, and what ran meanwhile is
 			returned: "timeout",
 		});
 	}
-	await using second = await Dialtone.open({ home, owner: "lasting" });
-	await expect(run(second, "echo too early")).rejects.toMatchObject({ code: "shell_busy" });
-	const { facts } = await second.client.call("wait", { session: "main" });
-	expect(facts).toMatchObject({ waitingFor: "command", lastCommand: { exitCode: 9 } });
-	expect(await run(second, "echo $kept $PWD $?")).toMatchObject({ text: "1 /usr 9\n", shellNote: null });
-	await second.client.call("close", { session: "main" });
+	{
+		await using second = await Dialtone.open({ home, owner: "lasting" });
+		await expect(run(second, "echo too early")).rejects.toMatchObject({ code: "shell_busy" });
+		const { facts } = await second.client.call("wait", { session: "main" });
+		expect(facts).toMatchObject({ waitingFor: "command", lastCommand: { exitCode: 9 } });
+		expect(await run(second, "echo $kept $PWD $?")).toMatchObject({ text: "1 /usr 9\n", shellNote: null });
+		await second.client.call("close", { session: "main" });
+	}
 	await rm(home, { recursive: true, force: true });
 });
 
