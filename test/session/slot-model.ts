@@ -3,6 +3,7 @@
 // and over fakes.
 
 import { existsSync } from "node:fs";
+import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import fc from "fast-check";
 import { sessionIds } from "../../src/journal/records.ts";
@@ -174,8 +175,13 @@ async function checkAll(model: Model, world: World): Promise<void> {
 		if (facts.session !== id) throw new Error(`${used} means ${facts.session}, but ${id} runs`);
 		if (facts.status !== "running") throw new Error(`${used} runs, and its session is ${facts.status}`);
 	}
-	// A start that was cut off may have left a session, too: it is found like any other.
-	const onDisk = new Set(await sessionIds(places.sessions));
+	// A start that was cut off may have left a session, too: it is found like any other. One that was cut off before it
+	// was recorded has left an empty directory, and no program: that is launched after the record is written.
+	const onDisk = new Set<string>();
+	for (const id of await sessionIds(places.sessions)) {
+		const files = await readdir(join(places.sessions, id)).catch(() => []);
+		if (files.some((name) => !/^meta\.json\..*\.tmp$/.test(name))) onDisk.add(id);
+	}
 	for (const id of new Set([...model.known, ...onDisk])) await checkOne(id, model, world, onDisk);
 	if (inside === undefined) return;
 	inside.slots.check();
