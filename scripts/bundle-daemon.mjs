@@ -40,7 +40,6 @@ async function bundled() {
 		platform: "node",
 		format: "cjs",
 		target: "node20",
-		charset: "ascii",
 		logLevel: "error",
 		plugins: [ownPlaces],
 	});

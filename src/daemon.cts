@@ -19,8 +19,7 @@ function loadBundle(): { readonly script: import("node:vm").Script; readonly ser
 	const source = contentOf(BUNDLE);
 	if (source === null) return null;
 	const compiled = contentOf(CODE);
-	// Plain ASCII, which latin1 reads without decoding.
-	const script = new Script(`(function (${PARAMETERS.join(", ")}) {${source.toString("latin1")}\n})`, {
+	const script = new Script(`(function (${PARAMETERS.join(", ")}) {${source.toString("utf8")}\n})`, {
 		filename: BUNDLE,
 		importModuleDynamically: constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,
 		...(compiled !== null && { cachedData: compiled }),

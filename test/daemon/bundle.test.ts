@@ -19,7 +19,9 @@ afterAll(() => rmSync(copy, { recursive: true, force: true }));
 async function answers(): Promise<string> {
 	await using home = new Home();
 	await using client = await home.connect({ command: [process.execPath, join(copy, "dist/daemon.cjs")] });
-	await client.call("start", { name: "sh", argv: ["bash", "--norc"], timeoutMs: 60_000 });
+	const { text } = await client.call("start", { name: "sh", argv: ["bash", "--norc"], timeoutMs: 60_000 });
+	// What a model reads is not plain ASCII.
+	expect(text.split("\n", 1)[0]).toMatch(/^\[sh\] [ -~]* · \d+ ms/);
 	const { facts } = await client.call("send", {
 		session: "sh",
 		text: "echo $((6*7))",
