@@ -50,6 +50,7 @@ struct holder {
 		uint32_t request;
 	} ends[ENDS_WAITING];
 	int end_count;
+	bool answer_ends;
 	// FACTS that are not answered yet.
 	struct {
 		struct client *client;
@@ -127,7 +128,7 @@ void refuse(struct client *client, uint32_t request, const char *code, int error
 // exit.c
 void life_reap(struct holder *holder, int64_t now);
 void life_step(struct holder *holder, int64_t now);
-// Sends the exit to those who have not had it.
+// Answers those who asked for the end, sends the exit to those who have not had it.
 void life_tell(struct holder *holder, int64_t now);
 // For disk.c: is it time to write the exit; its text; writing it (0 or an errno), perhaps in another thread; done.
 bool life_exit_is_due(const struct holder *holder);

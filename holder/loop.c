@@ -228,8 +228,8 @@ static _Noreturn void leave(struct holder *holder) {
 static void turn(void) {
 	struct holder *holder = held;
 	struct pollfd fds[CLIENTS + PLACES_MOST];
-	for (;;) {
-		int64_t now = now_us(), next = next_timer(holder);
+	for (bool first = true;; first = false) {
+		int64_t now = now_us(), next = first ? now : next_timer(holder); // the thread before did not finish its turn
 		nfds_t count = gather(holder, fds);
 		int64_t timeout = child_died || told_to_end ? 0 : next < 0 ? -1 : next > now ? next - now : 0;
 		if (os_wait(fds, count, timeout) < 0)
