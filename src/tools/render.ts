@@ -46,7 +46,7 @@ function evidenceOf({ activity, certainty, because }: SessionFacts): CleanLine {
 		: because;
 }
 
-const WANTS = { command: "a command", line: "input", key: "input", secret: "a secret" } as const;
+const WANTS = { command: "a command", line: "input", key: "input", screen: "input", secret: "a secret" } as const;
 
 function stateOf(facts: SessionFacts): CleanLine {
 	const { status, activity, waitingFor, certainty, returned, because } = facts;
@@ -55,7 +55,7 @@ function stateOf(facts: SessionFacts): CleanLine {
 	const atTimeout = returned === "timeout" ? " at the timeout" : "";
 	switch (activity) {
 		case "waiting": {
-			const how = waitingFor === "line" || waitingFor === "key" ? safe`${waitingFor}, ` : "";
+			const how = waitingFor !== null && WANTS[waitingFor] === "input" ? safe`${waitingFor}, ` : "";
 			return safe`${matched}waiting for ${WANTS[waitingFor ?? "line"]} (${how}${certainty ?? "guess"})`;
 		}
 		case "serving":
