@@ -7,8 +7,7 @@ import { join } from "node:path";
 import { guarded } from "../protocol/boundary.ts";
 import { Fault } from "../protocol/fault.ts";
 import { deferred } from "../pty/deferred.ts";
-import { type Condition, wait } from "../pty/wait.ts";
-import { within } from "../session/deadline.ts";
+import { type Condition, wait, within } from "../pty/wait.ts";
 import type { Options } from "../session/options.ts";
 import type { Client } from "../tools/client.ts";
 import {

@@ -7,8 +7,7 @@ import type { EventsDropped, SessionEvent } from "../protocol/events.ts";
 import { Fault } from "../protocol/fault.ts";
 import type { OutputChunk } from "../protocol/output.ts";
 import { foreignPeer } from "../pty/native.ts";
-import { type Condition, wait } from "../pty/wait.ts";
-import { within } from "../session/deadline.ts";
+import { type Condition, wait, within } from "../pty/wait.ts";
 import { limits, options } from "../session/options.ts";
 import type { FactsOf, InputOf, ToolName } from "../tools/catalogue.ts";
 import {

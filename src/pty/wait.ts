@@ -15,6 +15,8 @@ export interface Condition<T> {
 export interface WaitScope<T> {
 	/** Ends the wait; only the first call counts. */
 	settle(outcome: T): void;
+	/** Fails the wait, unless it is over. */
+	fail(error: unknown): void;
 	/** Runs `dispose` when the wait is over: at once if it already is. */
 	own(dispose: () => void): void;
 	/** A listener that does nothing once the wait is over, and fails it where it throws. */
@@ -59,6 +61,7 @@ export function wait<T>(
 					const earlier = firstHolding(conditions.slice(0, index));
 					end(() => resolve(earlier ?? outcome));
 				}),
+			fail: (error) => end(() => reject(error)),
 			own,
 			guard: (listener) => (value) => guard(() => listener(value)),
 			after: (ms, act) => {
@@ -82,6 +85,19 @@ export function wait<T>(
 			guard(() => condition.start(scopeOf(index)));
 		}
 	});
+}
+
+/** Settles or fails with the promise; the work behind it is not interrupted. */
+export function settled<T>(promise: PromiseLike<T>): Condition<T> {
+	return { start: ({ settle, fail }) => void promise.then(settle, fail) };
+}
+
+/** Rejects when the promise takes too long; the work itself is not interrupted. */
+export function within<T>(ms: number, what: string, promise: Promise<T>): Promise<T> {
+	const late: Condition<T> = {
+		start: ({ after, fail }) => after(ms, () => fail(new Error(`${what} took longer than ${ms} ms`))),
+	};
+	return wait([settled(promise), late]);
 }
 
 function firstHolding<T>(conditions: readonly Condition<T>[]): T | null {
