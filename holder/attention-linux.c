@@ -203,6 +203,7 @@ void attention_wrote(struct attention *a, const void *bytes, size_t length) {
 	if (!a->readable || a->wrote_since_look || !could_wake_a_reader(a, bytes, length))
 		return;
 	a->wrote_since_look = true;
+	a->missed = false;
 	a->writes++;
 	a->wrote_count = 0;
 	if (a->settled && nobody_ran(a)) {
@@ -225,4 +226,10 @@ void attention_wrote(struct attention *a, const void *bytes, size_t length) {
 
 void attention_signalled(struct attention *a) {
 	a->settled = false;
+}
+
+void attention_missed(struct attention *a) {
+	a->settled = false;
+	a->missed = true;
+	a->writes++;
 }

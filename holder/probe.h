@@ -66,6 +66,7 @@ struct attention {
 	struct mark wrote[MAX_THREADS];
 	unsigned wrote_count, writes;
 	bool wrote_since_look;
+	bool missed; // … and that was not noted: a probe was under way
 
 	struct refusal {
 		pid_t pid;
