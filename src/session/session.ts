@@ -31,7 +31,6 @@ import type { SeenPositions } from "./seen-positions.ts";
 import type { ShellCommands } from "./shell/commands.ts";
 
 const { errno } = constants;
-const ESCAPE = 0x1b;
 
 // A caller repeats a write within seconds; the holder remembers 1024 for the time after a restart.
 const REMEMBERED_IDS = 256;
@@ -238,7 +237,7 @@ export class Session implements AsyncDisposable {
 			const bytes = typeof input === "function" ? input() : input;
 			acceptedBefore = this.#pty.inputOffset;
 			this.#lastTypedAt = Date.now();
-			acknowledge = this.#tracker.typing({ endsInEscape: bytes.at(-1) === ESCAPE });
+			acknowledge = this.#tracker.typing(bytes);
 			return bytes;
 		};
 		try {
@@ -420,6 +419,10 @@ export class Session implements AsyncDisposable {
 			cursorVisible: cursor.visible,
 			cursorColumn: cursor.column,
 			lastLine: screen.lastLine(),
+			bracketedPaste: modes.bracketedPaste,
+			applicationKeys: modes.applicationKeypad || modes.applicationCursor,
+			footer: screen.hasFooter,
+			drawnCursor: !cursor.visible && screen.hasDrawnCursor,
 		};
 		this.#knownFacts = { end, facts };
 		return facts;
