@@ -76,9 +76,8 @@ export function wait<T>(
 
 		if (signal !== undefined) {
 			const abort = () => end(() => reject(signal.reason));
-			signal.addEventListener("abort", abort);
-			own(() => signal.removeEventListener("abort", abort));
 			if (signal.aborted) abort();
+			else own(onAbort(signal)(abort));
 		}
 		for (const [index, condition] of conditions.entries()) {
 			if (settled) return;
@@ -86,6 +85,28 @@ export function wait<T>(
 		}
 	});
 }
+
+/** Settles as soon as `holds` does: looked at now and at each change. */
+export function until(holds: () => boolean, ...changes: readonly Subscribe[]): Promise<void> {
+	const start = (scope: WaitScope<void>) => {
+		if (holds()) return scope.settle();
+		const check = scope.guard<void>(() => {
+			if (holds()) scope.settle();
+		});
+		for (const subscribe of changes) scope.own(subscribe(check));
+	};
+	return wait([{ start }]);
+}
+
+/** Calls the listener at each change until the function that it returns is called. */
+export type Subscribe = (listener: () => void) => () => void;
+
+export const onAbort =
+	(signal: AbortSignal): Subscribe =>
+	(listener) => {
+		signal.addEventListener("abort", listener);
+		return () => signal.removeEventListener("abort", listener);
+	};
 
 /** Settles or fails with the promise; the work behind it is not interrupted. */
 export function settled<T>(promise: PromiseLike<T>): Condition<T> {

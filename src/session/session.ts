@@ -16,7 +16,7 @@ import { deferred } from "../pty/deferred.ts";
 import { PtyError, PtyIoError } from "../pty/errors.ts";
 import { descendants, listeningPorts, workingDirectory } from "../pty/process-tree.ts";
 import type { Pty, PtyExit, WriteOptions } from "../pty/pty.ts";
-import { wait } from "../pty/wait.ts";
+import { type Condition, settled, wait } from "../pty/wait.ts";
 import type { Screen, ScreenOptions, ScreenState } from "../terminal/screen.ts";
 import type { ScreenDiff } from "../terminal/screen-diff.ts";
 import type { ScreenFacts } from "./attention.ts";
@@ -354,8 +354,10 @@ export class Session implements AsyncDisposable {
 	async closeMain(graceMs: number): Promise<void> {
 		if (this.ended) return;
 		await this.#endRequests.track(this.#ask(this.#pty.signal(graceMs === 0 ? "SIGKILL" : "SIGTERM", "main")));
-		const timer = setTimeout(() => void this.#pty.signal("SIGKILL", "main").catch(() => {}), graceMs); // it ended in time
-		await this.#exited().finally(() => clearTimeout(timer));
+		const overdue: Condition<never> = {
+			start: ({ after }) => after(graceMs, () => void this.#pty.signal("SIGKILL", "main").catch(() => {})), // it ended in time
+		};
+		await this.#exited(overdue);
 	}
 
 	/** The working directory of the foreground program, as far as known. */
@@ -379,8 +381,8 @@ export class Session implements AsyncDisposable {
 	}
 
 	/** Rejects when the session is detached first: then its end is not reported here. */
-	async #exited(): Promise<void> {
-		await Promise.race([this.#pty.exited, this.#detached.promise]);
+	async #exited(...others: Condition<never>[]): Promise<void> {
+		await wait<unknown>([settled(this.#pty.exited), settled(this.#detached.promise), ...others]);
 		if (!this.ended) throw asFault(new PtyIoError("disconnected", "this session was detached", { sent: true }), this);
 	}
 
@@ -397,7 +399,7 @@ export class Session implements AsyncDisposable {
 	get #attended(): boolean {
 		return (
 			this.#tracker.watched ||
-			this.#outputs.size > 0 ||
+			this.#users > 0 ||
 			this.commands?.awaited === true ||
 			this.#endRequests.made ||
 			Date.now() - this.#lastTypedAt < TYPED_MS
