@@ -49,14 +49,26 @@ async function staysAlive(session: { socket: string; holder: number }, client: C
 	const other = await within(ANSWER_MS, "HELLO", Client.open(session.socket, { owner: false }));
 	expect(other.welcome).toMatchObject({ cols: 100, inputOffset: 1 });
 	await within(ANSWER_MS, "WATCH", client.watch(true));
-	await within(ANSWER_MS, "facts pushed", client.until(() => client.pushed.length > 0));
+	await within(
+		ANSWER_MS,
+		"facts pushed",
+		client.until(() => client.pushed.length > 0),
+	);
 	process.kill(session.holder, "SIGTERM");
-	await within(ANSWER_MS, "TERM", client.until(() => client.exit?.closed === true));
+	await within(
+		ANSWER_MS,
+		"TERM",
+		client.until(() => client.exit?.closed === true),
+	);
 	expect(client.exit).toMatchObject({ reason: "end", survivors: [] });
 	other.close();
 	client.close();
 	// Its process may sleep in the file system for as long as that sleeps; all that others can see of it is gone.
-	await within(ANSWER_MS, "the holder leaves", until("its socket is gone", () => !existsSync(session.socket)));
+	await within(
+		ANSWER_MS,
+		"the holder leaves",
+		until("its socket is gone", () => !existsSync(session.socket)),
+	);
 }
 
 describe("H1 a file system that stopped answering does not stop the holder", () => {
@@ -114,7 +126,11 @@ describe("H1 a file system that stopped answering does not stop the holder", () 
 		const threads = () => readdirSync(`/proc/${session.holder}/task`).length;
 		expect(threads()).toBeLessThanOrEqual(3); // one sleeps, one runs the loop, one stands by
 		await client.watch(true);
-		await within(LOOK_MS, "late facts are pushed", client.until(() => client.pushed.some((facts) => facts.late)));
+		await within(
+			LOOK_MS,
+			"late facts are pushed",
+			client.until(() => client.pushed.some((facts) => facts.late)),
+		);
 		mount.continue();
 		await within(
 			ANSWER_MS,
@@ -140,65 +156,77 @@ describe("H12 a disk that stopped answering does not stop the session", () => {
 			.map((name) => readFileSync(join(mount.behind, name), "latin1"))
 			.join("");
 
-	test("input, looks and a new client go on; no client sees what is not on disk; nothing is lost", mounted, async () => {
-		await using mount = await MirrorMount.open();
-		const session = await onMount(mount, ["bash", "-c", 'while read -r x; do echo "got $x"; done']);
-		const client = await Client.open(session.socket);
-		await client.type("before\n");
-		await client.until(() => client.text.includes("got before\r\n"));
-		const seen = client.cursor;
-		mount.stop();
-		for (let i = 0; i < 20; i++) await within(ANSWER_MS, "INPUT", client.type(`line ${i}\n`));
-		const other = await within(ANSWER_MS, "HELLO", Client.open(session.socket, { owner: false }));
-		expect(other.welcome.size).toBe(seen);
-		// The program has read it all, while the disk has taken none of what it wrote.
-		const facts = async () => within(LOOK_MS, "FACTS", client.facts());
-		await until("the program has read all lines", async () => {
-			const { unread, queued, threads } = await facts();
-			return unread === 0 && queued === 0 && threads.some((thread: { doing: string }) => thread.doing === "tty-read");
-		});
-		expect((await facts()).offset).toBeGreaterThan(seen);
-		await client.until(() => client.events.some((event) => event.event === "disk_stalled"));
-		expect(client.cursor).toBe(seen);
-		expect(other.cursor).toBeLessThanOrEqual(seen);
-		mount.continue();
-		await client.until(() => client.text.includes("got line 19\r\n"));
-		await other.until(() => other.text.includes("got line 19\r\n"));
-		expect(client.events.map((event) => event.event)).toEqual(["disk_stalled", "disk_back"]);
-		expect(client.gaps).toEqual([]);
-		for (let i = 0; i < 20; i++) expect(client.text).toContain(`got line ${i}\r\n`);
-		expect(logOf(mount)).toBe(client.text);
-		expect(other.text).toBe(client.text);
-	});
+	test(
+		"input, looks and a new client go on; no client sees what is not on disk; nothing is lost",
+		mounted,
+		async () => {
+			await using mount = await MirrorMount.open();
+			const session = await onMount(mount, ["bash", "-c", 'while read -r x; do echo "got $x"; done']);
+			const client = await Client.open(session.socket);
+			await client.type("before\n");
+			await client.until(() => client.text.includes("got before\r\n"));
+			const seen = client.cursor;
+			mount.stop();
+			for (let i = 0; i < 20; i++) await within(ANSWER_MS, "INPUT", client.type(`line ${i}\n`));
+			const other = await within(ANSWER_MS, "HELLO", Client.open(session.socket, { owner: false }));
+			expect(other.welcome.size).toBe(seen);
+			// The program has read it all, while the disk has taken none of what it wrote.
+			const facts = async () => within(LOOK_MS, "FACTS", client.facts());
+			await until("the program has read all lines", async () => {
+				const { unread, queued, threads } = await facts();
+				return unread === 0 && queued === 0 && threads.some((thread: { doing: string }) => thread.doing === "tty-read");
+			});
+			expect((await facts()).offset).toBeGreaterThan(seen);
+			await client.until(() => client.events.some((event) => event.event === "disk_stalled"));
+			expect(client.cursor).toBe(seen);
+			expect(other.cursor).toBeLessThanOrEqual(seen);
+			mount.continue();
+			await client.until(() => client.text.includes("got line 19\r\n"));
+			await other.until(() => other.text.includes("got line 19\r\n"));
+			expect(client.events.map((event) => event.event)).toEqual(["disk_stalled", "disk_back"]);
+			expect(client.gaps).toEqual([]);
+			for (let i = 0; i < 20; i++) expect(client.text).toContain(`got line ${i}\r\n`);
+			expect(logOf(mount)).toBe(client.text);
+			expect(other.text).toBe(client.text);
+		},
+	);
 
-	test("a flood waits: the holder keeps a bounded part, the program waits for the rest, nothing is lost", mounted, async () => {
-		await using mount = await MirrorMount.open();
-		const count = 6_000_000;
-		const session = await onMount(mount, ["bash", "-c", `stty -echo; exec "$0" ${count} 7`, compiled("burst")]);
-		const client = await Client.open(session.socket);
-		await client.until(() => client.bytes > 500_000);
-		mount.stop();
-		const offset = async () => (await within(LOOK_MS, "FACTS", client.facts())).offset as number;
-		let last = -1;
-		await until("no more is read from the terminal", async () => {
-			const before = last;
-			last = await offset();
-			return last === before && client.events.some((event) => event.event === "disk_stalled");
-		});
-		expect(last).toBeLessThan(count);
-		expect(last - client.cursor).toBeGreaterThan(1 << 20);
-		expect(last - client.cursor).toBeLessThan(2 << 20);
-		await within(ANSWER_MS, "INPUT", client.type("x"));
-		mount.continue();
-		expect(await client.exited()).toMatchObject({ code: 7, size: count, lost: 0 });
-		expect(client.bytes).toBe(count);
-		expect(client.gaps).toEqual([]);
-		expect(logOf(mount).length).toBe(count);
-	});
+	test(
+		"a flood waits: the holder keeps a bounded part, the program waits for the rest, nothing is lost",
+		mounted,
+		async () => {
+			await using mount = await MirrorMount.open();
+			const count = 6_000_000;
+			const session = await onMount(mount, ["bash", "-c", `stty -echo; exec "$0" ${count} 7`, compiled("burst")]);
+			const client = await Client.open(session.socket);
+			await client.until(() => client.bytes > 500_000);
+			mount.stop();
+			const offset = async () => (await within(LOOK_MS, "FACTS", client.facts())).offset as number;
+			let last = -1;
+			await until("no more is read from the terminal", async () => {
+				const before = last;
+				last = await offset();
+				return last === before && client.events.some((event) => event.event === "disk_stalled");
+			});
+			expect(last).toBeLessThan(count);
+			expect(last - client.cursor).toBeGreaterThan(1 << 20);
+			expect(last - client.cursor).toBeLessThan(2 << 20);
+			await within(ANSWER_MS, "INPUT", client.type("x"));
+			mount.continue();
+			expect(await client.exited()).toMatchObject({ code: 7, size: count, lost: 0 });
+			expect(client.bytes).toBe(count);
+			expect(client.gaps).toEqual([]);
+			expect(logOf(mount).length).toBe(count);
+		},
+	);
 
 	test("END is answered, and the exit is told and on disk when the disk answers again", mounted, async () => {
 		await using mount = await MirrorMount.open();
-		const session = await onMount(mount, ["bash", "-c", "trap 'echo bye; exit 3' TERM; echo ready; while :; do sleep 0.1; done"]);
+		const session = await onMount(mount, [
+			"bash",
+			"-c",
+			"trap 'echo bye; exit 3' TERM; echo ready; while :; do sleep 0.1; done",
+		]);
 		const client = await Client.open(session.socket);
 		await client.until(() => client.text.includes("ready\r\n"));
 		mount.stop();
