@@ -84,6 +84,7 @@ struct holder {
 	// Times, µs, monotonic; 0: never.
 	int64_t started_at, output_at, typed_at;
 	int64_t master_look_at; // while hung
+	bool terminal_quiet;    // it held no output when this turn of the loop began
 	int64_t accept_at;      // after running out of descriptors
 	int64_t catch_up_at;
 	int64_t type_at;        // try again to type what is queued
