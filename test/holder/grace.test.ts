@@ -65,7 +65,9 @@ describe("R4.4 H10 HUP does not shorten the grace", needing("python3"), () => {
 });
 
 test("a program that takes longer than the grace is killed when it is over, not before", async () => {
-	const session = await launch({ argv: ["bash", "-c", "trap 'echo asked' TERM; echo up; while :; do sleep 0.02; done"] });
+	const session = await launch({
+		argv: ["bash", "-c", "trap 'echo asked' TERM; echo up; while :; do sleep 0.02; done"],
+	});
 	const client = await Client.open(session.socket);
 	await client.until(() => client.text.includes("up"));
 	const before = performance.now();

@@ -30,7 +30,8 @@ async function family(through: string[] = []) {
 describe("H3 END with a /proc that hides", needing("mounts", "ps"), () => {
 	test("the holder's threads: the parent is looked for in all of /proc", async () => {
 		const session = await family(after("true"));
-		for (const pid of [session.holder, session.pid]) inside(session.holder, "mount", "-t", "tmpfs", "none", `/proc/${pid}/task`);
+		for (const pid of [session.holder, session.pid])
+			inside(session.holder, "mount", "-t", "tmpfs", "none", `/proc/${pid}/task`);
 		expect(await session.client.end(100)).toEqual({ done: 0 });
 		expect(session.members()).toBe("");
 		expect(lives(session.pid)).toBe(false);
@@ -49,7 +50,11 @@ describe("H3 END with a /proc that hides", needing("mounts", "ps"), () => {
 		const session = await family(after("mount -t tmpfs none /proc"));
 		const { done } = await session.client.end(100);
 		expect(lives(session.pid)).toBe(false);
-		const left = session.members().trim().split("\n").map((line) => line.trim());
+		const left = session
+			.members()
+			.trim()
+			.split("\n")
+			.map((line) => line.trim());
 		expect(left.map((line) => line.split(" ").slice(1).join(" ")).sort()).toEqual(["sleep 301", "sleep 303"]);
 		expect(done).toBeGreaterThan(0);
 		const told = session.client.events.find((event) => event.event === "survivors");
@@ -59,7 +64,10 @@ describe("H3 END with a /proc that hides", needing("mounts", "ps"), () => {
 	});
 
 	test("everything: of a program that ended altogether it is known, from wait(2)", async () => {
-		const session = await launch({ argv: ["sh", "-c", "sleep 300 & sleep 300"], through: after("mount -t tmpfs none /proc") });
+		const session = await launch({
+			argv: ["sh", "-c", "sleep 300 & sleep 300"],
+			through: after("mount -t tmpfs none /proc"),
+		});
 		const client = await Client.open(session.socket);
 		expect(await client.end(2000)).toEqual({ done: 0 });
 		expect(await client.exited()).toMatchObject({ signal: 15, reason: "end", survivors: [] });
@@ -83,7 +91,13 @@ describe("H3 END with a /proc that hides", needing("mounts", "ps"), () => {
 		const session = await launch({
 			argv: ["sh", "-c", `${join(dir, "become-root")} --reuid=0 --regid=0 --clear-groups sh -c "${program}"; exit`],
 			dir: own,
-			through: [...after("mount -t proc -o hidepid=2 proc /proc"), setpriv, "--reuid=65534", "--regid=65534", "--clear-groups"],
+			through: [
+				...after("mount -t proc -o hidepid=2 proc /proc"),
+				setpriv,
+				"--reuid=65534",
+				"--regid=65534",
+				"--clear-groups",
+			],
 			holder: join(dir, "holder"),
 		});
 		const client = await Client.open(session.socket);
