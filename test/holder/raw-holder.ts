@@ -103,8 +103,12 @@ export function launchBlock(dir: string, launch: Launch): Buffer {
 		record(Tag.cwd, launch.cwd ?? "/"),
 		...(launch.records ?? []),
 		record(0, ""),
+		KEEP,
 	]);
 }
+
+/** Behind the block, or later: the session is to stay. Without it, end of file means that the launch was given up. */
+export const KEEP = Buffer.from([1]);
 
 export async function say(
 	block: Uint8Array,
