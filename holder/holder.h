@@ -16,6 +16,7 @@
 #include "exit-file.h"
 #include "input.h"
 #include "log.h"
+#include "secret.h"
 
 #define ENDS_WAITING 16
 
@@ -38,6 +39,8 @@ struct holder {
 
 	int client_places; // places beyond were never used: their pages stay untouched
 	uint64_t epoch;
+	bool has_secret;
+	uint8_t secret[SECRET_BYTES]; // from the launch block; a client without it is refused
 	struct {
 		struct client *client;
 		uint32_t request;
@@ -92,6 +95,9 @@ void loop(struct holder *holder);
 // Reads what the terminal holds, in batches: log, then clients. True if it is empty now, and nothing was left behind.
 bool take_output(struct holder *holder, int batches);
 void type_queued(struct holder *holder);
+
+// accept.c
+void accept_clients(struct holder *holder, int64_t now);
 
 // request.c
 void request_take(struct holder *holder, struct client *client);

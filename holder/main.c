@@ -87,8 +87,10 @@ static bool open_files(const struct block *block, const struct terminal *termina
 		close(dir);
 		return false;
 	}
-	if (exit_file_reserve(&holder.exit_file, dir)) return true;
+	bool kept = block->secret == NULL || secret_keep(dir, block->secret);
+	if (kept && exit_file_reserve(&holder.exit_file, dir)) return true;
 	fail(failure, "log");
+	if (kept) secret_remove(dir);
 	log_undo(&holder.log);
 	close(dir);
 	return false;
@@ -97,6 +99,7 @@ static bool open_files(const struct block *block, const struct terminal *termina
 static void undo_files(void) {
 	int dir = holder.log.dir;
 	exit_file_release(&holder.exit_file);
+	secret_remove(dir);
 	log_undo(&holder.log);
 	close(dir);
 }
@@ -114,6 +117,7 @@ static bool start(const struct block *block, const struct inheritance *inheritan
 		return false;
 	}
 	holder.self = getpid();
+	if (block->secret != NULL) memcpy(holder.secret, block->secret, SECRET_BYTES), holder.has_secret = true;
 	holder.end.reason = "exit";
 	holder.started_ms = wall_ms(), holder.started_at = now_us();
 	if (!loop_prepare()) fail(failure, "fork");
@@ -154,6 +158,7 @@ static int hold(uint8_t *bytes, struct block *block, int report) {
 	if (!started) return 1;
 	loop(&holder);
 	unlink(holder.socket);
+	secret_remove(holder.log.dir);
 	return 0;
 }
 
@@ -178,6 +183,7 @@ static int say_failure(const char *stage, int error, const char *message) {
 int main(int count, char **arguments) {
 	complete_standard_files();
 	if (count == 4 && strcmp(arguments[1], "streams") == 0) return streams_main(arguments[2], arguments[3]);
+	os_protect(); // the block has the secret
 	uint8_t *bytes = mmap(NULL, BLOCK_MAX, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (bytes == MAP_FAILED) return say_failure("block", errno, NULL);
 	struct block block;

@@ -25,6 +25,8 @@ int os_wait(struct pollfd *fds, nfds_t count, int64_t timeout_us) {
 	return ppoll(fds, count, timeout_us < 0 ? NULL : &timeout, NULL);
 }
 
+void os_protect(void) { prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); }
+
 void os_become_reaper(void) { prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); }
 
 void os_close_from(int lowest) {
