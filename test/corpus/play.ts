@@ -11,7 +11,10 @@ export interface Outcome {
 	readonly case: string;
 	readonly step: number;
 	readonly truth: Truth;
+	/** Whose turn it is was told rightly. */
 	readonly right: boolean;
+	/** So was what it waits for; null where it was not told or is not asked. */
+	readonly kindRight: boolean | null;
 	/** What was told: activity and what for. */
 	readonly told: string;
 	readonly certainty: string;
@@ -107,17 +110,19 @@ function act(terminal: Terminal, { line, text, keys }: Step, timeoutMs: number):
 }
 
 function isTurn(truth: Truth): boolean {
-	return truth === "line" || truth === "key" || truth === "secret" || truth === "command";
+	return truth !== "busy" && truth !== "serving" && truth !== "stopped" && truth !== "ended";
 }
 
 function judge(one: Case, index: number, step: Step, facts: SessionFacts, screen: string): Outcome {
 	const { activity, waitingFor, certainty, because, elapsedMs, returned } = facts;
 	const shown = step.shows === undefined || step.shows.test(screen) || step.shows.test(facts.text);
+	const right = agrees(step.truth, facts) && (shown || !isTurn(step.truth));
 	return {
 		case: one.name,
 		step: index,
 		truth: step.truth,
-		right: agrees(step.truth, facts) && (shown || !isTurn(step.truth)),
+		right,
+		kindRight: right && isTurn(step.truth) ? isKind(step.truth, waitingFor) : null,
 		told:
 			returned === "ended" ? "ended" : `${activity}${waitingFor ? ` ${waitingFor}` : ""}${shown ? "" : " (too early)"}`,
 		certainty: certainty ?? "",
@@ -128,11 +133,13 @@ function judge(one: Case, index: number, step: Step, facts: SessionFacts, screen
 	};
 }
 
-function agrees(truth: Truth, { returned, activity, waitingFor }: SessionFacts): boolean {
+function agrees(truth: Truth, { returned, activity }: SessionFacts): boolean {
 	if (truth === "ended" || returned === "ended") return truth === returned;
 	if (truth === "busy") return activity !== "waiting";
-	if (truth === "serving" || truth === "stopped") return activity === truth;
-	if (activity !== "waiting") return false;
-	// A shell without marks cannot be told from another line editor.
-	return waitingFor === truth || (truth === "command" && waitingFor === "key");
+	return activity === (isTurn(truth) ? "waiting" : truth);
+}
+
+/** A shell without marks cannot be told from another line editor. */
+function isKind(truth: Truth, waitingFor: SessionFacts["waitingFor"]): boolean {
+	return waitingFor === truth || (truth === "command" && waitingFor === "line");
 }
