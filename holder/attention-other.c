@@ -84,6 +84,6 @@ size_t attention_tell(const struct attention *a, char *out, size_t size) {
 		text_add(&text, "%d", seen->unread);
 	else
 		text_add(&text, "null");
-	text_add(&text, ",\"threads\":[],\"more\":0");
+	text_add(&text, ",\"threads\":[],\"more\":0,\"doubts\":[]");
 	return text.used;
 }

@@ -15,7 +15,7 @@ import {
 	type Refusal,
 	type Welcome,
 } from "./frames.ts";
-import type { InnerTerminal, KernelFacts, ThreadFacts } from "./kernel-facts.ts";
+import { DOUBTS, type InnerTerminal, type KernelFacts, type ThreadFacts } from "./kernel-facts.ts";
 
 /** The stream does not follow the protocol. */
 export class BadFrame extends Error {
@@ -138,6 +138,8 @@ const innerTerminal: Check<InnerTerminal> = object<InnerTerminal>({
 	canonical: nullable(flag),
 	echo: nullable(flag),
 	signals: nullable(flag),
+	vmin: optional(number, 1),
+	vtime: optional(number, 0),
 	unread: nullable(number),
 	threads: (value, field) => list(thread)(value, field),
 });
@@ -160,8 +162,9 @@ const thread: Check<ThreadFacts> = object<ThreadFacts>({
 			"child-wait",
 			"accept",
 			"other",
+			"unknown",
 		],
-		"other",
+		"unknown",
 	),
 	call: optional(text, undefined),
 	fd: optional(number, undefined),
@@ -171,6 +174,9 @@ const thread: Check<ThreadFacts> = object<ThreadFacts>({
 	others: optional(number, undefined),
 	timeoutMs: optional(number, undefined),
 	listens: optional(flag, undefined),
+	local: optional(flag, undefined),
+	nonblocking: optional(flag, undefined),
+	peeks: optional(flag, undefined),
 	outside: optional(flag, undefined),
 	inner: optional(list(innerTerminal), undefined),
 });
@@ -184,6 +190,8 @@ const kernelFacts = object<KernelFacts>({
 	canonical: flag,
 	echo: flag,
 	signals: flag,
+	vmin: optional(number, 1),
+	vtime: optional(number, 0),
 	queued: number,
 	unread: nullable(number),
 	offset: number,
@@ -191,6 +199,9 @@ const kernelFacts = object<KernelFacts>({
 	sinceInputMs: nullable(number),
 	threads: list(thread),
 	more: optional(number, 0),
+	// A doubt that a newer holder has added is one all the same.
+	doubts: optional(nullable(list(oneOf(DOUBTS, "list"))), null),
+	wakesMs: optional(number, undefined),
 });
 
 const launched = object<Extract<LaunchAnswer, { ok: true }>>({
