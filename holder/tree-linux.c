@@ -92,9 +92,14 @@ static struct {
 } processes;
 
 static void note_process(void *context, pid_t pid, int number) {
+	struct list *list = context;
 	struct process process;
-	(void)context, (void)pid;
+	(void)pid;
 	if (!proc_stat(number, number, &process)) return;
+	if (processes.count == PROCESSES_MOST) {
+		list->complete = false;
+		return;
+	}
 	processes.each[processes.count].pid = number;
 	processes.each[processes.count++].parent = process.parent;
 }
@@ -102,7 +107,7 @@ static void note_process(void *context, pid_t pid, int number) {
 // Adds the descendants of the root and of all who are listed already.
 static void search(struct list *list, pid_t root) {
 	processes.count = 0;
-	proc_processes(PROCESSES_MOST, note_process, NULL);
+	if (!proc_processes(note_process, list)) list->complete = false;
 	pid_t parent = root;
 	for (size_t at = 0;; at++) {
 		for (size_t i = 0; i < processes.count; i++)
