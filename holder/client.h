@@ -24,6 +24,8 @@ struct client {
 	int64_t leave_by;
 	bool attached;
 	uint64_t cursor, until;
+	bool read_due; // it takes more, and that has to be read from the log
+	bool reading;  // … and is being read
 	unsigned exit_told; // how many EXIT frames of holder->exits it has
 	bool watching, facts_due;
 	uint32_t busy_ms;
@@ -44,9 +46,9 @@ void client_leave(struct client *client);
 
 // New bytes, already logged: straight to a client that stands at their offset.
 void client_offer(struct client *client, uint64_t offset, const uint8_t *bytes, size_t count);
-// Is there something in the log that it may be sent now?
-bool client_is_behind(const struct client *client, const struct log *log);
-// Sends the next frame from the log. `scratch` holds OUTPUT_MOST bytes. False: not possible now, try a little later.
-bool client_catch_up(struct client *client, const struct log *log, uint8_t *scratch);
+// Is there something in the log, which ends at `logged`, that it may be sent now?
+bool client_is_behind(const struct client *client, uint64_t logged);
+// Sends what log_read() found at its cursor.
+void client_catch_up(struct client *client, enum log_read found, const uint8_t *bytes, size_t count, uint64_t gap_to);
 
 #endif

@@ -17,6 +17,8 @@ enum {
 	TRIES = 3, // a thread that changes while it is read is read again
 };
 
+enum { FLAG_ICRNL = 1, FLAG_IEXTEN = 2, FLAG_LNEXT = 4, FLAG_OPOST = 8, FLAG_IXON = 16 };
+
 struct place {
 	struct terminal terminal;
 	int index;          // N of /dev/pts/N
@@ -24,6 +26,7 @@ struct place {
 	int holder;         // the reported thread that relays to it, -1 for ours
 	bool known;         // termios could be read
 	bool canonical, echo, signals;
+	unsigned flags;     // of FLAG_…: what tells a program that edits lines from one that takes keys
 	int unread;         // -1: not known
 };
 
@@ -66,6 +69,7 @@ struct attention {
 	struct mark wrote[MAX_THREADS];
 	unsigned wrote_count, writes;
 	bool wrote_since_look;
+	bool missed; // … and that was not noted: a probe was under way
 
 	struct refusal {
 		pid_t pid;

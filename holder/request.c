@@ -65,8 +65,9 @@ static void welcome(struct holder *holder, struct client *client) {
 	struct text text = text_in(json, sizeof json);
 	text_add(&text, "{\"version\":%d,\"holder\":%d,\"pid\":%d,\"pts\":", PROTOCOL_VERSION, (int)holder->self, (int)holder->main_pid);
 	text_json(&text, holder->pts);
-	text_add(&text, ",\"epoch\":%" PRIu64 ",\"from\":%" PRIu64 ",\"size\":%" PRIu64 ",\"inputOffset\":%" PRIu64, holder->epoch,
-	         holder->log.segments[0].start, holder->log.size, holder->input.accepted);
+	// The first segment is never dropped.
+	text_add(&text, ",\"epoch\":%" PRIu64 ",\"from\":0,\"size\":%" PRIu64 ",\"inputOffset\":%" PRIu64, holder->epoch,
+	         holder->disk.logged, holder->input.accepted);
 	text_add(&text, ",\"cols\":%u,\"rows\":%u,\"startedAt\":%" PRId64 ",\"exit\":%s}", holder->cols, holder->rows, holder->started_ms,
 	         holder->exits > 0 ? holder->exit_json : "null");
 	client_send(client, WELCOME, json, text.used, NULL, 0);
@@ -107,7 +108,7 @@ static void hello(struct holder *holder, struct client *client, const uint8_t *p
 
 static void attach(struct holder *holder, struct client *client, const uint8_t *payload) {
 	uint64_t from = get64(payload);
-	client->cursor = from > holder->log.size ? holder->log.size : from;
+	client->cursor = from > holder->disk.logged ? holder->disk.logged : from;
 	client->until = get64(payload + 8);
 	client->attached = true;
 	client->exit_told = 0; // it comes after the last byte, also for one who moves back
@@ -206,7 +207,7 @@ static void resize(struct holder *holder, struct client *client, const uint8_t *
 		return;
 	}
 	// What the program drew for the old size belongs before the line that records the new one.
-	take_output(holder, 1);
+	take_output(holder);
 	if (ioctl(holder->master, TIOCSWINSZ, &size) != 0) {
 		refuse(client, request, "system", errno, NULL);
 		return;
@@ -214,7 +215,7 @@ static void resize(struct holder *holder, struct client *client, const uint8_t *
 	if (size.ws_col != holder->cols || size.ws_row != holder->rows) {
 		char json[80];
 		holder->cols = size.ws_col, holder->rows = size.ws_row;
-		log_resized(&holder->log, holder->cols, holder->rows, now_us());
+		disk_resized(holder, now_us());
 		snprintf(json, sizeof json, "{\"event\":\"resized\",\"cols\":%u,\"rows\":%u}", holder->cols, holder->rows);
 		send_event(holder, json);
 	}
@@ -237,7 +238,7 @@ static void raise_signal(struct holder *holder, struct client *client, const uin
 		if (target == 0) error = ESRCH;
 		else if (kill(target, signal) != 0) error = errno;
 	}
-	attention_signalled(holder->attention);
+	watch_signalled(holder);
 	if (error == ESRCH) refuse(client, request, "ended", error, NULL);
 	else if (error != 0) refuse(client, request, "system", error, NULL);
 	else done(client, request, 0);
@@ -265,11 +266,15 @@ void request_forget(struct holder *holder, const struct client *client) {
 	for (int i = 0; i < holder->end_count; i++)
 		if (holder->ends[i].client != client) holder->ends[kept++] = holder->ends[i];
 	holder->end_count = kept;
+	kept = 0;
+	for (int i = 0; i < holder->ask_count; i++)
+		if (holder->asks[i].client != client) holder->asks[kept++] = holder->asks[i];
+	holder->ask_count = kept;
 }
 
 static void probe(struct holder *holder, struct client *client, const uint8_t *payload) {
 	if (holder->master < 0) refuse(client, get32(payload), "ended", 0, NULL);
-	else watch_answer(holder, client, get32(payload));
+	else if (!watch_ask(holder, client, get32(payload))) refuse(client, get32(payload), "system", EBUSY, NULL);
 }
 
 static void watch(struct holder *holder, struct client *client, const uint8_t *payload) {

@@ -15,7 +15,13 @@ import {
 	type Refusal,
 	type Welcome,
 } from "./frames.ts";
-import type { InnerTerminal, KernelFacts, ThreadFacts } from "./kernel-facts.ts";
+import {
+	type InnerTerminal,
+	type KernelFacts,
+	TERMINAL_FLAGS,
+	type TerminalFlag,
+	type ThreadFacts,
+} from "./kernel-facts.ts";
 
 /** The stream does not follow the protocol. */
 export class BadFrame extends Error {
@@ -133,12 +139,19 @@ const EVENTS: { readonly [E in HolderEvent as E["event"]]: Check<E> } = {
 	survivors: object({ event: oneOf(["survivors"]), survivors: optional(survivors, []) }),
 };
 
+/** Those that we know. */
+const flags: Check<readonly TerminalFlag[]> = (value, field) => {
+	const given = list(text)(value, field);
+	return TERMINAL_FLAGS.filter((known) => given.includes(known));
+};
+
 const innerTerminal: Check<InnerTerminal> = object<InnerTerminal>({
 	pts: number,
 	canonical: nullable(flag),
 	echo: nullable(flag),
 	signals: nullable(flag),
 	unread: nullable(number),
+	flags: optional(flags, undefined),
 	threads: (value, field) => list(thread)(value, field),
 });
 
@@ -186,6 +199,7 @@ const kernelFacts = object<KernelFacts>({
 	signals: flag,
 	queued: number,
 	unread: nullable(number),
+	flags: optional(flags, undefined),
 	offset: number,
 	quietMs: number,
 	sinceInputMs: nullable(number),

@@ -2,6 +2,13 @@
 //
 // The holder gathers it (holder/attention-linux.c), session/attention.ts decides.
 
+/**
+ * Of the terminal's settings those that are on and tell who edits a line: CR becomes NL (icrnl), the terminal's own editing
+ * keys (iexten, and lnext: Ctrl+V), output processing (opost); and whether Ctrl+S stops output (ixon).
+ */
+export const TERMINAL_FLAGS = ["icrnl", "iexten", "lnext", "opost", "ixon"] as const;
+export type TerminalFlag = (typeof TERMINAL_FLAGS)[number];
+
 /** What one thread is doing, as far as it concerns this terminal. */
 export type ThreadDoing =
 	| "running"
@@ -56,6 +63,7 @@ export interface InnerTerminal {
 	readonly echo: boolean | null;
 	readonly signals: boolean | null;
 	readonly unread: number | null;
+	readonly flags?: readonly TerminalFlag[];
 	/** Its foreground processes. */
 	readonly threads: readonly ThreadFacts[];
 }
@@ -78,6 +86,8 @@ export interface KernelFacts {
 	readonly queued: number;
 	/** Bytes written but not yet read by the program (whole lines only, in line mode); null if unknown. */
 	readonly unread: number | null;
+	/** Absent where the holder does not report them. */
+	readonly flags?: readonly TerminalFlag[];
 	/** All output up to here was drained and logged: what a blocked program wrote before it blocked is below it. */
 	readonly offset: number;
 	/** Milliseconds since the last output byte, and since our last write (null: none yet). */

@@ -11,7 +11,7 @@ import { Listeners } from "../protocol/listeners.ts";
 import { PtyError, PtyIoError } from "./errors.ts";
 import type { Answer } from "./holder-client.ts";
 import type { WriteOptions } from "./pty.ts";
-import { type Condition, wait } from "./wait.ts";
+import { type Condition, type WaitScope, wait } from "./wait.ts";
 
 /** How long a program that does not read may keep a write waiting. */
 const ROOM_MS = 5000;
@@ -32,7 +32,7 @@ export class InputQueue {
 	/** Our own ids count from a random start, so that they differ from every other owner's. */
 	readonly #nextId = randomBytes(16);
 	/** Writes behind the one whose turn it is. */
-	readonly #waiting: (() => void)[] = [];
+	readonly #waiting = new Set<WaitScope<void>>();
 	readonly #room = new Listeners<void>("input room");
 	#busy = false;
 	#queuedBytes = 0;
@@ -65,9 +65,7 @@ export class InputQueue {
 			const bytes = WRITE_BYTES + (options.queuedBytes ?? (typeof input === "function" ? 0 : input.length));
 			const free = MAX_QUEUED_BYTES - this.#queuedBytes;
 			if (bytes > free) throw new PtyIoError("queue_full", "too much input waits for the program to read", { free });
-			this.#queuedBytes += bytes;
-			await new Promise<void>((turn) => this.#waiting.push(turn));
-			this.#queuedBytes -= bytes;
+			await this.#turn(bytes, signal);
 		}
 		if (!priority) this.#busy = true;
 		let from = 0;
@@ -95,10 +93,23 @@ export class InputQueue {
 			throw error;
 		} finally {
 			// A refused write does not block the next.
-			const next = priority ? undefined : this.#waiting.shift();
-			if (next !== undefined) next();
+			const [next] = priority ? [] : this.#waiting;
+			if (next !== undefined) next.settle();
 			else if (!priority) this.#busy = false;
 		}
+	}
+
+	/** Settles when the write before it is done; one whose caller aborts leaves the queue. */
+	#turn(bytes: number, signal: AbortSignal | undefined): Promise<void> {
+		const start = (scope: WaitScope<void>) => {
+			this.#queuedBytes += bytes;
+			this.#waiting.add(scope);
+			scope.own(() => {
+				this.#queuedBytes -= bytes;
+				this.#waiting.delete(scope);
+			});
+		};
+		return wait([{ start }], { signal });
 	}
 
 	/** Null when it may be tried again: the buffer was full, and now there is room or the timeout has passed. Rejects when the caller aborts. */

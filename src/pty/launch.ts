@@ -8,6 +8,7 @@ import { parseLaunchAnswer } from "../protocol/holder-json.ts";
 import { PtyCreationError } from "./errors.ts";
 import { HolderPty } from "./holder-pty.ts";
 import { type LaunchSpec, launchBlock } from "./launch-block.ts";
+import { type WaitScope, wait } from "./wait.ts";
 
 export type { LaunchSpec } from "./launch-block.ts";
 
@@ -47,20 +48,16 @@ function killed(pid: number): void {
 }
 
 function ask(program: string, block: Buffer): Promise<LaunchAnswer> {
-	return new Promise((resolve, reject) => {
+	const start = (scope: WaitScope<LaunchAnswer>) => {
 		const fail = (code: string, message: string, cause?: unknown) =>
-			reject(new PtyCreationError({ stage: "launch", code, message, cause }));
-		let launcher: ChildProcess;
-		try {
-			launcher = spawn(program, [], { cwd: "/", env: {}, stdio: ["pipe", "pipe", "ignore"] });
-		} catch (cause) {
-			const { code = "EUNKNOWN", message } = cause as NodeJS.ErrnoException;
-			return fail(code, `the holder could not be started: ${message}`, cause);
-		}
-		const slow = setTimeout(() => launcher.kill("SIGKILL"), LAUNCH_TIMEOUT_MS);
+			scope.fail(new PtyCreationError({ stage: "launch", code, message, cause }));
+		const launcher = spawned(program);
+		scope.after(LAUNCH_TIMEOUT_MS, () => {
+			launcher.kill("SIGKILL");
+			fail("ETIMEDOUT", `the holder did not answer in ${LAUNCH_TIMEOUT_MS / 1000} s`);
+		});
 		let output = "";
 		launcher.on("error", (cause: NodeJS.ErrnoException) => {
-			clearTimeout(slow);
 			const missing = cause.code === "ENOENT" && !existsSync(program) ? " (is it built? `npm run setup`)" : "";
 			fail(cause.code ?? "EUNKNOWN", `the holder could not be started: ${cause.message}${missing}`, cause);
 		});
@@ -72,12 +69,26 @@ function ask(program: string, block: Buffer): Promise<LaunchAnswer> {
 		});
 		launcher.on("close", (code, signal) => answer(`the holder did not answer (${signal ?? `exit code ${code}`})`));
 		const answer = (problem = "the holder's answer is malformed") => {
-			clearTimeout(slow);
 			try {
-				resolve(parseLaunchAnswer(output));
+				scope.settle(parseLaunchAnswer(output));
 			} catch (cause) {
 				fail("EPROTO", problem, cause);
 			}
 		};
-	});
+	};
+	return wait([{ start }]);
+}
+
+function spawned(program: string): ChildProcess {
+	try {
+		return spawn(program, [], { cwd: "/", env: {}, stdio: ["pipe", "pipe", "ignore"] });
+	} catch (cause) {
+		const { code = "EUNKNOWN", message } = cause as NodeJS.ErrnoException;
+		throw new PtyCreationError({
+			stage: "launch",
+			code,
+			message: `the holder could not be started: ${message}`,
+			cause,
+		});
+	}
 }

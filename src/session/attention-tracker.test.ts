@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { FakePty } from "../../test/fake-pty.ts";
+import { screenFacts } from "../../test/screen-facts.ts";
 import type { KernelFacts, ThreadFacts } from "../protocol/kernel-facts.ts";
 import { AttentionTracker } from "./attention-tracker.ts";
 
@@ -41,7 +42,7 @@ function turnOver(pty: FakePty, seen = () => 0) {
 	return new AttentionTracker({
 		pty,
 		seen,
-		screen: () => ({ alternate: false, cursorVisible: true, cursorColumn: 4, lastLine: ">>> " }),
+		screen: () => screenFacts({ lastLine: ">>> " }),
 		shell: () => ({ atPrompt: null }),
 	});
 }

@@ -1,9 +1,9 @@
 // From kernel facts to what the rules look at: which thread reads the terminal, how, and which others are busy.
 
-import type { WaitingFor } from "../protocol/answer.ts";
 import { oneLine, quoted } from "../protocol/clean.ts";
-import type { InnerTerminal, KernelFacts, ThreadFacts } from "../protocol/kernel-facts.ts";
+import type { KernelFacts, ThreadFacts } from "../protocol/kernel-facts.ts";
 import type { AttentionInput } from "./attention.ts";
+import { type InputKind, inputKind } from "./input-kind.ts";
 import { type LineShape, shapeOf } from "./last-line.ts";
 
 /**
@@ -34,6 +34,8 @@ export interface Evidence {
 	readonly opaque: ThreadFacts | null;
 	/** Nothing is known about the processes. */
 	readonly blind: boolean;
+	/** What it would want if it waits. */
+	readonly kind: InputKind;
 	readonly shape: LineShape;
 	/** Quiet, and not just typed to: the program has had this long to react. */
 	readonly restMs: number;
@@ -75,22 +77,10 @@ export function evidenceOf(input: AttentionInput): Evidence {
 			foreground.find((thread) => thread.doing === "timer" && thread.main && thread.pid !== reader?.thread.pid) ?? null,
 		opaque: foreground.find((thread) => thread.doing === "opaque") ?? null,
 		blind: !facts.readable || (foreground.length === 0 && facts.foregroundLives),
+		kind: inputKind(facts, input.screen, { midLine: input.midLine ?? false }),
 		shape: shapeOf(input.screen.lastLine),
 		restMs: Math.min(facts.quietMs, facts.sinceInputMs ?? Number.POSITIVE_INFINITY),
 	};
-}
-
-type Modes = Pick<KernelFacts, "canonical" | "echo"> | Pick<InnerTerminal, "canonical" | "echo">;
-
-/** Raw mode takes keys; line mode takes lines, and secrets when it does not echo them. */
-export function wanted({ canonical, echo }: Modes): WaitingFor {
-	if (canonical !== true) return "key";
-	return echo === false ? "secret" : "line";
-}
-
-export function inModes({ canonical, echo }: Modes): string {
-	if (canonical === null) return "modes unknown";
-	return `${canonical ? "line" : "raw"} mode, echo ${echo ? "on" : "off"}`;
 }
 
 // The kernel keeps 15 bytes of a name, which the process may have set itself.

@@ -16,7 +16,7 @@ import { deferred } from "../pty/deferred.ts";
 import { PtyError, PtyIoError } from "../pty/errors.ts";
 import { descendants, listeningPorts, workingDirectory } from "../pty/process-tree.ts";
 import type { Pty, PtyExit, WriteOptions } from "../pty/pty.ts";
-import { wait } from "../pty/wait.ts";
+import { type Condition, settled, wait } from "../pty/wait.ts";
 import type { Screen, ScreenOptions, ScreenState } from "../terminal/screen.ts";
 import type { ScreenDiff } from "../terminal/screen-diff.ts";
 import type { ScreenFacts } from "./attention.ts";
@@ -31,7 +31,6 @@ import type { SeenPositions } from "./seen-positions.ts";
 import type { ShellCommands } from "./shell/commands.ts";
 
 const { errno } = constants;
-const ESCAPE = 0x1b;
 
 // A caller repeats a write within seconds; the holder remembers 1024 for the time after a restart.
 const REMEMBERED_IDS = 256;
@@ -238,7 +237,7 @@ export class Session implements AsyncDisposable {
 			const bytes = typeof input === "function" ? input() : input;
 			acceptedBefore = this.#pty.inputOffset;
 			this.#lastTypedAt = Date.now();
-			acknowledge = this.#tracker.typing({ endsInEscape: bytes.at(-1) === ESCAPE });
+			acknowledge = this.#tracker.typing(bytes);
 			return bytes;
 		};
 		try {
@@ -355,8 +354,10 @@ export class Session implements AsyncDisposable {
 	async closeMain(graceMs: number): Promise<void> {
 		if (this.ended) return;
 		await this.#endRequests.track(this.#ask(this.#pty.signal(graceMs === 0 ? "SIGKILL" : "SIGTERM", "main")));
-		const timer = setTimeout(() => void this.#pty.signal("SIGKILL", "main").catch(() => {}), graceMs); // it ended in time
-		await this.#exited().finally(() => clearTimeout(timer));
+		const overdue: Condition<never> = {
+			start: ({ after }) => after(graceMs, () => void this.#pty.signal("SIGKILL", "main").catch(() => {})), // it ended in time
+		};
+		await this.#exited(overdue);
 	}
 
 	/** The working directory of the foreground program, as far as known. */
@@ -380,8 +381,8 @@ export class Session implements AsyncDisposable {
 	}
 
 	/** Rejects when the session is detached first: then its end is not reported here. */
-	async #exited(): Promise<void> {
-		await Promise.race([this.#pty.exited, this.#detached.promise]);
+	async #exited(...others: Condition<never>[]): Promise<void> {
+		await wait<unknown>([settled(this.#pty.exited), settled(this.#detached.promise), ...others]);
 		if (!this.ended) throw asFault(new PtyIoError("disconnected", "this session was detached", { sent: true }), this);
 	}
 
@@ -398,7 +399,7 @@ export class Session implements AsyncDisposable {
 	get #attended(): boolean {
 		return (
 			this.#tracker.watched ||
-			this.#outputs.size > 0 ||
+			this.#users > 0 ||
 			this.commands?.awaited === true ||
 			this.#endRequests.made ||
 			Date.now() - this.#lastTypedAt < TYPED_MS
@@ -420,6 +421,10 @@ export class Session implements AsyncDisposable {
 			cursorVisible: cursor.visible,
 			cursorColumn: cursor.column,
 			lastLine: screen.lastLine(),
+			bracketedPaste: modes.bracketedPaste,
+			applicationKeys: modes.applicationKeypad || modes.applicationCursor,
+			footer: screen.hasFooter,
+			drawnCursor: !cursor.visible && screen.hasDrawnCursor,
 		};
 		this.#knownFacts = { end, facts };
 		return facts;
