@@ -60,7 +60,13 @@ export function installStubs(): () => void {
 }
 
 /** Servers and games are installed where PATH may not lead. */
-const directories = [...(process.env.PATH ?? "").split(":"), "/usr/sbin", "/sbin", "/usr/games", ...postgresDirectories()];
+const directories = [
+	...(process.env.PATH ?? "").split(":"),
+	"/usr/sbin",
+	"/sbin",
+	"/usr/games",
+	...postgresDirectories(),
+];
 
 function postgresDirectories(): string[] {
 	try {
