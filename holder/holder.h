@@ -19,6 +19,7 @@
 #include "exit-file.h"
 #include "input.h"
 #include "log.h"
+#include "secret.h"
 
 #define ENDS_WAITING 16
 #define ASKS_WAITING 128
@@ -45,6 +46,8 @@ struct holder {
 
 	int client_places; // places beyond were never used: their pages stay untouched
 	uint64_t epoch;
+	bool has_secret;
+	uint8_t secret[SECRET_BYTES]; // from the launch block; a client without it is refused
 	struct {
 		struct client *client;
 		uint32_t request;
@@ -118,6 +121,9 @@ _Noreturn void loop(struct holder *holder); // ends the process when all is over
 // Reads what the terminal holds, up to OUTPUT_MOST; disk.c logs it and sends it to clients. True if it is empty now.
 bool take_output(struct holder *holder);
 void type_queued(struct holder *holder);
+
+// accept.c
+void accept_clients(struct holder *holder, int64_t now);
 
 // request.c
 void request_take(struct holder *holder, struct client *client);

@@ -16,6 +16,7 @@ import {
 	type Welcome,
 } from "./frames.ts";
 import {
+	DOUBTS,
 	type InnerTerminal,
 	type KernelFacts,
 	TERMINAL_FLAGS,
@@ -153,6 +154,8 @@ const innerTerminal: Check<InnerTerminal> = object<InnerTerminal>({
 	canonical: nullable(flag),
 	echo: nullable(flag),
 	signals: nullable(flag),
+	vmin: optional(number, 1),
+	vtime: optional(number, 0),
 	unread: nullable(number),
 	flags: optional(flags, undefined),
 	threads: (value, field) => list(thread)(value, field),
@@ -176,8 +179,9 @@ const thread: Check<ThreadFacts> = object<ThreadFacts>({
 			"child-wait",
 			"accept",
 			"other",
+			"unknown",
 		],
-		"other",
+		"unknown",
 	),
 	call: optional(text, undefined),
 	fd: optional(number, undefined),
@@ -187,6 +191,9 @@ const thread: Check<ThreadFacts> = object<ThreadFacts>({
 	others: optional(number, undefined),
 	timeoutMs: optional(number, undefined),
 	listens: optional(flag, undefined),
+	local: optional(flag, undefined),
+	nonblocking: optional(flag, undefined),
+	peeks: optional(flag, undefined),
 	outside: optional(flag, undefined),
 	inner: optional(list(innerTerminal), undefined),
 });
@@ -201,6 +208,8 @@ const kernelFacts = object<KernelFacts>({
 	canonical: flag,
 	echo: flag,
 	signals: flag,
+	vmin: optional(number, 1),
+	vtime: optional(number, 0),
 	queued: number,
 	unread: nullable(number),
 	flags: optional(flags, undefined),
@@ -209,6 +218,9 @@ const kernelFacts = object<KernelFacts>({
 	sinceInputMs: nullable(number),
 	threads: list(thread),
 	more: optional(number, 0),
+	// A doubt that a newer holder has added is one all the same.
+	doubts: optional(nullable(list(oneOf(DOUBTS, "list"))), null),
+	wakesMs: optional(number, undefined),
 });
 
 const launched = object<Extract<LaunchAnswer, { ok: true }>>({

@@ -34,6 +34,7 @@ export const Tag = {
 	umask: 15,
 	rlimit: 16,
 	nice: 17,
+	secret: 18,
 } as const;
 
 export function record(tag: number, value: Uint8Array | string): Buffer {
@@ -103,8 +104,12 @@ export function launchBlock(dir: string, launch: Launch): Buffer {
 		record(Tag.cwd, launch.cwd ?? "/"),
 		...(launch.records ?? []),
 		record(0, ""),
+		KEEP,
 	]);
 }
+
+/** Behind the block, or later: the session is to stay. Without it, end of file means that the launch was given up. */
+export const KEEP = Buffer.from([1]);
 
 export async function say(
 	block: Uint8Array,
@@ -196,10 +201,10 @@ export class Client {
 
 	static async open(
 		path: string,
-		{ owner = true, epoch = 1, attach = 0n as bigint | null } = {},
+		{ owner = true, epoch = 1, attach = 0n as bigint | null, secret = Buffer.alloc(0) } = {},
 	): Promise<Client & { welcome: Json }> {
 		const client = new Client(path);
-		client.send(0x01, Buffer.concat([u32(0x314e5444), u16(1, 1), u32(owner ? 1 : 0, 0), u64(epoch)]));
+		client.send(0x01, Buffer.concat([u32(0x314e5444), u16(1, 1), u32(owner ? 1 : 0, 0), u64(epoch), secret]));
 		const first = await client.frame((frame) => frame.type === Type.welcome || frame.type === Type.refused);
 		if (first.type === Type.refused) throw new Error(first.payload.subarray(8).toString());
 		if (attach !== null) client.attach(attach);
