@@ -69,7 +69,8 @@ struct holder {
 	int64_t closed_at;      // µs: no process has the terminal open any more
 	bool drained;           // the terminal was empty once since then
 	struct end end;
-	int64_t wall_at;        // 0: no limit
+	int alarm;              // readable when the wall-clock limit is reached; -1: no limit
+	int64_t wall_at;        // … where there are no such descriptors; 0: no limit
 	enum exit_kind exit_due;   // to be written, once what came out before exit_size is on disk
 	enum exit_kind exit_begun; // … and composed
 	uint64_t exit_size;

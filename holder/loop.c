@@ -179,7 +179,7 @@ static int64_t next_timer(const struct holder *holder) {
 	return next;
 }
 
-enum { WAKE, LISTENER, MASTER, CLIENTS };
+enum { WAKE, LISTENER, MASTER, ALARM, CLIENTS };
 
 // What each descriptor is waited for; how many there are.
 static nfds_t gather(const struct holder *holder, struct pollfd *fds) {
@@ -188,6 +188,7 @@ static nfds_t gather(const struct holder *holder, struct pollfd *fds) {
 	// While output waits for the disk it stays in the terminal, and what is typed goes by the timer.
 	bool read = holder->terminal == TERMINAL_OPEN && !disk_is_full(holder);
 	fds[MASTER] = (struct pollfd){.fd = read ? holder->master : -1, .events = POLLIN};
+	fds[ALARM] = (struct pollfd){.fd = holder->alarm, .events = POLLIN}; // life_step() looks at it
 	bool typing = input_queued(&holder->input) > 0 && !holder->input.held && !holder->type_stuck;
 	if (typing) fds[MASTER].events |= POLLOUT;
 	for (int i = 0; i < holder->client_places; i++) {

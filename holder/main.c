@@ -132,7 +132,9 @@ static bool start(const struct block *block, const struct inheritance *inheritan
 	snprintf(holder.pts, sizeof holder.pts, "%s", terminal.pts);
 	holder.cols = block->cols, holder.rows = block->rows;
 	// A limit of centuries would overflow; it is none.
-	if (block->wall_ms > 0 && block->wall_ms < (uint64_t)1 << 50) holder.wall_at = holder.started_at + (int64_t)block->wall_ms * 1000;
+	bool limited = block->wall_ms > 0 && block->wall_ms < (uint64_t)1 << 50;
+	holder.alarm = limited ? os_alarm((int64_t)block->wall_ms * 1000) : -1;
+	if (limited && holder.alarm < 0) holder.wall_at = holder.started_at + (int64_t)block->wall_ms * 1000;
 	holder.attention = attention_open(holder.self, holder.main_pid, holder.master, holder.pts);
 	return true;
 }
