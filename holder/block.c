@@ -13,7 +13,7 @@
 #define SOCKET_PATH_MAX 104
 
 enum tag {
-	END, PROTOCOL, DIR_, SOCKET_, ARG, ENV, CWD, SIZE, LIMIT, IDENTITY, QUOTA, SEGMENT, PROGRAM, FLAGS, WALL, UMASK, RLIMIT, NICE,
+	END, PROTOCOL, DIR_, SOCKET_, ARG, ENV, CWD, SIZE, LIMIT, IDENTITY, QUOTA, SEGMENT, PROGRAM, FLAGS, WALL, UMASK, RLIMIT, NICE, SECRET,
 	TAGS
 };
 
@@ -41,6 +41,7 @@ static const struct {
 	[UMASK] = {FIXED, 4, false, false},
 	[RLIMIT] = {FIXED, 24, true, false},
 	[NICE] = {FIXED, 4, false, false},
+	[SECRET] = {FIXED, SECRET_BYTES, false, false},
 };
 
 int block_complete(const uint8_t *bytes, size_t length, size_t *walked) {
@@ -114,6 +115,7 @@ static const char *take(struct block *block, uint16_t tag, uint8_t *value) {
 	case FLAGS:
 		block->flags = get32(value);
 		return (block->flags & ~FLAG_NO_CONTROLLING_TERMINAL) == 0 ? NULL : "unknown flag";
+	case SECRET: block->secret = value; return NULL;
 	case WALL: block->wall_ms = get64(value); return NULL;
 	case UMASK:
 		block->has_umask = true, block->umask = get32(value);

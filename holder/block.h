@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "secret.h"
+
 #define BLOCK_MAX ((size_t)4 << 20)
 #define BLOCK_LIMITS 6
 #define BLOCK_RLIMITS 16
@@ -31,6 +33,7 @@ struct block {
 	uint64_t soft[BLOCK_RLIMITS], hard[BLOCK_RLIMITS];
 	bool has_nice;
 	int nice;
+	const uint8_t *secret; // SECRET_BYTES of it; NULL: none is asked of clients
 };
 
 // 0 while records are missing, 1 once the block has ended, -1 if its lengths cannot be right. `*walked` remembers how far.

@@ -154,7 +154,7 @@ static void step_end(struct holder *holder, int64_t now) {
 		text_add(&text, "}");
 		send_event(holder, json);
 	}
-	request_ended(holder);
+	holder->answer_ends = true;
 }
 
 static bool is_ending(const struct holder *holder) {
@@ -217,6 +217,11 @@ void life_step(struct holder *holder, int64_t now) {
 }
 
 void life_tell(struct holder *holder, int64_t now) {
+	// After what came out and the exit are on disk, if it answers.
+	if (holder->answer_ends && (disk_is_stalled(holder) || disk_next(holder) < 0)) {
+		holder->answer_ends = false;
+		request_ended(holder);
+	}
 	if (holder->exits > 0) tell_exit(holder, now);
 	if (holder->closed) put_off_leaving(holder, now);
 }

@@ -91,8 +91,10 @@ static bool open_files(const struct block *block, const struct terminal *termina
 		close(dir);
 		return false;
 	}
-	if (exit_file_reserve(&holder.exit_file, dir)) return true;
+	bool kept = block->secret == NULL || secret_keep(dir, block->secret);
+	if (kept && exit_file_reserve(&holder.exit_file, dir)) return true;
 	fail(failure, "log");
+	if (kept) secret_remove(dir);
 	log_undo(&holder.log);
 	close(dir);
 	return false;
@@ -101,6 +103,7 @@ static bool open_files(const struct block *block, const struct terminal *termina
 static void undo_files(void) {
 	int dir = holder.log.dir;
 	exit_file_release(&holder.exit_file);
+	secret_remove(dir);
 	log_undo(&holder.log);
 	close(dir);
 }
@@ -118,6 +121,7 @@ static bool start(const struct block *block, const struct inheritance *inheritan
 		return false;
 	}
 	holder.self = getpid();
+	if (block->secret != NULL) memcpy(holder.secret, block->secret, SECRET_BYTES), holder.has_secret = true;
 	holder.end.reason = "exit";
 	holder.started_ms = wall_ms(), holder.started_at = now_us();
 	if (!loop_prepare()) fail(failure, "fork");
@@ -200,6 +204,7 @@ static size_t await_line(int from, char *line, size_t size, int keep, bool *kept
 int main(int count, char **arguments) {
 	complete_standard_files();
 	if (count == 4 && strcmp(arguments[1], "streams") == 0) return streams_main(arguments[2], arguments[3]);
+	os_protect(); // the block has the secret
 	uint8_t *bytes = mmap(NULL, BLOCK_MAX, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (bytes == MAP_FAILED) return say_failure("block", errno, NULL);
 	struct block block;

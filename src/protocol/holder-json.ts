@@ -133,6 +133,9 @@ const EVENTS: { readonly [E in HolderEvent as E["event"]]: Check<E> } = {
 	resized: object({ event: oneOf(["resized"]), cols: number, rows: number }),
 	log_lost: object({ event: oneOf(["log_lost"]), from: number, to: number, errno: number }),
 	log_back: object({ event: oneOf(["log_back"]), at: number }),
+	disk_stalled: object({ event: oneOf(["disk_stalled"]), at: number }),
+	disk_back: object({ event: oneOf(["disk_back"]), at: number }),
+	exit_not_saved: object({ event: oneOf(["exit_not_saved"]), errno: number }),
 	main_exited: object({ event: oneOf(["main_exited"]), code: nullable(number), signal: nullable(number) }),
 	input_dropped: object({ event: oneOf(["input_dropped"]), bytes: number }),
 	input_room: object({ event: oneOf(["input_room"]), free: number }),
@@ -191,6 +194,7 @@ const thread: Check<ThreadFacts> = object<ThreadFacts>({
 const kernelFacts = object<KernelFacts>({
 	at: number,
 	readable: flag,
+	late: optional(flag, undefined),
 	foregroundGroup: number,
 	foregroundLives: flag,
 	mainForeground: flag,

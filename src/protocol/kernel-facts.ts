@@ -71,8 +71,10 @@ export interface InnerTerminal {
 export interface KernelFacts {
 	/** When the probe was made, in milliseconds since the epoch. */
 	readonly at: number;
-	/** False where the kernel could not be read at all (macOS, gVisor). */
+	/** False where the kernel could not be read at all (macOS, gVisor), or not in time. */
 	readonly readable: boolean;
+	/** A file system or another process holds up the look at the processes: only the terminal's own facts are here. */
+	readonly late?: boolean;
 	/** 0 when no process group has the terminal. */
 	readonly foregroundGroup: number;
 	/** It has members, even if none is visible (hidepid). */

@@ -1,6 +1,7 @@
 // Starts a program on its own terminal, with its own holder.
 
 import { type ChildProcess, spawn } from "node:child_process";
+import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { LaunchAnswer } from "../protocol/frames.ts";
@@ -8,6 +9,7 @@ import { parseLaunchAnswer } from "../protocol/holder-json.ts";
 import { PtyCreationError } from "./errors.ts";
 import { HolderPty } from "./holder-pty.ts";
 import { type LaunchSpec, launchBlock } from "./launch-block.ts";
+import { SECRET_BYTES } from "./owner-secret.ts";
 import { type WaitScope, wait } from "./wait.ts";
 
 export type { LaunchSpec } from "./launch-block.ts";
@@ -22,9 +24,10 @@ const CONNECT_TRIES = 10;
 
 /** Settles when the program runs; rejects with PtyCreationError, and then nothing is left behind. */
 export async function launch(spec: LaunchSpec): Promise<HolderPty> {
-	const answer = await ask(spec.holder ?? HOLDER, launchBlock(spec));
+	const secret = randomBytes(SECRET_BYTES);
+	const answer = await ask(spec.holder ?? HOLDER, launchBlock(spec, secret));
 	if (!answer.ok) throw new PtyCreationError(answer);
-	const pty = new HolderPty({ ...spec, from: 0, pid: answer.pid, holderPid: answer.holder });
+	const pty = new HolderPty({ ...spec, secret, from: 0, pid: answer.pid, holderPid: answer.holder });
 	try {
 		// Program and holder may be gone before we connect: the log has the same output.
 		await pty.connect({ tries: CONNECT_TRIES });

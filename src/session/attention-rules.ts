@@ -320,7 +320,8 @@ const guessLater = (evidence: Evidence, neededMs: number): Verdict => ({
 	certainty: "guess",
 });
 
-function unseen({ opaque }: Evidence): string {
+function unseen({ opaque, facts }: Evidence): string {
+	if (facts.late) return "its processes could not be inspected in time";
 	return opaque === null ? "the kernel does not show what the program does" : `not allowed to inspect ${who(opaque)}`;
 }
 

@@ -456,15 +456,16 @@ const ENDED_ERRNOS: ReadonlySet<number> = new Set([errno.EIO, errno.ESRCH, errno
 function asFault(error: unknown, { name, status, exit }: Session): unknown {
 	if (!(error instanceof PtyError)) return error;
 	const facts = error instanceof PtyIoError ? error.facts : {};
-	const { typedBytes } = error;
-	const maybeTyped = error.sent || typedBytes > 0;
+	const maybeTyped = error.sent;
 	const cause = { cause: error };
 	const howItEnded = hasEnded(status) ? describeEnd(status, exit) : "just now";
 	switch (error.code) {
 		case "line_too_long":
-			return new Fault("line_too_long", { limit: facts.limit ?? 4095, typedBytes }, cause);
+			return new Fault("line_too_long", { limit: facts.limit ?? 4095 }, cause);
+		case "input_too_long":
+			return new Fault("input_too_long", { limit: facts.limit ?? 0 }, cause);
 		case "queue_full":
-			return new Fault("queue_full", { free: facts.free ?? 0, typedBytes }, cause);
+			return new Fault("queue_full", { free: facts.free ?? 0 }, cause);
 		case "ended":
 			return new Fault("session_ended", { id: name, how: howItEnded, maybeTyped }, cause);
 		case "lost":
