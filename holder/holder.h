@@ -18,6 +18,7 @@
 #include "end.h"
 #include "exit-file.h"
 #include "input.h"
+#include "listener.h"
 #include "log.h"
 #include "secret.h"
 
@@ -35,10 +36,10 @@ enum terminal_state {
 
 struct holder {
 	pid_t self, main_pid;
-	int master, listener;
+	int master;
+	struct listener listener;
 	enum terminal_state terminal;
 	char pts[64];
-	char socket[112];
 	unsigned cols, rows;
 	struct log log;              // the disk's work
 	struct exit_file exit_file;  // the disk's work
