@@ -93,10 +93,11 @@ describe("R1.4 whose turn it is", () => {
 	test("what was certain before a wait began is not, until a look has answered", () => {
 		vi.useFakeTimers();
 		const pty = new FakePty();
-		using turn = turnOver(pty, () => seen);
 		let seen = 0;
-		turn.watch()();
+		using turn = turnOver(pty, () => seen);
+		const unwatch = turn.watch();
 		pty.pushFacts(facts());
+		unwatch();
 		expect(turn.attention).toMatchObject({ activity: "waiting", certainty: "certain" });
 		vi.advanceTimersByTime(5000);
 		onTestFinished(turn.watch());
