@@ -55,6 +55,12 @@ void count_unread(struct place *place, int slave) {
 		place->unread = count;
 }
 
+static unsigned flags_of(const struct termios *modes) {
+	return ((modes->c_iflag & ICRNL) != 0 ? FLAG_ICRNL : 0u) | ((modes->c_lflag & IEXTEN) != 0 ? FLAG_IEXTEN : 0u) |
+	       (modes->c_cc[VLNEXT] != _POSIX_VDISABLE ? FLAG_LNEXT : 0u) | ((modes->c_oflag & OPOST) != 0 ? FLAG_OPOST : 0u) |
+	       ((modes->c_iflag & IXON) != 0 ? FLAG_IXON : 0u);
+}
+
 bool read_modes(struct place *place, int terminal) {
 	struct termios modes;
 	struct place before = *place;
@@ -62,10 +68,12 @@ bool read_modes(struct place *place, int terminal) {
 	place->canonical = place->known && (modes.c_lflag & ICANON) != 0;
 	place->echo = place->known && (modes.c_lflag & ECHO) != 0;
 	place->signals = place->known && (modes.c_lflag & ISIG) != 0;
+	if (place->known)
+		place->flags = flags_of(&modes);
 	place->least = place->known ? modes.c_cc[VMIN] : 0;
 	place->tenths = place->known ? modes.c_cc[VTIME] : 0;
 	return place->canonical != before.canonical || place->echo != before.echo || place->signals != before.signals ||
-	       place->least != before.least || place->tenths != before.tenths;
+	       place->flags != before.flags || place->least != before.least || place->tenths != before.tenths;
 }
 
 // True when another group has the terminal than before.
@@ -109,7 +117,7 @@ static uint64_t fingerprint(const struct attention *a) {
 		const struct place *place = &a->places[i];
 		hash = mix(hash, (uint64_t)place->group << 8 | (uint64_t)place->canonical << 2 | (uint64_t)place->echo << 1 |
 		                     (uint64_t)place->signals);
-		hash = mix(hash, (uint64_t)(place->unread + 1));
+		hash = mix(hash, (uint64_t)(place->unread + 1) << 8 | place->flags);
 	}
 	for (unsigned i = 0; i < a->reported_count; i++) {
 		const struct thread *thread = &a->reported[i];
@@ -209,6 +217,7 @@ void attention_wrote(struct attention *a, const void *bytes, size_t length) {
 	if (!a->readable || a->wrote_since_look || !could_wake_a_reader(a, bytes, length))
 		return;
 	a->wrote_since_look = true;
+	a->missed = false;
 	a->writes++;
 	a->wrote_count = 0;
 	if (a->settled && nobody_ran(a)) {
@@ -231,4 +240,10 @@ void attention_wrote(struct attention *a, const void *bytes, size_t length) {
 
 void attention_signalled(struct attention *a) {
 	a->settled = false;
+}
+
+void attention_missed(struct attention *a) {
+	a->settled = false;
+	a->missed = true;
+	a->writes++;
 }

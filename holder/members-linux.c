@@ -101,6 +101,8 @@ bool is_busy(const struct blocked *blocked) {
 static bool is_fresh(const struct attention *a, unsigned place, pid_t tid, uint64_t switches) {
 	if (place == 0 && a->places[0].unread == 0)
 		return true;
+	if (a->missed)
+		return false;
 	for (unsigned i = 0; i < a->wrote_count; i++)
 		if (a->wrote[i].tid == tid)
 			return a->wrote[i].switches != switches;

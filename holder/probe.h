@@ -18,6 +18,8 @@ enum {
 	TRIES = 3, // a thread that changes while it is read is read again
 };
 
+enum { FLAG_ICRNL = 1, FLAG_IEXTEN = 2, FLAG_LNEXT = 4, FLAG_OPOST = 8, FLAG_IXON = 16 };
+
 struct place {
 	struct terminal terminal;
 	int index;          // N of /dev/pts/N
@@ -25,6 +27,7 @@ struct place {
 	int holder;         // the reported thread that relays to it, -1 for ours
 	bool known;         // termios could be read
 	bool canonical, echo, signals;
+	unsigned flags;     // of FLAG_…: what tells a program that edits lines from one that takes keys
 	unsigned char least, tenths; // VMIN and VTIME: how many bytes a raw read waits for, and how long
 	int unread;         // -1: not known
 };
@@ -73,6 +76,7 @@ struct attention {
 	struct mark wrote[MAX_THREADS];
 	unsigned wrote_count, writes;
 	bool wrote_since_look;
+	bool missed; // … and that was not noted: a probe was under way
 
 	struct refusal {
 		pid_t pid;

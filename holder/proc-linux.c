@@ -39,7 +39,7 @@ static ssize_t read_text(const char *path, char *out, size_t size) {
 	return (ssize_t)length;
 }
 
-static ssize_t proc_text(pid_t pid, const char *name, char *out, size_t size) {
+ssize_t proc_text(pid_t pid, const char *name, char *out, size_t size) {
 	char path[PATH_BYTES];
 	snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, name);
 	return read_text(path, out, size);

@@ -42,6 +42,9 @@ struct call {
 	uint64_t pointer; // of instructions: behind the one that made the call
 };
 
+// A file of the process as text, cut at size - 1. 0 or less: not readable.
+ssize_t proc_text(pid_t pid, const char *name, char *out, size_t size);
+
 // A thread's state and names; tid == pid gives the process's own line.
 bool proc_stat(pid_t pid, pid_t tid, struct process *out);
 

@@ -3,6 +3,16 @@
 #include "probe.h"
 #include "text.h"
 
+static void put_flags(struct text *text, unsigned flags) {
+	static const char *const names[] = {"icrnl", "iexten", "lnext", "opost", "ixon"};
+	unsigned put = 0;
+	text_add(text, ",\"flags\":[");
+	for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
+		if ((flags & 1u << i) != 0)
+			text_add(text, put++ > 0 ? ",\"%s\"" : "\"%s\"", names[i]);
+	text_add(text, "]");
+}
+
 static void put_modes(struct text *text, const struct place *place) {
 	text_add(text, "\"canonical\":%s,\"echo\":%s,\"signals\":%s,\"vmin\":%u,\"vtime\":%u,\"unread\":",
 	    place->canonical ? "true" : "false", place->echo ? "true" : "false", place->signals ? "true" : "false",
@@ -11,6 +21,7 @@ static void put_modes(struct text *text, const struct place *place) {
 		text_add(text, "%d", place->unread);
 	else
 		text_add(text, "null");
+	put_flags(text, place->flags);
 }
 
 static void put_threads(struct text *text, const struct attention *a, unsigned place);

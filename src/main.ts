@@ -13,7 +13,7 @@ import { LastingClient } from "./daemon/lasting-client.ts";
 import { findDaemon, type ReachOptions, reachDaemon, reopenHttp, stopForNext } from "./daemon/reach.ts";
 import { places } from "./pty/places.ts";
 import { homeFault, makePrivate } from "./pty/private-directory.ts";
-import { within } from "./session/deadline.ts";
+import { within } from "./pty/wait.ts";
 import { VERSION } from "./version.ts";
 
 /** How long a daemon may take to stop before it is killed; ending sessions takes their grace. */

@@ -4,6 +4,7 @@
 import { writeFileSync } from "node:fs";
 import { getPriority, homedir, setPriority } from "node:os";
 import { join } from "node:path";
+import { setImmediate } from "node:timers/promises";
 import { assemble } from "./assemble.ts";
 import { HttpControl, type HttpServer } from "./daemon/http-control.ts";
 import { handleUncaught } from "./daemon/last-resort.ts";
@@ -84,7 +85,7 @@ export async function runDaemon(where: Places): Promise<number> {
 				endAll: () => sessions.endAll(),
 				close: async () => {
 					client.interrupt();
-					await new Promise(setImmediate); // what was cut off is answered first
+					await setImmediate(); // what was cut off is answered first
 					await Promise.all([http.close(), client[Symbol.asyncDispose]()]);
 				},
 			};

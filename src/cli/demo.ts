@@ -5,6 +5,7 @@
 import { accessSync, constants, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
+import { setTimeout } from "node:timers/promises";
 import { styleText } from "node:util";
 import type { SessionFacts } from "../protocol/answer.ts";
 import type { InputOf } from "../tools/catalogue.ts";
@@ -205,7 +206,7 @@ class Stage {
 
 	/** For the reader's eyes, not for the programs. */
 	async #pause(ms: number): Promise<void> {
-		if (!this.#fast) await new Promise((resolve) => setTimeout(resolve, ms));
+		if (!this.#fast) await setTimeout(ms);
 	}
 }
 

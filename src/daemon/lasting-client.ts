@@ -5,7 +5,9 @@ import { randomBytes } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import type { EventsDropped, SessionEvent } from "../protocol/events.ts";
 import { Fault, type FaultFacts } from "../protocol/fault.ts";
+import { Listeners } from "../protocol/listeners.ts";
 import type { OutputChunk } from "../protocol/output.ts";
+import { type Condition, wait } from "../pty/wait.ts";
 import type { FactsOf, InputOf, ToolName } from "../tools/catalogue.ts";
 import {
 	type Answer,
@@ -13,7 +15,9 @@ import {
 	type CallOptions,
 	type Client,
 	type DaemonStatus,
+	type EventsOptions,
 	type ForeignName,
+	type OutputOptions,
 	type ScreenSnapshot,
 	type ToolCard,
 	type ToolSet,
@@ -36,7 +40,8 @@ export interface LastingClientParts {
 export class LastingClient implements Client {
 	readonly #parts: LastingClientParts;
 	#current: Promise<SocketClient> | null = null;
-	readonly #waiting = new Set<() => void>();
+	/** A call has connected, or this client is disposed. */
+	readonly #changed = new Listeners<void>("daemon connection");
 	#disposed = false;
 
 	constructor(parts: LastingClientParts) {
@@ -76,20 +81,12 @@ export class LastingClient implements Client {
 	}
 
 	/** Events of the next daemon follow those of the one before; its numbers begin anew. */
-	async *events({
-		afterSeq,
-		signal,
-	}: {
-		afterSeq?: number;
-		signal: AbortSignal;
-	}): AsyncGenerator<SessionEvent | EventsDropped> {
+	async *events({ afterSeq, signal }: EventsOptions): AsyncGenerator<SessionEvent | EventsDropped> {
 		let client = await this.#connected();
 		let seq = afterSeq;
 		while (!signal.aborted) {
 			try {
-				for await (const event of client.events(seq === undefined ? { signal } : { afterSeq: seq, signal })) {
-					yield event;
-				}
+				yield* client.events({ afterSeq: seq, signal });
 				return;
 			} catch (error) {
 				if (!isReplaced(error)) throw error;
@@ -99,7 +96,7 @@ export class LastingClient implements Client {
 		}
 	}
 
-	async *output(session: string, { from, signal }: { from: number; signal: AbortSignal }): AsyncGenerator<OutputChunk> {
+	async *output(session: string, { from, signal }: OutputOptions): AsyncGenerator<OutputChunk> {
 		let at = from;
 		for (let tries = 1; !signal.aborted; tries++) {
 			const client = await this.#connected();
@@ -131,7 +128,7 @@ export class LastingClient implements Client {
 
 	async [Symbol.asyncDispose](): Promise<void> {
 		this.#disposed = true;
-		this.#wake();
+		this.#changed.emit();
 		const client = await this.#current?.catch(() => null); // never connected
 		await client?.[Symbol.asyncDispose]();
 	}
@@ -174,7 +171,7 @@ export class LastingClient implements Client {
 		const connecting = this.#parts.connect();
 		this.#current = connecting;
 		connecting.then(
-			() => this.#wake(),
+			() => this.#changed.emit(),
 			() => {}, // reported to the caller
 		);
 		return connecting;
@@ -210,25 +207,13 @@ export class LastingClient implements Client {
 
 	/** Settles when a call has connected, after `ms`, or rejects when the signal aborts. */
 	#woken(ms: number | null, signal: AbortSignal): Promise<void> {
-		return new Promise((resolve, reject) => {
-			const settle = () => {
-				clearTimeout(timer);
-				signal.removeEventListener("abort", abort);
-				this.#waiting.delete(settle);
-				resolve();
-			};
-			const abort = () => {
-				settle();
-				reject(signal.reason);
-			};
-			const timer = ms === null ? undefined : setTimeout(settle, ms);
-			this.#waiting.add(settle);
-			signal.addEventListener("abort", abort);
-		});
-	}
-
-	#wake(): void {
-		for (const wake of this.#waiting) wake();
+		const woken: Condition<void> = {
+			start: ({ own, settle, after }) => {
+				own(this.#changed.add(settle));
+				if (ms !== null) after(ms, settle);
+			},
+		};
+		return wait([woken], { signal });
 	}
 }
 

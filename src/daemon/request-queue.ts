@@ -3,6 +3,9 @@
 // other clients one request at a time, and answers wait unasked rather than in memory.
 
 import type { Socket } from "node:net";
+import { setImmediate } from "node:timers/promises";
+import { Listeners } from "../protocol/listeners.ts";
+import { until } from "../pty/wait.ts";
 import { limits } from "../session/options.ts";
 
 interface Queued {
@@ -15,14 +18,14 @@ interface Queued {
 export class RequestQueue {
 	readonly #socket: Socket;
 	readonly #queued: Queued[] = [];
-	readonly #waiting = new Set<() => void>();
+	/** The client has read, is gone, or has got an answer. */
+	readonly #changed = new Listeners<void>("request queue");
 	#starting = false;
 	#quick = 0;
 
 	constructor(socket: Socket) {
 		this.#socket = socket;
-		socket.on("drain", () => this.#wake());
-		socket.on("close", () => this.#wake());
+		for (const event of ["drain", "close"]) socket.on(event, () => this.#changed.emit());
 	}
 
 	/** Starts it at once where nothing is ahead of it. */
@@ -33,15 +36,16 @@ export class RequestQueue {
 
 	/** Settles when the client has read its answers, or is gone. */
 	async drained(): Promise<void> {
-		while (this.#unread()) await this.#change();
+		await this.#until(() => !this.#unread());
 	}
 
 	async #start(): Promise<void> {
 		this.#starting = true;
 		for (let next = this.#queued.shift(); next !== undefined; next = this.#queued.shift()) {
-			while (this.#unread() || (next.quick && this.#quick >= limits.quickRequests)) await this.#change();
+			const { quick } = next;
+			await this.#until(() => !this.#unread() && (!quick || this.#quick < limits.quickRequests));
 			this.#run(next);
-			await new Promise((resolve) => setImmediate(resolve));
+			await setImmediate();
 		}
 		this.#starting = false;
 	}
@@ -51,7 +55,7 @@ export class RequestQueue {
 		void start().then(() => {
 			if (!quick) return;
 			this.#quick--;
-			this.#wake();
+			this.#changed.emit();
 		});
 	}
 
@@ -59,13 +63,7 @@ export class RequestQueue {
 		return !this.#socket.destroyed && this.#socket.writableLength > limits.unreadBytes;
 	}
 
-	#change(): Promise<void> {
-		return new Promise((resolve) => this.#waiting.add(resolve));
-	}
-
-	#wake(): void {
-		const waiting = [...this.#waiting];
-		this.#waiting.clear();
-		for (const resolve of waiting) resolve();
+	async #until(holds: () => boolean): Promise<void> {
+		if (!holds()) await until(holds, (listener) => this.#changed.add(listener));
 	}
 }

@@ -1,14 +1,14 @@
 // The daemon: takes the lock, opens the sessions, listens, and shuts down in order.
 // It holds no state that is not on disk or in a holder, so a crash loses nothing either.
 
+import { once } from "node:events";
 import { existsSync, type FSWatcher, watch } from "node:fs";
 import { createConnection } from "node:net";
 import { join } from "node:path";
 import { guarded } from "../protocol/boundary.ts";
 import { Fault } from "../protocol/fault.ts";
 import { deferred } from "../pty/deferred.ts";
-import { type Condition, wait } from "../pty/wait.ts";
-import { within } from "../session/deadline.ts";
+import { type Condition, wait, within } from "../pty/wait.ts";
 import type { Options } from "../session/options.ts";
 import type { Client } from "../tools/client.ts";
 import {
@@ -130,14 +130,13 @@ export async function becomeDaemon(parts: DaemonParts): Promise<Daemon | null> {
 		return stopped.promise;
 	};
 	const replaced = (why: string) => {
-		if (deadline !== null) return;
+		if (isReplaced) return;
+		isReplaced = true;
 		log.info({ why }, "replaced by another daemon");
-		void stop({ sessions: false, replace: true });
 		// It must not stay beside the one that owns the sessions now, not even while it stops.
-		deadline = setTimeout(() => stopped.resolve(), REPLACED_MS);
-		void stopped.promise.then(() => clearTimeout(deadline ?? undefined));
+		void within(REPLACED_MS, "stopping", stop({ sessions: false, replace: true })).catch(() => stopped.resolve());
 	};
-	let deadline: NodeJS.Timeout | null = null;
+	let isReplaced = false;
 	const checkLock = guarded("looking at the lock", () => {
 		if (requested) return;
 		if (!existsSync(join(run, `daemon.${lock.epoch}`))) return replaced("its lock is gone");
@@ -221,12 +220,15 @@ async function acquireOrDefer(run: string, version: string): Promise<DaemonLock 
 
 /** Settles when the lock's daemon listens, has died, or has not listened for too long. */
 async function listens(run: string, lock: DaemonLock): Promise<boolean> {
-	const connects = () =>
-		new Promise<boolean>((resolve) => {
-			const socket = createConnection(lock.socket);
-			socket.on("connect", () => resolve(true)).on("error", () => resolve(false));
-			socket.on("connect", () => socket.destroy());
-		});
+	const connects = async () => {
+		const socket = createConnection(lock.socket);
+		return within(LISTEN_TIMEOUT_MS, "connecting", once(socket, "connect"))
+			.then(
+				() => true,
+				() => false,
+			)
+			.finally(() => socket.destroy());
+	};
 	if (await connects()) return true;
 	const decided: Condition<boolean> = {
 		start(scope) {

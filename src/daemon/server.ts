@@ -8,6 +8,7 @@ import { faultAt, guarded } from "../protocol/boundary.ts";
 import { Fault } from "../protocol/fault.ts";
 import { Connections } from "../pty/connections.ts";
 import { foreignPeer } from "../pty/native.ts";
+import { onAbort, until, within } from "../pty/wait.ts";
 import { limits, type Options } from "../session/options.ts";
 import type { Client } from "../tools/client.ts";
 import { HalfMessages } from "./half-messages.ts";
@@ -79,11 +80,10 @@ export async function listen(
 		server.close();
 		await answered;
 		for (const socket of clients) socket.destroySoon(); // pending responses are sent first
-		const timer = setTimeout(() => {
+		await within(UNREAD_AT_STOP_MS, "reading the last answers", closed).catch(() => {
 			for (const socket of clients) socket.destroy();
-		}, UNREAD_AT_STOP_MS);
+		});
 		await closed;
-		clearTimeout(timer);
 	};
 }
 
@@ -118,12 +118,10 @@ function serve(socket: Socket, parts: ServerParts, { connections, halves }: Shar
 		socket.write(line);
 		if (socket.writableLength > limits.unreadBytes && !socket.isPaused()) {
 			socket.pause();
-			const timer = setTimeout(() => drop("a client that does not read its answers"), limits.unreadMs);
-			socket.once("close", () => clearTimeout(timer));
-			socket.once("drain", () => {
-				clearTimeout(timer);
-				socket.resume();
-			});
+			void within(limits.unreadMs, "reading", queue.drained()).then(
+				() => socket.resume(),
+				() => drop("a client that does not read its answers"),
+			);
 		}
 		return line.length;
 	};
@@ -196,13 +194,9 @@ async function answer(
 			return { answer: await client.call(question.tool, question.input, { signal, caller: question.caller }) };
 		case "tools":
 			return { tools: await client.tools(question.sets) };
-		case "events": {
-			const { afterSeq } = question;
-			for await (const event of client.events(afterSeq === undefined ? { signal } : { afterSeq, signal })) {
-				await more({ event });
-			}
+		case "events":
+			for await (const event of client.events({ afterSeq: question.afterSeq, signal })) await more({ event });
 			return {};
-		}
 		case "output":
 			for await (const chunk of client.output(question.session, { from: question.from, signal })) {
 				await more(
@@ -228,18 +222,11 @@ async function answer(
 			if (question.keep !== "hold") return { http: { url, pinned } };
 			try {
 				await more({ http: { url } });
-				await aborted(AbortSignal.any([signal, stopping]));
+				await until(() => signal.aborted || stopping.aborted, onAbort(signal), onAbort(stopping));
 			} finally {
 				await lease.release();
 			}
 			return stopping.aborted ? { stopping: stopping.reason } : {};
 		}
 	}
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-	return new Promise((resolve) => {
-		if (signal.aborted) resolve();
-		else signal.addEventListener("abort", () => resolve(), { once: true });
-	});
 }

@@ -5,10 +5,11 @@ import { once } from "node:events";
 import { createConnection, type Socket } from "node:net";
 import type { EventsDropped, SessionEvent } from "../protocol/events.ts";
 import { Fault } from "../protocol/fault.ts";
+import { Listeners } from "../protocol/listeners.ts";
 import type { OutputChunk } from "../protocol/output.ts";
+import { deferred } from "../pty/deferred.ts";
 import { foreignPeer } from "../pty/native.ts";
-import { type Condition, wait } from "../pty/wait.ts";
-import { within } from "../session/deadline.ts";
+import { type Condition, onAbort, until, wait, within } from "../pty/wait.ts";
 import { limits, options } from "../session/options.ts";
 import type { FactsOf, InputOf, ToolName } from "../tools/catalogue.ts";
 import {
@@ -16,7 +17,9 @@ import {
 	type CallOptions,
 	type Client,
 	type DaemonStatus,
+	type EventsOptions,
 	type ForeignName,
+	type OutputOptions,
 	type ScreenSnapshot,
 	STARTING_TOOLS,
 	type ToolCard,
@@ -57,8 +60,7 @@ export class SocketClient implements Client {
 	#silent = false;
 	/** The question whether it still runs, while there is no answer to it. */
 	#checking: Promise<unknown> | null = null;
-	/** Settles when the connection has ended. */
-	readonly closed: Promise<void>;
+	readonly #closed = deferred<void>();
 
 	private constructor(socket: Socket, caller: Caller) {
 		this.#socket = socket;
@@ -69,13 +71,11 @@ export class SocketClient implements Client {
 			() => socket.destroy(), // not a daemon's answer
 		);
 		socket.on("error", () => {}); // `close` follows and fails all requests
-		this.closed = new Promise((resolve) => {
-			socket.on("close", () => {
-				this.#lost = true;
-				for (const pending of this.#pending.values()) pending.fail(this.#replaced(pending.doing));
-				this.#pending.clear();
-				resolve();
-			});
+		socket.on("close", () => {
+			this.#lost = true;
+			for (const pending of this.#pending.values()) pending.fail(this.#replaced(pending.doing));
+			this.#pending.clear();
+			this.#closed.resolve();
 		});
 	}
 
@@ -91,6 +91,10 @@ export class SocketClient implements Client {
 		return new SocketClient(socket, caller);
 	}
 
+	/** Settles when the connection has ended. */
+	get closed(): Promise<void> {
+		return this.#closed.promise;
+	}
 	/** The daemon is gone; a new connection reaches the next one. */
 	get lost(): boolean {
 		return this.#lost;
@@ -112,18 +116,12 @@ export class SocketClient implements Client {
 		return (await this.#ask({ do: "tools", sets })).tools!;
 	}
 
-	async *events({
-		afterSeq,
-		signal,
-	}: {
-		afterSeq?: number;
-		signal: AbortSignal;
-	}): AsyncGenerator<SessionEvent | EventsDropped> {
+	async *events({ afterSeq, signal }: EventsOptions): AsyncGenerator<SessionEvent | EventsDropped> {
 		const question: Question = afterSeq === undefined ? { do: "events" } : { do: "events", afterSeq };
 		for await (const more of this.#stream(question, signal)) if ("event" in more) yield more.event;
 	}
 
-	async *output(session: string, { from, signal }: { from: number; signal: AbortSignal }): AsyncGenerator<OutputChunk> {
+	async *output(session: string, { from, signal }: OutputOptions): AsyncGenerator<OutputChunk> {
 		for await (const more of this.#stream({ do: "output", session, from }, signal)) {
 			if ("gap" in more) yield more;
 			else if ("offset" in more) yield { offset: more.offset, bytes: Buffer.from(more.base64, "base64") };
@@ -174,10 +172,7 @@ export class SocketClient implements Client {
 	#ask(question: Question, signal?: AbortSignal): Promise<Done> {
 		const answered: Condition<Done> = {
 			start: (scope) => {
-				const fail = scope.guard((error: unknown) => {
-					throw error;
-				});
-				const id = this.#send(question, { more: () => {}, done: scope.settle, fail });
+				const id = this.#send(question, { more: () => {}, done: scope.settle, fail: scope.fail });
 				scope.own(() => this.#cancel(id));
 				if (question.do === "hello") return;
 				const check = () => {
@@ -215,28 +210,26 @@ export class SocketClient implements Client {
 	/** `end` gets what the daemon said last. */
 	async *#stream(question: Question, signal: AbortSignal, end: Done = {}): AsyncGenerator<More> {
 		const queue: { readonly value: More; readonly bytes: number }[] = [];
-		let wake = () => {};
-		let over = false;
-		let failure: unknown = null;
+		const received = new Listeners<void>("stream");
+		const ended = { over: false, failure: null as unknown };
 		let taken = 0;
 		const id = this.#send(question, {
 			// Bounded: the daemon sends only so much beyond what was acknowledged.
 			more: (value, bytes) => {
 				queue.push({ value, bytes });
-				wake();
+				received.emit();
 			},
 			done: (value) => {
 				Object.assign(end, value);
-				over = true;
-				wake();
+				ended.over = true;
+				received.emit();
 			},
-			fail: (error) => {
-				failure = error;
-				wake();
+			fail: (failure) => {
+				Object.assign(ended, { over: true, failure });
+				received.emit();
 			},
 		});
-		const stop = () => wake();
-		signal.addEventListener("abort", stop);
+		const hasNews = () => signal.aborted || queue.length > 0 || ended.over;
 		try {
 			while (!signal.aborted) {
 				const next = queue.shift();
@@ -247,16 +240,11 @@ export class SocketClient implements Client {
 						this.#write({ id, do: "took", bytes: taken });
 						taken = 0;
 					}
-					continue;
-				}
-				if (failure !== null) throw failure;
-				if (over) return;
-				await new Promise<void>((resolve) => {
-					wake = resolve;
-				});
+				} else if (!ended.over) await until(hasNews, onAbort(signal), (listener) => received.add(listener));
+				else if (ended.failure !== null) throw ended.failure;
+				else return;
 			}
 		} finally {
-			signal.removeEventListener("abort", stop);
 			this.#cancel(id);
 		}
 	}

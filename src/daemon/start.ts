@@ -4,13 +4,13 @@
 // only what daemon-environment.ts lists. The caller's goes with each call.
 
 import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { closeSync, fstatSync, openSync, readSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { Fault, type FaultJson } from "../protocol/fault.ts";
 import { places } from "../pty/places.ts";
 import { makePrivate } from "../pty/private-directory.ts";
+import { type Condition, wait } from "../pty/wait.ts";
 import { daemonEnvironment } from "./daemon-environment.ts";
 import type { ReachOptions } from "./reach.ts";
 
@@ -34,25 +34,26 @@ export async function startDaemon({ run, command, env, readyTimeoutMs }: StartOp
 	child.stderr.setEncoding("utf8").on("data", (text: string) => {
 		stderr = (stderr + text).slice(-2000);
 	});
-	const lines = createInterface({ input: child.stdout });
-	const ready = once(lines, "line").then(([line]) => String(line));
 	const why = () => stderr.trim() || lastError(env) || "its log says nothing";
-	const failed = once(child, "close").then(([code]) => `exit ${code}: ${why()}`);
-	const error = once(child, "error").then(([problem]) => String(problem));
-	let timer: NodeJS.Timeout | undefined;
-	const late = new Promise<string>((resolve) => {
-		const ms = readyTimeoutMs ?? READY_TIMEOUT_MS;
-		timer = setTimeout(() => {
-			child.kill("SIGKILL");
-			resolve(`it was not ready after ${ms / 1000} s: ${why()}`);
-		}, ms);
-	});
-	const result = await Promise.race([ready, failed, error, late]);
-	clearTimeout(timer);
-	lines.close();
-	child.stdout.destroy();
-	child.stderr.destroy();
-	child.unref();
+	const ms = readyTimeoutMs ?? READY_TIMEOUT_MS;
+	const answered: Condition<string> = {
+		start({ settle, own, after }) {
+			const lines = createInterface({ input: child.stdout }).on("line", settle);
+			child.on("error", (problem) => settle(String(problem)));
+			child.on("close", (code) => settle(`exit ${code}: ${why()}`));
+			after(ms, () => {
+				child.kill("SIGKILL");
+				settle(`it was not ready after ${ms / 1000} s: ${why()}`);
+			});
+			own(() => {
+				lines.close();
+				child.stdout.destroy();
+				child.stderr.destroy();
+				child.unref();
+			});
+		},
+	};
+	const result = await wait([answered]);
 	if (result !== "ready") throw faultIn(result) ?? new Fault("no_daemon", { problem: result });
 }
 

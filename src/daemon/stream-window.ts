@@ -1,10 +1,12 @@
 // Flow control of one stream on the daemon's socket: how much was sent that its reader has not taken.
 
+import { Listeners } from "../protocol/listeners.ts";
+import { until } from "../pty/wait.ts";
 import { limits } from "../session/options.ts";
 
 export class StreamWindow {
 	#untaken = 0;
-	#wake = () => {};
+	readonly #taken = new Listeners<void>("stream window");
 
 	sent(bytes: number): void {
 		this.#untaken += bytes;
@@ -12,21 +14,20 @@ export class StreamWindow {
 
 	taken(bytes: number): void {
 		if (bytes > 0) this.#untaken = Math.max(0, this.#untaken - bytes);
-		if (this.#untaken < limits.streamBytes) this.#wake();
+		this.#taken.emit();
 	}
 
 	/** Settles when more may be sent, or the stream is closed. */
-	async room(): Promise<void> {
-		while (this.#untaken >= limits.streamBytes) {
-			await new Promise<void>((resolve) => {
-				this.#wake = resolve;
-			});
-		}
+	room(): Promise<void> {
+		return until(
+			() => this.#untaken < limits.streamBytes,
+			(listener) => this.#taken.add(listener),
+		);
 	}
 
 	/** Its reader is gone: nothing is held back any more. */
 	close(): void {
 		this.#untaken = Number.NEGATIVE_INFINITY;
-		this.#wake();
+		this.#taken.emit();
 	}
 }

@@ -3,6 +3,7 @@
 import type { IncomingMessage } from "node:http";
 import { Fault } from "../protocol/fault.ts";
 import { hasAtMostValues } from "../protocol/json-size.ts";
+import { type WaitScope, wait } from "../pty/wait.ts";
 import { limits } from "../session/options.ts";
 
 // A write of 1 MiB, escaped in JSON, with a margin.
@@ -29,37 +30,32 @@ export class Bodies {
 	}
 
 	#receive(incoming: IncomingMessage): Promise<Buffer> {
-		return new Promise((resolve, reject) => {
+		const start = ({ settle, fail, own }: WaitScope<Buffer>) => {
 			const chunks: Buffer[] = [];
 			let size = 0;
 			let counted = 0;
-			const release = () => {
+			own(() => {
 				this.#receiving -= counted;
-				counted = 0;
-			};
+			});
 			incoming.on("data", (chunk: Buffer) => {
 				size += chunk.length;
 				if (size > MAX_BODY_BYTES) return;
 				if (this.#receiving + chunk.length > this.#maxTotal) {
 					size = Infinity; // the rest is read and dropped
 					chunks.length = 0;
-					release();
-					return reject(new Fault("too_many_requests", { what: "request bodies" }));
+					return fail(new Fault("too_many_requests", { what: "request bodies" }));
 				}
 				this.#receiving += chunk.length;
 				counted += chunk.length;
 				chunks.push(chunk);
 			});
-			incoming.once("end", () => {
-				release();
-				if (size > MAX_BODY_BYTES) reject(tooLarge());
-				else resolve(Buffer.concat(chunks));
+			incoming.on("end", () => {
+				if (size > MAX_BODY_BYTES) fail(tooLarge());
+				else settle(Buffer.concat(chunks));
 			});
-			incoming.once("close", () => {
-				release();
-				reject(new Fault("bad_input", { problems: ["the request was cut off"] }));
-			});
-		});
+			incoming.on("close", () => fail(new Fault("bad_input", { problems: ["the request was cut off"] })));
+		};
+		return wait([{ start }]);
 	}
 }
 

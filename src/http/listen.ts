@@ -1,6 +1,7 @@
 // The listening sockets: loopback only, HTTP through the app, WebSocket upgrades
 // through the same guard. Whatever a connection does ends nothing but itself.
 
+import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from "node:http";
 import { type AddressInfo, createServer as createNetServer, type Server as NetServer, type Socket } from "node:net";
 import type { Duplex } from "node:stream";
@@ -15,7 +16,7 @@ import { type HttpParts, httpApp, refusal, resumeAt } from "./app.ts";
 import { Bodies } from "./bodies.ts";
 import { admit, hostsOf } from "./guard.ts";
 import { inTurn } from "./responses.ts";
-import { eventFrames, LAST_WORDS_MS, outputFrames } from "./streams.ts";
+import { endSoon, eventFrames, outputFrames } from "./streams.ts";
 import { TokenUses } from "./token-uses.ts";
 import type { Tokens } from "./tokens.ts";
 import { endSocket, overWebSocket, watchClient } from "./web-sockets.ts";
@@ -158,9 +159,7 @@ export async function listen(options: ListenOptions): Promise<Listening> {
 			uses.close();
 			for (const socket of sockets.clients) socket.terminate();
 			sockets.close();
-			const closed = [server, second].map(
-				(one) => new Promise<void>((resolve) => (one === null ? resolve() : one.close(() => resolve()))),
-			);
+			const closed = [server, ...(second === null ? [] : [second])].map((one) => once(one.close(), "close"));
 			connections.closeAll();
 			await Promise.all(closed);
 		},
@@ -169,13 +168,9 @@ export async function listen(options: ListenOptions): Promise<Listening> {
 
 /** Resolves once it listens; what goes wrong later (no descriptors to accept with) is reported. */
 async function listenOn(server: NetServer, at: { port: number; host: string }): Promise<void> {
-	await new Promise<void>((resolve, reject) => {
-		server.once("error", (error: NodeJS.ErrnoException) =>
-			reject(error.code === "EADDRINUSE" ? new Fault("port_taken", { port: at.port }, { cause: error }) : error),
-		);
-		server.listen(at.port, at.host, resolve);
+	await once(server.listen(at.port, at.host), "listening").catch((error: NodeJS.ErrnoException) => {
+		throw error.code === "EADDRINUSE" ? new Fault("port_taken", { port: at.port }, { cause: error }) : error;
 	});
-	server.removeAllListeners("error");
 	server.on("error", (error) => reportError(error, "http server"));
 }
 
@@ -239,7 +234,6 @@ function refuseUpgrade(raw: Duplex, fault: Fault, status: number = fault.status)
 	);
 	// What it still sends is read and dropped: closing over unread bytes would reset the connection and lose the answer.
 	raw.resume();
-	const deadline = setTimeout(() => raw.destroy(), LAST_WORDS_MS);
-	raw.once("close", () => clearTimeout(deadline));
 	raw.once("end", () => raw.destroy());
+	endSoon(raw, () => raw.destroy());
 }

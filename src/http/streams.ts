@@ -1,12 +1,14 @@
 // Events and output as frames: the same two streams over server-sent events (here) and over
 // WebSocket (web-sockets.ts). Both pull from the client, so a slow reader costs nothing but its position.
 
+import { type EventEmitter, once } from "node:events";
 import type { ServerResponse } from "node:http";
 import { faultAt } from "../protocol/boundary.ts";
 import type { EventsDropped, SessionEvent } from "../protocol/events.ts";
 import { Fault } from "../protocol/fault.ts";
 import { reportError } from "../protocol/listeners.ts";
 import type { OutputChunk } from "../protocol/output.ts";
+import { type Condition, onAbort, settled, wait, within } from "../pty/wait.ts";
 
 /** One frame of a stream, for both transports. */
 export interface Frame {
@@ -45,8 +47,13 @@ export async function* outputFrames(chunks: AsyncIterable<OutputChunk>, from: nu
 // Proxies and browsers drop a stream that is silent for 30 to 60 s.
 export const HEARTBEAT_MS = 15_000;
 
-/** How long a stream that was ended may take to deliver the reason. */
-export const LAST_WORDS_MS = 500;
+/** How long a connection that is being ended may take to deliver the reason. */
+const LAST_WORDS_MS = 500;
+
+/** Calls `destroy` if it has not closed by itself soon. */
+export function endSoon(closing: EventEmitter, destroy: () => void): void {
+	within(LAST_WORDS_MS, "closing", once(closing, "close")).catch(destroy);
+}
 
 interface SseOptions {
 	readonly outgoing: ServerResponse;
@@ -65,14 +72,12 @@ export function sse(frames: AsyncIterable<Frame>, { outgoing, stop, headersOnly,
 	if (headersOnly) return new Response(null, { headers: SSE_HEADERS });
 	const source = frames[Symbol.asyncIterator]();
 	let next: Promise<IteratorResult<Frame>> | null = null;
-	let heartbeat: NodeJS.Timeout | undefined;
 	const encoder = new TextEncoder();
 	const encode = (text: string) => encoder.encode(text);
 	const fault = (error: unknown) => encode(`event: fault\ndata: ${JSON.stringify(faultAt("http stream", error))}\n\n`);
 	let ended = false;
 	const over = () => {
 		ended = true;
-		clearTimeout(heartbeat);
 		stop.abort();
 		// A generator that is suspended at a `yield` would keep what it holds.
 		source.return?.().catch((error: unknown) => reportError(error, "http stream"));
@@ -93,21 +98,18 @@ export function sse(frames: AsyncIterable<Frame>, { outgoing, stop, headersOnly,
 			start: (controller) => {
 				// Headers are sent with the first byte: without it, a client that waits for rare events cannot tell that it is connected.
 				controller.enqueue(encode(": dialtone\n\n"));
-				stop.signal.addEventListener("abort", () => {
+				onAbort(stop.signal)(() => {
 					if (ended) return;
 					const { reason } = stop.signal;
 					end(controller, reason instanceof Fault ? fault(reason) : undefined);
-					const grace = setTimeout(() => outgoing.destroy(), LAST_WORDS_MS);
-					outgoing.once("close", () => clearTimeout(grace));
+					endSoon(outgoing, () => outgoing.destroy());
 				});
 			},
 			pull: async (controller) => {
 				next ??= source.next();
-				const quiet = new Promise<"quiet">((resolve) => {
-					heartbeat = setTimeout(() => resolve("quiet"), HEARTBEAT_MS);
-				});
+				const quiet: Condition<"quiet"> = { start: ({ after, settle }) => after(HEARTBEAT_MS, () => settle("quiet")) };
 				try {
-					const result = await Promise.race([next, quiet]);
+					const result = await wait<IteratorResult<Frame> | "quiet">([settled(next), quiet], stop);
 					if (ended) return;
 					if (result === "quiet") return controller.enqueue(encode(": still here\n\n"));
 					next = null;
@@ -116,8 +118,6 @@ export function sse(frames: AsyncIterable<Frame>, { outgoing, stop, headersOnly,
 					controller.enqueue(encode(`${event ? `event: ${event}\n` : ""}id: ${id}\ndata: ${data}\n\n`));
 				} catch (error) {
 					end(controller, fault(error));
-				} finally {
-					clearTimeout(heartbeat);
 				}
 			},
 			cancel: over,

@@ -4,7 +4,7 @@
 import type { Duplex } from "node:stream";
 import type { WebSocket } from "ws";
 import { faultAt, guarded } from "../protocol/boundary.ts";
-import { type Frame, HEARTBEAT_MS, LAST_WORDS_MS } from "./streams.ts";
+import { endSoon, type Frame, HEARTBEAT_MS } from "./streams.ts";
 
 export interface WebSocketLimits {
 	readonly streamBufferBytes: number;
@@ -80,8 +80,7 @@ export function watchClient(
 /** Closes with a reason, and at once if that cannot be delivered. */
 export function endSocket(socket: WebSocket, reason: string): void {
 	socket.close(REFUSED, reason);
-	const grace = setTimeout(() => socket.terminate(), LAST_WORDS_MS);
-	socket.once("close", () => clearTimeout(grace));
+	endSoon(socket, () => socket.terminate());
 }
 
 /** At most one pong waits for its reader, the latest: answering each ping of a client that never reads took 1.1 GB in 6 s. */

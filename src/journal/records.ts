@@ -4,6 +4,7 @@
 import { randomBytes } from "node:crypto";
 import { mkdir, open, readdir, rename, rm } from "node:fs/promises";
 import { basename, join } from "node:path";
+import { setImmediate } from "node:timers/promises";
 import { z } from "zod";
 import { type ExitFacts, STATUSES, type Status } from "../protocol/answer.ts";
 import { CorruptState, checked, FORMAT, MAX_BYTES, parseJson, readState } from "./state-file.ts";
@@ -87,7 +88,7 @@ export class RecordFile {
 
 	async #drain(): Promise<void> {
 		// The end of a session and the closing of its terminal come in one turn of the loop: one write for both.
-		await new Promise(setImmediate);
+		await setImmediate();
 		try {
 			while (this.#next !== null) {
 				const record = this.#next;

@@ -24,7 +24,12 @@ describe("what a client sends is byte for byte what docs/holder.md specifies", (
 	test.each([
 		[
 			"HELLO",
-			helloFrame({ owner: true, epoch: 7n }),
+			helloFrame({ owner: true, epoch: 7n, secret: Buffer.alloc(32, 0xcd) }),
+			`3800000001000000 44544e31 0100 0100 01000000 00000000 0700000000000000 ${"cd".repeat(32)}`,
+		],
+		[
+			"HELLO to a holder of version 0.1.0",
+			helloFrame({ owner: true, epoch: 7n, secret: null }),
 			"1800000001000000 44544e31 0100 0100 01000000 00000000 0700000000000000",
 		],
 		["ATTACH", attachFrame(5n, 9n), "1000000002000000 0500000000000000 0900000000000000"],

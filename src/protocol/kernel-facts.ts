@@ -2,6 +2,13 @@
 //
 // The holder gathers it (holder/attention-linux.c), session/attention.ts decides.
 
+/**
+ * Of the terminal's settings those that are on and tell who edits a line: CR becomes NL (icrnl), the terminal's own editing
+ * keys (iexten, and lnext: Ctrl+V), output processing (opost); and whether Ctrl+S stops output (ixon).
+ */
+export const TERMINAL_FLAGS = ["icrnl", "iexten", "lnext", "opost", "ixon"] as const;
+export type TerminalFlag = (typeof TERMINAL_FLAGS)[number];
+
 /** What one thread is doing, as far as it concerns this terminal. */
 export type ThreadDoing =
 	| "running"
@@ -79,6 +86,7 @@ export interface InnerTerminal {
 	readonly vmin: number;
 	readonly vtime: number;
 	readonly unread: number | null;
+	readonly flags?: readonly TerminalFlag[];
 	/** Its foreground processes. */
 	readonly threads: readonly ThreadFacts[];
 }
@@ -86,8 +94,10 @@ export interface InnerTerminal {
 export interface KernelFacts {
 	/** When the probe was made, in milliseconds since the epoch. */
 	readonly at: number;
-	/** False where the kernel could not be read at all (macOS, gVisor). */
+	/** False where the kernel could not be read at all (macOS, gVisor), or not in time. */
 	readonly readable: boolean;
+	/** A file system or another process holds up the look at the processes: only the terminal's own facts are here. */
+	readonly late?: boolean;
 	/** 0 when no process group has the terminal. */
 	readonly foregroundGroup: number;
 	/** It has members, even if none is visible (hidepid). */
@@ -104,6 +114,8 @@ export interface KernelFacts {
 	readonly queued: number;
 	/** Bytes written but not yet read by the program (whole lines only, in line mode); null if unknown. */
 	readonly unread: number | null;
+	/** Absent where the holder does not report them. */
+	readonly flags?: readonly TerminalFlag[];
 	/** All output up to here was drained and logged: what a blocked program wrote before it blocked is below it. */
 	readonly offset: number;
 	/** Milliseconds since the last output byte, and since our last write (null: none yet). */

@@ -11,6 +11,7 @@ import { type HolderFrame, helloFrame, type Welcome } from "../protocol/frames.t
 import { reportError } from "../protocol/listeners.ts";
 import { PtyDiedError, type PtyError, PtyIoError } from "./errors.ts";
 import type { PtyEvent } from "./pty-state.ts";
+import { type WaitScope, wait } from "./wait.ts";
 
 /**
  * Bytes that one session may deliver before the others have their turn. libuv
@@ -32,6 +33,8 @@ const RETRY_MS = { first: 1, most: 1000 };
 const BAD_FRAME_RETRY_MS = { first: 100, most: 5000 };
 /** Errors of connect(2) that mean that no process listens on the socket. */
 const GONE: ReadonlySet<string> = new Set(["ENOENT", "ECONNREFUSED", "ENOTDIR"]);
+/** Refusals that the next attempt would get too. */
+const FINAL: ReadonlySet<string> = new Set(["version", "denied"]);
 /** The code of requests that fail because the connection broke or was closed. */
 export const DISCONNECTED = "disconnected";
 /** HELLO has no request number: what is refused before the welcome is refused under this one. */
@@ -41,8 +44,8 @@ export type Answer = Extract<HolderFrame, { type: "done" | "facts" }>;
 
 interface Request {
 	readonly frame: Uint8Array;
-	readonly resolve: (answer: Answer) => void;
-	readonly reject: (error: PtyError) => void;
+	/** Null for HELLO: what becomes of it is an event. */
+	readonly caller: WaitScope<Answer> | null;
 	readonly since: number;
 	readonly silenceMs: number;
 	readonly repeat: boolean;
@@ -52,6 +55,8 @@ interface Request {
 export interface HolderClientOptions {
 	readonly socketPath: string;
 	readonly epoch: bigint;
+	/** Null: an older holder, which asks for none. */
+	readonly secret: Uint8Array | null;
 	/** No reconnects once this is true. */
 	readonly isOver: () => boolean;
 	readonly onChange: (event: Extract<PtyEvent, "responded" | "silent" | "disconnected" | "fenced" | "gone">) => void;
@@ -73,7 +78,7 @@ export class HolderClient {
 	#welcomed = false;
 	/** False once a newer owner is there: then we connect as a reader. */
 	#owner = true;
-	#opening: { resolve: (there: boolean) => void; reject: (error: Error) => void; triesLeft: number } | null = null;
+	#opening: { readonly caller: WaitScope<boolean>; triesLeft: number } | null = null;
 	#lastRequest = HELLO;
 	#sinceYield = 0;
 	#lastReceivedAt = performance.now();
@@ -97,10 +102,14 @@ export class HolderClient {
 	 * False when there is none. Rejects after `tries` attempts that failed for another reason.
 	 */
 	open(tries: number): Promise<boolean> {
-		return new Promise((resolve, reject) => {
-			this.#opening = { resolve, reject, triesLeft: tries };
+		const start = (caller: WaitScope<boolean>) => {
+			this.#opening = { caller, triesLeft: tries };
+			caller.own(() => {
+				this.#opening = null;
+			});
 			this.#connect();
-		});
+		};
+		return wait([{ start }]);
 	}
 
 	/** Sends a frame that has no answer; dropped while there is no connection. */
@@ -119,13 +128,15 @@ export class HolderClient {
 		this.#lastRequest = (this.#lastRequest % 0xffff_ffff) + 1;
 		const number = this.#lastRequest;
 		const frame = encode(number);
-		return new Promise((resolve, reject) => {
-			if (this.#options.isOver()) return reject(new PtyIoError(DISCONNECTED, "the connection is closed"));
+		const start = (caller: WaitScope<Answer>) => {
+			if (this.#options.isOver()) return caller.fail(new PtyIoError(DISCONNECTED, "the connection is closed"));
 			const since = performance.now();
 			const sent = this.#welcomed;
-			this.#wait(number, { frame, resolve, reject, since, silenceMs, repeat, sent });
+			this.#wait(number, { frame, caller, since, silenceMs, repeat, sent });
+			caller.own(() => this.#pending.delete(number));
 			if (sent) this.#socket?.write(frame);
-		});
+		};
+		return wait([{ start }]);
 	}
 
 	/** Closes the connection; the terminal stays open. */
@@ -134,7 +145,7 @@ export class HolderClient {
 		this.#socket = null;
 		this.#welcomed = false;
 		if (this.#retry !== null) clearTimeout(this.#retry);
-		this.#settleOpening(false);
+		this.#opening?.caller.settle(false);
 		this.#rejectAll((sent) => new PtyIoError(DISCONNECTED, "the connection was closed", { sent }));
 	}
 
@@ -146,20 +157,19 @@ export class HolderClient {
 
 	#connect(): void {
 		this.#retry = null;
-		const { socketPath, epoch } = this.#options;
+		const { socketPath, epoch, secret } = this.#options;
 		const socket = connect({ path: socketPath });
 		const decoder = new FrameDecoder((frame) => {
 			// A listener may have closed us in the middle of a chunk.
 			if (socket === this.#socket) this.#take(socket, frame);
 		});
 		this.#socket = socket;
-		const frame = helloFrame({ owner: this.#owner, epoch });
+		const frame = helloFrame({ owner: this.#owner, epoch, secret });
 		socket.write(frame);
 		// While attempts fail one after the other, the deadline counts from the first.
 		if (!this.#pending.has(HELLO)) {
 			const since = performance.now();
-			const [resolve, reject] = [() => {}, () => {}]; // what becomes of it is an event
-			this.#wait(HELLO, { frame, resolve, reject, since, silenceMs: SILENCE_MS, repeat: true, sent: true });
+			this.#wait(HELLO, { frame, caller: null, since, silenceMs: SILENCE_MS, repeat: true, sent: true });
 		}
 		socket
 			.on("data", (chunk) => this.#read(socket, decoder, chunk))
@@ -199,14 +209,14 @@ export class HolderClient {
 				this.#responded();
 				this.#options.onWelcome(frame.welcome);
 				this.#sendWaiting();
-				this.#settleOpening(true);
+				this.#opening?.caller.settle(true);
 				break;
 			case "refused":
 				if (!this.#welcomed) this.#broken(socket, PtyIoError.from(frame.refusal));
-				else this.#answered(frame.request)?.reject(PtyIoError.from(frame.refusal));
+				else this.#pending.get(frame.request)?.caller?.fail(PtyIoError.from(frame.refusal));
 				break;
 			case "done":
-				this.#answered(frame.request)?.resolve(frame);
+				this.#pending.get(frame.request)?.caller?.settle(frame);
 				break;
 			case "fenced":
 				this.#fenced();
@@ -214,17 +224,11 @@ export class HolderClient {
 			case "facts":
 				// Facts that were asked for are emitted like those that are pushed: only here their order is known.
 				this.#options.onFrame(frame);
-				this.#answered(frame.request)?.resolve(frame);
+				this.#pending.get(frame.request)?.caller?.settle(frame);
 				break;
 			default:
 				this.#options.onFrame(frame);
 		}
-	}
-
-	#answered(number: number): Request | undefined {
-		const request = this.#pending.get(number);
-		this.#pending.delete(number);
-		return request;
 	}
 
 	#sendWaiting(): void {
@@ -244,18 +248,13 @@ export class HolderClient {
 		this.#welcomed = false;
 		if (this.#options.isOver()) return;
 		if (wasWelcomed) this.#options.onChange("disconnected");
-		for (const [number, request] of this.#pending) {
-			if (request.repeat || !request.sent) {
-				request.sent = false;
-				continue;
-			}
-			this.#pending.delete(number);
-			request.reject(new PtyIoError(DISCONNECTED, "the connection broke before the answer", { sent: true }));
+		for (const request of this.#pending.values()) {
+			if (request.repeat || !request.sent) request.sent = false;
+			else request.caller?.fail(new PtyIoError(DISCONNECTED, "the connection broke before the answer", { sent: true }));
 		}
 		if (GONE.has(error.code ?? "")) this.#gone();
-		else if (this.#opening !== null && (error.code === "version" || --this.#opening.triesLeft <= 0)) {
-			this.#opening.reject(error);
-			this.#opening = null;
+		else if (this.#opening !== null && (FINAL.has(error.code ?? "") || --this.#opening.triesLeft <= 0)) {
+			this.#opening.caller.fail(error);
 			this.close();
 		} else if (error.code === "fenced") {
 			this.#fenced();
@@ -273,7 +272,7 @@ export class HolderClient {
 
 	#gone(): void {
 		this.#options.onChange("gone");
-		this.#settleOpening(false);
+		this.#opening?.caller.settle(false);
 		this.#rejectAll((sent) => new PtyDiedError({ sent }));
 	}
 
@@ -311,13 +310,8 @@ export class HolderClient {
 		}
 		this.#unansweredSince ??= oldest;
 		this.#options.onChange("silent");
-		this.#settleOpening(true);
+		this.#opening?.caller.settle(true);
 		this.#rejectAll(this.#options.unresponsive);
-	}
-
-	#settleOpening(there: boolean): void {
-		this.#opening?.resolve(there);
-		this.#opening = null;
 	}
 
 	/** No request is left, so there is no deadline: the next one gets its own. */
@@ -326,6 +320,6 @@ export class HolderClient {
 		this.#pending.clear();
 		if (this.#deadline !== null) clearTimeout(this.#deadline.timer);
 		this.#deadline = null;
-		for (const { reject, sent } of requests) reject(error(sent));
+		for (const { caller, sent } of requests) caller?.fail(error(sent));
 	}
 }

@@ -14,6 +14,7 @@ import { deferred } from "./deferred.ts";
 import { lostExit, ptyExit, readExit, unknownExit } from "./exit-file.ts";
 import type { PtyEnding, PtyExit } from "./pty.ts";
 import { signalName } from "./signals.ts";
+import { onAbort, until } from "./wait.ts";
 
 /** What the holder may send ahead of what was consumed; renewed when half of it is used. */
 const CREDIT_BYTES = 512 * 1024;
@@ -44,7 +45,7 @@ export class OutputStream {
 	#credit = 0;
 	#flowing = false;
 	#paused = false;
-	#onResume = () => {};
+	readonly #resumed = new Listeners<void>("resumed");
 	#skips = 0;
 	/** Set when the holder is gone: when the session started, for an end that was not recorded. */
 	#goneSince: { readonly startedAt: number } | null = null;
@@ -89,7 +90,7 @@ export class OutputStream {
 	resume(): void {
 		this.#paused = false;
 		if (this.#at !== null) this.#replenish(this.#at);
-		this.#onResume();
+		this.#resumed.emit();
 	}
 
 	/** Drops undelivered output below `offset`, including output in flight. */
@@ -196,17 +197,20 @@ export class OutputStream {
 
 	async #deliverLog(): Promise<null> {
 		for (let whole = false; !whole; ) {
-			if (this.#paused)
-				await new Promise<void>((resolve) => {
-					this.#onResume = resolve;
-				});
+			const { disposed } = this.#options;
+			await until(
+				() => !this.#paused || disposed.aborted,
+				onAbort(disposed),
+				(listener) => this.#resumed.add(listener),
+			);
+			if (disposed.aborted) return null;
 			const skips = this.#skips;
 			whole = true;
 			for await (const { from, to, bytes } of readLog(this.#options.directory, this.#at ?? 0)) {
 				if (bytes === null) this.deliverGap({ from, to });
 				else this.deliver({ offset: from, bytes });
 				whole = !this.#paused && this.#skips === skips;
-				if (!whole || this.#options.disposed.aborted) break;
+				if (!whole || disposed.aborted) break;
 			}
 		}
 		return null;

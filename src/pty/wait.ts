@@ -15,6 +15,8 @@ export interface Condition<T> {
 export interface WaitScope<T> {
 	/** Ends the wait; only the first call counts. */
 	settle(outcome: T): void;
+	/** Fails the wait, unless it is over. */
+	fail(error: unknown): void;
 	/** Runs `dispose` when the wait is over: at once if it already is. */
 	own(dispose: () => void): void;
 	/** A listener that does nothing once the wait is over, and fails it where it throws. */
@@ -59,6 +61,7 @@ export function wait<T>(
 					const earlier = firstHolding(conditions.slice(0, index));
 					end(() => resolve(earlier ?? outcome));
 				}),
+			fail: (error) => end(() => reject(error)),
 			own,
 			guard: (listener) => (value) => guard(() => listener(value)),
 			after: (ms, act) => {
@@ -73,15 +76,49 @@ export function wait<T>(
 
 		if (signal !== undefined) {
 			const abort = () => end(() => reject(signal.reason));
-			signal.addEventListener("abort", abort);
-			own(() => signal.removeEventListener("abort", abort));
 			if (signal.aborted) abort();
+			else own(onAbort(signal)(abort));
 		}
 		for (const [index, condition] of conditions.entries()) {
 			if (settled) return;
 			guard(() => condition.start(scopeOf(index)));
 		}
 	});
+}
+
+/** Settles as soon as `holds` does: looked at now and at each change. */
+export function until(holds: () => boolean, ...changes: readonly Subscribe[]): Promise<void> {
+	const start = (scope: WaitScope<void>) => {
+		if (holds()) return scope.settle();
+		const check = scope.guard<void>(() => {
+			if (holds()) scope.settle();
+		});
+		for (const subscribe of changes) scope.own(subscribe(check));
+	};
+	return wait([{ start }]);
+}
+
+/** Calls the listener at each change until the function that it returns is called. */
+export type Subscribe = (listener: () => void) => () => void;
+
+export const onAbort =
+	(signal: AbortSignal): Subscribe =>
+	(listener) => {
+		signal.addEventListener("abort", listener);
+		return () => signal.removeEventListener("abort", listener);
+	};
+
+/** Settles or fails with the promise; the work behind it is not interrupted. */
+export function settled<T>(promise: PromiseLike<T>): Condition<T> {
+	return { start: ({ settle, fail }) => void promise.then(settle, fail) };
+}
+
+/** Rejects when the promise takes too long; the work itself is not interrupted. */
+export function within<T>(ms: number, what: string, promise: Promise<T>): Promise<T> {
+	const late: Condition<T> = {
+		start: ({ after, fail }) => after(ms, () => fail(new Error(`${what} took longer than ${ms} ms`))),
+	};
+	return wait([settled(promise), late]);
 }
 
 function firstHolding<T>(conditions: readonly Condition<T>[]): T | null {

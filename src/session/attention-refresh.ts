@@ -4,7 +4,7 @@
 // on its terminal and has printed nothing since is not probed for a list. What was not probed
 // is refreshed in the background; until then a verdict carries its age.
 
-import { within } from "./deadline.ts";
+import { within } from "../pty/wait.ts";
 import { inParallel } from "./in-parallel.ts";
 import type { SessionSlot } from "./session-slot.ts";
 

@@ -14,18 +14,9 @@
 
 import type { Activity, Attention, Certainty, WaitingFor } from "../protocol/answer.ts";
 import type { InnerTerminal, ThreadFacts } from "../protocol/kernel-facts.ts";
-import {
-	does,
-	type Evidence,
-	how,
-	inModes,
-	isBusy,
-	type Reader,
-	readerAmong,
-	wanted,
-	who,
-	withTimeouts,
-} from "./evidence.ts";
+import type { ScreenFacts } from "./attention.ts";
+import { does, type Evidence, how, isBusy, type Reader, readerAmong, who, withTimeouts } from "./evidence.ts";
+import { inputKind } from "./input-kind.ts";
 import { asks } from "./last-line.ts";
 
 type Verdict = Pick<Attention, "activity" | "certainty" | "because"> & {
@@ -164,17 +155,17 @@ export const rules: readonly Rule[] = [
 	{
 		name: "blocked reading",
 		verdict: (evidence) => {
-			const { reader, facts, input, company } = evidence;
+			const { reader, facts, input, company, kind } = evidence;
 			if (reader?.reading !== "blocked" || facts.unread) return null;
 			const { thread } = reader;
-			const because = `${who(thread)} is blocked in ${how(thread)} on the terminal; ${inModes(facts)}`;
+			const because = `${who(thread)} is blocked in ${how(thread)} on the terminal; ${kind.because}`;
 			// A process outside the session may read while the foreground does something else.
 			if (!thread.foreground && company !== null)
 				return not("working", "likely", `${who(company)} ${does(company)}, while ${because}`);
 			const verdict =
 				input.shell.atPrompt === true
 					? waiting("command", "certain", `${because}; the shell shows its prompt`)
-					: waiting(wanted(facts), "certain", because);
+					: waiting(kind.kind, "certain", because);
 			return unless(notOnlyItsTurn(evidence), verdict);
 		},
 	},
@@ -191,7 +182,9 @@ export const rules: readonly Rule[] = [
 			const { reader, facts, restMs } = evidence;
 			const inner = reader?.thread.inner ?? [];
 			if (reader === null || inner.length === 0 || facts.unread) return null;
-			const verdicts = inner.map(within);
+			const verdicts = inner.map((terminal) =>
+				within(terminal, evidence.input.screen, { relayed: !reader.thread.foreground }),
+			);
 			const [first] = verdicts;
 			// The kernel does not know which of several panes is shown.
 			if (first === undefined || first === null || verdicts.some((other) => other?.activity !== first.activity))
@@ -222,13 +215,13 @@ export const rules: readonly Rule[] = [
 		// It sleeps, repaints, and looks at the keyboard without waiting for it.
 		name: "a screen that looks at the keyboard",
 		verdict: (evidence) => {
-			const { reader, foreground, opaque, busy, timer, facts, input } = evidence;
+			const { reader, foreground, opaque, busy, timer, facts, input, kind } = evidence;
 			if (reader !== null || opaque !== null || busy !== null || timer?.nonblocking !== true) return null;
 			if (facts.canonical || facts.unread || !input.screen.alternate) return null;
 			if (!foreground.every((thread) => thread.pid === timer.pid)) return null;
 			const because = `${who(timer)} ${does(timer)} and may look at the keyboard when it wakes up`;
 			if (evidence.restMs < QUIET_MS) return notYet(evidence, QUIET_MS, because);
-			return waiting(wanted(facts), "likely", `${because}${quiet(evidence)}; ${inModes(facts)}`);
+			return waiting(kind.kind, "likely", `${because}${quiet(evidence)}; ${kind.because}`);
 		},
 	},
 	{
@@ -339,11 +332,11 @@ export const rules: readonly Rule[] = [
 	{
 		name: "a question, unseen",
 		verdict: (evidence) => {
-			const { facts, shape, input } = evidence;
+			const { facts, shape, input, kind } = evidence;
 			if (!asks(shape) || facts.unread || input.screen.cursorColumn === 0) return null;
 			if (evidence.restMs < QUIET_MS) return guessLater(evidence, QUIET_MS);
 			return waiting(
-				input.shell.atPrompt === true ? "command" : wanted(facts),
+				input.shell.atPrompt === true ? "command" : kind.kind,
 				"guess",
 				`the last line looks like a ${shape}${quiet(evidence)}; ${unseen(evidence)}`,
 			);
@@ -352,19 +345,19 @@ export const rules: readonly Rule[] = [
 	{
 		name: "a screen, unseen",
 		verdict: (evidence) => {
-			const { facts, shape } = evidence;
+			const { facts, shape, kind } = evidence;
 			if (facts.canonical || facts.unread || shape === "progress" || !invites(evidence)) return null;
 			if (evidence.restMs < SERVER_QUIET_MS) return guessLater(evidence, SERVER_QUIET_MS);
-			return waiting("key", "guess", `raw mode${quiet(evidence)}; ${unseen(evidence)}`);
+			return waiting(kind.kind, "guess", `${kind.because}${quiet(evidence)}; ${unseen(evidence)}`);
 		},
 	},
 	{
 		name: "text without an end, unseen",
 		verdict: (evidence) => {
-			const { facts, shape, input } = evidence;
+			const { facts, shape, input, kind } = evidence;
 			if (facts.unread || shape === "progress" || shape === "empty" || input.screen.cursorColumn === 0) return null;
 			if (evidence.restMs < BLIND_QUIET_MS) return guessLater(evidence, BLIND_QUIET_MS);
-			return waiting(wanted(facts), "guess", `the cursor is after text${quiet(evidence)}; ${unseen(evidence)}`);
+			return waiting(kind.kind, "guess", `the cursor is after text${quiet(evidence)}; ${unseen(evidence)}`);
 		},
 	},
 	{
@@ -373,9 +366,10 @@ export const rules: readonly Rule[] = [
 	},
 ];
 
-function likely({ input, facts, ...evidence }: Evidence, thread: ThreadFacts): Verdict {
-	const because = `${who(thread)} waits for the terminal${watches(thread)} in ${how(thread)}${quiet({ input, facts, ...evidence })}; ${inModes(facts)}`;
-	return waiting(input.shell.atPrompt === true ? "command" : wanted(facts), "likely", because);
+function likely(evidence: Evidence, thread: ThreadFacts): Verdict {
+	const { input, kind } = evidence;
+	const because = `${who(thread)} waits for the terminal${watches(thread)} in ${how(thread)}${quiet(evidence)}; ${kind.because}`;
+	return waiting(input.shell.atPrompt === true ? "command" : kind.kind, "likely", because);
 }
 
 function watches({ others = 0, main, listens }: ThreadFacts): string {
@@ -389,12 +383,13 @@ const guessLater = (evidence: Evidence, neededMs: number): Verdict => ({
 	certainty: "guess",
 });
 
-function unseen({ opaque }: Evidence): string {
+function unseen({ opaque, facts }: Evidence): string {
+	if (facts.late) return "its processes could not be inspected in time";
 	return opaque === null ? "the kernel does not show what the program does" : `not allowed to inspect ${who(opaque)}`;
 }
 
 /** The verdict for an inner terminal; null when unclear. Never certain: a relay is in between. */
-function within(terminal: InnerTerminal): Verdict | null {
+function within(terminal: InnerTerminal, screen: ScreenFacts, relay: { readonly relayed: boolean }): Verdict | null {
 	const threads = withTimeouts(terminal.threads, terminal);
 	const reader = readerAmong(threads);
 	if (reader === null) {
@@ -405,8 +400,9 @@ function within(terminal: InnerTerminal): Verdict | null {
 	const { thread, reading } = reader;
 	if (terminal.unread)
 		return not("working", "likely", `${who(thread)} has not read ${bytes(terminal.unread)} of input yet`);
-	const deeper = thread.inner?.map(within) ?? [];
+	const deeper = thread.inner?.map((deepest) => within(deepest, screen, relay)) ?? [];
 	if (deeper.length > 0) return deeper.length === 1 ? (deeper[0] ?? null) : null;
 	if (reading !== "blocked" || !thread.fresh) return null;
-	return waiting(wanted(terminal), "likely", `${who(thread)} is blocked in ${how(thread)}; ${inModes(terminal)}`);
+	const { kind, because } = inputKind(terminal, screen, relay);
+	return waiting(kind, "likely", `${who(thread)} is blocked in ${how(thread)}; ${because}`);
 }

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { FakePty } from "../../test/fake-pty.ts";
+import { screenFacts } from "../../test/screen-facts.ts";
 import type { KernelFacts, ThreadFacts } from "../protocol/kernel-facts.ts";
 import { AttentionTracker } from "./attention-tracker.ts";
 
@@ -44,7 +45,7 @@ function turnOver(pty: FakePty, seen = () => 0) {
 	return new AttentionTracker({
 		pty,
 		seen,
-		screen: () => ({ alternate: false, cursorVisible: true, cursorColumn: 4, lastLine: ">>> " }),
+		screen: () => screenFacts({ lastLine: ">>> " }),
 		shell: () => ({ atPrompt: null }),
 	});
 }
@@ -100,8 +101,8 @@ describe("R1.4 whose turn it is", () => {
 		unwatch();
 		expect(turn.attention).toMatchObject({ activity: "waiting", certainty: "certain" });
 		vi.advanceTimersByTime(5000);
-		onTestFinished(turn.watch());
 		pty.pushFacts(facts({ offset: 7 }));
+		onTestFinished(turn.watch());
 		expect(turn.attention).toMatchObject({ activity: "waiting", certainty: "likely" });
 		seen = 7;
 		turn.outputSeen();

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { screenFacts } from "../../test/screen-facts.ts";
 import type { InnerTerminal, KernelFacts, ThreadDoing, ThreadFacts } from "../protocol/kernel-facts.ts";
 import { type AttentionInput, type Debounced, type Decision, debounce, decide } from "./attention.ts";
 import { rules } from "./attention-rules.ts";
@@ -70,12 +71,12 @@ function inputFor(scene: Scene): AttentionInput {
 			doubts: [],
 			...scene.facts,
 		},
-		screen: {
+		screen: screenFacts({
 			alternate: scene.alternate === true,
 			cursorVisible: scene.hidden !== true,
 			cursorColumn: scene.column ?? line.length,
 			lastLine: line,
-		},
+		}),
 		shell: { atPrompt: scene.atPrompt ?? null },
 		escapeTyped: scene.escapeTyped ?? false,
 	};
@@ -91,7 +92,7 @@ const scenes: readonly (readonly [sentence: string, scene: Scene, truth: string]
 	["input() asks for a line", { threads: [reads()], line: "name? " }, "waiting line certain"],
 	["the moment it blocks, with no quiet at all", { threads: [reads()], quietMs: 0 }, "waiting line certain"],
 	["getpass asks for a secret", { threads: [reads()], noEcho: true, line: "Password: " }, "waiting secret certain"],
-	["readline takes keys", { threads: [polls({ call: "pselect6" })], raw: true }, "waiting key certain"],
+	["readline edits a line", { threads: [polls({ call: "pselect6" })], raw: true }, "waiting line certain"],
 	[
 		"a shell at its prompt takes a command",
 		{ threads: [polls()], raw: true, atPrompt: true },
@@ -152,10 +153,10 @@ const scenes: readonly (readonly [sentence: string, scene: Scene, truth: string]
 	[
 		"A3 a read that gives up after its first byte (VMIN 9, VTIME 50)",
 		{ threads: [reads()], raw: true, facts: { vmin: 9, vtime: 50 }, line: "? " },
-		"waiting key likely",
+		"waiting line likely",
 	],
 	["VTIME is of no concern in line mode", { threads: [reads()], facts: { vmin: 0, vtime: 5 } }, "waiting line certain"],
-	["nor with VMIN 1", { threads: [reads()], raw: true, facts: { vmin: 1, vtime: 5 } }, "waiting key certain"],
+	["nor with VMIN 1", { threads: [reads()], raw: true, facts: { vmin: 1, vtime: 5 } }, "waiting line certain"],
 	[
 		"su -c cat: a reader that left the session",
 		{ threads: [thread("child-wait"), reads({ pid: 500, foreground: false })] },
@@ -198,7 +199,7 @@ const scenes: readonly (readonly [sentence: string, scene: Scene, truth: string]
 	[
 		"… until nothing did",
 		{ threads: [polls({ timeoutMs: 4000 })], raw: true, alternate: true, escapeTyped: true, sinceInputMs: 1600 },
-		"waiting key likely",
+		"waiting screen likely",
 	],
 	["what was typed is unread by a poll", { threads: [polls()], raw: true, facts: { unread: 3 } }, "working certain"],
 	[
@@ -228,7 +229,7 @@ const scenes: readonly (readonly [sentence: string, scene: Scene, truth: string]
 	],
 	[
 		"woken by two keys, wants three (VMIN)",
-		{ threads: [reads()], raw: true, facts: { unread: 2 } },
+		{ threads: [reads()], raw: true, facts: { unread: 2, flags: ["icrnl", "iexten", "lnext", "opost"] } },
 		"waiting key likely",
 	],
 	[
@@ -267,7 +268,7 @@ const scenes: readonly (readonly [sentence: string, scene: Scene, truth: string]
 			alternate: true,
 			quietMs: 200,
 		},
-		"waiting key likely",
+		"waiting screen likely",
 	],
 	[
 		"A4 … just after it has repainted",
@@ -324,12 +325,12 @@ const scenes: readonly (readonly [sentence: string, scene: Scene, truth: string]
 		"working certain",
 	],
 	["a server that also takes keys, without a prompt", { threads: [polls({ listens: true })] }, "serving likely"],
-	["a server with a prompt", { threads: [polls({ listens: true })], raw: true, line: "> " }, "waiting key likely"],
+	["a server with a prompt", { threads: [polls({ listens: true })], raw: true, line: "> " }, "waiting line likely"],
 	// loops
 	[
 		"node's REPL at rest",
 		{ threads: [polls({ call: "epoll_pwait", timeoutMs: 8000 })], raw: true, line: "> ", quietMs: 30 },
-		"waiting key likely",
+		"waiting line likely",
 	],
 	[
 		"… just after it printed",
@@ -345,7 +346,7 @@ const scenes: readonly (readonly [sentence: string, scene: Scene, truth: string]
 	[
 		"Python 3.13's REPL ticks",
 		{ threads: [polls({ timeoutMs: 100 })], raw: true, line: ">>> ", quietMs: 200 },
-		"waiting key likely",
+		"waiting line likely",
 	],
 	[
 		"a spinner that takes keys",
@@ -362,18 +363,22 @@ const scenes: readonly (readonly [sentence: string, scene: Scene, truth: string]
 		{ threads: [polls({ timeoutMs: 1 })], line: "loading", quietMs: 700 },
 		"working likely",
 	],
-	["a program that only glances", { threads: [polls({ timeoutMs: 1 })], raw: true, line: "> " }, "waiting key likely"],
+	["a program that only glances", { threads: [polls({ timeoutMs: 1 })], raw: true, line: "> " }, "waiting line likely"],
 	[
 		"top",
 		{ threads: [polls({ call: "pselect6", timeoutMs: 3000 })], raw: true, alternate: true, quietMs: 200 },
-		"waiting key likely",
+		"waiting screen likely",
 	],
 	[
 		"vim",
 		{ threads: [polls({ call: "select", timeoutMs: 4000 })], raw: true, alternate: true, quietMs: 30 },
-		"waiting key likely",
+		"waiting screen likely",
 	],
-	["ssh at a remote prompt", { threads: [polls({ others: 1 })], raw: true, line: "ann@far:~$ " }, "waiting key likely"],
+	[
+		"ssh at a remote prompt",
+		{ threads: [polls({ others: 1 })], raw: true, line: "ann@far:~$ " },
+		"waiting line likely",
+	],
 	["ssh while the remote works", { threads: [polls({ others: 1 })], raw: true }, "listening likely"],
 	[
 		"ssh just after we typed",
@@ -384,7 +389,7 @@ const scenes: readonly (readonly [sentence: string, scene: Scene, truth: string]
 	[
 		"fzf reads in a worker thread",
 		{ threads: [thread("other"), reads({ tid: 413, main: false })], raw: true, line: "> " },
-		"waiting key likely",
+		"waiting line likely",
 	],
 	[
 		"Go reads a line in a worker thread, without a prompt",
@@ -435,7 +440,7 @@ const scenes: readonly (readonly [sentence: string, scene: Scene, truth: string]
 	[
 		"an inner program that is not readable",
 		{ threads: [polls({ others: 1, inner: [inner([thread("opaque", { pid: 9 })])] })], raw: true, line: "# " },
-		"waiting key likely",
+		"waiting line likely",
 	],
 	[
 		"script in script",
@@ -475,7 +480,7 @@ const scenes: readonly (readonly [sentence: string, scene: Scene, truth: string]
 			raw: true,
 			alternate: true,
 		},
-		"waiting key likely",
+		"waiting screen likely",
 	],
 	// opaque
 	[
@@ -500,7 +505,7 @@ const scenes: readonly (readonly [sentence: string, scene: Scene, truth: string]
 		{ facts: { readable: false }, raw: true, line: "$ ", atPrompt: true },
 		"waiting command guess",
 	],
-	["macOS: a full screen", { facts: { readable: false }, raw: true, alternate: true }, "waiting key guess"],
+	["macOS: a full screen", { facts: { readable: false }, raw: true, alternate: true }, "waiting screen guess"],
 	["macOS: work that names itself", { facts: { readable: false }, line: "Compiling: " }, "working guess"],
 	["macOS: silence after a whole line", { facts: { readable: false }, column: 0 }, "working guess"],
 	["macOS: unread input", { facts: { readable: false, unread: 4 }, line: "$ " }, "working guess"],

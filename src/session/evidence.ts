@@ -1,9 +1,9 @@
 // From kernel facts to what the rules look at: which thread reads the terminal, how, and which others are busy.
 
-import type { WaitingFor } from "../protocol/answer.ts";
 import { oneLine, quoted } from "../protocol/clean.ts";
 import type { Doubt, InnerTerminal, KernelFacts, ThreadFacts } from "../protocol/kernel-facts.ts";
 import type { AttentionInput } from "./attention.ts";
+import { type InputKind, inputKind } from "./input-kind.ts";
 import { type LineShape, shapeOf } from "./last-line.ts";
 
 /**
@@ -38,6 +38,8 @@ export interface Evidence {
 	readonly company: ThreadFacts | null;
 	/** Nothing is known about the processes. */
 	readonly blind: boolean;
+	/** What it would want if it waits. */
+	readonly kind: InputKind;
 	readonly shape: LineShape;
 	/** Quiet, and not just typed to: the program has had this long to react. */
 	readonly restMs: number;
@@ -65,7 +67,10 @@ export function readerAmong(threads: readonly ThreadFacts[]): Reader | null {
  * A read in raw mode that gives up by itself: with VMIN 0, or with VTIME once the first of several bytes is there. It is
  * a poll with a timeout.
  */
-export function withTimeouts(threads: readonly ThreadFacts[], modes: Modes): readonly ThreadFacts[] {
+export function withTimeouts(
+	threads: readonly ThreadFacts[],
+	modes: Pick<InnerTerminal, "canonical" | "vmin" | "vtime">,
+): readonly ThreadFacts[] {
 	const { canonical, vmin, vtime } = modes;
 	if (canonical !== false || vmin === 1 || (vmin > 1 && vtime === 0)) return threads;
 	return threads.map((thread) => (thread.doing === "tty-read" ? { ...thread, timeoutMs: vtime * 100 } : thread));
@@ -121,22 +126,10 @@ export function evidenceOf(input: AttentionInput): Evidence {
 		doubt: doubtAbout(facts),
 		company: concerned.find((thread) => thread !== reader?.thread && !isPassive(thread)) ?? null,
 		blind: !facts.readable || (foreground.length === 0 && facts.foregroundLives),
+		kind: inputKind(facts, input.screen, { midLine: input.midLine ?? false }),
 		shape: shapeOf(input.screen.lastLine),
 		restMs: Math.min(facts.quietMs, facts.sinceInputMs ?? Number.POSITIVE_INFINITY),
 	};
-}
-
-type Modes = Pick<InnerTerminal, "canonical" | "echo" | "vmin" | "vtime">;
-
-/** Raw mode takes keys; line mode takes lines, and secrets when it does not echo them. */
-export function wanted({ canonical, echo }: Modes): WaitingFor {
-	if (canonical !== true) return "key";
-	return echo === false ? "secret" : "line";
-}
-
-export function inModes({ canonical, echo }: Modes): string {
-	if (canonical === null) return "modes unknown";
-	return `${canonical ? "line" : "raw"} mode, echo ${echo ? "on" : "off"}`;
 }
 
 // The kernel keeps 15 bytes of a name, which the process may have set itself.

@@ -4,6 +4,7 @@
 import { readLog } from "../journal/segments.ts";
 import { Listeners } from "../protocol/listeners.ts";
 import type { OutputChunk } from "../protocol/output.ts";
+import { deferred } from "../pty/deferred.ts";
 import { PtyIoError } from "../pty/errors.ts";
 import { lostExit, readExit } from "../pty/exit-file.ts";
 import type { Pty, PtyExit } from "../pty/pty.ts";
@@ -12,23 +13,17 @@ export class RecordedPty implements Pty {
 	readonly pid = 0;
 	readonly holderPid = 0;
 	readonly exit: PtyExit;
-	readonly exited: Promise<PtyExit>;
-	readonly closed: Promise<PtyExit>;
 	readonly inputOffset = 0;
 	readonly responsive = true;
 	readonly #directory: string;
 	readonly #outputs = new Listeners<OutputChunk>("output");
 	#at: number;
-	#played = () => {};
+	readonly #played = deferred<PtyExit>();
 
 	private constructor(directory: string, from: number, exit: PtyExit) {
 		this.#directory = directory;
 		this.#at = from;
 		this.exit = exit;
-		this.exited = new Promise((resolve) => {
-			this.#played = () => resolve(exit);
-		});
-		this.closed = this.exited;
 	}
 
 	/** The terminal as its holder left it; without an `exit` file it is lost. */
@@ -39,6 +34,12 @@ export class RecordedPty implements Pty {
 
 	get ending(): PtyExit {
 		return this.exit;
+	}
+	get exited(): Promise<PtyExit> {
+		return this.#played.promise;
+	}
+	get closed(): Promise<PtyExit> {
+		return this.#played.promise;
 	}
 
 	/** Delivers everything again, then ends. */
@@ -51,7 +52,7 @@ export class RecordedPty implements Pty {
 				bytes === null ? { gap: { from: start, to } } : { offset: start, bytes: bytes.subarray(start - from) },
 			);
 		}
-		this.#played();
+		this.#played.resolve(this.exit);
 		await this.exited;
 	}
 

@@ -16,7 +16,7 @@ import { deferred } from "../pty/deferred.ts";
 import { PtyIoError } from "../pty/errors.ts";
 import { places, preparePlaces } from "../pty/places.ts";
 import type { PtyExit } from "../pty/pty.ts";
-import { within } from "./deadline.ts";
+import { within } from "../pty/wait.ts";
 import { DrawScheduler } from "./draw-scheduler.ts";
 import { type Options, resolveOptions } from "./options.ts";
 import { outputOf, Sessions } from "./sessions.ts";

@@ -10,7 +10,7 @@ import { RecordFile, type SessionRecord } from "../journal/records.ts";
 import type { Attention } from "../protocol/answer.ts";
 import { Fault } from "../protocol/fault.ts";
 import type { HolderEvent } from "../protocol/frames.ts";
-import { within } from "./deadline.ts";
+import { within } from "../pty/wait.ts";
 import { IdleTimer } from "./idle-timer.ts";
 import { firstSlotState, hasEnded, type SlotEvent, type SlotState, slotAfter, statusAfter } from "./lifecycle.ts";
 import { describeEnd, type Session } from "./session.ts";

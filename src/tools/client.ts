@@ -53,6 +53,18 @@ export const STARTING_TOOLS: ReadonlySet<string> = new Set([
 	...["start", "run", "unified_exec", "exec_command", "pty_create", "run_bash", "start_background_process"],
 ]);
 
+export interface EventsOptions {
+	/** Those after this number, as far as they are remembered; without it, from now on. */
+	readonly afterSeq?: number | undefined;
+	readonly signal: AbortSignal;
+}
+
+export interface OutputOptions {
+	/** An absolute offset. */
+	readonly from: number;
+	readonly signal: AbortSignal;
+}
+
 export interface Client extends AsyncDisposable {
 	/** Calls a tool by name. Refusals are thrown as `Fault`. */
 	call<N extends ToolName>(tool: N, input: InputOf<N>, options?: CallOptions): Promise<Answer<FactsOf<N>>>;
@@ -60,10 +72,10 @@ export interface Client extends AsyncDisposable {
 	call<N extends string>(tool: ForeignName<N>, input: unknown, options?: CallOptions): Promise<Answer>;
 	/** The tools of these sets, in a fixed order. */
 	tools(sets?: readonly ToolSet[]): Promise<readonly ToolCard[]>;
-	/** Events from now on, or after `afterSeq` as far as they are remembered; ends when `signal` aborts. Slow readers miss some. */
-	events(options: { afterSeq?: number; signal: AbortSignal }): AsyncIterable<SessionEvent | EventsDropped>;
-	/** Raw output from an absolute offset, live until the session ends or `signal` aborts. Slow readers delay no other. */
-	output(session: string, options: { from: number; signal: AbortSignal }): AsyncIterable<OutputChunk>;
+	/** Ends when `signal` aborts. Slow readers miss some. */
+	events(options: EventsOptions): AsyncIterable<SessionEvent | EventsDropped>;
+	/** Raw output, live until the session ends or `signal` aborts. Slow readers delay no other. */
+	output(session: string, options: OutputOptions): AsyncIterable<OutputChunk>;
 	/** The screen as terminal output, to join a session: show it, then continue with `output` from its offset. */
 	snapshot(session: string): Promise<ScreenSnapshot>;
 	/** Types raw bytes, for a person's attached terminal. A write whose id (32 hex digits) was typed before is not repeated. */

@@ -2,14 +2,26 @@
 
 import type { EventsDropped, SessionEvent } from "../protocol/events.ts";
 import { Fault } from "../protocol/fault.ts";
+import { Listeners } from "../protocol/listeners.ts";
 import type { OutputChunk } from "../protocol/output.ts";
 import type { Places } from "../pty/places.ts";
 import { homeFault } from "../pty/private-directory.ts";
+import { type Condition, onAbort, type Subscribe, settled, until, wait } from "../pty/wait.ts";
 import { limits } from "../session/options.ts";
 import type { Sessions } from "../session/sessions.ts";
 import { repaint, repaintText } from "../terminal/repaint.ts";
 import { type FactsOf, findTool, type InputOf, type ToolName, toolCards, toolNames } from "./catalogue.ts";
-import type { Answer, CallOptions, Client, DaemonStatus, ForeignName, ScreenSnapshot, ToolSet } from "./client.ts";
+import type {
+	Answer,
+	CallOptions,
+	Client,
+	DaemonStatus,
+	EventsOptions,
+	ForeignName,
+	OutputOptions,
+	ScreenSnapshot,
+	ToolSet,
+} from "./client.ts";
 import type { Caller } from "./tool.ts";
 
 const OUTPUT_PIECE_BYTES = 64 * 1024;
@@ -25,8 +37,7 @@ export interface LocalClientParts {
 
 export class LocalClient implements Client {
 	readonly #parts: LocalClientParts;
-	/** Ends each call that has not been answered. */
-	readonly #pending = new Set<() => void>();
+	readonly #stopped = new Listeners<void>("client stopped");
 
 	constructor(parts: LocalClientParts) {
 		this.#parts = parts;
@@ -62,30 +73,23 @@ export class LocalClient implements Client {
 
 	/** A call that is cut off by the end of this client ends in words that its caller can use. */
 	#untilStopped<T>(run: Promise<T>, facts: { doing: string; repeatable: boolean }): Promise<T> {
-		return new Promise((resolve, reject) => {
-			const stop = () => reject(new Fault("daemon_replaced", facts));
-			this.#pending.add(stop);
-			run.then(resolve, reject).finally(() => this.#pending.delete(stop));
-		});
+		const stopped: Condition<T> = {
+			start: ({ own, fail }) => own(this.#stopped.add(() => fail(new Fault("daemon_replaced", facts)))),
+		};
+		return wait([settled(run), stopped]);
 	}
 
 	async tools(sets: readonly ToolSet[] = ["native"]) {
 		return toolCards(sets);
 	}
 
-	async *events({
-		afterSeq,
-		signal,
-	}: {
-		afterSeq?: number;
-		signal: AbortSignal;
-	}): AsyncGenerator<SessionEvent | EventsDropped> {
+	async *events({ afterSeq, signal }: EventsOptions): AsyncGenerator<SessionEvent | EventsDropped> {
 		const { events } = this.#parts.sessions;
-		using wakeup = new Wakeup(signal, (notify) => [events.onEvent(notify)]);
+		const onEvent: Subscribe = (listener) => events.onEvent(listener);
 		// A number from another daemon's time may be larger than any of ours.
 		for (let at = Math.min(afterSeq ?? events.seq, events.seq); !signal.aborted; ) {
 			const next = events.after(at);
-			if (next === null) await wakeup.wait();
+			if (next === null) await until(() => signal.aborted || events.seq > at, onAbort(signal), onEvent);
 			else {
 				at = next.seq;
 				yield next;
@@ -94,30 +98,36 @@ export class LocalClient implements Client {
 	}
 
 	/** A cursor into the journal: a reader that is slow or stops delays no other. */
-	async *output(
-		reference: string,
-		{ from, signal }: { from: number; signal: AbortSignal },
-	): AsyncGenerator<OutputChunk> {
+	async *output(reference: string, { from, signal }: OutputOptions): AsyncGenerator<OutputChunk> {
 		const session = await this.#parts.sessions.find(reference);
-		using wakeup = new Wakeup(signal, (notify) => [session.onOutput(notify), session.onEnded(notify), session.use()]);
-		for (let at = from; !signal.aborted; ) {
-			const { end } = session.journal;
-			if (at >= end) {
-				if (session.ended) return;
-				await wakeup.wait();
-				continue;
+		const changes: readonly Subscribe[] = [
+			onAbort(signal),
+			(listener) => session.onOutput(listener),
+			(listener) => session.onEnded(listener),
+		];
+		const done = session.use();
+		try {
+			for (let at = from; !signal.aborted; ) {
+				const { end } = session.journal;
+				if (at >= end) {
+					if (session.ended) return;
+					await until(() => signal.aborted || session.ended || session.journal.end > at, ...changes);
+					continue;
+				}
+				const kept = await session.journal.nextKept(at);
+				if (kept > at) {
+					yield { gap: { from: at, to: kept } };
+					at = kept;
+					continue;
+				}
+				const excerpt = await session.journal.read(at, Math.min(end, at + OUTPUT_PIECE_BYTES));
+				const pieces: OutputChunk[] = [...excerpt.chunks, ...excerpt.gaps.map((gap) => ({ gap }))];
+				const start = (piece: OutputChunk) => ("gap" in piece ? piece.gap.from : piece.offset);
+				yield* pieces.sort((a, b) => start(a) - start(b));
+				at = excerpt.to;
 			}
-			const kept = await session.journal.nextKept(at);
-			if (kept > at) {
-				yield { gap: { from: at, to: kept } };
-				at = kept;
-				continue;
-			}
-			const excerpt = await session.journal.read(at, Math.min(end, at + OUTPUT_PIECE_BYTES));
-			const pieces: OutputChunk[] = [...excerpt.chunks, ...excerpt.gaps.map((gap) => ({ gap }))];
-			const start = (piece: OutputChunk) => ("gap" in piece ? piece.gap.from : piece.offset);
-			yield* pieces.sort((a, b) => start(a) - start(b));
-			at = excerpt.to;
+		} finally {
+			done();
 		}
 	}
 
@@ -139,7 +149,7 @@ export class LocalClient implements Client {
 
 	/** Ends the calls that have not been answered. */
 	interrupt(): void {
-		for (const stop of this.#pending) stop();
+		this.#stopped.emit();
 	}
 
 	async [Symbol.asyncDispose](): Promise<void> {
@@ -158,43 +168,4 @@ function hasFewValues(input: unknown): boolean {
 		rest.push(...inner);
 	}
 	return true;
-}
-
-/**
- * Wakes one waiter when it is notified or the caller goes away; a notification while nobody waits is not lost. The
- * subscriptions end with the caller, also while the generator that made them is suspended at a `yield`.
- */
-class Wakeup implements Disposable {
-	readonly #signal: AbortSignal;
-	readonly #subscriptions: readonly (() => void)[];
-	readonly #stop = () => this[Symbol.dispose]();
-	#notified = false;
-	#wake = () => {};
-
-	constructor(signal: AbortSignal, subscribe: (notify: () => void) => readonly (() => void)[]) {
-		this.#signal = signal;
-		this.#subscriptions = subscribe(() => this.#notify());
-		signal.addEventListener("abort", this.#stop);
-		if (signal.aborted) this.#stop();
-	}
-
-	async wait(): Promise<void> {
-		if (!this.#notified) {
-			await new Promise<void>((resolve) => {
-				this.#wake = resolve;
-			});
-		}
-		this.#notified = false;
-	}
-
-	[Symbol.dispose](): void {
-		this.#signal.removeEventListener("abort", this.#stop);
-		for (const unsubscribe of this.#subscriptions) unsubscribe();
-		this.#notify();
-	}
-
-	#notify(): void {
-		this.#notified = true;
-		this.#wake();
-	}
 }

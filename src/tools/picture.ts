@@ -9,6 +9,7 @@ import { constants } from "node:fs";
 import { access } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { Fault } from "../protocol/fault.ts";
+import { type Condition, wait } from "../pty/wait.ts";
 import { KeyedQueue } from "../session/keyed-queue.ts";
 
 /** Monospaced fonts with box drawing, where systems keep them: the first of each weight is used. */
@@ -58,23 +59,24 @@ async function draw(svg: string, scale: number): Promise<Uint8Array> {
 	const { resvg, wasm, fonts } = await programs();
 	const words = ["-e", PROGRAM, resvg, wasm, String(scale), ...fonts];
 	const child = spawn(process.execPath, words, { stdio: ["pipe", "pipe", "ignore"], env: {}, cwd: "/" });
-	const timer = setTimeout(() => child.kill("SIGKILL"), DEADLINE_MS);
-	try {
-		return await new Promise<Uint8Array>((resolve, reject) => {
+	const drawn: Condition<Uint8Array> = {
+		start({ settle, fail, after }) {
 			const chunks: Buffer[] = [];
-			child.once("error", reject);
+			child.on("error", fail);
 			child.stdout.on("data", (chunk: Buffer) => chunks.push(chunk));
 			child.stdin.on("error", () => {}); // it ended without reading; `close` follows
-			child.once("close", (code, signal) => {
-				if (code === 0) resolve(Buffer.concat(chunks));
-				else if (signal === "SIGKILL") reject(refusal(`A picture (it took longer than ${DEADLINE_MS} ms)`));
-				else reject(new Error(`drawing a picture failed with exit code ${code}`));
+			child.on("close", (code) => {
+				if (code === 0) settle(Buffer.concat(chunks));
+				else fail(new Error(`drawing a picture failed with exit code ${code}`));
+			});
+			after(DEADLINE_MS, () => {
+				child.kill("SIGKILL");
+				fail(refusal(`A picture (it took longer than ${DEADLINE_MS} ms)`));
 			});
 			child.stdin.end(svg);
-		});
-	} finally {
-		clearTimeout(timer);
-	}
+		},
+	};
+	return wait([drawn]);
 }
 
 async function programs(): Promise<{ resvg: string; wasm: string; fonts: readonly string[] }> {

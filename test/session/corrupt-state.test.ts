@@ -21,7 +21,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Dialtone } from "../../src/index.ts";
 import { setAsideIn } from "../../src/journal/state-file.ts";
 import { Fault } from "../../src/protocol/fault.ts";
-import { within } from "../../src/session/deadline.ts";
+import { within } from "../../src/pty/wait.ts";
 import { Home } from "../daemon/home.ts";
 
 const LIMIT_MS = 20_000;

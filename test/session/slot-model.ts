@@ -9,7 +9,7 @@ import fc from "fast-check";
 import { sessionIds } from "../../src/journal/records.ts";
 import { Fault } from "../../src/protocol/fault.ts";
 import type { Places } from "../../src/pty/places.ts";
-import { within } from "../../src/session/deadline.ts";
+import { within } from "../../src/pty/wait.ts";
 import { hasEnded } from "../../src/session/lifecycle.ts";
 import type { Sessions } from "../../src/session/sessions.ts";
 import type { Client } from "../../src/tools/client.ts";
