@@ -54,6 +54,7 @@ export class AttentionTracker implements Disposable {
 	#escapeTyped = false;
 	#midLine = false;
 	#watchers = 0;
+	#watchedAt = 0;
 	#unwatch: (() => void) | null = null;
 	#recheck: NodeJS.Timeout | null = null;
 
@@ -65,7 +66,12 @@ export class AttentionTracker implements Disposable {
 
 	get attention(): Attention {
 		const { responsive, holderPid } = this.#source.pty;
-		return responsive ? this.#attention : unresponsive(holderPid);
+		if (!responsive) return unresponsive(holderPid);
+		// Somebody waits, and no look has answered since: what was certain then may not be so now.
+		const attention = this.#attention;
+		if (attention === TYPED || attention.certainty !== "certain" || this.#decidedAt >= this.#watchedAt)
+			return attention;
+		return { ...attention, certainty: "likely", because: `before this call: ${attention.because}` };
 	}
 
 	/** When that was decided; 0 if not since the last input. */
@@ -84,7 +90,7 @@ export class AttentionTracker implements Disposable {
 
 	/** The holder watches until the last waiter is gone. */
 	watch(): () => void {
-		this.#watchers++;
+		if (this.#watchers++ === 0) this.#watchedAt = Date.now();
 		this.#unwatch ??= this.#source.pty.watch();
 		void this.#refresh();
 		let watching = true;
