@@ -7,6 +7,7 @@
 import type { Activity, Attention, Certainty, WaitingFor } from "../protocol/answer.ts";
 import type { InnerTerminal, ThreadFacts } from "../protocol/kernel-facts.ts";
 import type { ScreenFacts } from "./attention.ts";
+import { untilTaken } from "./escape-timer.ts";
 import { does, type Evidence, how, isBusy, type Reader, readerAmong, who } from "./evidence.ts";
 import { inputKind } from "./input-kind.ts";
 import { asks } from "./last-line.ts";
@@ -29,10 +30,10 @@ const LONG_TICK_MS = 500;
 // A poll this short is a quick check of the keyboard during other work (irb at its start), unless it repeats forever.
 const PEEK_MS = 10;
 const PEEK_QUIET_MS = 1000;
-// Vim waits a second for the rest of a key, readline half of one; others wait longer for other reasons.
-const LONGEST_KEY_MS = 1050;
 const SECRET_QUIET_MS = 50;
 const SERVER_QUIET_MS = 300;
+// A flood that fills the terminal is read on within milliseconds, on a busy machine within this.
+const STOPPED_QUIET_MS = 250;
 // Without any evidence, text that does not look like a question must have been there this long.
 const BLIND_QUIET_MS = 700;
 
@@ -59,6 +60,15 @@ const quiet = ({ restMs }: Evidence) => (Number.isFinite(restMs) ? `, quiet for 
 /** The cursor is where input would be typed, or a full screen is drawn. */
 function invites({ input: { screen }, facts }: Evidence): boolean {
 	return screen.alternate || screen.cursorColumn > 0 || (!facts.canonical && !screen.cursorVisible);
+}
+
+/**
+ * It has set up a line editor and shows a prompt: after some quiet that is a turn, though another process of its group is at
+ * work (what a shell's start files left behind).
+ */
+function hasPrompt({ facts, reader, kind, shape }: Evidence, doer: ThreadFacts): boolean {
+	if (reader === null || !reader.thread.foreground || reader.thread.pid === doer.pid) return false;
+	return !facts.canonical && !facts.unread && kind.kind === "line" && asks(shape);
 }
 
 /**
@@ -123,9 +133,24 @@ export const rules: readonly Rule[] = [
 	},
 	{
 		name: "blocked writing",
-		verdict: ({ foreground }) => {
+		verdict: ({ foreground, facts, input }) => {
 			const writer = foreground.find((thread) => thread.doing === "tty-write");
-			return writer === undefined ? null : not("working", "certain", `${who(writer)} ${does(writer)}`);
+			if (writer === undefined) return null;
+			const working = not("working", "certain", `${who(writer)} ${does(writer)}`);
+			// The holder takes all output at once. If none comes, Ctrl+S has stopped it: nothing else keeps a writer asleep.
+			if (facts.flags?.includes("ixon") !== true) return working;
+			const leftMs = STOPPED_QUIET_MS - facts.quietMs;
+			if (leftMs > 0) return { ...working, recheckMs: Math.ceil(leftMs) };
+			const because = `output is stopped (Ctrl+S); Ctrl+Q resumes it: ${who(writer)} ${does(writer)}`;
+			return not("stopped", input.stopTyped === true ? "certain" : "likely", because);
+		},
+	},
+	{
+		name: "half a key",
+		verdict: ({ input: { pendingEscape, facts }, reader }) => {
+			if (reader === null || pendingEscape === undefined || pendingEscape === null) return null;
+			const because = `${who(reader.thread)} may still take Escape as the start of a key sequence`;
+			return { ...not("working", "likely", because), recheckMs: untilTaken(pendingEscape, facts.at) };
 		},
 	},
 	{
@@ -189,26 +214,15 @@ export const rules: readonly Rule[] = [
 	},
 	{
 		name: "someone is busy",
-		verdict: ({ busy, timer, reader }) => {
+		verdict: (evidence) => {
+			const { busy, timer, reader } = evidence;
 			const doer = busy ?? timer;
 			if (doer === null) return null;
+			const prompts = hasPrompt(evidence, doer);
+			if (prompts && evidence.restMs >= SERVER_QUIET_MS) return null;
 			const what = `${who(doer)} ${does(doer)}`;
-			return not(
-				"working",
-				"likely",
-				reader === null ? what : `${what}, though ${who(reader.thread)} would take input`,
-			);
-		},
-	},
-	{
-		name: "half a key",
-		verdict: (evidence) => {
-			const { input, reader } = evidence;
-			if (input.escapeTyped !== true || reader?.reading !== "ticking") return null;
-			// Escape alone, or the start of an arrow key? The program waits for the rest (vim for a second) before it acts.
-			const neededMs = Math.min(reader.thread.timeoutMs ?? 0, LONGEST_KEY_MS) + REST_MS;
-			if (evidence.restMs >= neededMs) return null;
-			return notYet(evidence, neededMs, `${who(reader.thread)} may still take Escape as the start of a key sequence`);
+			const because = reader === null ? what : `${what}, though ${who(reader.thread)} would take input`;
+			return prompts ? notYet(evidence, SERVER_QUIET_MS, because) : not("working", "likely", because);
 		},
 	},
 	{

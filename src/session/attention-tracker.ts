@@ -9,6 +9,8 @@ import type { KernelFacts } from "../protocol/kernel-facts.ts";
 import { Listeners } from "../protocol/listeners.ts";
 import type { Pty } from "../pty/pty.ts";
 import { type Debounced, debounce, decide, type ScreenFacts, type ShellFacts } from "./attention.ts";
+import { type EscapeTimer, escapeTimer, TYPED as TYPED_ESCAPE } from "./escape-timer.ts";
+import { readerAmong } from "./evidence.ts";
 
 const UNKNOWN: Attention = {
 	activity: "working",
@@ -25,6 +27,8 @@ const TYPED: Attention = {
 
 const NOTHING = new Uint8Array(0);
 const ESCAPE = 0x1b;
+const CTRL_S = 0x13;
+const CTRL_Q = 0x11;
 const isText = (bytes: Uint8Array) => bytes.length > 0 && bytes.every((byte) => byte >= 0x20 && byte !== 0x7f);
 
 const unresponsive = (holderPid: number): Attention => ({
@@ -51,8 +55,9 @@ export class AttentionTracker implements Disposable {
 	#facts: KernelFacts | null = null;
 	#debounced: Debounced | null = null;
 	#typing = 0;
-	#escapeTyped = false;
+	#escape: EscapeTimer | null = null;
 	#midLine = false;
+	#stopTyped = false;
 	#watchers = 0;
 	#unwatch: (() => void) | null = null;
 	#recheck: NodeJS.Timeout | null = null;
@@ -109,7 +114,9 @@ export class AttentionTracker implements Disposable {
 	 * to call when it is acknowledged.
 	 */
 	typing(bytes: Uint8Array = NOTHING): () => void {
-		this.#escapeTyped = bytes.at(-1) === ESCAPE;
+		this.#escape = bytes.at(-1) === ESCAPE ? TYPED_ESCAPE : null;
+		if (bytes.includes(CTRL_S)) this.#stopTyped = true;
+		if (bytes.includes(CTRL_Q)) this.#stopTyped = false;
 		this.#midLine = (this.#midLine || this.#attention.waitingFor === "line") && isText(bytes);
 		this.#typing++;
 		this.#facts = null;
@@ -167,12 +174,15 @@ export class AttentionTracker implements Disposable {
 		if (this.#facts !== facts) return;
 		this.#facts = null;
 		this.#forgetRecheck();
+		if (this.#escape !== null)
+			this.#escape = escapeTimer(this.#escape, readerAmong(facts.threads)?.thread ?? null, facts);
 		const decision = decide({
 			facts,
 			screen,
 			shell: this.#source.shell(),
-			escapeTyped: this.#escapeTyped,
+			pendingEscape: this.#escape,
 			midLine: this.#midLine,
+			stopTyped: this.#stopTyped,
 		});
 		this.#debounced = debounce(this.#debounced, decision, facts);
 		const { activity, waitingFor, certainty, because, recheckMs } = this.#debounced.decision;

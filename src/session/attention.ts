@@ -7,6 +7,7 @@
 import type { Attention } from "../protocol/answer.ts";
 import type { KernelFacts } from "../protocol/kernel-facts.ts";
 import { rules } from "./attention-rules.ts";
+import type { EscapeTimer } from "./escape-timer.ts";
 import { evidenceOf } from "./evidence.ts";
 
 export interface ScreenFacts {
@@ -39,8 +40,10 @@ export interface AttentionInput {
 	readonly facts: KernelFacts;
 	readonly screen: ScreenFacts;
 	readonly shell: ShellFacts;
-	/** Our last write ended with Escape. */
-	readonly escapeTyped?: boolean;
+	/** Our last write ended with Escape, and the program has not taken it yet. */
+	readonly pendingEscape?: EscapeTimer | null;
+	/** We typed Ctrl+S, and no Ctrl+Q since. */
+	readonly stopTyped?: boolean;
 	/** It waited for a line, and since then only text was typed: no Enter, no other key. */
 	readonly midLine?: boolean;
 }
@@ -85,7 +88,7 @@ const TAKEN_BACK_MS = 250;
  */
 export function debounce(debounced: Debounced | null, decision: Decision, facts: KernelFacts): Debounced {
 	const anew: Debounced = { decision, facts, doubtedAt: null, stoppedAt: null };
-	if (decision.activity === "stopped" && !facts.mainForeground) {
+	if (decision.rule === "stopped" && !facts.mainForeground) {
 		const stoppedAt = debounced?.stoppedAt ?? facts.at;
 		const recheckMs = stoppedAt + TAKEN_BACK_MS - facts.at;
 		if (recheckMs <= 0) return { ...anew, stoppedAt };
