@@ -62,13 +62,17 @@ function invites({ input: { screen }, facts }: Evidence): boolean {
 	return screen.alternate || screen.cursorColumn > 0 || (!facts.canonical && !screen.cursorVisible);
 }
 
+/** The program edits the line itself and shows a prompt. */
+const atEditorsPrompt = ({ facts, kind, shape }: Evidence) => !facts.canonical && kind.kind === "line" && asks(shape);
+
 /**
  * It has set up a line editor and shows a prompt: after some quiet that is a turn, though another process of its group is at
  * work (what a shell's start files left behind).
  */
-function hasPrompt({ facts, reader, kind, shape }: Evidence, doer: ThreadFacts): boolean {
+function hasPrompt(evidence: Evidence, doer: ThreadFacts): boolean {
+	const { reader } = evidence;
 	if (reader === null || !reader.thread.foreground || reader.thread.pid === doer.pid) return false;
-	return !facts.canonical && !facts.unread && kind.kind === "line" && asks(shape);
+	return !evidence.facts.unread && atEditorsPrompt(evidence);
 }
 
 /**
@@ -244,8 +248,9 @@ export const rules: readonly Rule[] = [
 			if (reader === null) return null;
 			const tickMs = reader.thread.timeoutMs ?? Number.POSITIVE_INFINITY;
 			// One that redraws on every tick is quiet for at most a tick; a long tick is not a spinner.
-			const neededMs =
-				tickMs < PEEK_MS ? PEEK_QUIET_MS : tickMs < LONG_TICK_MS ? Math.max(QUIET_MS, 1.5 * tickMs) : QUIET_MS;
+			// But nothing spins behind the prompt of a line editor: its ticks are a program's own timers.
+			const ticks = tickMs < LONG_TICK_MS && !atEditorsPrompt(evidence);
+			const neededMs = tickMs < PEEK_MS ? PEEK_QUIET_MS : ticks ? Math.max(QUIET_MS, 1.5 * tickMs) : QUIET_MS;
 			if (evidence.restMs >= neededMs) return null;
 			return notYet(evidence, neededMs, `${who(reader.thread)} was active ${seconds(evidence.restMs)} ago`);
 		},

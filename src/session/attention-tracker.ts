@@ -31,6 +31,12 @@ const CTRL_S = 0x13;
 const CTRL_Q = 0x11;
 const isText = (bytes: Uint8Array) => bytes.length > 0 && bytes.every((byte) => byte >= 0x20 && byte !== 0x7f);
 
+/** The lesser one that is a time to come. */
+function sooner(...times: readonly (number | null)[]): number | null {
+	const due = times.filter((ms) => ms !== null && ms > 0) as number[];
+	return due.length === 0 ? null : Math.min(...due);
+}
+
 const unresponsive = (holderPid: number): Attention => ({
 	activity: "unresponsive",
 	waitingFor: null,
@@ -49,6 +55,7 @@ export interface AttentionSource {
 export class AttentionTracker implements Disposable {
 	readonly #source: AttentionSource;
 	readonly #decisions = new Listeners<Attention>("attention");
+	readonly #taken = new Listeners<void>("input taken");
 	readonly #undo: readonly (() => void)[];
 	#attention = UNKNOWN;
 	#decidedAt = 0;
@@ -81,6 +88,16 @@ export class AttentionTracker implements Disposable {
 	/** Called on every decision, also when the verdict stays the same. */
 	onDecided(listener: (attention: Attention) => void): () => void {
 		return this.#decisions.add(listener);
+	}
+
+	/** Called on every decision by which the program has taken all that was typed. */
+	onTaken(listener: () => void): () => void {
+		return this.#taken.add(listener);
+	}
+
+	/** The last write ended with Escape, which the program has not taken yet. */
+	get escapePending(): boolean {
+		return this.#escape !== null;
 	}
 
 	get watched(): boolean {
@@ -140,6 +157,7 @@ export class AttentionTracker implements Disposable {
 		this.#unwatch = null;
 		this.#forgetRecheck();
 		this.#decisions.clear();
+		this.#taken.clear();
 	}
 
 	/** The answer arrives through `onFacts`, in order with pushed facts. */
@@ -185,7 +203,8 @@ export class AttentionTracker implements Disposable {
 			stopTyped: this.#stopTyped,
 		});
 		this.#debounced = debounce(this.#debounced, decision, facts);
-		const { activity, waitingFor, certainty, because, recheckMs } = this.#debounced.decision;
+		const { activity, waitingFor, certainty, because } = this.#debounced.decision;
+		const recheckMs = sooner(this.#debounced.decision.recheckMs, this.#taken.size > 0 ? decision.takenInMs : null);
 		const attention: Attention = { activity, waitingFor, certainty, because };
 		this.#attention = attention;
 		this.#decidedAt = Date.now();
@@ -193,6 +212,7 @@ export class AttentionTracker implements Disposable {
 			this.#recheck = setTimeout(() => void this.#refresh(), recheckMs);
 		}
 		this.#decisions.emit(attention);
+		if (decision.takenInMs === 0) this.#taken.emit();
 	}
 
 	#forgetRecheck(): void {

@@ -225,8 +225,13 @@ const scenes: readonly (readonly [sentence: string, scene: Scene, truth: string]
 	],
 	[
 		"a tick of 200 ms needs 300 of quiet",
-		{ threads: [polls({ timeoutMs: 200 })], raw: true, line: "? ", quietMs: 250 },
+		{ threads: [polls({ timeoutMs: 200 })], raw: true, line: "building", quietMs: 250 },
 		"working likely",
+	],
+	[
+		"A8 … but not at the prompt of a line editor",
+		{ threads: [polls({ timeoutMs: 400 })], raw: true, line: "> ", quietMs: 250 },
+		"waiting line likely",
 	],
 	[
 		"a quick check of the keyboard during other work",

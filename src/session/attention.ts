@@ -8,7 +8,7 @@ import type { Attention } from "../protocol/answer.ts";
 import type { KernelFacts } from "../protocol/kernel-facts.ts";
 import { rules } from "./attention-rules.ts";
 import type { EscapeTimer } from "./escape-timer.ts";
-import { evidenceOf } from "./evidence.ts";
+import { evidenceOf, takenInMs } from "./evidence.ts";
 
 export interface ScreenFacts {
 	/** The alternate screen is shown: a full-screen program. */
@@ -53,6 +53,8 @@ export interface Decision extends Attention {
 	readonly recheckMs: number | null;
 	/** The rule that decided. */
 	readonly rule: string;
+	/** The program has taken all that was typed and sleeps again: 0, or in how many milliseconds that may be so. Null: it has not. */
+	readonly takenInMs: number | null;
 }
 
 export function decide(input: AttentionInput): Decision {
@@ -60,7 +62,7 @@ export function decide(input: AttentionInput): Decision {
 	for (const rule of rules) {
 		const verdict = rule.verdict(evidence);
 		if (verdict !== null) {
-			return { waitingFor: null, recheckMs: null, ...verdict, rule: rule.name };
+			return { waitingFor: null, recheckMs: null, ...verdict, rule: rule.name, takenInMs: takenInMs(evidence) };
 		}
 	}
 	throw new Error("the last rule of attention has no condition");
