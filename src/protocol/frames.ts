@@ -127,6 +127,7 @@ export type HolderEvent =
 	| { readonly event: "log_back"; readonly at: number }
 	| { readonly event: "main_exited"; readonly code: number | null; readonly signal: number | null }
 	| { readonly event: "input_dropped"; readonly bytes: number }
+	| { readonly event: "input_held"; readonly bytes: number; readonly limit: number }
 	| { readonly event: "input_room"; readonly free: number }
 	| {
 			readonly event: "survivors";
