@@ -56,7 +56,7 @@ int block_complete(const uint8_t *bytes, size_t length, size_t *walked) {
 	return 0;
 }
 
-size_t block_read(int fd, uint8_t *bytes) {
+size_t block_read(int fd, uint8_t *bytes, bool *more) {
 	size_t length = 0, walked = 0;
 	for (;;) {
 		ssize_t got = read(fd, bytes + length, BLOCK_MAX - length);
@@ -64,6 +64,7 @@ size_t block_read(int fd, uint8_t *bytes) {
 		if (got < 0) return 0;
 		length += (size_t)got;
 		int complete = block_complete(bytes, length, &walked);
+		*more = length > walked;
 		if (complete == 1) return length;
 		if (complete < 0 || got == 0 || length == BLOCK_MAX) {
 			errno = EINVAL;

@@ -53,6 +53,7 @@ struct holder {
 		uint32_t request;
 	} ends[ENDS_WAITING];
 	int end_count;
+	bool answer_ends;
 	// FACTS that are not answered yet.
 	struct {
 		struct client *client;
@@ -86,6 +87,7 @@ struct holder {
 	// Times, µs, monotonic; 0: never.
 	int64_t started_at, output_at, typed_at;
 	int64_t master_look_at; // while hung
+	bool terminal_quiet;    // it held no output when this turn of the loop began
 	int64_t accept_at;      // after running out of descriptors
 	int64_t catch_up_at;
 	int64_t type_at;        // try again to type what is queued …
@@ -143,7 +145,7 @@ void refuse(struct client *client, uint32_t request, const char *code, int error
 // exit.c
 void life_reap(struct holder *holder, int64_t now);
 void life_step(struct holder *holder, int64_t now);
-// Sends the exit to those who have not had it.
+// Answers those who asked for the end, sends the exit to those who have not had it.
 void life_tell(struct holder *holder, int64_t now);
 // For disk.c: is it time to write the exit; its text; writing it (0 or an errno), perhaps in another thread; done.
 bool life_exit_is_due(const struct holder *holder);

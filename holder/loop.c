@@ -126,7 +126,7 @@ static nfds_t gather(const struct holder *holder, struct pollfd *fds) {
 		const struct client *client = &holder->clients[i];
 		short events = 0;
 		if (client->out_tail - client->out_head < BACKLOG_QUIET) events |= POLLIN;
-		bool behind = holder->catch_up_at == 0 && !disk_is_stalled(holder) && client_is_behind(client, holder->disk.logged);
+		bool behind = holder->catch_up_at == 0 && !disk_is_busy(holder) && client_is_behind(client, holder->disk.logged);
 		if (client->fd >= 0 && (client_has_backlog(client) || behind)) events |= POLLOUT;
 		fds[CLIENTS + i] = (struct pollfd){.fd = client->fd, .events = events};
 	}
@@ -161,8 +161,8 @@ static _Noreturn void leave(struct holder *holder) {
 static void turn(void) {
 	struct holder *holder = held;
 	struct pollfd fds[CLIENTS + PLACES_MOST];
-	for (;;) {
-		int64_t now = now_us(), next = next_timer(holder);
+	for (bool first = true;; first = false) {
+		int64_t now = now_us(), next = first ? now : next_timer(holder); // the thread before did not finish its turn
 		nfds_t count = gather(holder, fds);
 		int64_t timeout = child_died || told_to_end ? 0 : next < 0 ? -1 : next > now ? next - now : 0;
 		if (os_wait(fds, count, timeout) < 0)
@@ -178,6 +178,7 @@ static void turn(void) {
 			told_to_end = 0;
 			end_begin(&holder->end, "end", TERM_GRACE_US, now, holder->self, holder->main_pid);
 		}
+		holder->terminal_quiet = fds[MASTER].fd >= 0 && fds[MASTER].revents == 0;
 		if (fds[MASTER].revents) take_output(holder);
 		else if (holder->terminal == TERMINAL_HUNG && now >= holder->master_look_at) take_output(holder);
 

@@ -17,13 +17,17 @@
 
 #define HELLO_OWNER 1u
 #define INPUT_PRIORITY 1u
+#define DONE_UNSAVED 1u // END: the disk does not answer, so how it ended is not on it yet
 
-static void done(struct client *client, uint32_t request, uint64_t value) {
-	uint8_t payload[16] = {0};
+static void done_with(struct client *client, uint32_t request, uint32_t flags, uint64_t value) {
+	uint8_t payload[16];
 	put32(payload, request);
+	put32(payload + 4, flags);
 	put64(payload + 8, value);
 	client_send(client, DONE, payload, sizeof payload, NULL, 0);
 }
+
+static void done(struct client *client, uint32_t request, uint64_t value) { done_with(client, request, 0, value); }
 
 static const struct {
 	const char *code, *message;
@@ -250,7 +254,9 @@ static void end(struct holder *holder, struct client *client, const uint8_t *pay
 }
 
 void request_ended(struct holder *holder) {
-	for (int i = 0; i < holder->end_count; i++) done(holder->ends[i].client, holder->ends[i].request, holder->end.survivors);
+	uint32_t flags = holder->disk.told ? DONE_UNSAVED : 0;
+	for (int i = 0; i < holder->end_count; i++)
+		done_with(holder->ends[i].client, holder->ends[i].request, flags, holder->end.survivors);
 	holder->end_count = 0;
 }
 

@@ -125,6 +125,10 @@ export type HolderEvent =
 	| { readonly event: "resized"; readonly cols: number; readonly rows: number }
 	| { readonly event: "log_lost"; readonly from: number; readonly to: number; readonly errno: number }
 	| { readonly event: "log_back"; readonly at: number }
+	/** The disk has not answered for a second: output from this offset on waits for it. */
+	| { readonly event: "disk_stalled"; readonly at: number }
+	| { readonly event: "disk_back"; readonly at: number }
+	| { readonly event: "exit_not_saved"; readonly errno: number }
 	| { readonly event: "main_exited"; readonly code: number | null; readonly signal: number | null }
 	| { readonly event: "input_dropped"; readonly bytes: number }
 	| { readonly event: "input_held"; readonly bytes: number; readonly limit: number }

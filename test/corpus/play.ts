@@ -28,6 +28,8 @@ export interface Outcome {
 // Only a hang reaches it: programs start slowly on a busy machine.
 const PATIENCE_MS = 20_000;
 const BUSY_MS = 700;
+const COLS = 100;
+const ROWS = 30;
 
 const shared = new Map<string, Promise<AsyncDisposable>>();
 
@@ -84,7 +86,14 @@ async function playIn(one: Case, dialtone: Dialtone, place: Place): Promise<Outc
 				const PATH = `${path}:${SYSTEM_PATH}`;
 				const { directory } = place;
 				const env = { HOME: directory, TMPDIR: directory, LC_ALL: "C.UTF-8", PATH, SHELL: "/bin/bash", ...one.env };
-				terminal = await dialtone.start({ argv: [...argv], cwd: place.directory, env, cols: 100, rows: 30, timeoutMs });
+				terminal = await dialtone.start({
+					argv: [...argv],
+					cwd: place.directory,
+					env,
+					cols: COLS,
+					rows: ROWS,
+					timeoutMs,
+				});
 				facts = terminal.facts;
 			} else {
 				facts = await act(terminal, step, timeoutMs);
@@ -99,7 +108,8 @@ async function playIn(one: Case, dialtone: Dialtone, place: Place): Promise<Outc
 	return outcomes;
 }
 
-function act(terminal: Terminal, { line, text, keys }: Step, timeoutMs: number): Promise<SessionFacts> {
+function act(terminal: Terminal, { line, text, keys, rows }: Step, timeoutMs: number): Promise<SessionFacts> {
+	if (rows !== undefined) return terminal.resize({ cols: COLS, rows });
 	if (line === undefined && text === undefined && keys === undefined) return terminal.wait({ timeoutMs });
 	return terminal.send({
 		...(line === undefined ? {} : { text: line, submit: true }),

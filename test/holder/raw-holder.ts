@@ -60,6 +60,8 @@ export interface Launch {
 	/** Another copy of it. */
 	holder?: string;
 	dir?: string;
+	/** Its socket, if not in the session's directory. */
+	socket?: string;
 }
 
 export interface Launched {
@@ -96,14 +98,18 @@ export function launchBlock(dir: string, launch: Launch): Buffer {
 	return Buffer.concat([
 		record(Tag.protocol, u32(1)),
 		record(Tag.dir, dir),
-		record(Tag.socket, join(dir, "s")),
+		record(Tag.socket, launch.socket ?? join(dir, "s")),
 		...launch.argv.map((arg) => record(Tag.arg, arg)),
 		...Object.entries(env).map(([key, value]) => record(Tag.env, `${key}=${value}`)),
 		record(Tag.cwd, launch.cwd ?? "/"),
 		...(launch.records ?? []),
 		record(0, ""),
+		KEEP,
 	]);
 }
+
+/** Behind the block, or later: the session is to stay. Without it, end of file means that the launch was given up. */
+export const KEEP = Buffer.from([1]);
 
 export async function say(
 	block: Uint8Array,
@@ -125,7 +131,7 @@ export async function say(
 export async function launch(options: Launch): Promise<Launched> {
 	const dir = options.dir ?? sessionDirectory();
 	const { line } = await say(launchBlock(dir, options), options.through, options.holder);
-	const launched: Launched = { ...JSON.parse(line), dir, socket: join(dir, "s") };
+	const launched: Launched = { ...JSON.parse(line), dir, socket: options.socket ?? join(dir, "s") };
 	if (launched.ok) holders.push(launched.holder);
 	return launched;
 }
@@ -226,7 +232,10 @@ export class Client {
 		this.send(type, make(request));
 		await this.until(() => this.#answers.has(request));
 		const frame = this.#answers.get(request)!;
-		if (frame.type === Type.done) return { done: Number(frame.payload.readBigUInt64LE(8)) };
+		if (frame.type === Type.done) {
+			const done = Number(frame.payload.readBigUInt64LE(8));
+			return frame.payload.readUInt32LE(4) === 1 ? { done, unsaved: true } : { done };
+		}
 		const json = JSON.parse(frame.payload.subarray(8).toString());
 		return frame.type === Type.refused ? { refused: json.code, ...json } : json;
 	}
