@@ -70,8 +70,10 @@ bool read_modes(struct place *place, int terminal) {
 	place->signals = place->known && (modes.c_lflag & ISIG) != 0;
 	if (place->known)
 		place->flags = flags_of(&modes);
+	place->least = place->known ? modes.c_cc[VMIN] : 0;
+	place->tenths = place->known ? modes.c_cc[VTIME] : 0;
 	return place->canonical != before.canonical || place->echo != before.echo || place->signals != before.signals ||
-	       place->flags != before.flags;
+	       place->flags != before.flags || place->least != before.least || place->tenths != before.tenths;
 }
 
 // True when another group has the terminal than before.
@@ -120,13 +122,13 @@ static uint64_t fingerprint(const struct attention *a) {
 	for (unsigned i = 0; i < a->reported_count; i++) {
 		const struct thread *thread = &a->reported[i];
 		hash = mix(hash, (uint64_t)thread->tid << 16 | (uint64_t)thread->blocked.doing << 8 |
-		                     (uint64_t)thread->fresh << 2 | (uint64_t)thread->blocked.timed << 1 |
+		                     (uint64_t)thread->peeks << 3 | (uint64_t)thread->fresh << 2 | (uint64_t)thread->blocked.timed << 1 |
 		                     (uint64_t)thread->blocked.listens);
 		hash = mix(hash, (uint64_t)thread->blocked.others << 32 | (uint32_t)thread->blocked.fd);
 		// Roughly: event loops ask for another timeout every time.
 		hash = mix(hash, (uint64_t)(thread->blocked.timeout_ms >= 100) + (thread->blocked.timeout_ms >= 500));
 	}
-	return mix(hash, (uint64_t)a->more << 2 | (uint64_t)a->main_foreground << 1 | (uint64_t)a->group_lives);
+	return mix(hash, (uint64_t)a->doubts << 24 | (uint64_t)a->more << 2 | (uint64_t)a->main_foreground << 1 | (uint64_t)a->group_lives);
 }
 
 static void look_afresh(struct attention *a) {
@@ -135,10 +137,12 @@ static void look_afresh(struct attention *a) {
 	a->place_count = 1;
 	memcpy(a->before, a->watched, a->watched_count * sizeof *a->watched);
 	a->before_count = a->watched_count;
-	a->reported_count = a->more = a->watched_count = 0;
+	a->reported_count = a->more = a->watched_count = a->doubts = 0;
+	a->wakes_ms = -1;
 	walk(a);
 	visit_members(a, 0);
 	visit_strangers(a);
+	look_closer(a);
 	visit_outside(a);
 	// Grows while we go: an inner terminal may hold another.
 	for (unsigned place = 1; place < a->place_count; place++) {
@@ -161,7 +165,7 @@ bool attention_look(struct attention *a) {
 		for (int try = 0; !stands && try < TRIES; try++) {
 			moved = read_group(a);
 			other = read_modes(&a->places[0], a->master);
-			if (!moved && !other)
+			if (!moved && !other && (a->doubts & DOUBT_CHANGED) == 0)
 				break;
 			count_our_unread(a);
 			look_afresh(a);
@@ -179,7 +183,7 @@ bool attention_works(const struct attention *a) {
 		const struct thread *thread = &a->reported[i];
 		enum doing doing = thread->blocked.doing;
 		if (reads_terminal(&thread->blocked) || thread->blocked.listens || thread->outside || doing == DOING_STOPPED ||
-		    doing == DOING_OPAQUE)
+		    doing == DOING_OPAQUE || doing == DOING_UNKNOWN)
 			return false;
 	}
 	return a->readable && a->reported_count > 0;
@@ -193,6 +197,7 @@ static void mark_thread(void *context, pid_t pid, int tid) {
 	mark->pid = pid;
 	mark->tid = tid;
 	mark->idle = false;
+	mark->wakes_ms = -1;
 	a->wrote_count++;
 }
 
@@ -229,7 +234,7 @@ void attention_wrote(struct attention *a, const void *bytes, size_t length) {
 		if (a->processes[i].threads == 1)
 			mark_thread(a, a->processes[i].pid, a->processes[i].pid);
 		else
-			proc_threads(a->processes[i].pid, MAX_THREADS, mark_thread, a);
+			proc_threads(a->processes[i].pid, mark_thread, a);
 	}
 }
 

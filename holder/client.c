@@ -13,11 +13,13 @@
 #include "bytes.h"
 #include "os.h"
 
+#define HELLO_US 2000000
 #define LEAVE_US 1000000
 
 void client_open(struct client *client, int fd) {
 	memset(client, 0, sizeof *client);
 	client->fd = fd;
+	client->leave_by = now_us() + HELLO_US;
 }
 
 void client_close(struct client *client) {
@@ -30,6 +32,8 @@ void client_close(struct client *client) {
 	client->out_head = client->out_tail = client->out_capacity = 0;
 	client->attached = client->watching = client->owner = client->greeted = false;
 }
+
+bool client_is_passing(const struct client *client) { return client->fd >= 0 && (client->leaving || !client->greeted); }
 
 bool client_has_backlog(const struct client *client) { return client->out_tail > client->out_head; }
 

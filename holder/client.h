@@ -9,8 +9,9 @@
 #include "frame.h"
 #include "log.h"
 
-#define CLIENTS_MOST 64
-#define PLACES_MOST (CLIENTS_MOST + 8) // some more, to refuse the next ones in
+#define CLIENTS_MOST 64 // that have said HELLO; the last of these places is an owner's
+#define WAITING_MOST 64 // that have not yet, or are leaving: the next one takes the oldest one's place
+#define PLACES_MOST (CLIENTS_MOST + WAITING_MOST)
 #define OUTPUT_MOST ((size_t)65536)
 // Answers waiting for a client: beyond the first it is not read from, beyond the second it has gone away in all but name.
 #define BACKLOG_QUIET ((size_t)65536 + 4096)
@@ -20,8 +21,8 @@ struct client {
 	int fd; // -1: a free place
 	struct inbox inbox;
 	bool greeted, owner, fenced;
-	bool leaving; // has had its last frame: its input is drained and ignored until it closes, or until leave_by
-	int64_t leave_by;
+	bool leaving; // has had its last frame: its input is drained and ignored until it closes
+	int64_t leave_by; // it is closed then, if it is leaving or has not said HELLO
 	bool attached;
 	uint64_t cursor, until;
 	bool read_due; // it takes more, and that has to be read from the log
@@ -40,6 +41,8 @@ void client_close(struct client *client);
 // Sends a frame or keeps what the socket does not take. `head` and `body` are its payload, in two parts for no copy's sake.
 void client_send(struct client *client, enum frame_type type, const void *head, size_t head_size, const void *body, size_t body_size);
 void client_flush(struct client *client);
+// Has no place of its own yet, or no more: nothing is lost with it.
+bool client_is_passing(const struct client *client);
 bool client_has_backlog(const struct client *client);
 // After a last frame. Not closed at once: a client that is still writing would get an error instead of that frame.
 void client_leave(struct client *client);

@@ -54,10 +54,14 @@ void life_reap(struct holder *holder, int64_t now) {
 }
 
 static void add_survivors(struct text *text, const struct holder *holder) {
-	struct member members[SURVIVORS_REPORTED];
-	size_t count = end_who(holder->self, holder->main_exited ? 0 : holder->main_pid, members);
+	struct member members[SURVIVORS_REPORTED + 1];
+	bool complete;
+	size_t count = end_who(holder->self, holder->main_exited ? 0 : holder->main_pid, members, &complete);
+	if (count > SURVIVORS_REPORTED) count = SURVIVORS_REPORTED;
+	// Some are alive, but /proc does not show them.
+	if (!complete) members[count++] = (struct member){.pid = 0, .command = "unknown"};
 	text_add(text, "\"survivors\":[");
-	for (size_t i = 0; i < count && i < SURVIVORS_REPORTED; i++) {
+	for (size_t i = 0; i < count; i++) {
 		text_add(text, "%s{\"pid\":%d,\"command\":", i > 0 ? "," : "", (int)members[i].pid);
 		text_json(text, members[i].command);
 		text_add(text, "}");
@@ -147,7 +151,7 @@ static void step_end(struct holder *holder, int64_t now) {
 		text_add(&text, "}");
 		send_event(holder, json);
 	}
-	request_ended(holder);
+	holder->answer_ends = true;
 }
 
 static bool is_ending(const struct holder *holder) {
@@ -157,7 +161,8 @@ static bool is_ending(const struct holder *holder) {
 // A process closes the terminal a moment before it is dead: without this it would be reported as a survivor.
 static bool nobody_is_dying(const struct holder *holder, int64_t now) {
 	struct member members[SURVIVORS_REPORTED];
-	return now - holder->closed_at >= SETTLE_US || end_who(holder->self, 0, members) == 0;
+	bool complete;
+	return now - holder->closed_at >= SETTLE_US || (end_who(holder->self, 0, members, &complete) == 0 && complete);
 }
 
 static void step_exit(struct holder *holder, int64_t now) {
@@ -209,6 +214,11 @@ void life_step(struct holder *holder, int64_t now) {
 }
 
 void life_tell(struct holder *holder, int64_t now) {
+	// After what came out and the exit are on disk, if it answers.
+	if (holder->answer_ends && (disk_is_stalled(holder) || disk_next(holder) < 0)) {
+		holder->answer_ends = false;
+		request_ended(holder);
+	}
 	if (holder->exits > 0) tell_exit(holder, now);
 	if (holder->closed) put_off_leaving(holder, now);
 }

@@ -19,6 +19,7 @@
 #include "exit-file.h"
 #include "input.h"
 #include "log.h"
+#include "secret.h"
 
 #define ENDS_WAITING 16
 #define ASKS_WAITING 128
@@ -45,11 +46,14 @@ struct holder {
 
 	int client_places; // places beyond were never used: their pages stay untouched
 	uint64_t epoch;
+	bool has_secret;
+	uint8_t secret[SECRET_BYTES]; // from the launch block; a client without it is refused
 	struct {
 		struct client *client;
 		uint32_t request;
 	} ends[ENDS_WAITING];
 	int end_count;
+	bool answer_ends;
 	// FACTS that are not answered yet.
 	struct {
 		struct client *client;
@@ -117,6 +121,9 @@ _Noreturn void loop(struct holder *holder); // ends the process when all is over
 bool take_output(struct holder *holder);
 void type_queued(struct holder *holder);
 
+// accept.c
+void accept_clients(struct holder *holder, int64_t now);
+
 // request.c
 void request_take(struct holder *holder, struct client *client);
 void request_ended(struct holder *holder); // answers the clients that requested the end
@@ -127,7 +134,7 @@ void refuse(struct client *client, uint32_t request, const char *code, int error
 // exit.c
 void life_reap(struct holder *holder, int64_t now);
 void life_step(struct holder *holder, int64_t now);
-// Sends the exit to those who have not had it.
+// Answers those who asked for the end, sends the exit to those who have not had it.
 void life_tell(struct holder *holder, int64_t now);
 // For disk.c: is it time to write the exit; its text; writing it (0 or an errno), perhaps in another thread; done.
 bool life_exit_is_due(const struct holder *holder);

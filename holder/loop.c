@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
-#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <termios.h>
 #include <unistd.h>
@@ -15,7 +14,6 @@
 
 #define HUNG_LOOK_US 50000   // is the terminal open again? Rare enough to cost nothing, soon enough not to be missed
 #define TYPE_AGAIN_US 25000  // the terminal takes no more, or waits for another mode
-#define ACCEPT_AGAIN_US 100000
 #define TERM_GRACE_US 2000000
 
 static volatile sig_atomic_t child_died, told_to_end;
@@ -110,36 +108,6 @@ void type_queued(struct holder *holder) {
 	tell_room(holder);
 }
 
-static void accept_clients(struct holder *holder, int64_t now) {
-	for (;;) {
-		uid_t peer;
-		int fd = accept(holder->listener, NULL, NULL);
-		if (fd < 0 && (errno == EINTR || errno == ECONNABORTED)) continue;
-		if (fd < 0) {
-			if (errno != EAGAIN && errno != EWOULDBLOCK) holder->accept_at = now + ACCEPT_AGAIN_US;
-			return;
-		}
-		fcntl(fd, F_SETFD, FD_CLOEXEC);
-		if (!os_peer_uid(fd, &peer) || (peer != geteuid() && peer != 0)) {
-			close(fd);
-			continue;
-		}
-		int place = 0, living = 0;
-		for (int i = 0; i < holder->client_places; i++) living += holder->clients[i].fd >= 0 && !holder->clients[i].leaving;
-		while (place < holder->client_places && holder->clients[place].fd >= 0) place++;
-		if (place == PLACES_MOST) {
-			close(fd);
-			continue;
-		}
-		if (place == holder->client_places) holder->client_places++;
-		request_forget(holder, &holder->clients[place]);
-		client_open(&holder->clients[place], fd);
-		if (living < CLIENTS_MOST) continue;
-		refuse(&holder->clients[place], 0, "system", EMFILE, NULL);
-		client_leave(&holder->clients[place]);
-	}
-}
-
 static void hear(struct holder *holder, struct client *client) {
 	ssize_t got = recv(client->fd, holder->scratch, sizeof holder->scratch, MSG_DONTWAIT);
 	if (got < 0 && (errno == EINTR || errno == EAGAIN || errno == EWOULDBLOCK)) return;
@@ -175,7 +143,7 @@ static int64_t next_timer(const struct holder *holder) {
 	sooner(&next, holder->catch_up_at);
 	if (holder->terminal == TERMINAL_HUNG && !disk_is_full(holder)) sooner(&next, holder->master_look_at);
 	for (int i = 0; i < holder->client_places; i++)
-		if (holder->clients[i].fd >= 0 && holder->clients[i].leaving) sooner(&next, holder->clients[i].leave_by);
+		if (client_is_passing(&holder->clients[i])) sooner(&next, holder->clients[i].leave_by);
 	return next;
 }
 
@@ -205,7 +173,7 @@ static void serve_clients(struct holder *holder, const struct pollfd *fds, int p
 	for (int i = 0; i < places; i++) {
 		struct client *client = &holder->clients[i];
 		short got = fds[CLIENTS + i].revents;
-		if (client->fd >= 0 && client->leaving && now >= client->leave_by) client_close(client);
+		if (client_is_passing(client) && now >= client->leave_by) client_close(client);
 		if (client->fd < 0 || client->fd != fds[CLIENTS + i].fd || got == 0) continue;
 		if (got & POLLOUT) client_flush(client);
 		client->read_due = client->fd >= 0 && (got & POLLOUT) && !client_has_backlog(client);
@@ -221,6 +189,7 @@ static _Noreturn void leave(struct holder *holder) {
 	close(holder->listener);
 	for (int i = 0; i < holder->client_places; i++) client_close(&holder->clients[i]);
 	unlink(holder->socket);
+	secret_remove(holder->log.dir);
 	_exit(0);
 }
 
@@ -228,8 +197,8 @@ static _Noreturn void leave(struct holder *holder) {
 static void turn(void) {
 	struct holder *holder = held;
 	struct pollfd fds[CLIENTS + PLACES_MOST];
-	for (;;) {
-		int64_t now = now_us(), next = next_timer(holder);
+	for (bool first = true;; first = false) {
+		int64_t now = now_us(), next = first ? now : next_timer(holder); // the thread before did not finish its turn
 		nfds_t count = gather(holder, fds);
 		int64_t timeout = child_died || told_to_end ? 0 : next < 0 ? -1 : next > now ? next - now : 0;
 		if (os_wait(fds, count, timeout) < 0)

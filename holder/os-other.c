@@ -47,6 +47,13 @@ bool os_peer_uid(int socket, uid_t *uid) {
 	return getpeereid(socket, uid, &gid) == 0;
 }
 
+bool os_peer_is_below(int socket, pid_t root) {
+	(void)socket, (void)root;
+	return false; // not looked up: the secret is all there is
+}
+
+void os_protect(void) {}
+
 int os_open_master(void) {
 	int master = posix_openpt(O_RDWR | O_NOCTTY);
 	if (master >= 0) fcntl(master, F_SETFD, FD_CLOEXEC), fcntl(master, F_SETFL, O_RDWR | O_NONBLOCK);

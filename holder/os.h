@@ -18,6 +18,10 @@ void os_become_reaper(void);
 // Every descriptor from `lowest` up is closed.
 void os_close_from(int lowest);
 bool os_peer_uid(int socket, uid_t *uid);
+// Is the process that connected a descendant of `root`, this process? Also true if that cannot be found out any more.
+bool os_peer_is_below(int socket, pid_t root);
+// No other process of this user may read or change this one's memory and descriptors.
+void os_protect(void);
 // A new terminal's master, close-on-exec and non-blocking; -1 with errno.
 int os_open_master(void);
 // Opens the other side of the terminal, close-on-exec and never as controlling terminal; -1 with errno.

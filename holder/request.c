@@ -17,19 +17,24 @@
 
 #define HELLO_OWNER 1u
 #define INPUT_PRIORITY 1u
+#define DONE_UNSAVED 1u // END: the disk does not answer, so how it ended is not on it yet
 
-static void done(struct client *client, uint32_t request, uint64_t value) {
-	uint8_t payload[16] = {0};
+static void done_with(struct client *client, uint32_t request, uint32_t flags, uint64_t value) {
+	uint8_t payload[16];
 	put32(payload, request);
+	put32(payload + 4, flags);
 	put64(payload + 8, value);
 	client_send(client, DONE, payload, sizeof payload, NULL, 0);
 }
+
+static void done(struct client *client, uint32_t request, uint64_t value) { done_with(client, request, 0, value); }
 
 static const struct {
 	const char *code, *message;
 } words[] = {
 	{"bad_frame", "This is not a frame of the protocol."},
 	{"version", "No common version of the protocol."},
+	{"denied", "Only a client with the owner's secret, from outside of the session, may connect."},
 	{"not_owner", "Only the owner may do this."},
 	{"fenced", "A newer owner has taken over."},
 	{"queue_full", "The program does not read; the input queue is full."},
@@ -73,6 +78,27 @@ static void welcome(struct holder *holder, struct client *client) {
 	client_send(client, WELCOME, json, text.used, NULL, 0);
 }
 
+static bool knows_secret(const struct holder *holder, const uint8_t *payload, size_t length) {
+	if (!holder->has_secret) return true;
+	return length == HELLO_BYTES + SECRET_BYTES && secret_is(holder->secret, payload + HELLO_BYTES);
+}
+
+// The last place is for an owner. If an owner that it replaces has it, that one goes.
+static bool has_place(struct holder *holder, bool owner) {
+	struct client *before = NULL;
+	int taken = 0;
+	for (int i = 0; i < holder->client_places; i++) {
+		struct client *other = &holder->clients[i];
+		if (other->fd < 0 || client_is_passing(other)) continue;
+		taken++;
+		if (other->owner) before = other;
+	}
+	if (taken < (owner ? CLIENTS_MOST : CLIENTS_MOST - 1)) return true;
+	if (!owner) return false;
+	if (before != NULL) client_leave(before);
+	return before != NULL;
+}
+
 static void hello(struct holder *holder, struct client *client, const uint8_t *payload) {
 	if (get32(payload) != FRAME_MAGIC) {
 		refuse(client, 0, "bad_frame", 0, NULL);
@@ -84,13 +110,24 @@ static void hello(struct holder *holder, struct client *client, const uint8_t *p
 		client_leave(client);
 		return;
 	}
+	if (!knows_secret(holder, payload, client->inbox.length)) {
+		refuse(client, 0, "denied", 0, NULL);
+		client_leave(client);
+		return;
+	}
 	uint64_t epoch = get64(payload + 16);
-	if (get32(payload + 8) & HELLO_OWNER) {
-		if (epoch < holder->epoch) {
-			refuse(client, 0, "fenced", 0, NULL);
-			client_leave(client);
-			return;
-		}
+	bool owner = (get32(payload + 8) & HELLO_OWNER) != 0;
+	if (owner && epoch < holder->epoch) {
+		refuse(client, 0, "fenced", 0, NULL);
+		client_leave(client);
+		return;
+	}
+	if (!has_place(holder, owner)) {
+		refuse(client, 0, "system", EMFILE, NULL);
+		client_leave(client);
+		return;
+	}
+	if (owner) {
 		for (int i = 0; i < holder->client_places && epoch > holder->epoch; i++) {
 			struct client *other = &holder->clients[i];
 			uint8_t newer[8];
@@ -257,7 +294,9 @@ static void end(struct holder *holder, struct client *client, const uint8_t *pay
 }
 
 void request_ended(struct holder *holder) {
-	for (int i = 0; i < holder->end_count; i++) done(holder->ends[i].client, holder->ends[i].request, holder->end.survivors);
+	uint32_t flags = disk_is_stalled(holder) ? DONE_UNSAVED : 0;
+	for (int i = 0; i < holder->end_count; i++)
+		done_with(holder->ends[i].client, holder->ends[i].request, flags, holder->end.survivors);
 	holder->end_count = 0;
 }
 

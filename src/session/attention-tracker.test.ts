@@ -27,6 +27,8 @@ function facts(more: Partial<KernelFacts> = {}): KernelFacts {
 		canonical: true,
 		echo: true,
 		signals: true,
+		vmin: 1,
+		vtime: 0,
 		queued: 0,
 		unread: 0,
 		offset: 0,
@@ -34,6 +36,7 @@ function facts(more: Partial<KernelFacts> = {}): KernelFacts {
 		sinceInputMs: null,
 		threads: [READER],
 		more: 0,
+		doubts: [],
 		...more,
 	};
 }

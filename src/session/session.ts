@@ -78,6 +78,9 @@ export interface SessionWait {
 // Patterns look at 64 KiB of text; escape sequences and wide characters make that a few times as many bytes.
 export const MOST_ALREADY_BYTES = 256 * 1024;
 
+// What was ended reports it in milliseconds; until then its last output may still have to be received.
+const EXIT_MS = 60_000;
+
 // Typing makes an answer likely: the session counts as attended for this long.
 const TYPED_MS = 1000;
 
@@ -354,10 +357,7 @@ export class Session implements AsyncDisposable {
 	async closeMain(graceMs: number): Promise<void> {
 		if (this.ended) return;
 		await this.#endRequests.track(this.#ask(this.#pty.signal(graceMs === 0 ? "SIGKILL" : "SIGTERM", "main")));
-		const overdue: Condition<never> = {
-			start: ({ after }) => after(graceMs, () => void this.#pty.signal("SIGKILL", "main").catch(() => {})), // it ended in time
-		};
-		await this.#exited(overdue);
+		await this.#exited(graceMs, () => void this.#pty.signal("SIGKILL", "main").catch(() => {})); // it ended in time
 	}
 
 	/** The working directory of the foreground program, as far as known. */
@@ -380,9 +380,17 @@ export class Session implements AsyncDisposable {
 		await this.#display[Symbol.asyncDispose]();
 	}
 
-	/** Rejects when the session is detached first: then its end is not reported here. */
-	async #exited(...others: Condition<never>[]): Promise<void> {
-		await wait<unknown>([settled(this.#pty.exited), settled(this.#detached.promise), ...others]);
+	/** `overdue` is called when it has not ended after `graceMs`. Rejects when the session is detached first: then its end is not reported here. */
+	async #exited(graceMs = 0, overdue = () => {}): Promise<void> {
+		const problem = "its end was not reported";
+		const deadline: Condition<never> = {
+			start({ after, fail }) {
+				after(graceMs, overdue);
+				after(graceMs + EXIT_MS, () => fail(new Fault("session_unreachable", { id: name, problem })));
+			},
+		};
+		const { name } = this;
+		await wait<unknown>([settled(this.#pty.exited), settled(this.#detached.promise), deadline]);
 		if (!this.ended) throw asFault(new PtyIoError("disconnected", "this session was detached", { sent: true }), this);
 	}
 
@@ -456,15 +464,16 @@ const ENDED_ERRNOS: ReadonlySet<number> = new Set([errno.EIO, errno.ESRCH, errno
 function asFault(error: unknown, { name, status, exit }: Session): unknown {
 	if (!(error instanceof PtyError)) return error;
 	const facts = error instanceof PtyIoError ? error.facts : {};
-	const { typedBytes } = error;
-	const maybeTyped = error.sent || typedBytes > 0;
+	const maybeTyped = error.sent;
 	const cause = { cause: error };
 	const howItEnded = hasEnded(status) ? describeEnd(status, exit) : "just now";
 	switch (error.code) {
 		case "line_too_long":
-			return new Fault("line_too_long", { limit: facts.limit ?? 4095, typedBytes }, cause);
+			return new Fault("line_too_long", { limit: facts.limit ?? 4095 }, cause);
+		case "input_too_long":
+			return new Fault("input_too_long", { limit: facts.limit ?? 0 }, cause);
 		case "queue_full":
-			return new Fault("queue_full", { free: facts.free ?? 0, typedBytes }, cause);
+			return new Fault("queue_full", { free: facts.free ?? 0 }, cause);
 		case "ended":
 			return new Fault("session_ended", { id: name, how: howItEnded, maybeTyped }, cause);
 		case "lost":
