@@ -67,7 +67,7 @@ export const cases: Case[] = [
 	),
 	program(
 		"litecli",
-		["litecli"],
+		["litecli", "a.db"],
 		[
 			{ truth: "line", shows: /> / },
 			{ line: "select 6*7;", truth: "line", shows: /42[\s\S]*> / },
