@@ -109,8 +109,8 @@ export const cases: Case[] = [
 			return ["env", "EDITOR=/bin/true", "visudo", "-f", "sudoers"];
 		},
 		[
-			{ truth: "key", shows: /What now\? $/ },
-			{ line: "?", truth: "key", shows: /Options are[\s\S]*What now\? $/ },
+			{ truth: "line", shows: /What now\? $/ },
+			{ line: "?", truth: "line", shows: /Options are[\s\S]*What now\? $/ },
 			{ line: "x", truth: "ended" },
 		],
 		{ needs: ["visudo"], user: "root" },
