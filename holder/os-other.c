@@ -81,6 +81,13 @@ int os_terminal_signal(int master, int signal) {
 #endif
 }
 
+int os_alarm(int64_t after_us) {
+	(void)after_us;
+	return -1;
+}
+
+void os_oom_last(char children[OOM_TEXT]) { children[0] = '\0'; }
+
 int64_t now_us(void) {
 	struct timespec now;
 	clock_gettime(CLOCK_MONOTONIC, &now);

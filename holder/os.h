@@ -31,6 +31,13 @@ int os_reserve(int fd, off_t bytes);
 // Raises INT, QUIT or TSTP in the foreground group as the terminal itself would.
 int os_terminal_signal(int master, int signal);
 
+// A descriptor that becomes readable after this time, which also passes while the machine sleeps; -1: not here.
+int os_alarm(int64_t after_us);
+// Whom the kernel ends first when memory runs out: this process less likely than now, if it may. What its children should
+// set for themselves instead, to go before it; empty where that is unknown.
+#define OOM_TEXT 12
+void os_oom_last(char children[OOM_TEXT]);
+
 int64_t now_us(void); // monotonic
 int64_t wall_ms(void);
 

@@ -294,7 +294,7 @@ static void end(struct holder *holder, struct client *client, const uint8_t *pay
 }
 
 void request_ended(struct holder *holder) {
-	uint32_t flags = disk_is_stalled(holder) ? DONE_UNSAVED : 0;
+	uint32_t flags = holder->disk.told ? DONE_UNSAVED : 0;
 	for (int i = 0; i < holder->end_count; i++)
 		done_with(holder->ends[i].client, holder->ends[i].request, flags, holder->end.survivors);
 	holder->end_count = 0;
