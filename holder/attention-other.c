@@ -2,26 +2,17 @@
 // (macOS, the BSDs): the foreground group, the terminal's modes, unread input.
 // See attention.h.
 
-#include <errno.h>
-#include <signal.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <termios.h>
-#include <unistd.h>
 
 #include "attention.h"
-#include "os.h"
+#include "terminal-facts.h"
 #include "text.h"
 
 struct attention {
 	pid_t main_pid;
 	int master;
 	const char *pts;
-	struct seen {
-		pid_t group;
-		bool lives, main_foreground, canonical, echo, signals;
-		int unread; // -1: not known
-	} seen;
+	struct terminal_facts seen;
 };
 
 struct attention *attention_open(pid_t root, pid_t main_pid, int master, const char *pts) {
@@ -34,29 +25,9 @@ struct attention *attention_open(pid_t root, pid_t main_pid, int master, const c
 }
 
 bool attention_look(struct attention *a) {
-	struct seen seen;
-	struct termios modes;
-	memset(&seen, 0, sizeof seen); // compared whole
-	seen.group = tcgetpgrp(a->master);
-	if (seen.group < 0)
-		seen.group = 0;
-	seen.lives = seen.group > 0 && (kill(-seen.group, 0) == 0 || errno == EPERM);
-	seen.main_foreground = seen.group > 0 && getpgid(a->main_pid) == seen.group;
-	if (tcgetattr(a->master, &modes) == 0) {
-		seen.canonical = (modes.c_lflag & ICANON) != 0;
-		seen.echo = (modes.c_lflag & ECHO) != 0;
-		seen.signals = (modes.c_lflag & ISIG) != 0;
-	}
-	seen.unread = -1;
-	// Open only for a moment: while we hold it the master would not report that the last program is gone.
-	int slave = os_open_slave(a->master, a->pts, true);
-	if (slave >= 0) {
-		if (ioctl(slave, FIONREAD, &seen.unread) != 0)
-			seen.unread = -1;
-		close(slave);
-	}
+	struct terminal_facts seen = terminal_facts_read(a->master, a->pts, a->main_pid);
 	bool changed = memcmp(&seen, &a->seen, sizeof seen) != 0;
-	a->seen = seen;
+	memcpy(&a->seen, &seen, sizeof seen);
 	return changed;
 }
 
@@ -73,17 +44,12 @@ void attention_signalled(struct attention *a) {
 	(void)a;
 }
 
+void attention_missed(struct attention *a) {
+	(void)a;
+}
+
 size_t attention_tell(const struct attention *a, char *out, size_t size) {
-	const struct seen *seen = &a->seen;
 	struct text text = text_in(out, size);
-	text_add(&text, "\"readable\":false,\"foregroundGroup\":%d,\"foregroundLives\":%s,\"mainForeground\":%s,", (int)seen->group,
-	         seen->lives ? "true" : "false", seen->main_foreground ? "true" : "false");
-	text_add(&text, "\"canonical\":%s,\"echo\":%s,\"signals\":%s,\"unread\":", seen->canonical ? "true" : "false",
-	         seen->echo ? "true" : "false", seen->signals ? "true" : "false");
-	if (seen->unread >= 0)
-		text_add(&text, "%d", seen->unread);
-	else
-		text_add(&text, "null");
-	text_add(&text, ",\"threads\":[],\"more\":0");
+	terminal_facts_tell(&a->seen, &text);
 	return text.used;
 }

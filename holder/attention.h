@@ -35,4 +35,8 @@ void attention_wrote(struct attention *attention, const void *bytes, size_t leng
 // After a signal: a woken thread may not have run yet, so the next probe must not reuse the last one.
 void attention_signalled(struct attention *attention);
 
+// Bytes were written or a signal was sent while a probe was under way, without the two calls above: what it saw may be
+// older. Until the next write, a reader counts only when nothing is left to read.
+void attention_missed(struct attention *attention);
+
 #endif

@@ -13,7 +13,7 @@
 #define SOCKET_PATH_MAX 104
 
 enum tag {
-	END, PROTOCOL, DIR_, SOCKET_, ARG, ENV, CWD, SIZE, LIMIT, IDENTITY, QUOTA, SEGMENT, PROGRAM, FLAGS, WALL, UMASK, RLIMIT, NICE,
+	END, PROTOCOL, DIR_, SOCKET_, ARG, ENV, CWD, SIZE, LIMIT, IDENTITY, QUOTA, SEGMENT, PROGRAM, FLAGS, WALL, UMASK, RLIMIT, NICE, SECRET,
 	TAGS
 };
 
@@ -41,6 +41,7 @@ static const struct {
 	[UMASK] = {FIXED, 4, false, false},
 	[RLIMIT] = {FIXED, 24, true, false},
 	[NICE] = {FIXED, 4, false, false},
+	[SECRET] = {FIXED, SECRET_BYTES, false, false},
 };
 
 int block_complete(const uint8_t *bytes, size_t length, size_t *walked) {
@@ -55,7 +56,7 @@ int block_complete(const uint8_t *bytes, size_t length, size_t *walked) {
 	return 0;
 }
 
-size_t block_read(int fd, uint8_t *bytes) {
+size_t block_read(int fd, uint8_t *bytes, bool *more) {
 	size_t length = 0, walked = 0;
 	for (;;) {
 		ssize_t got = read(fd, bytes + length, BLOCK_MAX - length);
@@ -63,6 +64,7 @@ size_t block_read(int fd, uint8_t *bytes) {
 		if (got < 0) return 0;
 		length += (size_t)got;
 		int complete = block_complete(bytes, length, &walked);
+		*more = length > walked;
 		if (complete == 1) return length;
 		if (complete < 0 || got == 0 || length == BLOCK_MAX) {
 			errno = EINVAL;
@@ -113,6 +115,7 @@ static const char *take(struct block *block, uint16_t tag, uint8_t *value) {
 	case FLAGS:
 		block->flags = get32(value);
 		return (block->flags & ~FLAG_NO_CONTROLLING_TERMINAL) == 0 ? NULL : "unknown flag";
+	case SECRET: block->secret = value; return NULL;
 	case WALL: block->wall_ms = get64(value); return NULL;
 	case UMASK:
 		block->has_umask = true, block->umask = get32(value);

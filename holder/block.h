@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "secret.h"
+
 #define BLOCK_MAX ((size_t)4 << 20)
 #define BLOCK_LIMITS 6
 #define BLOCK_RLIMITS 16
@@ -31,13 +33,14 @@ struct block {
 	uint64_t soft[BLOCK_RLIMITS], hard[BLOCK_RLIMITS];
 	bool has_nice;
 	int nice;
+	const uint8_t *secret; // SECRET_BYTES of it; NULL: none is asked of clients
 };
 
 // 0 while records are missing, 1 once the block has ended, -1 if its lengths cannot be right. `*walked` remembers how far.
 int block_complete(const uint8_t *bytes, size_t length, size_t *walked);
 
-// Reads one block into the caller's BLOCK_MAX bytes; its length, or 0 with errno set.
-size_t block_read(int fd, uint8_t *bytes);
+// Reads one block into the caller's BLOCK_MAX bytes; its length, or 0 with errno set. `*more`: something came behind it.
+size_t block_read(int fd, uint8_t *bytes, bool *more);
 
 // Strings of the block point into `bytes`, which is changed (terminators are put in). On refusal: false and why.
 bool block_parse(uint8_t *bytes, size_t length, struct block *block, const char **why);

@@ -13,11 +13,13 @@
 #include "bytes.h"
 #include "os.h"
 
+#define HELLO_US 2000000
 #define LEAVE_US 1000000
 
 void client_open(struct client *client, int fd) {
 	memset(client, 0, sizeof *client);
 	client->fd = fd;
+	client->leave_by = now_us() + HELLO_US;
 }
 
 void client_close(struct client *client) {
@@ -30,6 +32,8 @@ void client_close(struct client *client) {
 	client->out_head = client->out_tail = client->out_capacity = 0;
 	client->attached = client->watching = client->owner = client->greeted = false;
 }
+
+bool client_is_passing(const struct client *client) { return client->fd >= 0 && (client->leaving || !client->greeted); }
 
 bool client_has_backlog(const struct client *client) { return client->out_tail > client->out_head; }
 
@@ -124,30 +128,18 @@ void client_offer(struct client *client, uint64_t offset, const uint8_t *bytes, 
 	send_output(client, bytes, count < credit ? count : (size_t)credit);
 }
 
-bool client_is_behind(const struct client *client, const struct log *log) {
-	return client->fd >= 0 && client->attached && client->cursor < log->size && client->cursor < client->until;
+bool client_is_behind(const struct client *client, uint64_t logged) {
+	return client->fd >= 0 && client->attached && client->cursor < logged && client->cursor < client->until;
 }
 
-bool client_catch_up(struct client *client, const struct log *log, uint8_t *scratch) {
-	if (!client_is_behind(client, log) || client_has_backlog(client)) return true;
-	uint64_t credit = client->until - client->cursor, gap_to;
-	size_t count = credit < OUTPUT_MOST ? (size_t)credit : OUTPUT_MOST;
-	switch (log_read(log, client->cursor, scratch, &count, &gap_to)) {
-	case LOG_BYTES:
-		send_output(client, scratch, count);
-		return true;
-	case LOG_GAP: {
+void client_catch_up(struct client *client, enum log_read found, const uint8_t *bytes, size_t count, uint64_t gap_to) {
+	if (found == LOG_BYTES) {
+		send_output(client, bytes, count);
+	} else if (found == LOG_GAP) {
 		uint8_t gap[16];
 		put64(gap, client->cursor);
 		put64(gap + 8, gap_to);
 		client->cursor = gap_to;
 		client_send(client, GAP, gap, sizeof gap, NULL, 0);
-		return true;
 	}
-	case LOG_END:
-		return true;
-	case LOG_LATER:
-		return false;
-	}
-	return true;
 }

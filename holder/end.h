@@ -16,11 +16,13 @@ enum end_phase { END_IDLE, END_ASKING, END_KILLING, END_OVER };
 struct end {
 	enum end_phase phase;
 	const char *reason; // of the exit: "exit" until a client ended it
-	int64_t hup_at, kill_at, hang_up_at, give_up_at, look_at;
+	int64_t kill_at, hang_up_at, give_up_at, look_at;
+	int64_t hup_at;  // next to those who ignore TERM, if no other needs the grace
 	int64_t pause;
 	int clean_passes;
-	bool hang_up; // the holder should close the terminal: the last thing that may help
-	size_t survivors;
+	bool leader_due; // the main program is stopped, and gets TERM when no other needs the grace
+	bool hang_up;    // the holder should close the terminal: the last thing that may help
+	size_t survivors; // at least
 };
 
 void end_begin(struct end *end, const char *reason, int64_t grace_us, int64_t now, pid_t root, pid_t main_pid);
@@ -29,7 +31,7 @@ bool end_step(struct end *end, int64_t now, pid_t root, pid_t main_pid);
 
 // A signal to every living descendant; how many there were. `*error` is the last refusal, or 0.
 size_t end_signal_tree(pid_t root, pid_t main_pid, int signal, int *error);
-// Who is alive, for the record.
-size_t end_who(pid_t root, pid_t main_pid, struct member members[SURVIVORS_REPORTED]);
+// Who is alive, for the record; `*complete` as in tree_list().
+size_t end_who(pid_t root, pid_t main_pid, struct member members[SURVIVORS_REPORTED], bool *complete);
 
 #endif

@@ -34,14 +34,18 @@ void exit_file_release(struct exit_file *file) {
 	file->next = 2;
 }
 
-bool exit_file_write(struct exit_file *file, const char *json, size_t length) {
-	if (file->next >= 2) return false;
+int exit_file_write(struct exit_file *file, const char *json, size_t length) {
+	if (file->next >= 2) return ENOENT;
 	int fd = file->reserved[file->next];
-	bool ok = pwrite(fd, json, length, 0) == (ssize_t)length && ftruncate(fd, (off_t)length) == 0;
-	fsync(fd);
-	ok = ok && renameat(file->dir, names[file->next], file->dir, "exit") == 0;
+	errno = 0;
+	ssize_t put = pwrite(fd, json, length, 0);
+	bool whole = put == (ssize_t)length && ftruncate(fd, (off_t)length) == 0;
+	int error = whole ? 0 : errno != 0 ? errno : ENOSPC;
+	if (fsync(fd) != 0 && error == 0) error = errno;
+	// Half a record is no record; one that may not survive a power failure still is.
+	if (whole && renameat(file->dir, names[file->next], file->dir, "exit") != 0) error = errno;
 	close(fd);
 	file->reserved[file->next++] = -1;
-	fsync(file->dir);
-	return ok;
+	if (fsync(file->dir) != 0 && error == 0) error = errno;
+	return error;
 }

@@ -17,6 +17,7 @@ struct exit_file {
 bool exit_file_reserve(struct exit_file *file, int dir);
 // Gives back what was reserved and not used.
 void exit_file_release(struct exit_file *file);
-bool exit_file_write(struct exit_file *file, const char *json, size_t length);
+// 0, or why it is not on disk for sure.
+int exit_file_write(struct exit_file *file, const char *json, size_t length);
 
 #endif

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -40,7 +41,7 @@ void life_reap(struct holder *holder, int64_t now) {
 		holder->main_exited = true;
 		holder->status = status, holder->usage = usage;
 		holder->ended_ms = wall_ms(), holder->exited_at = now;
-		holder->exited_size = holder->log.size;
+		holder->exited_size = holder->disk.taken;
 		holder->reason = holder->end.reason;
 		char json[96];
 		struct text text = text_in(json, sizeof json);
@@ -53,10 +54,14 @@ void life_reap(struct holder *holder, int64_t now) {
 }
 
 static void add_survivors(struct text *text, const struct holder *holder) {
-	struct member members[SURVIVORS_REPORTED];
-	size_t count = end_who(holder->self, holder->main_exited ? 0 : holder->main_pid, members);
+	struct member members[SURVIVORS_REPORTED + 1];
+	bool complete;
+	size_t count = end_who(holder->self, holder->main_exited ? 0 : holder->main_pid, members, &complete);
+	if (count > SURVIVORS_REPORTED) count = SURVIVORS_REPORTED;
+	// Some are alive, but /proc does not show them.
+	if (!complete) members[count++] = (struct member){.pid = 0, .command = "unknown"};
 	text_add(text, "\"survivors\":[");
-	for (size_t i = 0; i < count && i < SURVIVORS_REPORTED; i++) {
+	for (size_t i = 0; i < count; i++) {
 		text_add(text, "%s{\"pid\":%d,\"command\":", i > 0 ? "," : "", (int)members[i].pid);
 		text_json(text, members[i].command);
 		text_add(text, "}");
@@ -66,12 +71,24 @@ static void add_survivors(struct text *text, const struct holder *holder) {
 
 static int64_t milliseconds(struct timeval time) { return (int64_t)time.tv_sec * 1000 + time.tv_usec / 1000; }
 
-static void write_exit(struct holder *holder, bool closed) {
-	struct text text = text_in(holder->exit_json, sizeof holder->exit_json);
+static void want_exit(struct holder *holder, enum exit_kind kind) {
+	holder->exit_due = kind;
+	holder->exit_size = holder->disk.taken;
+}
+
+bool life_exit_is_due(const struct holder *holder) {
+	const struct piece *first = holder->disk.first;
+	return holder->exit_due > holder->exit_begun && (first == NULL || first->offset >= holder->exit_size);
+}
+
+void life_compose_exit(struct holder *holder) {
+	bool closed = holder->exit_due == EXIT_CLOSED;
+	holder->exit_begun = holder->exit_due;
+	struct text text = text_in(holder->exit_next, sizeof holder->exit_next);
 	text_add(&text, "{");
 	add_status(&text, holder);
 	text_add(&text, ",\"core\":%s,\"size\":%" PRIu64 ",\"startedAt\":%" PRId64 ",\"endedAt\":%" PRId64 ",\"closed\":%s,\"reason\":\"%s\",",
-	         WIFSIGNALED(holder->status) && WCOREDUMP(holder->status) ? "true" : "false", holder->log.size, holder->started_ms,
+	         WIFSIGNALED(holder->status) && WCOREDUMP(holder->status) ? "true" : "false", holder->exit_size, holder->started_ms,
 	         holder->ended_ms, closed ? "true" : "false", holder->reason);
 #ifdef __APPLE__
 	long rss_kb = holder->usage.ru_maxrss / 1024;
@@ -81,13 +98,29 @@ static void write_exit(struct holder *holder, bool closed) {
 	text_add(&text, "\"rusage\":{\"userMs\":%" PRId64 ",\"systemMs\":%" PRId64 ",\"maxRssKb\":%ld},", milliseconds(holder->usage.ru_utime),
 	         milliseconds(holder->usage.ru_stime), rss_kb);
 	add_survivors(&text, holder);
-	text_add(&text, ",\"lost\":%" PRIu64 "}", holder->log.lost);
-	holder->exit_json_size = text.used;
+	text_add(&text, ",\"lost\":%" PRIu64 "}", holder->disk.lost);
+	holder->exit_next_size = text.used;
+}
+
+int life_write_exit(struct holder *holder) {
+	bool closed = holder->exit_begun == EXIT_CLOSED;
 	if (closed) log_ended(&holder->log, exit_code(holder), now_us());
-	exit_file_write(&holder->exit_file, text.start, text.used);
+	int error = exit_file_write(&holder->exit_file, holder->exit_next, holder->exit_next_size);
+	if (closed) exit_file_release(&holder->exit_file);
+	return error;
+}
+
+void life_exit_written(struct holder *holder, int error) {
+	memcpy(holder->exit_json, holder->exit_next, holder->exit_next_size + 1);
+	holder->exit_json_size = holder->exit_next_size;
 	holder->exits++;
 	holder->exit_at = now_us();
-	holder->closed = closed;
+	holder->closed = holder->exit_begun == EXIT_CLOSED;
+	if (holder->closed) holder->leave_at = holder->exit_at + FAREWELL_US;
+	if (error == 0) return;
+	char json[64];
+	snprintf(json, sizeof json, "{\"event\":\"exit_not_saved\",\"errno\":%d}", error);
+	send_event(holder, json);
 }
 
 static void hang_up(struct holder *holder) {
@@ -106,7 +139,7 @@ static void step_end(struct holder *holder, int64_t now) {
 	bool over = end_step(end, now, holder->self, holder->main_exited ? 0 : holder->main_pid);
 	life_reap(holder, now);
 	if (end->hang_up && holder->terminal != TERMINAL_CLOSED) {
-		take_output(holder, 16);
+		for (int batch = 0; batch < 16 && !take_output(holder); batch++) {}
 		hang_up(holder);
 	}
 	if (!over) return;
@@ -118,7 +151,7 @@ static void step_end(struct holder *holder, int64_t now) {
 		text_add(&text, "}");
 		send_event(holder, json);
 	}
-	request_ended(holder);
+	holder->answer_ends = true;
 }
 
 static bool is_ending(const struct holder *holder) {
@@ -128,26 +161,25 @@ static bool is_ending(const struct holder *holder) {
 // A process closes the terminal a moment before it is dead: without this it would be reported as a survivor.
 static bool nobody_is_dying(const struct holder *holder, int64_t now) {
 	struct member members[SURVIVORS_REPORTED];
-	return now - holder->closed_at >= SETTLE_US || end_who(holder->self, 0, members) == 0;
+	bool complete;
+	return now - holder->closed_at >= SETTLE_US || (end_who(holder->self, 0, members, &complete) == 0 && complete);
 }
 
 static void step_exit(struct holder *holder, int64_t now) {
-	if (!holder->main_exited || holder->closed) return;
+	if (!holder->main_exited || holder->exit_due == EXIT_CLOSED) return;
 	// Read once more after the program was reaped: only now is an error on the terminal its end.
-	bool empty = take_output(holder, 1);
+	bool empty = take_output(holder);
 	if (empty && holder->terminal == TERMINAL_HUNG) hang_up(holder);
 	// A process outside the tree may hold the terminal (passed over a socket): the session has ended anyway.
 	if (empty && holder->end.phase == END_OVER && holder->end.survivors == 0) hang_up(holder);
 	if (holder->terminal == TERMINAL_CLOSED && holder->closed_at == 0) holder->closed_at = now;
 	if (holder->terminal == TERMINAL_CLOSED && !is_ending(holder) && nobody_is_dying(holder, now)) {
-		write_exit(holder, true);
-		exit_file_release(&holder->exit_file);
-		holder->leave_at = now_us() + FAREWELL_US;
+		want_exit(holder, EXIT_CLOSED);
 		return;
 	}
 	if (holder->closed_at > 0 && !is_ending(holder)) return; // the complete one follows at once
-	bool all_passed = holder->drained || holder->log.size - holder->exited_size > FLOOD;
-	if (holder->exits == 0 && all_passed && now - holder->exited_at >= SETTLE_US) write_exit(holder, false);
+	bool all_passed = holder->drained || holder->disk.taken - holder->exited_size > FLOOD;
+	if (holder->exit_due == EXIT_NONE && all_passed && now - holder->exited_at >= SETTLE_US) want_exit(holder, EXIT_OPEN);
 }
 
 // A client that has just connected gets a moment to send where it wants to read from: its EXIT comes after that.
@@ -160,7 +192,7 @@ static void tell_exit(struct holder *holder, int64_t now) {
 	for (int i = 0; i < holder->client_places; i++) {
 		struct client *client = &holder->clients[i];
 		if (client->fd < 0 || !client->greeted || client->leaving || client->exit_told == holder->exits) continue;
-		if (may_still_attach(holder, client, now) || (client->attached && client->cursor < holder->log.size)) continue;
+		if (may_still_attach(holder, client, now) || (client->attached && client->cursor < holder->disk.logged)) continue;
 		client->exit_told = holder->exits;
 		client_send(client, EXIT, holder->exit_json, holder->exit_json_size, NULL, 0);
 	}
@@ -179,6 +211,14 @@ static void put_off_leaving(struct holder *holder, int64_t now) {
 void life_step(struct holder *holder, int64_t now) {
 	step_end(holder, now);
 	step_exit(holder, now);
+}
+
+void life_tell(struct holder *holder, int64_t now) {
+	// After what came out and the exit are on disk, if it answers.
+	if (holder->answer_ends && (holder->disk.told || disk_next(holder) < 0)) {
+		holder->answer_ends = false;
+		request_ended(holder);
+	}
 	if (holder->exits > 0) tell_exit(holder, now);
 	if (holder->closed) put_off_leaving(holder, now);
 }
@@ -192,8 +232,9 @@ int64_t life_next(const struct holder *holder) {
 	if (holder->wall_at > 0) sooner(&next, holder->wall_at);
 	if (is_ending(holder)) sooner(&next, holder->end.look_at);
 	if (holder->closed) sooner(&next, holder->leave_at);
+	else if (holder->exit_due == EXIT_CLOSED) {} // the disk is next
 	else if (holder->closed_at > 0 && !is_ending(holder)) sooner(&next, holder->closed_at + SETTLE_US);
-	else if (holder->main_exited && holder->exits == 0) sooner(&next, holder->exited_at + SETTLE_US);
+	else if (holder->main_exited && holder->exit_due == EXIT_NONE && !disk_is_full(holder)) sooner(&next, holder->exited_at + SETTLE_US);
 	for (int i = 0; i < holder->client_places && holder->exits > 0; i++) {
 		const struct client *client = &holder->clients[i];
 		bool waiting = client->fd >= 0 && !client->leaving && !client->attached && client->exit_told < holder->exits;

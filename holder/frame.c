@@ -6,13 +6,14 @@
 #include <string.h>
 
 #include "bytes.h"
+#include "secret.h"
 
 // What a client may send, and how long it is. `zero` is the offset of a u16 or u32 that must be zero, if any.
 static const struct {
 	uint32_t least, most;
 	uint8_t zero_at, zero_bytes;
 } layouts[WATCH + 1] = {
-	[HELLO] = {24, 24, 12, 4},
+	[HELLO] = {HELLO_BYTES, HELLO_BYTES + SECRET_BYTES, 12, 4},
 	[ATTACH] = {16, 16, 0, 0},
 	[CREDIT] = {8, 8, 0, 0},
 	[INPUT] = {INPUT_HEADER + 1, INPUT_HEADER + INPUT_MAX, 0, 0},

@@ -9,6 +9,7 @@
 #define FRAME_MAGIC 0x314e5444u
 #define PROTOCOL_VERSION 1
 #define NO_OFFSET UINT64_MAX
+#define HELLO_BYTES ((size_t)24) // and then the secret, if there is one
 #define INPUT_HEADER ((size_t)32)
 #define INPUT_MAX ((size_t)1 << 20)
 

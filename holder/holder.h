@@ -1,7 +1,9 @@
 // The holder itself: one terminal, one program, its log and its clients.
 //
 // loop.c is the event loop; request.c answers clients; exit.c handles the end; watch.c
-// probes. They share this one record because they are one process with one state.
+// probes; disk.c reads and writes the session's directory. They share this one record
+// because they are one process with one state. It belongs to the thread that runs the loop;
+// what is marked so below belongs to work that may be running in another (takeover.h).
 #ifndef DIALTONE_HOLDER_H
 #define DIALTONE_HOLDER_H
 
@@ -12,12 +14,18 @@
 
 #include "attention.h"
 #include "client.h"
+#include "disk.h"
 #include "end.h"
 #include "exit-file.h"
 #include "input.h"
 #include "log.h"
+#include "secret.h"
 
 #define ENDS_WAITING 16
+#define ASKS_WAITING 128
+
+// A program's exit may be written twice: when it has ended, and when nobody has the terminal open any more.
+enum exit_kind { EXIT_NONE, EXIT_OPEN, EXIT_CLOSED };
 
 enum terminal_state {
 	TERMINAL_OPEN,
@@ -32,17 +40,27 @@ struct holder {
 	char pts[64];
 	char socket[112];
 	unsigned cols, rows;
-	struct log log;
-	struct exit_file exit_file;
-	struct attention *attention;
+	struct log log;              // the disk's work
+	struct exit_file exit_file;  // the disk's work
+	struct attention *attention; // the look's work
 
 	int client_places; // places beyond were never used: their pages stay untouched
 	uint64_t epoch;
+	bool has_secret;
+	uint8_t secret[SECRET_BYTES]; // from the launch block; a client without it is refused
 	struct {
 		struct client *client;
 		uint32_t request;
 	} ends[ENDS_WAITING];
 	int end_count;
+	bool answer_ends;
+	// FACTS that are not answered yet.
+	struct {
+		struct client *client;
+		uint32_t request;
+		int64_t at;
+	} asks[ASKS_WAITING];
+	int ask_count;
 
 	// How it ends.
 	bool main_exited;
@@ -56,21 +74,31 @@ struct holder {
 	bool drained;           // the terminal was empty once since then
 	struct end end;
 	int64_t wall_at;        // 0: no limit
+	enum exit_kind exit_due;   // to be written, once what came out before exit_size is on disk
+	enum exit_kind exit_begun; // … and composed
+	uint64_t exit_size;
 	unsigned exits;         // how many times the exit was written: 0, 1, 2
 	int64_t exit_at;        // when it was last, µs
 	bool closed;            // … and it reports that the last writer is gone
 	int64_t leave_at;       // after closed
 	uint64_t sent;          // to all clients, at the last check
-	size_t exit_json_size;
+	size_t exit_json_size, exit_next_size;
 
 	// Times, µs, monotonic; 0: never.
 	int64_t started_at, output_at, typed_at;
 	int64_t master_look_at; // while hung
+	bool terminal_quiet;    // it held no output when this turn of the loop began
 	int64_t accept_at;      // after running out of descriptors
 	int64_t catch_up_at;
 	int64_t type_at;        // try again to type what is queued
 	bool type_stuck;
 	// The schedule of probes while a client watches.
+	struct work look;
+	bool look_changed;      // the look's work
+	int64_t look_spent;     // the look's work: processor time, µs
+	bool look_void;         // something was typed or signalled since it began …
+	bool look_missed;       // … while it was under way
+	int64_t late_at;        // when watchers were last told that a look is late
 	int look_step;
 	int64_t look_at, looked_at, stirred_at;
 	int64_t look_cost, look_not_before;
@@ -79,19 +107,23 @@ struct holder {
 	bool pushed_works, news_held;
 
 	// Last, because large: an idle holder touches few of their pages.
+	struct disk disk;   // small itself, but for its end
 	struct input input; // small itself, but for its end
 	struct client clients[PLACES_MOST];
-	char exit_json[EXIT_FILE_MAX];
-	uint8_t batch[OUTPUT_MOST];
+	char exit_json[EXIT_FILE_MAX]; // as it was written
+	char exit_next[EXIT_FILE_MAX]; // the disk's work: being written
 	uint8_t scratch[OUTPUT_MOST];
 };
 
 // loop.c
 bool loop_prepare(void); // handles signals from here on
-void loop(struct holder *holder);
-// Reads what the terminal holds, in batches: log, then clients. True if it is empty now, and nothing was left behind.
-bool take_output(struct holder *holder, int batches);
+_Noreturn void loop(struct holder *holder); // ends the process when all is over
+// Reads what the terminal holds, up to OUTPUT_MOST; disk.c logs it and sends it to clients. True if it is empty now.
+bool take_output(struct holder *holder);
 void type_queued(struct holder *holder);
+
+// accept.c
+void accept_clients(struct holder *holder, int64_t now);
 
 // request.c
 void request_take(struct holder *holder, struct client *client);
@@ -103,14 +135,26 @@ void refuse(struct client *client, uint32_t request, const char *code, int error
 // exit.c
 void life_reap(struct holder *holder, int64_t now);
 void life_step(struct holder *holder, int64_t now);
+// Answers those who asked for the end, sends the exit to those who have not had it.
+void life_tell(struct holder *holder, int64_t now);
+// For disk.c: is it time to write the exit; its text; writing it (0 or an errno), perhaps in another thread; done.
+bool life_exit_is_due(const struct holder *holder);
+void life_compose_exit(struct holder *holder);
+int life_write_exit(struct holder *holder);
+void life_exit_written(struct holder *holder, int error);
 // When life_step() has to be called next, or -1.
 int64_t life_next(const struct holder *holder);
 bool life_is_over(const struct holder *holder, int64_t now);
 
 // watch.c
 void watch_stir(struct holder *holder, int64_t now); // output came or something was typed
-void watch_step(struct holder *holder, int64_t now);
+// Before something is written to the terminal, and after a signal was sent.
+void watch_typing(struct holder *holder, const uint8_t *bytes, size_t count);
+void watch_signalled(struct holder *holder);
+// False: see work_do().
+bool watch_step(struct holder *holder, int64_t now);
 int64_t watch_next(const struct holder *holder);
-void watch_answer(struct holder *holder, struct client *client, uint32_t request);
+// False: too many wait for an answer already.
+bool watch_ask(struct holder *holder, struct client *client, uint32_t request);
 
 #endif

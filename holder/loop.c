@@ -1,11 +1,10 @@
-// The one thread. What comes out goes: terminal → log → clients; what is typed
-// goes: client → queue → terminal. Nothing here blocks except poll().
+// The event loop. What comes out goes: terminal → log → clients; what is typed
+// goes: client → queue → terminal. Nothing here blocks except poll(): what may
+// sleep in a file system is work (disk.c, watch.c), from which another thread takes over.
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
-#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <termios.h>
 #include <unistd.h>
@@ -15,19 +14,22 @@
 
 #define HUNG_LOOK_US 50000   // is the terminal open again? Rare enough to cost nothing, soon enough not to be missed
 #define TYPE_AGAIN_US 25000  // the terminal takes no more, or waits for another mode
-#define ACCEPT_AGAIN_US 100000
-#define CATCH_UP_AGAIN_US 50000
 #define TERM_GRACE_US 2000000
 
 static volatile sig_atomic_t child_died, told_to_end;
 static int wake[2];
+static struct holder *held;
+
+static void wake_up(void) {
+	ssize_t ignored = write(wake[1], "", 1); // full means that a wake-up is on its way already
+	(void)ignored;
+}
 
 static void on_signal(int signal) {
 	int error = errno;
 	if (signal == SIGCHLD) child_died = 1;
 	else told_to_end = 1;
-	ssize_t ignored = write(wake[1], "", 1); // full means that a wake-up is on its way already
-	(void)ignored;
+	wake_up();
 	errno = error;
 }
 
@@ -40,51 +42,36 @@ bool loop_prepare(void) {
 	return sigaction(SIGCHLD, &action, NULL) == 0 && sigaction(SIGTERM, &action, NULL) == 0;
 }
 
-static void tell_log_news(struct holder *holder, enum log_news news) {
-	char json[160];
-	if (news == LOG_LOST)
-		snprintf(json, sizeof json, "{\"event\":\"log_lost\",\"from\":%" PRIu64 ",\"to\":%" PRIu64 ",\"errno\":%d}",
-		         holder->log.lost_from, holder->log.size, holder->log.error);
-	else
-		snprintf(json, sizeof json, "{\"event\":\"log_back\",\"at\":%" PRIu64 "}",
-		         holder->log.segments[holder->log.count - 1].start);
-	send_event(holder, json);
-}
-
-static void deliver(struct holder *holder, size_t count) {
-	int64_t now = now_us();
-	uint64_t offset = holder->log.size;
-	enum log_news news = log_append(&holder->log, holder->batch, count, now);
-	for (int i = 0; i < holder->client_places; i++) client_offer(&holder->clients[i], offset, holder->batch, count);
-	holder->output_at = now;
-	if (news != LOG_NOTHING) tell_log_news(holder, news);
-	watch_stir(holder, now);
-}
-
-bool take_output(struct holder *holder, int batches) {
+bool take_output(struct holder *holder) {
 	if (holder->terminal == TERMINAL_CLOSED) return true;
-	for (int batch = 0; batch < batches; batch++) {
-		// The kernel hands out 4 KB at a time; gathering what is there makes one log write and one frame of many.
-		size_t have = 0;
-		bool empty = false;
-		while (have < OUTPUT_MOST && !empty) {
-			ssize_t got = read(holder->master, holder->batch + have, OUTPUT_MOST - have);
-			if (got > 0) {
-				have += (size_t)got;
-				holder->terminal = TERMINAL_OPEN;
-			} else if (got == 0 || (errno != EAGAIN && errno != EINTR)) {
-				holder->terminal = TERMINAL_HUNG, empty = true; // EIO: no process has the other side open
-			} else if (errno == EAGAIN) {
-				holder->terminal = TERMINAL_OPEN, empty = true;
-			}
+	struct piece *piece = disk_room(holder);
+	if (piece == NULL) return false;
+	// The kernel hands out 4 KB at a time; gathering what is there makes one log write and one frame of many.
+	size_t have = 0;
+	bool empty = false;
+	while (have < OUTPUT_MOST && !empty) {
+		ssize_t got = read(holder->master, piece->bytes + have, OUTPUT_MOST - have);
+		if (got > 0) {
+			have += (size_t)got;
+			holder->terminal = TERMINAL_OPEN;
+		} else if (got == 0 || (errno != EAGAIN && errno != EINTR)) {
+			holder->terminal = TERMINAL_HUNG, empty = true; // EIO: no process has the other side open
+		} else if (errno == EAGAIN) {
+			holder->terminal = TERMINAL_OPEN, empty = true;
 		}
-		if (have > 0) deliver(holder, have);
-		if (!empty) continue;
-		if (holder->main_exited) holder->drained = true;
-		if (holder->terminal == TERMINAL_HUNG) holder->master_look_at = now_us() + HUNG_LOOK_US;
-		return true;
 	}
-	return false;
+	int64_t now = now_us();
+	if (have > 0) {
+		disk_take(holder, piece, have, now);
+		holder->output_at = now;
+		watch_stir(holder, now);
+	} else {
+		disk_put_back(holder, piece);
+	}
+	if (!empty) return false;
+	if (holder->main_exited) holder->drained = true;
+	if (holder->terminal == TERMINAL_HUNG) holder->master_look_at = now + HUNG_LOOK_US;
+	return true;
 }
 
 // Half of the queue, or what was refused if that is more: earlier it would only be refused again.
@@ -109,7 +96,7 @@ void type_queued(struct holder *holder) {
 		if (tcgetattr(holder->master, &modes) != 0) break;
 		size_t count = input_next(input, &modes, &bytes);
 		if (count == 0) break;
-		attention_wrote(holder->attention, bytes, count);
+		watch_typing(holder, bytes, count);
 		ssize_t put = write(holder->master, bytes, count);
 		if (put < 0 && errno == EINTR) continue;
 		if (put <= 0) break;
@@ -119,36 +106,6 @@ void type_queued(struct holder *holder) {
 	}
 	if (input_queued(input) > 0) holder->type_at = now_us() + TYPE_AGAIN_US;
 	tell_room(holder);
-}
-
-static void accept_clients(struct holder *holder, int64_t now) {
-	for (;;) {
-		uid_t peer;
-		int fd = accept(holder->listener, NULL, NULL);
-		if (fd < 0 && (errno == EINTR || errno == ECONNABORTED)) continue;
-		if (fd < 0) {
-			if (errno != EAGAIN && errno != EWOULDBLOCK) holder->accept_at = now + ACCEPT_AGAIN_US;
-			return;
-		}
-		fcntl(fd, F_SETFD, FD_CLOEXEC);
-		if (!os_peer_uid(fd, &peer) || (peer != geteuid() && peer != 0)) {
-			close(fd);
-			continue;
-		}
-		int place = 0, living = 0;
-		for (int i = 0; i < holder->client_places; i++) living += holder->clients[i].fd >= 0 && !holder->clients[i].leaving;
-		while (place < holder->client_places && holder->clients[place].fd >= 0) place++;
-		if (place == PLACES_MOST) {
-			close(fd);
-			continue;
-		}
-		if (place == holder->client_places) holder->client_places++;
-		request_forget(holder, &holder->clients[place]);
-		client_open(&holder->clients[place], fd);
-		if (living < CLIENTS_MOST) continue;
-		refuse(&holder->clients[place], 0, "system", EMFILE, NULL);
-		client_leave(&holder->clients[place]);
-	}
 }
 
 static void hear(struct holder *holder, struct client *client) {
@@ -180,12 +137,13 @@ static int64_t next_timer(const struct holder *holder) {
 	int64_t next = -1;
 	sooner(&next, life_next(holder));
 	sooner(&next, watch_next(holder));
+	sooner(&next, disk_next(holder));
 	sooner(&next, holder->type_at);
 	sooner(&next, holder->accept_at);
 	sooner(&next, holder->catch_up_at);
-	if (holder->terminal == TERMINAL_HUNG) sooner(&next, holder->master_look_at);
+	if (holder->terminal == TERMINAL_HUNG && !disk_is_full(holder)) sooner(&next, holder->master_look_at);
 	for (int i = 0; i < holder->client_places; i++)
-		if (holder->clients[i].fd >= 0 && holder->clients[i].leaving) sooner(&next, holder->clients[i].leave_by);
+		if (client_is_passing(&holder->clients[i])) sooner(&next, holder->clients[i].leave_by);
 	return next;
 }
 
@@ -195,14 +153,16 @@ enum { WAKE, LISTENER, MASTER, CLIENTS };
 static nfds_t gather(const struct holder *holder, struct pollfd *fds) {
 	fds[WAKE] = (struct pollfd){.fd = wake[0], .events = POLLIN};
 	fds[LISTENER] = (struct pollfd){.fd = holder->accept_at == 0 ? holder->listener : -1, .events = POLLIN};
-	fds[MASTER] = (struct pollfd){.fd = holder->terminal == TERMINAL_OPEN ? holder->master : -1, .events = POLLIN};
+	// While output waits for the disk it stays in the terminal, and what is typed goes by the timer.
+	bool read = holder->terminal == TERMINAL_OPEN && !disk_is_full(holder);
+	fds[MASTER] = (struct pollfd){.fd = read ? holder->master : -1, .events = POLLIN};
 	bool typing = input_queued(&holder->input) > 0 && !holder->input.held && !holder->type_stuck;
 	if (typing) fds[MASTER].events |= POLLOUT;
 	for (int i = 0; i < holder->client_places; i++) {
 		const struct client *client = &holder->clients[i];
 		short events = 0;
 		if (client->out_tail - client->out_head < BACKLOG_QUIET) events |= POLLIN;
-		bool behind = holder->catch_up_at == 0 && client_is_behind(client, &holder->log);
+		bool behind = holder->catch_up_at == 0 && !disk_is_busy(holder) && client_is_behind(client, holder->disk.logged);
 		if (client->fd >= 0 && (client_has_backlog(client) || behind)) events |= POLLOUT;
 		fds[CLIENTS + i] = (struct pollfd){.fd = client->fd, .events = events};
 	}
@@ -213,11 +173,10 @@ static void serve_clients(struct holder *holder, const struct pollfd *fds, int p
 	for (int i = 0; i < places; i++) {
 		struct client *client = &holder->clients[i];
 		short got = fds[CLIENTS + i].revents;
-		if (client->fd >= 0 && client->leaving && now >= client->leave_by) client_close(client);
+		if (client_is_passing(client) && now >= client->leave_by) client_close(client);
 		if (client->fd < 0 || client->fd != fds[CLIENTS + i].fd || got == 0) continue;
 		if (got & POLLOUT) client_flush(client);
-		if (client->fd >= 0 && (got & POLLOUT) && !client_catch_up(client, &holder->log, holder->scratch))
-			holder->catch_up_at = now + CATCH_UP_AGAIN_US;
+		client->read_due = client->fd >= 0 && (got & POLLOUT) && !client_has_backlog(client);
 		if (client->fd >= 0 && (got & (POLLIN | POLLHUP | POLLERR))) {
 			if (fds[CLIENTS + i].events & POLLIN) hear(holder, client);
 			else if (got & (POLLHUP | POLLERR)) client_close(client);
@@ -225,11 +184,21 @@ static void serve_clients(struct holder *holder, const struct pollfd *fds, int p
 	}
 }
 
-void loop(struct holder *holder) {
+// Ends the process, whatever its other threads do: closed here, because one that sleeps in a file system keeps what is open.
+static _Noreturn void leave(struct holder *holder) {
+	close(holder->listener);
+	for (int i = 0; i < holder->client_places; i++) client_close(&holder->clients[i]);
+	unlink(holder->socket);
+	secret_remove(holder->log.dir);
+	_exit(0);
+}
+
+// Returns when another thread has taken over.
+static void turn(void) {
+	struct holder *holder = held;
 	struct pollfd fds[CLIENTS + PLACES_MOST];
-	child_died = 1; // it may have died before we listened
-	for (;;) {
-		int64_t now = now_us(), next = next_timer(holder);
+	for (bool first = true;; first = false) {
+		int64_t now = now_us(), next = first ? now : next_timer(holder); // the thread before did not finish its turn
 		nfds_t count = gather(holder, fds);
 		int64_t timeout = child_died || told_to_end ? 0 : next < 0 ? -1 : next > now ? next - now : 0;
 		if (os_wait(fds, count, timeout) < 0)
@@ -245,8 +214,9 @@ void loop(struct holder *holder) {
 			told_to_end = 0;
 			end_begin(&holder->end, "end", TERM_GRACE_US, now, holder->self, holder->main_pid);
 		}
-		if (fds[MASTER].revents & ~POLLOUT) take_output(holder, 1);
-		else if (holder->terminal == TERMINAL_HUNG && now >= holder->master_look_at) take_output(holder, 1);
+		holder->terminal_quiet = fds[MASTER].fd >= 0 && (fds[MASTER].revents & ~POLLOUT) == 0;
+		if (fds[MASTER].revents & ~POLLOUT) take_output(holder);
+		else if (holder->terminal == TERMINAL_HUNG && now >= holder->master_look_at) take_output(holder);
 
 		if (holder->catch_up_at != 0 && now >= holder->catch_up_at) holder->catch_up_at = 0;
 		if (holder->accept_at != 0 && now >= holder->accept_at) holder->accept_at = 0;
@@ -261,7 +231,21 @@ void loop(struct holder *holder) {
 			holder->type_stuck = may_type && input_queued(&holder->input) == before;
 		}
 		life_step(holder, now_us());
-		watch_step(holder, now_us());
-		if (life_is_over(holder, now_us())) return;
+		if (!disk_step(holder, now_us())) return;
+		life_tell(holder, now_us());
+		if (!watch_step(holder, now_us())) return;
+		if (life_is_over(holder, now_us())) leave(holder);
 	}
+}
+
+_Noreturn void loop(struct holder *holder) {
+	// Taken only while the loop waits: a signal that falls to a thread asleep in a file system would be lost on the loop.
+	sigset_t taken;
+	sigemptyset(&taken);
+	sigaddset(&taken, SIGCHLD);
+	sigaddset(&taken, SIGTERM);
+	sigprocmask(SIG_BLOCK, &taken, NULL);
+	child_died = 1; // it may have died before we listened
+	held = holder;
+	takeover_run(turn, wake_up);
 }

@@ -2,6 +2,7 @@
 // terminal, reports it in one line, and keeps running as a daemon.
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -40,12 +41,15 @@ static void ignore_signals(void) {
 	sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-static void keep_only(int report) {
+#define REPORT 3
+
+static void keep_only(int report, int launcher) {
 	int null = open("/dev/null", O_RDWR);
 	for (int fd = 0; fd < 3; fd++) dup2(null, fd);
-	dup2(report, 3);
-	fcntl(3, F_SETFD, FD_CLOEXEC);
-	os_close_from(4);
+	launcher = fcntl(launcher, F_DUPFD, LAUNCHER + 1); // out of the way of the other
+	dup2(report, REPORT), dup2(launcher, LAUNCHER);
+	fcntl(REPORT, F_SETFD, FD_CLOEXEC), fcntl(LAUNCHER, F_SETFD, FD_CLOEXEC);
+	os_close_from(LAUNCHER + 1);
 }
 
 static bool fail(struct failure *failure, const char *stage) {
@@ -87,8 +91,10 @@ static bool open_files(const struct block *block, const struct terminal *termina
 		close(dir);
 		return false;
 	}
-	if (exit_file_reserve(&holder.exit_file, dir)) return true;
+	bool kept = block->secret == NULL || secret_keep(dir, block->secret);
+	if (kept && exit_file_reserve(&holder.exit_file, dir)) return true;
 	fail(failure, "log");
+	if (kept) secret_remove(dir);
 	log_undo(&holder.log);
 	close(dir);
 	return false;
@@ -97,6 +103,7 @@ static bool open_files(const struct block *block, const struct terminal *termina
 static void undo_files(void) {
 	int dir = holder.log.dir;
 	exit_file_release(&holder.exit_file);
+	secret_remove(dir);
 	log_undo(&holder.log);
 	close(dir);
 }
@@ -114,6 +121,7 @@ static bool start(const struct block *block, const struct inheritance *inheritan
 		return false;
 	}
 	holder.self = getpid();
+	if (block->secret != NULL) memcpy(holder.secret, block->secret, SECRET_BYTES), holder.has_secret = true;
 	holder.end.reason = "exit";
 	holder.started_ms = wall_ms(), holder.started_at = now_us();
 	if (!loop_prepare()) fail(failure, "fork");
@@ -133,8 +141,8 @@ static bool start(const struct block *block, const struct inheritance *inheritan
 	return true;
 }
 
-static int hold(uint8_t *bytes, struct block *block, int report) {
-	keep_only(report);
+static int hold(uint8_t *bytes, struct block *block, int report, int launcher) {
+	keep_only(report, launcher);
 	ignore_signals();
 	os_become_reaper();
 	if (chdir("/") != 0) return 1; // must not block an unmount
@@ -145,16 +153,14 @@ static int hold(uint8_t *bytes, struct block *block, int report) {
 	bool started = start(block, &inheritance, &failure);
 	if (started) report_success(&text, holder.self, holder.main_pid, holder.pts);
 	else report_failure(&text, &failure);
-	// Launched and forgotten: if the launcher has died meanwhile, the session is found by its directory.
-	ssize_t ignored = write(3, line, text.used);
+	ssize_t ignored = write(REPORT, line, text.used);
 	(void)ignored;
-	close(3);
+	close(REPORT);
 	block_free(block);
 	munmap(bytes, BLOCK_MAX);
 	if (!started) return 1;
+	if (!launcher_keeps_it()) end_begin(&holder.end, "end", 0, now_us(), holder.self, holder.main_pid);
 	loop(&holder);
-	unlink(holder.socket);
-	return 0;
 }
 
 static int say(const char *line, size_t length) {
@@ -175,39 +181,61 @@ static int say_failure(const char *stage, int error, const char *message) {
 	return 1;
 }
 
+// Waits for the holder's line while the caller may still give up; how many bytes it has, 0 if there is none.
+static size_t await_line(int from, char *line, size_t size, int keep, bool *kept) {
+	size_t used = 0;
+	for (;;) {
+		struct pollfd fds[2] = {{.fd = from, .events = POLLIN}, {.fd = *kept ? -1 : 0, .events = POLLIN}};
+		if (poll(fds, 2, -1) < 0) continue;
+		if (fds[1].revents != 0) {
+			char word;
+			if (read(0, &word, 1) != 1) _exit(1); // with it goes the other end of the holder's pipe
+			*kept = write(keep, "", 1) == 1;
+		}
+		if (fds[0].revents == 0) continue;
+		ssize_t got = read(from, line + used, size - used);
+		if (got > 0) used += (size_t)got;
+		if (got == 0 || used == size) return used;
+	}
+}
+
 int main(int count, char **arguments) {
 	complete_standard_files();
 	if (count == 4 && strcmp(arguments[1], "streams") == 0) return streams_main(arguments[2], arguments[3]);
+	os_protect(); // the block has the secret
 	uint8_t *bytes = mmap(NULL, BLOCK_MAX, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (bytes == MAP_FAILED) return say_failure("block", errno, NULL);
 	struct block block;
 	const char *why = NULL;
-	size_t length = block_read(0, bytes);
+	bool kept = false;
+	size_t length = block_read(0, bytes, &kept);
 	if (length == 0) return say_failure("block", errno, errno == EINVAL ? "the block is not complete" : NULL);
 	if (!block_parse(bytes, length, &block, &why)) return say_failure("block", EINVAL, why);
 
 	// Double fork: in its own session without leading it, and reparented.
-	int ends[2];
-	if (pipe(ends) != 0) return say_failure("fork", errno, NULL);
+	int ends[2], keep[2];
+	if (pipe(ends) != 0 || pipe(keep) != 0) return say_failure("fork", errno, NULL);
+	if (kept) kept = write(keep[1], "", 1) == 1;
 	pid_t between = fork();
 	if (between < 0) return say_failure("fork", errno, NULL);
 	if (between == 0) {
 		setsid();
 		pid_t pid = fork();
-		if (pid == 0) _exit(hold(bytes, &block, ends[1]));
+		if (pid == 0) _exit(hold(bytes, &block, ends[1], keep[0]));
 		if (pid > 0) _exit(0);
 		int error = errno;
 		dup2(ends[1], 1);
 		_exit(say_failure("fork", error, NULL));
 	}
 	close(ends[1]);
+	close(keep[0]);
 	while (waitpid(between, NULL, 0) < 0 && errno == EINTR) {}
 	char line[512];
-	size_t used = 0;
-	ssize_t got;
-	while (used < sizeof line && ((got = read(ends[0], line + used, sizeof line - used)) > 0 || (got < 0 && errno == EINTR)))
-		if (got > 0) used += (size_t)got;
+	size_t used = await_line(ends[0], line, sizeof line, keep[1], &kept);
 	if (used == 0) return say_failure("fork", ECHILD, "the holder died before it could say why");
-	int failed = say(line, used);
-	return failed || strncmp(line, "{\"ok\":true", 10) != 0;
+	if (say(line, used) != 0 || strncmp(line, "{\"ok\":true", 10) != 0) return 1;
+	// The caller has the answer: now it is its session, or not.
+	char word;
+	if (!kept && (read(0, &word, 1) != 1 || write(keep[1], "", 1) != 1)) return 1;
+	return 0;
 }

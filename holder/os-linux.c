@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
@@ -22,8 +23,25 @@
 
 int os_wait(struct pollfd *fds, nfds_t count, int64_t timeout_us) {
 	struct timespec timeout = {.tv_sec = timeout_us / 1000000, .tv_nsec = timeout_us % 1000000 * 1000};
-	return ppoll(fds, count, timeout_us < 0 ? NULL : &timeout, NULL);
+	sigset_t none;
+	sigemptyset(&none);
+	return ppoll(fds, count, timeout_us < 0 ? NULL : &timeout, &none);
 }
+
+void os_news_init(pthread_cond_t *news) {
+	pthread_condattr_t attributes;
+	pthread_condattr_init(&attributes);
+	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+	pthread_cond_init(news, &attributes);
+	pthread_condattr_destroy(&attributes);
+}
+
+bool os_news_wait(pthread_cond_t *news, pthread_mutex_t *lock, int64_t until) {
+	struct timespec time = {.tv_sec = until / 1000000, .tv_nsec = until % 1000000 * 1000};
+	return (until < 0 ? pthread_cond_wait(news, lock) : pthread_cond_timedwait(news, lock, &time)) == 0;
+}
+
+void os_protect(void) { prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); }
 
 void os_become_reaper(void) { prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); }
 

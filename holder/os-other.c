@@ -13,7 +13,26 @@
 #include "os.h"
 
 int os_wait(struct pollfd *fds, nfds_t count, int64_t timeout_us) {
-	return poll(fds, count, timeout_us < 0 ? -1 : (int)((timeout_us + 999) / 1000));
+	// There is no ppoll(). A signal between these calls wakes poll() by the pipe that its handler writes to.
+	sigset_t none, before;
+	sigemptyset(&none);
+	pthread_sigmask(SIG_SETMASK, &none, &before);
+	int ready = poll(fds, count, timeout_us < 0 ? -1 : (int)((timeout_us + 999) / 1000));
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return ready;
+}
+
+void os_news_init(pthread_cond_t *news) { pthread_cond_init(news, NULL); }
+
+// Conditions cannot wait by the monotonic clock everywhere: by the other, for as long as is left now.
+bool os_news_wait(pthread_cond_t *news, pthread_mutex_t *lock, int64_t until) {
+	if (until < 0) return pthread_cond_wait(news, lock) == 0;
+	int64_t left = until - now_us(), at;
+	struct timespec time;
+	clock_gettime(CLOCK_REALTIME, &time);
+	at = (int64_t)time.tv_sec * 1000000 + time.tv_nsec / 1000 + (left > 0 ? left : 0);
+	time = (struct timespec){.tv_sec = at / 1000000, .tv_nsec = at % 1000000 * 1000};
+	return pthread_cond_timedwait(news, lock, &time) == 0;
 }
 
 void os_become_reaper(void) {} // orphans go to launchd; END then reaches only what is still in the tree
@@ -27,6 +46,13 @@ bool os_peer_uid(int socket, uid_t *uid) {
 	gid_t gid;
 	return getpeereid(socket, uid, &gid) == 0;
 }
+
+bool os_peer_is_below(int socket, pid_t root) {
+	(void)socket, (void)root;
+	return false; // not looked up: the secret is all there is
+}
+
+void os_protect(void) {}
 
 int os_open_master(void) {
 	int master = posix_openpt(O_RDWR | O_NOCTTY);

@@ -3,17 +3,25 @@
 #define DIALTONE_OS_H
 
 #include <poll.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
-// poll(2) with microseconds; a negative timeout waits for ever.
+// poll(2) with microseconds; a negative timeout waits for ever. Signals that are blocked otherwise are taken here.
 int os_wait(struct pollfd *fds, nfds_t count, int64_t timeout_us);
+// A condition whose waits end by the monotonic clock: at `until` µs, or never when that is negative. False: it was time.
+void os_news_init(pthread_cond_t *news);
+bool os_news_wait(pthread_cond_t *news, pthread_mutex_t *lock, int64_t until);
 // Orphans of the session become children of this process instead of init's.
 void os_become_reaper(void);
 // Every descriptor from `lowest` up is closed.
 void os_close_from(int lowest);
 bool os_peer_uid(int socket, uid_t *uid);
+// Is the process that connected a descendant of `root`, this process? Also true if that cannot be found out any more.
+bool os_peer_is_below(int socket, pid_t root);
+// No other process of this user may read or change this one's memory and descriptors.
+void os_protect(void);
 // A new terminal's master, close-on-exec and non-blocking; -1 with errno.
 int os_open_master(void);
 // Opens the other side of the terminal, close-on-exec and never as controlling terminal; -1 with errno.

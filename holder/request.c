@@ -17,19 +17,24 @@
 
 #define HELLO_OWNER 1u
 #define INPUT_PRIORITY 1u
+#define DONE_UNSAVED 1u // END: the disk does not answer, so how it ended is not on it yet
 
-static void done(struct client *client, uint32_t request, uint64_t value) {
-	uint8_t payload[16] = {0};
+static void done_with(struct client *client, uint32_t request, uint32_t flags, uint64_t value) {
+	uint8_t payload[16];
 	put32(payload, request);
+	put32(payload + 4, flags);
 	put64(payload + 8, value);
 	client_send(client, DONE, payload, sizeof payload, NULL, 0);
 }
+
+static void done(struct client *client, uint32_t request, uint64_t value) { done_with(client, request, 0, value); }
 
 static const struct {
 	const char *code, *message;
 } words[] = {
 	{"bad_frame", "This is not a frame of the protocol."},
 	{"version", "No common version of the protocol."},
+	{"denied", "Only a client with the owner's secret, from outside of the session, may connect."},
 	{"not_owner", "Only the owner may do this."},
 	{"fenced", "A newer owner has taken over."},
 	{"queue_full", "The program does not read; the input queue is full."},
@@ -65,11 +70,33 @@ static void welcome(struct holder *holder, struct client *client) {
 	struct text text = text_in(json, sizeof json);
 	text_add(&text, "{\"version\":%d,\"holder\":%d,\"pid\":%d,\"pts\":", PROTOCOL_VERSION, (int)holder->self, (int)holder->main_pid);
 	text_json(&text, holder->pts);
-	text_add(&text, ",\"epoch\":%" PRIu64 ",\"from\":%" PRIu64 ",\"size\":%" PRIu64 ",\"inputOffset\":%" PRIu64, holder->epoch,
-	         holder->log.segments[0].start, holder->log.size, holder->input.accepted);
+	// The first segment is never dropped.
+	text_add(&text, ",\"epoch\":%" PRIu64 ",\"from\":0,\"size\":%" PRIu64 ",\"inputOffset\":%" PRIu64, holder->epoch,
+	         holder->disk.logged, holder->input.accepted);
 	text_add(&text, ",\"cols\":%u,\"rows\":%u,\"startedAt\":%" PRId64 ",\"exit\":%s}", holder->cols, holder->rows, holder->started_ms,
 	         holder->exits > 0 ? holder->exit_json : "null");
 	client_send(client, WELCOME, json, text.used, NULL, 0);
+}
+
+static bool knows_secret(const struct holder *holder, const uint8_t *payload, size_t length) {
+	if (!holder->has_secret) return true;
+	return length == HELLO_BYTES + SECRET_BYTES && secret_is(holder->secret, payload + HELLO_BYTES);
+}
+
+// The last place is for an owner. If an owner that it replaces has it, that one goes.
+static bool has_place(struct holder *holder, bool owner) {
+	struct client *before = NULL;
+	int taken = 0;
+	for (int i = 0; i < holder->client_places; i++) {
+		struct client *other = &holder->clients[i];
+		if (other->fd < 0 || client_is_passing(other)) continue;
+		taken++;
+		if (other->owner) before = other;
+	}
+	if (taken < (owner ? CLIENTS_MOST : CLIENTS_MOST - 1)) return true;
+	if (!owner) return false;
+	if (before != NULL) client_leave(before);
+	return before != NULL;
 }
 
 static void hello(struct holder *holder, struct client *client, const uint8_t *payload) {
@@ -83,13 +110,24 @@ static void hello(struct holder *holder, struct client *client, const uint8_t *p
 		client_leave(client);
 		return;
 	}
+	if (!knows_secret(holder, payload, client->inbox.length)) {
+		refuse(client, 0, "denied", 0, NULL);
+		client_leave(client);
+		return;
+	}
 	uint64_t epoch = get64(payload + 16);
-	if (get32(payload + 8) & HELLO_OWNER) {
-		if (epoch < holder->epoch) {
-			refuse(client, 0, "fenced", 0, NULL);
-			client_leave(client);
-			return;
-		}
+	bool owner = (get32(payload + 8) & HELLO_OWNER) != 0;
+	if (owner && epoch < holder->epoch) {
+		refuse(client, 0, "fenced", 0, NULL);
+		client_leave(client);
+		return;
+	}
+	if (!has_place(holder, owner)) {
+		refuse(client, 0, "system", EMFILE, NULL);
+		client_leave(client);
+		return;
+	}
+	if (owner) {
 		for (int i = 0; i < holder->client_places && epoch > holder->epoch; i++) {
 			struct client *other = &holder->clients[i];
 			uint8_t newer[8];
@@ -107,7 +145,7 @@ static void hello(struct holder *holder, struct client *client, const uint8_t *p
 
 static void attach(struct holder *holder, struct client *client, const uint8_t *payload) {
 	uint64_t from = get64(payload);
-	client->cursor = from > holder->log.size ? holder->log.size : from;
+	client->cursor = from > holder->disk.logged ? holder->disk.logged : from;
 	client->until = get64(payload + 8);
 	client->attached = true;
 	client->exit_told = 0; // it comes after the last byte, also for one who moves back
@@ -206,7 +244,7 @@ static void resize(struct holder *holder, struct client *client, const uint8_t *
 		return;
 	}
 	// What the program drew for the old size belongs before the line that records the new one.
-	take_output(holder, 1);
+	take_output(holder);
 	if (ioctl(holder->master, TIOCSWINSZ, &size) != 0) {
 		refuse(client, request, "system", errno, NULL);
 		return;
@@ -214,7 +252,7 @@ static void resize(struct holder *holder, struct client *client, const uint8_t *
 	if (size.ws_col != holder->cols || size.ws_row != holder->rows) {
 		char json[80];
 		holder->cols = size.ws_col, holder->rows = size.ws_row;
-		log_resized(&holder->log, holder->cols, holder->rows, now_us());
+		disk_resized(holder, now_us());
 		snprintf(json, sizeof json, "{\"event\":\"resized\",\"cols\":%u,\"rows\":%u}", holder->cols, holder->rows);
 		send_event(holder, json);
 	}
@@ -237,7 +275,7 @@ static void raise_signal(struct holder *holder, struct client *client, const uin
 		if (target == 0) error = ESRCH;
 		else if (kill(target, signal) != 0) error = errno;
 	}
-	attention_signalled(holder->attention);
+	watch_signalled(holder);
 	if (error == ESRCH) refuse(client, request, "ended", error, NULL);
 	else if (error != 0) refuse(client, request, "system", error, NULL);
 	else done(client, request, 0);
@@ -256,7 +294,9 @@ static void end(struct holder *holder, struct client *client, const uint8_t *pay
 }
 
 void request_ended(struct holder *holder) {
-	for (int i = 0; i < holder->end_count; i++) done(holder->ends[i].client, holder->ends[i].request, holder->end.survivors);
+	uint32_t flags = holder->disk.told ? DONE_UNSAVED : 0;
+	for (int i = 0; i < holder->end_count; i++)
+		done_with(holder->ends[i].client, holder->ends[i].request, flags, holder->end.survivors);
 	holder->end_count = 0;
 }
 
@@ -265,11 +305,15 @@ void request_forget(struct holder *holder, const struct client *client) {
 	for (int i = 0; i < holder->end_count; i++)
 		if (holder->ends[i].client != client) holder->ends[kept++] = holder->ends[i];
 	holder->end_count = kept;
+	kept = 0;
+	for (int i = 0; i < holder->ask_count; i++)
+		if (holder->asks[i].client != client) holder->asks[kept++] = holder->asks[i];
+	holder->ask_count = kept;
 }
 
 static void probe(struct holder *holder, struct client *client, const uint8_t *payload) {
 	if (holder->master < 0) refuse(client, get32(payload), "ended", 0, NULL);
-	else watch_answer(holder, client, get32(payload));
+	else if (!watch_ask(holder, client, get32(payload))) refuse(client, get32(payload), "system", EBUSY, NULL);
 }
 
 static void watch(struct holder *holder, struct client *client, const uint8_t *payload) {

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -199,6 +200,22 @@ static void run_from_path(const struct block *block) {
 	errno = error;
 }
 
+// End of file, and nothing before it. Looks, and takes nothing: it is asked by two processes.
+static bool launcher_gave_up(void) {
+	struct pollfd launcher = {.fd = LAUNCHER, .events = POLLIN};
+	int bytes = 0;
+	return poll(&launcher, 1, 0) == 1 && ioctl(LAUNCHER, FIONREAD, &bytes) == 0 && bytes == 0;
+}
+
+bool launcher_keeps_it(void) {
+	char word;
+	ssize_t got;
+	do got = read(LAUNCHER, &word, 1);
+	while (got < 0 && errno == EINTR);
+	close(LAUNCHER);
+	return got == 1;
+}
+
 static _Noreturn void child(const struct block *block, const struct terminal *terminal, const struct inheritance *inheritance,
                             int pipe_end) {
 	struct report report = {.stage = TERMINAL};
@@ -221,7 +238,8 @@ static _Noreturn void child(const struct block *block, const struct terminal *te
 	report.stage = CHDIR;
 	if (chdir(block->cwd) != 0) goto failed;
 	report.stage = EXEC;
-	run_from_path(block);
+	if (launcher_gave_up()) errno = ECANCELED;
+	else run_from_path(block);
 failed:
 	report.error = errno;
 	while (write(pipe_end, &report, sizeof report) < 0 && errno == EINTR) {}
@@ -246,9 +264,17 @@ pid_t spawn(const struct block *block, struct terminal *terminal, const struct i
 		errno = error;
 		return fail(failure, "fork");
 	}
-	struct report report;
-	ssize_t got;
-	do got = read(ends[0], &report, sizeof report);
+	// The directory or the program may be on a mount that does not answer.
+	struct pollfd either[2] = {{.fd = ends[0], .events = POLLIN}, {.fd = LAUNCHER, .events = POLLIN}};
+	struct report report = {.stage = EXEC, .error = ECANCELED};
+	bool gave_up = false;
+	while (!gave_up && (poll(either, 2, -1) < 0 || either[0].revents == 0)) {
+		gave_up = launcher_gave_up();
+		if (either[1].revents != 0) either[1].fd = -1;
+	}
+	if (gave_up) kill(pid, SIGKILL);
+	ssize_t got = sizeof report;
+	if (!gave_up) do got = read(ends[0], &report, sizeof report);
 	while (got < 0 && errno == EINTR);
 	close(ends[0]);
 	close(terminal->slave);

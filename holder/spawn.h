@@ -35,4 +35,9 @@ void terminal_close(struct terminal *terminal);
 // The program's pid, once exec has succeeded; 0 on failure, with no process left.
 pid_t spawn(const struct block *block, struct terminal *terminal, const struct inheritance *inheritance, struct failure *failure);
 
+// The launcher's end of this pipe: a byte means that it keeps the session, and end of file without one that it gave up.
+// What was given up is not executed; what is being executed then is killed before its first instruction.
+#define LAUNCHER 4
+bool launcher_keeps_it(void); // waits for its word
+
 #endif

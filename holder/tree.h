@@ -7,14 +7,21 @@
 #include <sys/types.h>
 
 struct member {
-	pid_t pid;
+	pid_t pid, parent;
+	unsigned long long start; // with the pid it names a process for good; 0: unknown
 	char command[20];
 };
 
-// The living descendants of `root` (not itself, no zombies). Bounded: to end them all, repeat until none is left.
-size_t tree_list(pid_t root, pid_t main_pid, struct member *members, size_t most);
+enum disposition { DISPOSITION_UNKNOWN, DISPOSITION_DEFAULT, DISPOSITION_IGNORED, DISPOSITION_CAUGHT };
 
-// Does this process ignore the signal? False if unknown.
-bool tree_ignores(pid_t pid, int signal);
+// The living descendants of `root` (not itself, no zombies). Bounded: to end them all, repeat until none is left.
+// `*complete` is false where some may be missing: no list may be taken for an empty one. `main_pid` is 0 once it was reaped.
+size_t tree_list(pid_t root, pid_t main_pid, struct member *members, size_t most, bool *complete);
+
+// Signals the process that was listed, and never one that has its pid now. 0 or an errno; ESRCH: it is gone.
+int tree_signal(const struct member *member, int signal);
+
+// What this process does with the signal.
+enum disposition tree_disposition(pid_t pid, int signal);
 
 #endif

@@ -3,6 +3,10 @@
 //
 // A probe is framed by reading the terminal until it is empty. Whatever a thread
 // wrote before it was seen asleep is then below the offset that the facts name.
+//
+// A probe may sleep in another process's memory or files: it is work (takeover.h). What
+// it saw does not count if something was typed or signalled before it was told. While
+// it is late, clients get the terminal's modes and nothing about threads.
 #include <inttypes.h>
 #include <stdio.h>
 #include <time.h>
@@ -10,13 +14,14 @@
 #include "bytes.h"
 #include "holder.h"
 #include "os.h"
+#include "terminal-facts.h"
 #include "text.h"
 
 // Measured: a prompt is seen within 0.1 ms by the first two, silent changes within a few ms by the rest.
 static const int64_t pauses_us[] = {0, 0, 1000, 1500, 2200, 3400, 5000};
 #define PAUSES ((int)(sizeof pauses_us / sizeof *pauses_us))
 // After that the answer may be late by a 200th of how long it has taken.
-#define STEADY_LEAST_US 5000
+#define STEADY_LEAST_US 7000
 #define STEADY_MOST_US 25000
 #define STEADY_SHARE 200
 // Probes may cost 2 % of a core, with this much of it in one burst; a job with many threads is probed less often.
@@ -27,6 +32,8 @@ static const int64_t pauses_us[] = {0, 0, 1000, 1500, 2200, 3400, 5000};
 #define WORK_NEWS_US 100000
 #define FLOODED_US 1000 // the terminal is never empty: it works, no need for a full probe
 #define APART_US 200    // two probes closer than this see the same
+#define LATE_US 1000000 // a probe that takes longer is not waited for
+#define ASKED_US 10000  // … nor a terminal that does not become empty, by a client that asked
 
 static char facts[(size_t)192 << 10];
 
@@ -75,15 +82,21 @@ void watch_stir(struct holder *holder, int64_t now) {
 	look_next(holder, now);
 }
 
-static size_t tell_facts(struct holder *holder, int64_t now) {
+static size_t tell_facts(struct holder *holder, int64_t now, bool late) {
 	struct text text = text_in(facts, sizeof facts);
 	int64_t since_output = now - (holder->output_at > 0 ? holder->output_at : holder->started_at);
 	// By `inputOffset` a caller knows whether this was probed before or after what it typed.
 	text_add(&text, "{\"at\":%" PRId64 ",\"inputOffset\":%" PRIu64 ",\"queued\":%zu,\"offset\":%" PRIu64 ",\"quietMs\":%" PRId64 ",\"sinceInputMs\":", wall_ms(),
-	         holder->input.accepted, input_queued(&holder->input), holder->log.size, since_output / 1000);
+	         holder->input.accepted, input_queued(&holder->input), holder->disk.taken, since_output / 1000);
 	if (holder->typed_at > 0) text_add(&text, "%" PRId64 ",", (now - holder->typed_at) / 1000);
 	else text_add(&text, "null,");
-	text.used += attention_tell(holder->attention, text.start + text.used, text.capacity - text.used - 2);
+	if (late) {
+		struct terminal_facts seen = terminal_facts_read(holder->master, holder->pts, holder->main_pid);
+		text_add(&text, "\"late\":true,");
+		terminal_facts_tell(&seen, &text);
+	} else {
+		text.used += attention_tell(holder->attention, text.start + text.used, text.capacity - text.used - 2);
+	}
 	text_add(&text, "}");
 	return text.used;
 }
@@ -98,53 +111,152 @@ static bool is_worth_watching(const struct holder *holder) {
 	return !holder->main_exited && holder->terminal != TERMINAL_CLOSED && anybody_watches(holder);
 }
 
-void watch_answer(struct holder *holder, struct client *client, uint32_t request) {
-	take_output(holder, 16);
-	bool changed = attention_look(holder->attention);
-	take_output(holder, 16);
-	if (changed) // the watchers' next probe will not see this change as one
-		for (int i = 0; i < holder->client_places; i++) holder->clients[i].facts_due |= holder->clients[i].watching;
-	send_facts(client, request, tell_facts(holder, now_us()));
+static void look(void *context) {
+	struct holder *holder = context;
+	int64_t before = cost_us();
+	holder->look_changed = attention_look(holder->attention);
+	holder->look_spent = cost_us() - before;
 }
 
-void watch_step(struct holder *holder, int64_t now) {
-	if (!is_worth_watching(holder) || now < holder->look_at) return;
-	if (!take_output(holder, 4)) {
-		holder->look_at = now + FLOODED_US;
-		return;
-	}
-	int step = holder->look_step;
-	int64_t before = cost_us();
-	bool changed = attention_look(holder->attention);
-	now = now_us();
-	account(holder, cost_us() - before, now);
-	holder->look_step = step + 1 < PAUSES ? step + 1 : PAUSES;
-	take_output(holder, 4); // may stir: then the next probe is due at once
-	look_next(holder, now + (holder->look_step < PAUSES ? pauses_us[holder->look_step] : steady_us(holder, now)));
-	now = now_us();
+bool watch_ask(struct holder *holder, struct client *client, uint32_t request) {
+	if (holder->ask_count == ASKS_WAITING) return false;
+	holder->asks[holder->ask_count].client = client;
+	holder->asks[holder->ask_count].at = now_us();
+	holder->asks[holder->ask_count++].request = request;
+	return true;
+}
 
+static void answer_asks(struct holder *holder, size_t size) {
+	for (int i = 0; i < holder->ask_count; i++) send_facts(holder->asks[i].client, holder->asks[i].request, size);
+	holder->ask_count = 0;
+}
+
+// The data of a probe that is under way are not ours: then it is noted that this write was missed.
+void watch_typing(struct holder *holder, const uint8_t *bytes, size_t count) {
+	if (holder->look.state != WORK_NONE) holder->look_void = true;
+	if (holder->look.state == WORK_RUNNING) holder->look_missed = true;
+	else attention_wrote(holder->attention, bytes, count);
+}
+
+void watch_signalled(struct holder *holder) {
+	if (holder->look.state != WORK_NONE) holder->look_void = true;
+	if (holder->look.state == WORK_RUNNING) holder->look_missed = true;
+	else attention_signalled(holder->attention);
+}
+
+static void tell_watchers(struct holder *holder, int64_t now) {
 	bool works = attention_works(holder->attention);
-	changed |= holder->news_held;
+	bool changed = holder->look_changed || holder->news_held;
 	holder->news_held = changed && works && holder->pushed_works && now - holder->pushed_at < WORK_NEWS_US;
 	changed &= !holder->news_held;
 
 	size_t size = 0;
-	bool moved = holder->pushed_offset != holder->log.size;
+	bool moved = holder->pushed_offset != holder->disk.taken;
 	for (int i = 0; i < holder->client_places; i++) {
 		struct client *client = &holder->clients[i];
 		if (client->fd < 0 || !client->watching) continue;
 		if (!changed && !moved && !client->facts_due) continue;
-		if (size == 0) size = tell_facts(holder, now);
+		if (size == 0) size = tell_facts(holder, now, false);
 		// New output alone is not reported while the program works; it is when it waits again, or when that is unknown.
 		if (!changed && !client->facts_due && works) continue;
 		client->facts_due = client_has_backlog(client); // sent when it reads again: only the newest counts
 		if (!client->facts_due) send_facts(client, 0, size);
-		holder->pushed_offset = holder->log.size;
+		holder->pushed_offset = holder->disk.taken;
 		holder->pushed_at = now;
 		holder->pushed_works = works;
 	}
 }
 
+// When watchers are told (again) that the probe is late.
+static int64_t late_next(const struct holder *holder) {
+	if (holder->late_at < holder->look.began) return holder->look.began + LATE_US;
+	return holder->stirred_at > holder->late_at ? holder->late_at + LATE_US : -1;
+}
+
+static void tell_late(struct holder *holder, int64_t now) {
+	if (now < holder->look.began + LATE_US) return;
+	int64_t next = late_next(holder);
+	bool push = next >= 0 && now >= next;
+	if (!push && holder->ask_count == 0) return;
+	size_t size = tell_facts(holder, now, true);
+	answer_asks(holder, size);
+	if (!push) return;
+	holder->late_at = now;
+	for (int i = 0; i < holder->client_places; i++) {
+		struct client *client = &holder->clients[i];
+		if (client->fd < 0 || !client->watching) continue;
+		client->facts_due = true; // when the probe comes back
+		if (!client_has_backlog(client)) send_facts(client, 0, size);
+	}
+}
+
+static bool is_due(const struct holder *holder, int64_t now) {
+	return holder->ask_count > 0 || (is_worth_watching(holder) && now >= holder->look_at);
+}
+
+// True: the terminal was empty, or has held up a client's question for long enough.
+static bool is_drained(struct holder *holder, int64_t now) {
+	if (holder->terminal_quiet || take_output(holder)) return true;
+	holder->look_at = now + FLOODED_US;
+	return holder->ask_count > 0 && now - holder->asks[0].at >= ASKED_US;
+}
+
+// May something have to be told? If not, the terminal need not be drained for it.
+static bool is_news(const struct holder *holder) {
+	bool news = holder->look_changed || holder->news_held || holder->ask_count > 0 || holder->pushed_offset != holder->disk.taken;
+	for (int i = 0; i < holder->client_places && !news; i++)
+		news = holder->clients[i].fd >= 0 && holder->clients[i].watching && holder->clients[i].facts_due;
+	return news;
+}
+
+// What was seen, once the terminal has been drained after it: scheduled anew, and told.
+static void seen(struct holder *holder) {
+	int64_t now = now_us();
+	account(holder, holder->look_spent, now);
+	look_next(holder, now + (holder->look_step < PAUSES ? pauses_us[holder->look_step] : steady_us(holder, now)));
+	if (holder->look_missed) attention_missed(holder->attention);
+	// Where the disk left no room the terminal was not drained: what a thread wrote may be above the offset.
+	bool drained = !disk_is_full(holder), counts = drained && !holder->look_void;
+	holder->look_void = holder->look_missed = false;
+	bool asked = holder->ask_count > 0, late = asked && now - holder->asks[0].at >= LATE_US;
+	if (asked && (counts || !drained || late)) answer_asks(holder, tell_facts(holder, now, !counts));
+	if (counts && is_worth_watching(holder)) tell_watchers(holder, now);
+	for (int i = 0; i < holder->client_places && !counts; i++) // told by the next one
+		holder->clients[i].facts_due |= holder->clients[i].watching;
+}
+
+bool watch_step(struct holder *holder, int64_t now) {
+	if (holder->look.run == NULL) holder->look.run = look, holder->look.context = holder;
+	if (holder->look.state == WORK_RUNNING) {
+		tell_late(holder, now);
+		return true;
+	}
+	if (holder->terminal == TERMINAL_CLOSED) {
+		for (int i = 0; i < holder->ask_count; i++) refuse(holder->asks[i].client, holder->asks[i].request, "ended", 0, NULL);
+		holder->ask_count = 0;
+		return true;
+	}
+	if (holder->look.state == WORK_NONE) {
+		if (!is_due(holder, now)) return true;
+		if (!is_drained(holder, now)) return true;
+		if (!disk_step(holder, now)) return false;
+		if (!work_do(&holder->look)) return false;
+		holder->look_step = holder->look_step + 1 < PAUSES ? holder->look_step + 1 : PAUSES;
+	}
+	if (is_news(holder)) {
+		take_output(holder); // may stir: then the next probe is due at once
+		if (!disk_step(holder, now)) return false;
+	}
+	holder->look.state = WORK_NONE;
+	seen(holder);
+	return true;
+}
+
 int64_t watch_next(const struct holder *holder) {
+	if (holder->look.state == WORK_RUNNING) {
+		if (holder->ask_count > 0) return holder->look.began + LATE_US;
+		return anybody_watches(holder) ? late_next(holder) : -1;
+	}
+	if (holder->look.state == WORK_DONE || holder->ask_count > 0) return 1; // now
 	return !is_worth_watching(holder) ? -1 : holder->look_at > 0 ? holder->look_at : 1;
 }

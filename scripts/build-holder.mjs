@@ -42,6 +42,7 @@ function compile([program, ...before], flags, output, { quiet = false, files = s
 		"-Wall",
 		"-Wextra",
 		"-Werror",
+		"-pthread",
 		...flags,
 		"-o",
 		output,

@@ -59,8 +59,14 @@ export function installStubs(): () => void {
 	};
 }
 
-/** Servers are installed where PATH does not lead. */
-const directories = [...(process.env.PATH ?? "").split(":"), "/usr/sbin", "/sbin", ...postgresDirectories()];
+/** Servers and games are installed where PATH may not lead. */
+const directories = [
+	...(process.env.PATH ?? "").split(":"),
+	"/usr/sbin",
+	"/sbin",
+	"/usr/games",
+	...postgresDirectories(),
+];
 
 function postgresDirectories(): string[] {
 	try {
@@ -99,6 +105,15 @@ const ABILITIES: Readonly<Record<string, () => boolean>> = {
 			...["--reuid=54321", "--regid=54321", "--clear-groups", "unshare", "-U", "-r"],
 			...[process.execPath, MAIN, "version"],
 		]).status === 0,
+	/** Root, and a kernel with FUSE. */
+	"file systems": () => {
+		try {
+			accessSync("/dev/fuse", constants.R_OK | constants.W_OK);
+			return process.getuid?.() === 0;
+		} catch {
+			return false; // not in this kernel or container
+		}
+	},
 	/** Mounts of its own: root, and not in a container that forbids it. */
 	mounts: () => process.getuid?.() === 0 && spawnSync("unshare", ["-m", "true"]).status === 0,
 };

@@ -19,10 +19,10 @@ you type, and the call returns the moment the program wants your next answer. Ne
 
 The first line of each answer says whose turn it is:
 
-    [db] waiting for input (line, certain) · 4 ms · sqlite3 reads the terminal
+    [db] waiting for a line, certain · 4 ms · sqlite3 reads the terminal
 
-- waiting: your turn. \`command\` a shell prompt, \`line\` a line, \`key\` single keys or full screen, \`secret\` a
-  password: do not type one you were not given; ask the person to \`dialtone attach db\`.
+- waiting: your turn. a command (a shell prompt), a line (type it and Enter), a key (one is enough), keys (a full-screen
+  program), or a secret: do not type one you were not given; ask the person to \`dialtone attach db\`.
 - working: not your turn. \`wait\` for it; do something else in the meantime.
 - ended: the exit code is shown, and all its output can still be read.
 

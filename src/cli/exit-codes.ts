@@ -40,6 +40,7 @@ const BY_FAULT: Partial<Record<FaultCode, number>> = {
 	unknown_tool: EXIT.usage,
 	unknown_key: EXIT.usage,
 	bad_pattern: EXIT.usage,
+	input_too_long: EXIT.usage,
 	session_not_found: EXIT.noSuchSession,
 	session_ended: EXIT.sessionEnded,
 	name_taken: EXIT.busy,

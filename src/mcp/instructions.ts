@@ -3,7 +3,7 @@
 export const INSTRUCTIONS = `Dialtone gives you a real terminal. Programs that ask questions (debuggers, REPLs, ssh, installers, git add -p, vim) are conversations:
 1. \`start\` a program; it returns when the program waits for you or ends, or at the timeout; the first line says which.
 2. \`send\` a line (text + submit) or keys (ctrl+c, up, esc); it returns with what is new when it is your turn again. One call is one turn: never sleep, never poll.
-3. "waiting for" means your turn: a command (a shell prompt), input (line), input (key: single keys or full screen), a secret (a password).
+3. "waiting for" means your turn: a command (a shell prompt), a line (text + submit), a key (one is enough), keys (a full-screen program), a secret (a password).
 4. "working" means not yet: \`wait\` (until text, pattern, port), or do something else; nothing is lost.
 5. For plain commands use \`run\`: one shell that keeps cd, exports and functions, with the exit code.
 6. \`read\` shows what is new; view "screen" for full-screen programs; a cut names the offsets to read the middle.

@@ -12,7 +12,11 @@ export type Status = (typeof STATUSES)[number];
 /** `unresponsive`: the session's holder does not answer, so nothing is known of the program. */
 export const ACTIVITIES = ["working", "waiting", "listening", "serving", "stopped", "unresponsive"] as const;
 export type Activity = (typeof ACTIVITIES)[number];
-export const WAITING_FOR = ["command", "line", "key", "secret"] as const;
+/**
+ * What the caller can do: `command`: a shell at its prompt · `line`: type a line and Enter · `key`: one key is enough ·
+ * `screen`: a full-screen program, keys as its screen says · `secret`: a line that is not shown.
+ */
+export const WAITING_FOR = ["command", "line", "key", "screen", "secret"] as const;
 export type WaitingFor = (typeof WAITING_FOR)[number];
 export const CERTAINTIES = ["certain", "likely", "guess"] as const;
 export type Certainty = (typeof CERTAINTIES)[number];

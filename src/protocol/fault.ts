@@ -32,8 +32,6 @@ const names = (open: readonly string[]) =>
 		: safe`No session is open: call \`start\`.`;
 
 const processName = (pid: number) => (pid > 0 ? safe`process ${pid}` : safe`process unknown`);
-/** Input of more than 1 MiB is typed in pieces. */
-const typed = (bytes = 0) => (bytes > 0 ? safe`only the first ${bytes} bytes were typed` : safe`nothing was typed`);
 
 const HOME_PROBLEMS: Readonly<Record<string, string>> = {
 	ENOENT: "it cannot be made there",
@@ -130,11 +128,16 @@ export const faults = {
 			safe`The program has printed more since your last read (offset ${offset}, not ${expected}); nothing was typed.`,
 		next: () => safe`\`read\` the new output and decide again.`,
 	}),
-	line_too_long: row<{ limit: number; typedBytes?: number }>({
+	line_too_long: row<{ limit: number }>({
 		status: 413,
-		message: ({ limit, typedBytes }) =>
-			safe`The program reads whole lines and the kernel keeps only ${limit} bytes of one; ${typed(typedBytes)}.`,
+		message: ({ limit }) =>
+			safe`The program reads whole lines and the kernel keeps only ${limit} bytes of one; nothing was typed.`,
 		next: () => safe`Send shorter lines, or write the text to a file and pass its path.`,
+	}),
+	input_too_long: row<{ limit: number }>({
+		status: 413,
+		message: ({ limit }) => safe`At most ${limit} bytes are typed in one call; nothing was typed.`,
+		next: () => safe`Send it in parts, or write the text to a file and pass its path.`,
 	}),
 	paste_refused: row<{ lines: number }>({
 		status: 409,
@@ -142,10 +145,9 @@ export const faults = {
 			safe`The program did not ask for bracketed paste, so each of the ${lines} lines would be entered separately; nothing was typed.`,
 		next: () => safe`Send it as \`text\` if that is intended, or set \`force\`.`,
 	}),
-	queue_full: row<{ free: number; typedBytes?: number }>({
+	queue_full: row<{ free: number }>({
 		status: 429,
-		message: ({ free, typedBytes }) =>
-			safe`The program is not reading its input (${free} bytes free); ${typed(typedBytes)}.`,
+		message: ({ free }) => safe`The program is not reading its input (${free} bytes free); nothing was typed.`,
 		next: () => safe`\`wait\` until it reads again, or \`signal\` INT.`,
 	}),
 	unknown_key: row<{ key: string; nearest: readonly string[] }>({

@@ -10,6 +10,7 @@ const MAGIC = 0x314e5444;
 export const NO_OFFSET = 0xffff_ffff_ffff_ffffn;
 export const MAX_INPUT_BYTES = 1 << 20;
 export const HEADER_BYTES = 8;
+const HELLO_BYTES = 24;
 
 export const FrameType = {
 	hello: 0x01,
@@ -69,6 +70,7 @@ export interface Welcome {
 export const REFUSALS = [
 	"bad_frame",
 	"version",
+	"denied",
 	"not_owner",
 	"fenced",
 	"queue_full",
@@ -123,6 +125,10 @@ export type HolderEvent =
 	| { readonly event: "resized"; readonly cols: number; readonly rows: number }
 	| { readonly event: "log_lost"; readonly from: number; readonly to: number; readonly errno: number }
 	| { readonly event: "log_back"; readonly at: number }
+	/** The disk has not answered for a second: output from this offset on waits for it. */
+	| { readonly event: "disk_stalled"; readonly at: number }
+	| { readonly event: "disk_back"; readonly at: number }
+	| { readonly event: "exit_not_saved"; readonly errno: number }
 	| { readonly event: "main_exited"; readonly code: number | null; readonly signal: number | null }
 	| { readonly event: "input_dropped"; readonly bytes: number }
 	| { readonly event: "input_room"; readonly free: number }
@@ -168,13 +174,21 @@ function frame(type: number, payloadBytes: number): { bytes: Uint8Array<ArrayBuf
 	return { bytes, payload };
 }
 
-export function helloFrame({ owner, epoch }: { owner: boolean; epoch: bigint }): Uint8Array<ArrayBuffer> {
-	const { bytes, payload } = frame(FrameType.hello, 24);
+export interface HelloFrame {
+	readonly owner: boolean;
+	readonly epoch: bigint;
+	/** Null: for an older holder, which asks for none. */
+	readonly secret: Uint8Array | null;
+}
+
+export function helloFrame({ owner, epoch, secret }: HelloFrame): Uint8Array<ArrayBuffer> {
+	const { bytes, payload } = frame(FrameType.hello, HELLO_BYTES + (secret?.length ?? 0));
 	payload.setUint32(0, MAGIC, true);
 	payload.setUint16(4, PROTOCOL_VERSION, true);
 	payload.setUint16(6, PROTOCOL_VERSION, true);
 	payload.setUint32(8, owner ? 1 : 0, true);
 	payload.setBigUint64(16, epoch, true);
+	if (secret !== null) bytes.set(secret, HEADER_BYTES + HELLO_BYTES);
 	return bytes;
 }
 

@@ -15,7 +15,14 @@ import {
 	type Refusal,
 	type Welcome,
 } from "./frames.ts";
-import type { InnerTerminal, KernelFacts, ThreadFacts } from "./kernel-facts.ts";
+import {
+	DOUBTS,
+	type InnerTerminal,
+	type KernelFacts,
+	TERMINAL_FLAGS,
+	type TerminalFlag,
+	type ThreadFacts,
+} from "./kernel-facts.ts";
 
 /** The stream does not follow the protocol. */
 export class BadFrame extends Error {
@@ -127,10 +134,19 @@ const EVENTS: { readonly [E in HolderEvent as E["event"]]: Check<E> } = {
 	resized: object({ event: oneOf(["resized"]), cols: number, rows: number }),
 	log_lost: object({ event: oneOf(["log_lost"]), from: number, to: number, errno: number }),
 	log_back: object({ event: oneOf(["log_back"]), at: number }),
+	disk_stalled: object({ event: oneOf(["disk_stalled"]), at: number }),
+	disk_back: object({ event: oneOf(["disk_back"]), at: number }),
+	exit_not_saved: object({ event: oneOf(["exit_not_saved"]), errno: number }),
 	main_exited: object({ event: oneOf(["main_exited"]), code: nullable(number), signal: nullable(number) }),
 	input_dropped: object({ event: oneOf(["input_dropped"]), bytes: number }),
 	input_room: object({ event: oneOf(["input_room"]), free: number }),
 	survivors: object({ event: oneOf(["survivors"]), survivors: optional(survivors, []) }),
+};
+
+/** Those that we know. */
+const flags: Check<readonly TerminalFlag[]> = (value, field) => {
+	const given = list(text)(value, field);
+	return TERMINAL_FLAGS.filter((known) => given.includes(known));
 };
 
 const innerTerminal: Check<InnerTerminal> = object<InnerTerminal>({
@@ -138,7 +154,10 @@ const innerTerminal: Check<InnerTerminal> = object<InnerTerminal>({
 	canonical: nullable(flag),
 	echo: nullable(flag),
 	signals: nullable(flag),
+	vmin: optional(number, 1),
+	vtime: optional(number, 0),
 	unread: nullable(number),
+	flags: optional(flags, undefined),
 	threads: (value, field) => list(thread)(value, field),
 });
 
@@ -160,8 +179,9 @@ const thread: Check<ThreadFacts> = object<ThreadFacts>({
 			"child-wait",
 			"accept",
 			"other",
+			"unknown",
 		],
-		"other",
+		"unknown",
 	),
 	call: optional(text, undefined),
 	fd: optional(number, undefined),
@@ -171,6 +191,9 @@ const thread: Check<ThreadFacts> = object<ThreadFacts>({
 	others: optional(number, undefined),
 	timeoutMs: optional(number, undefined),
 	listens: optional(flag, undefined),
+	local: optional(flag, undefined),
+	nonblocking: optional(flag, undefined),
+	peeks: optional(flag, undefined),
 	outside: optional(flag, undefined),
 	inner: optional(list(innerTerminal), undefined),
 });
@@ -178,19 +201,26 @@ const thread: Check<ThreadFacts> = object<ThreadFacts>({
 const kernelFacts = object<KernelFacts>({
 	at: number,
 	readable: flag,
+	late: optional(flag, undefined),
 	foregroundGroup: number,
 	foregroundLives: flag,
 	mainForeground: flag,
 	canonical: flag,
 	echo: flag,
 	signals: flag,
+	vmin: optional(number, 1),
+	vtime: optional(number, 0),
 	queued: number,
 	unread: nullable(number),
+	flags: optional(flags, undefined),
 	offset: number,
 	quietMs: number,
 	sinceInputMs: nullable(number),
 	threads: list(thread),
 	more: optional(number, 0),
+	// A doubt that a newer holder has added is one all the same.
+	doubts: optional(nullable(list(oneOf(DOUBTS, "list"))), null),
+	wakesMs: optional(number, undefined),
 });
 
 const launched = object<Extract<LaunchAnswer, { ok: true }>>({

@@ -2,6 +2,13 @@
 //
 // The holder gathers it (holder/attention-linux.c), session/attention.ts decides.
 
+/**
+ * Of the terminal's settings those that are on and tell who edits a line: CR becomes NL (icrnl), the terminal's own editing
+ * keys (iexten, and lnext: Ctrl+V), output processing (opost); and whether Ctrl+S stops output (ixon).
+ */
+export const TERMINAL_FLAGS = ["icrnl", "iexten", "lnext", "opost", "ixon"] as const;
+export type TerminalFlag = (typeof TERMINAL_FLAGS)[number];
+
 /** What one thread is doing, as far as it concerns this terminal. */
 export type ThreadDoing =
 	| "running"
@@ -16,7 +23,21 @@ export type ThreadDoing =
 	| "timer"
 	| "child-wait"
 	| "accept"
-	| "other";
+	/** Asleep in a call that never reads a terminal. */
+	| "other"
+	/** Asleep in a call that may wait for the terminal, as far as is known. */
+	| "unknown";
+
+/**
+ * Why the list is not all there is:
+ * - call: a system call that is not known
+ * - set: what a thread waits for was not readable, or not all of it
+ * - sleep: a thread is in a read or poll of the terminal, but sleeps for something else
+ * - list: not all processes, threads or descriptors were readable or fit
+ * - changed: a process ran while it was read
+ */
+export const DOUBTS = ["call", "set", "sleep", "list", "changed"] as const;
+export type Doubt = (typeof DOUBTS)[number];
 
 /** Absent members are false, null or zero: the list is sent often. */
 export interface ThreadFacts {
@@ -42,6 +63,12 @@ export interface ThreadFacts {
 	readonly timeoutMs?: number;
 	/** A listening socket is among what it waits for. */
 	readonly listens?: boolean;
+	/** It waits for a local socket whose other end may be outside the session, where the terminal may have been passed. */
+	readonly local?: boolean;
+	/** Its process has the terminal open such that reads do not wait. Told, as `peeks`, when nobody in the foreground reads. */
+	readonly nonblocking?: boolean;
+	/** It may take input without waiting for it: so, or on a timer's or the terminal's signal, or through io_uring. */
+	readonly peeks?: boolean;
 	/** Not a descendant of the session: a server such as tmux that was passed the terminal. */
 	readonly outside?: boolean;
 	/** Terminals whose other end it holds: it relays (script, sudo, expect, tmux). */
@@ -55,7 +82,11 @@ export interface InnerTerminal {
 	readonly canonical: boolean | null;
 	readonly echo: boolean | null;
 	readonly signals: boolean | null;
+	/** How many bytes a read in raw mode waits for, and for how many tenths of a second. */
+	readonly vmin: number;
+	readonly vtime: number;
 	readonly unread: number | null;
+	readonly flags?: readonly TerminalFlag[];
 	/** Its foreground processes. */
 	readonly threads: readonly ThreadFacts[];
 }
@@ -63,8 +94,10 @@ export interface InnerTerminal {
 export interface KernelFacts {
 	/** When the probe was made, in milliseconds since the epoch. */
 	readonly at: number;
-	/** False where the kernel could not be read at all (macOS, gVisor). */
+	/** False where the kernel could not be read at all (macOS, gVisor), or not in time. */
 	readonly readable: boolean;
+	/** A file system or another process holds up the look at the processes: only the terminal's own facts are here. */
+	readonly late?: boolean;
 	/** 0 when no process group has the terminal. */
 	readonly foregroundGroup: number;
 	/** It has members, even if none is visible (hidepid). */
@@ -74,17 +107,26 @@ export interface KernelFacts {
 	readonly canonical: boolean;
 	readonly echo: boolean;
 	readonly signals: boolean;
+	/** How many bytes a read in raw mode waits for, and for how many tenths of a second. */
+	readonly vmin: number;
+	readonly vtime: number;
 	/** Bytes accepted but not yet written to the terminal. */
 	readonly queued: number;
 	/** Bytes written but not yet read by the program (whole lines only, in line mode); null if unknown. */
 	readonly unread: number | null;
+	/** Absent where the holder does not report them. */
+	readonly flags?: readonly TerminalFlag[];
 	/** All output up to here was drained and logged: what a blocked program wrote before it blocked is below it. */
 	readonly offset: number;
 	/** Milliseconds since the last output byte, and since our last write (null: none yet). */
 	readonly quietMs: number;
 	readonly sinceInputMs: number | null;
-	/** Sleeping worker threads are left out: they are no evidence. */
+	/** Sleeping worker threads are left out, readers never. */
 	readonly threads: readonly ThreadFacts[];
 	/** More threads than are listed. */
 	readonly more: number;
+	/** Empty: the list is complete and all of it was true at once. Null: an older holder, which does not know. */
+	readonly doubts: readonly Doubt[] | null;
+	/** The first worker thread that was left out wakes up by itself after this long. */
+	readonly wakesMs?: number;
 }

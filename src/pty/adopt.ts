@@ -5,6 +5,7 @@
 
 import { readExit } from "./exit-file.ts";
 import { HolderPty } from "./holder-pty.ts";
+import { readSecret } from "./owner-secret.ts";
 import { holderOf } from "./process-tree.ts";
 import type { PtyExit } from "./pty.ts";
 
@@ -31,7 +32,8 @@ export async function adopt({
 	const { directory } = options;
 	const before = await readExit(directory);
 	if (before?.closed) return { exit: before };
-	const pty = new HolderPty({ ...options, pid: pid ?? 0, holderPid: pid ? holderOf(pid) : 0 });
+	const secret = await readSecret(directory);
+	const pty = new HolderPty({ ...options, secret, pid: pid ?? 0, holderPid: pid ? holderOf(pid) : 0 });
 	// Also with an exit file: a descendant may keep the terminal open, and the holder with it.
 	if (await pty.connect()) return pty;
 	await pty[Symbol.asyncDispose]();

@@ -1,7 +1,7 @@
 // What can go wrong between us and a terminal, by class (R3.3): it could not be
 // made, it refused a request, or its holder died. `code` is an errno name
 // (ENOENT), one of the holder's refusals (queue_full), or `unresponsive`,
-// `disconnected` or `lost`.
+// `disconnected`, `input_too_long` or `lost`.
 
 import type { CreationStage, Refusal } from "../protocol/frames.ts";
 
@@ -10,8 +10,6 @@ export class PtyError extends Error {
 	readonly code: string;
 	/** The request had been sent and was not answered: it may have taken effect, or may still. */
 	readonly sent: boolean;
-	/** How much of a write in several pieces was typed before it failed. */
-	typedBytes = 0;
 
 	constructor(code: string, message: string, { cause, sent = false }: { cause?: unknown; sent?: boolean } = {}) {
 		super(message, { cause });
@@ -33,7 +31,7 @@ export class PtyCreationError extends PtyError {
 	}
 }
 
-/** What belongs to a code: `free` to queue_full, `limit` to line_too_long, `holderPid` to unresponsive, … */
+/** What belongs to a code: `free` to queue_full, `limit` to line_too_long and input_too_long, `holderPid` to unresponsive, … */
 type IoFacts = Partial<Omit<Refusal, "code" | "message">> & {
 	readonly holderPid?: number;
 	/** How long the oldest unanswered request has waited. */

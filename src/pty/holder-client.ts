@@ -33,6 +33,8 @@ const RETRY_MS = { first: 1, most: 1000 };
 const BAD_FRAME_RETRY_MS = { first: 100, most: 5000 };
 /** Errors of connect(2) that mean that no process listens on the socket. */
 const GONE: ReadonlySet<string> = new Set(["ENOENT", "ECONNREFUSED", "ENOTDIR"]);
+/** Refusals that the next attempt would get too. */
+const FINAL: ReadonlySet<string> = new Set(["version", "denied"]);
 /** The code of requests that fail because the connection broke or was closed. */
 export const DISCONNECTED = "disconnected";
 /** HELLO has no request number: what is refused before the welcome is refused under this one. */
@@ -53,6 +55,8 @@ interface Request {
 export interface HolderClientOptions {
 	readonly socketPath: string;
 	readonly epoch: bigint;
+	/** Null: an older holder, which asks for none. */
+	readonly secret: Uint8Array | null;
 	/** No reconnects once this is true. */
 	readonly isOver: () => boolean;
 	readonly onChange: (event: Extract<PtyEvent, "responded" | "silent" | "disconnected" | "fenced" | "gone">) => void;
@@ -153,14 +157,14 @@ export class HolderClient {
 
 	#connect(): void {
 		this.#retry = null;
-		const { socketPath, epoch } = this.#options;
+		const { socketPath, epoch, secret } = this.#options;
 		const socket = connect({ path: socketPath });
 		const decoder = new FrameDecoder((frame) => {
 			// A listener may have closed us in the middle of a chunk.
 			if (socket === this.#socket) this.#take(socket, frame);
 		});
 		this.#socket = socket;
-		const frame = helloFrame({ owner: this.#owner, epoch });
+		const frame = helloFrame({ owner: this.#owner, epoch, secret });
 		socket.write(frame);
 		// While attempts fail one after the other, the deadline counts from the first.
 		if (!this.#pending.has(HELLO)) {
@@ -249,7 +253,7 @@ export class HolderClient {
 			else request.caller?.fail(new PtyIoError(DISCONNECTED, "the connection broke before the answer", { sent: true }));
 		}
 		if (GONE.has(error.code ?? "")) this.#gone();
-		else if (this.#opening !== null && (error.code === "version" || --this.#opening.triesLeft <= 0)) {
+		else if (this.#opening !== null && (FINAL.has(error.code ?? "") || --this.#opening.triesLeft <= 0)) {
 			this.#opening.caller.fail(error);
 			this.close();
 		} else if (error.code === "fenced") {

@@ -43,6 +43,8 @@ export interface HolderPtyOptions {
 	readonly directory: string;
 	readonly socketPath: string;
 	readonly epoch: bigint;
+	/** Null: an older holder, which asks for none. */
+	readonly secret: Uint8Array | null;
 	/** The offset from which output is wanted. */
 	readonly from: number | "end";
 	/** Known before the holder has answered. */
@@ -73,6 +75,7 @@ export class HolderPty implements Pty {
 		directory,
 		socketPath,
 		epoch,
+		secret,
 		from,
 		pid = 0,
 		holderPid = 0,
@@ -85,6 +88,7 @@ export class HolderPty implements Pty {
 		this.#client = new HolderClient({
 			socketPath,
 			epoch,
+			secret,
 			isOver: () => isOver(this.#state),
 			onChange: (event) => this.#move(event),
 			onWelcome: (welcome) => this.#welcomed(welcome),

@@ -5,10 +5,10 @@
 // holder's buffer: then the write waits for room, up to its timeout, and later
 // writes wait behind it.
 
-import { createHash, randomBytes } from "node:crypto";
+import { randomBytes } from "node:crypto";
 import { inputFrame, MAX_INPUT_BYTES } from "../protocol/frames.ts";
 import { Listeners } from "../protocol/listeners.ts";
-import { PtyError, PtyIoError } from "./errors.ts";
+import { PtyIoError } from "./errors.ts";
 import type { Answer } from "./holder-client.ts";
 import type { WriteOptions } from "./pty.ts";
 import { type Condition, type WaitScope, wait } from "./wait.ts";
@@ -68,29 +68,30 @@ export class InputQueue {
 			await this.#turn(bytes, signal);
 		}
 		if (!priority) this.#busy = true;
-		let from = 0;
 		try {
 			signal?.throwIfAborted();
-			const whole = typeof input === "function" ? input() : input;
+			const bytes = typeof input === "function" ? input() : input;
+			if (bytes.length === 0) return;
+			// One frame: the holder accepts or refuses the whole before it types any of it.
+			if (bytes.length > MAX_INPUT_BYTES)
+				throw new PtyIoError(
+					"input_too_long",
+					`at most ${MAX_INPUT_BYTES} bytes are typed at once, not ${bytes.length}`,
+					{
+						limit: MAX_INPUT_BYTES,
+					},
+				);
 			const writeId = id === undefined ? this.#newId() : idBytes(id);
-			let deadline: number | null = null;
-			while (from < whole.length) {
-				const bytes = whole.subarray(from, from + MAX_INPUT_BYTES);
-				const pieceId = from === 0 ? writeId : idOfPiece(writeId, from);
-				const answer = await this.#options
-					.send((request) => inputFrame({ request, bytes, priority, writeId: pieceId }))
+			let answer: Answer | null = null;
+			for (let deadline: number | null = null; answer === null; ) {
+				answer = await this.#options
+					.send((request) => inputFrame({ request, bytes, priority, writeId }))
 					.catch((error: unknown) => {
 						deadline ??= Date.now() + ROOM_MS;
 						return this.#roomAfter(error, deadline, signal);
 					});
-				if (answer === null) continue;
-				if (answer.type === "done") this.#accepted = Math.max(this.#accepted, answer.value);
-				from += bytes.length;
-				deadline = null;
 			}
-		} catch (error) {
-			if (error instanceof PtyError) error.typedBytes = from;
-			throw error;
+			if (answer.type === "done") this.#accepted = Math.max(this.#accepted, answer.value);
 		} finally {
 			// A refused write does not block the next.
 			const [next] = priority ? [] : this.#waiting;
@@ -137,7 +138,3 @@ function idBytes(id: string): Uint8Array {
 		throw new PtyIoError("bad_id", `a write id is 32 hex digits, not ${JSON.stringify(id)}`);
 	return Buffer.from(id, "hex");
 }
-
-/** Each piece of one write is deduplicated on its own when the write is resent. */
-const idOfPiece = (writeId: Uint8Array, from: number) =>
-	createHash("sha256").update(writeId).update(String(from)).digest().subarray(0, 16);

@@ -12,6 +12,7 @@ const spec: LaunchSpec = {
 	rows: 40,
 	epoch: 1n,
 };
+const secret = Buffer.alloc(32, 0x5a);
 
 /** The records of a block: tag and value. */
 function records(block: Buffer): [number, string][] {
@@ -30,7 +31,7 @@ function records(block: Buffer): [number, string][] {
 }
 
 test("a plain launch contains what docs/holder.md requires, and no more", () => {
-	expect(records(launchBlock(spec))).toEqual([
+	expect(records(launchBlock(spec, secret))).toEqual([
 		[1, "01000000"],
 		[2, "/d"],
 		[3, "/s"],
@@ -41,12 +42,13 @@ test("a plain launch contains what docs/holder.md requires, and no more", () => 
 		[5, "B=x=y"],
 		[6, "/"],
 		[7, "7800280000000000"],
+		[18, "5a".repeat(32)],
 		[0, ""],
 	]);
 });
 
 test("R2.10 limits, identity, quota and the rest are included when set", () => {
-	const block = launchBlock({
+	const full: LaunchSpec = {
 		...spec,
 		limits: { cpuSeconds: 2, openFiles: 64, coreBytes: 0, wallMs: 1000 },
 		uid: 1,
@@ -55,7 +57,8 @@ test("R2.10 limits, identity, quota and the rest are included when set", () => {
 		segmentBytes: 4096,
 		program: "/bin/sh",
 		noControllingTerminal: true,
-	});
+	};
+	const block = launchBlock(full, secret);
 	expect(records(block).slice(10)).toEqual([
 		[8, "00000000000000000200000000000000"],
 		[8, "03000000000000004000000000000000"],
@@ -66,11 +69,12 @@ test("R2.10 limits, identity, quota and the rest are included when set", () => {
 		[12, "/bin/sh"],
 		[13, "01000000"],
 		[14, "e803000000000000"],
+		[18, "5a".repeat(32)],
 		[0, ""],
 	]);
 });
 
 test("a NUL in an argument is refused, because a cut one would run something else", () => {
-	expect(() => launchBlock({ ...spec, argv: ["echo", "a\0b"] })).toThrow(PtyCreationError);
-	expect(() => launchBlock({ ...spec, env: { A: "\0" } })).toThrow(PtyCreationError);
+	expect(() => launchBlock({ ...spec, argv: ["echo", "a\0b"] }, secret)).toThrow(PtyCreationError);
+	expect(() => launchBlock({ ...spec, env: { A: "\0" } }, secret)).toThrow(PtyCreationError);
 });

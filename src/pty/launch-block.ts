@@ -23,6 +23,7 @@ const Tag = {
 	umask: 15,
 	rlimit: 16,
 	nice: 17,
+	secret: 18,
 } as const;
 
 /** R2.10. A missing limit is the caller's own. */
@@ -78,7 +79,8 @@ export interface LaunchSpec {
 	readonly epoch: bigint;
 }
 
-export function launchBlock(spec: LaunchSpec): Buffer {
+/** `secret` is what the holder asks of its clients from then on. */
+export function launchBlock(spec: LaunchSpec, secret: Uint8Array): Buffer {
 	const { limits = {}, rlimits = [] } = spec;
 	return Buffer.concat([
 		record(Tag.protocol, u32(PROTOCOL_VERSION)),
@@ -102,6 +104,7 @@ export function launchBlock(spec: LaunchSpec): Buffer {
 		...(spec.umask === undefined ? [] : [record(Tag.umask, u32(spec.umask))]),
 		...rlimits.map(([soft, hard], which) => record(Tag.rlimit, u32(which, 0), u64(soft), u64(hard))),
 		...(spec.nice === undefined ? [] : [record(Tag.nice, u32(spec.nice + NICE_OFFSET))]),
+		record(Tag.secret, secret),
 		record(Tag.end),
 	]);
 }

@@ -84,7 +84,7 @@ export interface Pty extends AsyncDisposable {
 	readonly inputOffset: number;
 	/**
 	 * Atomic; settles when the holder has accepted it. A function is called when this write is next in the queue; when
-	 * it throws, nothing is typed. More than 1 MiB goes in pieces. An error with `sent` may have been typed:
+	 * it throws, nothing is typed. More than 1 MiB is refused (`input_too_long`). An error with `sent` may have been typed:
 	 * repeating it with the same id is safe.
 	 */
 	write(input: Input, options?: WriteOptions): Promise<void>;

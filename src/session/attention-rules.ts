@@ -1,12 +1,22 @@
 // Attention as a table: the first rule that returns a verdict decides, with its sentence of evidence.
 //
-// The first rules use kernel facts. `certain` requires a main thread that sleeps in a read of this very terminal and has run
-// since we last typed, or that no process reads it at all. The rest use silence, the screen and the shape of the last line,
-// and are never certain. The numbers come from 366 labelled moments of 250 programs.
+// The first rules use kernel facts. The rest use silence, the screen and the shape of the last line, and are never certain.
+// The numbers come from 366 labelled moments of 250 programs.
+//
+// What `certain` requires, of facts without a doubt (unknown calls, lists that were cut, threads that changed):
+// - waiting: a main thread sleeps in a read of this very terminal, or polls nothing else, without a timeout; it has run
+//   since we last typed and left nothing unread; every other thread of the foreground waits for a child, its own process
+//   or its own group
+// - working: no process reads the terminal, every thread is in a call that never does, and none may look at the keyboard
+//   between two sleeps: not with O_NONBLOCK, not on signals, not by a clock of a second (in raw mode: of five, nor while it
+//   runs)
+// - working: input is queued or unread; a foreground thread is blocked writing. Stopped: all of them are
 
 import type { Activity, Attention, Certainty, WaitingFor } from "../protocol/answer.ts";
 import type { InnerTerminal, ThreadFacts } from "../protocol/kernel-facts.ts";
-import { does, type Evidence, how, inModes, isBusy, type Reader, readerAmong, wanted, who } from "./evidence.ts";
+import type { ScreenFacts } from "./attention.ts";
+import { does, type Evidence, how, isBusy, type Reader, readerAmong, who, withTimeouts } from "./evidence.ts";
+import { inputKind } from "./input-kind.ts";
 import { asks } from "./last-line.ts";
 
 type Verdict = Pick<Attention, "activity" | "certainty" | "because"> & {
@@ -19,6 +29,8 @@ interface Rule {
 	readonly verdict: (evidence: Evidence) => Verdict | null;
 }
 
+// A program that looks at the keyboard between two sleeps sleeps no longer than this: one in raw mode wants keys.
+const PEEKS_EVERY_MS = { canonical: 1000, raw: 5000 };
 // Spinners redraw every 80 to 120 ms: a shorter silence is no evidence.
 const QUIET_MS = 150;
 // A loop that watches only the terminal and sleeps long has nothing else to do; this is for what it still prints.
@@ -59,6 +71,41 @@ function invites({ input: { screen }, facts }: Evidence): boolean {
 	return screen.alternate || screen.cursorColumn > 0 || (!facts.canonical && !screen.cursorVisible);
 }
 
+/** Without a doubt it is certain; otherwise likely, and the doubt is told. */
+const unless = (doubt: string | null, verdict: Verdict): Verdict =>
+	doubt === null || verdict.certainty !== "certain"
+		? verdict
+		: { ...verdict, certainty: "likely", because: `${verdict.because}; not certain: ${doubt}` };
+
+/** Why it may be more than its turn that keeps a blocked reader waiting; null: nothing. */
+function notOnlyItsTurn({ doubt, company, facts, foreground, reader }: Evidence): string | null {
+	if (doubt !== null) return doubt;
+	if (company !== null) return `${who(company)} ${does(company)}`;
+	if (facts.wakesMs !== undefined) return "a worker thread wakes up by itself";
+	if (facts.unread === null && facts.sinceInputMs !== null) return "how much input is unread is not known";
+	if (reader?.thread.foreground === false && foreground.some((thread) => thread.doing !== "child-wait"))
+		return "the reader is not in the foreground";
+	return null;
+}
+
+/** Why somebody may take input although no process waits for it; null: nobody may. */
+function mayTakeInput({ doubt, facts, foreground }: Evidence): string | null {
+	if (doubt !== null) return doubt;
+	const unseen = facts.threads.find((thread) => thread.doing === "opaque" || thread.doing === "unknown");
+	if (unseen !== undefined) return `${who(unseen)} ${does(unseen)}`;
+	const passes = foreground.find((thread) => thread.local === true);
+	if (passes !== undefined) return `${who(passes)} waits for a process that may have the terminal`;
+	const wakes = ({ doing, timeoutMs }: ThreadFacts) => (doing === "timer" ? (timeoutMs ?? 0) : timeoutMs);
+	const tooSoonMs = facts.canonical ? PEEKS_EVERY_MS.canonical : PEEKS_EVERY_MS.raw;
+	const peeks = foreground.find(
+		(thread) =>
+			thread.peeks === true || (wakes(thread) ?? tooSoonMs) < tooSoonMs || (!facts.canonical && isBusy(thread)),
+	);
+	if (peeks !== undefined || (facts.wakesMs ?? tooSoonMs) < tooSoonMs)
+		return "it may look at the keyboard when it wakes up";
+	return null;
+}
+
 /**
  * Waits for input only, prompt or not: a worker thread that sleeps in a read while no thread waits for other I/O
  * (Go, Java), or a poll that ticks. Not an epoll: libuv leaves a paused stdin in it.
@@ -79,10 +126,10 @@ export const rules: readonly Rule[] = [
 	},
 	{
 		name: "stopped",
-		verdict: ({ foreground }) => {
+		verdict: ({ foreground, doubt }) => {
 			const [first] = foreground;
 			if (first === undefined || !foreground.every((thread) => thread.doing === "stopped")) return null;
-			return not("stopped", "certain", `${who(first)} is stopped (SIGCONT resumes it)`);
+			return unless(doubt, not("stopped", "certain", `${who(first)} is stopped (SIGCONT resumes it)`));
 		},
 	},
 	{
@@ -91,7 +138,11 @@ export const rules: readonly Rule[] = [
 			if (reader === null || !facts.unread) return null;
 			// Woken by it and asleep again, so it wants more than it got (VMIN). Left to the later rules.
 			if (reader.thread.doing === "tty-read" && reader.thread.fresh && !facts.canonical) return null;
-			return not("working", "certain", `${who(reader.thread)} has not read ${bytes(facts.unread)} of input yet`);
+			const { thread } = reader;
+			// It may have been told of them already (EPOLLET), or want more before it is (VMIN).
+			const told = thread.call?.startsWith("epoll") === true || (!facts.canonical && facts.vmin > 1);
+			const certainty = facts.doubts !== null && thread.foreground && !told ? "certain" : "likely";
+			return not("working", certainty, `${who(thread)} has not read ${bytes(facts.unread)} of input yet`);
 		},
 	},
 	{
@@ -103,27 +154,26 @@ export const rules: readonly Rule[] = [
 	},
 	{
 		name: "blocked reading",
-		verdict: ({ reader, facts, input, busy, timer }) => {
+		verdict: (evidence) => {
+			const { reader, facts, input, company, kind } = evidence;
 			if (reader?.reading !== "blocked" || facts.unread) return null;
 			const { thread } = reader;
-			const because = `${who(thread)} is blocked in ${how(thread)} on the terminal; ${inModes(facts)}`;
+			const because = `${who(thread)} is blocked in ${how(thread)} on the terminal; ${kind.because}`;
 			// A process outside the session may read while the foreground does something else.
-			if (!thread.foreground && (busy !== null || timer !== null)) {
-				return not(
-					"working",
-					"likely",
-					`${who((busy ?? timer) as ThreadFacts)} ${does((busy ?? timer) as ThreadFacts)}, while ${because}`,
-				);
-			}
-			if (input.shell.atPrompt === true) return waiting("command", "certain", `${because}; the shell shows its prompt`);
-			return waiting(wanted(facts), "certain", because);
+			if (!thread.foreground && company !== null)
+				return not("working", "likely", `${who(company)} ${does(company)}, while ${because}`);
+			const verdict =
+				input.shell.atPrompt === true
+					? waiting("command", "certain", `${because}; the shell shows its prompt`)
+					: waiting(kind.kind, "certain", because);
+			return unless(notOnlyItsTurn(evidence), verdict);
 		},
 	},
 	{
 		name: "blocked writing",
-		verdict: ({ foreground }) => {
+		verdict: ({ foreground, doubt }) => {
 			const writer = foreground.find((thread) => thread.doing === "tty-write");
-			return writer === undefined ? null : not("working", "certain", `${who(writer)} ${does(writer)}`);
+			return writer === undefined ? null : unless(doubt, not("working", "certain", `${who(writer)} ${does(writer)}`));
 		},
 	},
 	{
@@ -132,7 +182,9 @@ export const rules: readonly Rule[] = [
 			const { reader, facts, restMs } = evidence;
 			const inner = reader?.thread.inner ?? [];
 			if (reader === null || inner.length === 0 || facts.unread) return null;
-			const verdicts = inner.map(within);
+			const verdicts = inner.map((terminal) =>
+				within(terminal, evidence.input.screen, { relayed: !reader.thread.foreground }),
+			);
 			const [first] = verdicts;
 			// The kernel does not know which of several panes is shown.
 			if (first === undefined || first === null || verdicts.some((other) => other?.activity !== first.activity))
@@ -160,13 +212,28 @@ export const rules: readonly Rule[] = [
 		},
 	},
 	{
+		// It sleeps, repaints, and looks at the keyboard without waiting for it.
+		name: "a screen that looks at the keyboard",
+		verdict: (evidence) => {
+			const { reader, foreground, opaque, busy, timer, facts, input, kind } = evidence;
+			if (reader !== null || opaque !== null || busy !== null || timer?.nonblocking !== true) return null;
+			if (facts.canonical || facts.unread || !input.screen.alternate) return null;
+			if (!foreground.every((thread) => thread.pid === timer.pid)) return null;
+			const because = `${who(timer)} ${does(timer)} and may look at the keyboard when it wakes up`;
+			if (evidence.restMs < QUIET_MS) return notYet(evidence, QUIET_MS, because);
+			return waiting(kind.kind, "likely", `${because}${quiet(evidence)}; ${kind.because}`);
+		},
+	},
+	{
 		name: "nobody reads",
-		verdict: ({ reader, opaque, blind, foreground, busy, timer, facts }) => {
+		verdict: (evidence) => {
+			const { reader, opaque, blind, foreground, busy, timer, facts } = evidence;
 			if (reader !== null || opaque !== null || blind) return null;
 			const doer = busy ?? timer ?? foreground.at(-1);
 			const unread = facts.unread ? `; ${bytes(facts.unread)} of input unread` : "";
 			if (doer === undefined) return not("working", "likely", `no process has the terminal${unread}`);
-			return not("working", "certain", `no process reads the terminal: ${who(doer)} ${does(doer)}${unread}`);
+			const because = `no process reads the terminal: ${who(doer)} ${does(doer)}${unread}`;
+			return unless(mayTakeInput(evidence), not("working", "certain", because));
 		},
 	},
 
@@ -265,11 +332,11 @@ export const rules: readonly Rule[] = [
 	{
 		name: "a question, unseen",
 		verdict: (evidence) => {
-			const { facts, shape, input } = evidence;
+			const { facts, shape, input, kind } = evidence;
 			if (!asks(shape) || facts.unread || input.screen.cursorColumn === 0) return null;
 			if (evidence.restMs < QUIET_MS) return guessLater(evidence, QUIET_MS);
 			return waiting(
-				input.shell.atPrompt === true ? "command" : wanted(facts),
+				input.shell.atPrompt === true ? "command" : kind.kind,
 				"guess",
 				`the last line looks like a ${shape}${quiet(evidence)}; ${unseen(evidence)}`,
 			);
@@ -278,19 +345,19 @@ export const rules: readonly Rule[] = [
 	{
 		name: "a screen, unseen",
 		verdict: (evidence) => {
-			const { facts, shape } = evidence;
+			const { facts, shape, kind } = evidence;
 			if (facts.canonical || facts.unread || shape === "progress" || !invites(evidence)) return null;
 			if (evidence.restMs < SERVER_QUIET_MS) return guessLater(evidence, SERVER_QUIET_MS);
-			return waiting("key", "guess", `raw mode${quiet(evidence)}; ${unseen(evidence)}`);
+			return waiting(kind.kind, "guess", `${kind.because}${quiet(evidence)}; ${unseen(evidence)}`);
 		},
 	},
 	{
 		name: "text without an end, unseen",
 		verdict: (evidence) => {
-			const { facts, shape, input } = evidence;
+			const { facts, shape, input, kind } = evidence;
 			if (facts.unread || shape === "progress" || shape === "empty" || input.screen.cursorColumn === 0) return null;
 			if (evidence.restMs < BLIND_QUIET_MS) return guessLater(evidence, BLIND_QUIET_MS);
-			return waiting(wanted(facts), "guess", `the cursor is after text${quiet(evidence)}; ${unseen(evidence)}`);
+			return waiting(kind.kind, "guess", `the cursor is after text${quiet(evidence)}; ${unseen(evidence)}`);
 		},
 	},
 	{
@@ -299,9 +366,10 @@ export const rules: readonly Rule[] = [
 	},
 ];
 
-function likely({ input, facts, ...evidence }: Evidence, thread: ThreadFacts): Verdict {
-	const because = `${who(thread)} waits for the terminal${watches(thread)} in ${how(thread)}${quiet({ input, facts, ...evidence })}; ${inModes(facts)}`;
-	return waiting(input.shell.atPrompt === true ? "command" : wanted(facts), "likely", because);
+function likely(evidence: Evidence, thread: ThreadFacts): Verdict {
+	const { input, kind } = evidence;
+	const because = `${who(thread)} waits for the terminal${watches(thread)} in ${how(thread)}${quiet(evidence)}; ${kind.because}`;
+	return waiting(input.shell.atPrompt === true ? "command" : kind.kind, "likely", because);
 }
 
 function watches({ others = 0, main, listens }: ThreadFacts): string {
@@ -315,13 +383,14 @@ const guessLater = (evidence: Evidence, neededMs: number): Verdict => ({
 	certainty: "guess",
 });
 
-function unseen({ opaque }: Evidence): string {
+function unseen({ opaque, facts }: Evidence): string {
+	if (facts.late) return "its processes could not be inspected in time";
 	return opaque === null ? "the kernel does not show what the program does" : `not allowed to inspect ${who(opaque)}`;
 }
 
 /** The verdict for an inner terminal; null when unclear. Never certain: a relay is in between. */
-function within(terminal: InnerTerminal): Verdict | null {
-	const { threads } = terminal;
+function within(terminal: InnerTerminal, screen: ScreenFacts, relay: { readonly relayed: boolean }): Verdict | null {
+	const threads = withTimeouts(terminal.threads, terminal);
 	const reader = readerAmong(threads);
 	if (reader === null) {
 		const doer = threads.find(isBusy) ?? threads.find((thread) => thread.doing === "timer") ?? threads.at(-1);
@@ -331,8 +400,9 @@ function within(terminal: InnerTerminal): Verdict | null {
 	const { thread, reading } = reader;
 	if (terminal.unread)
 		return not("working", "likely", `${who(thread)} has not read ${bytes(terminal.unread)} of input yet`);
-	const deeper = thread.inner?.map(within) ?? [];
+	const deeper = thread.inner?.map((deepest) => within(deepest, screen, relay)) ?? [];
 	if (deeper.length > 0) return deeper.length === 1 ? (deeper[0] ?? null) : null;
 	if (reading !== "blocked" || !thread.fresh) return null;
-	return waiting(wanted(terminal), "likely", `${who(thread)} is blocked in ${how(thread)}; ${inModes(terminal)}`);
+	const { kind, because } = inputKind(terminal, screen, relay);
+	return waiting(kind, "likely", `${who(thread)} is blocked in ${how(thread)}; ${because}`);
 }

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { FakePty } from "../../test/fake-pty.ts";
+import { screenFacts } from "../../test/screen-facts.ts";
 import type { KernelFacts, ThreadFacts } from "../protocol/kernel-facts.ts";
 import { AttentionTracker } from "./attention-tracker.ts";
 
@@ -26,6 +27,8 @@ function facts(more: Partial<KernelFacts> = {}): KernelFacts {
 		canonical: true,
 		echo: true,
 		signals: true,
+		vmin: 1,
+		vtime: 0,
 		queued: 0,
 		unread: 0,
 		offset: 0,
@@ -33,6 +36,7 @@ function facts(more: Partial<KernelFacts> = {}): KernelFacts {
 		sinceInputMs: null,
 		threads: [READER],
 		more: 0,
+		doubts: [],
 		...more,
 	};
 }
@@ -41,7 +45,7 @@ function turnOver(pty: FakePty, seen = () => 0) {
 	return new AttentionTracker({
 		pty,
 		seen,
-		screen: () => ({ alternate: false, cursorVisible: true, cursorColumn: 4, lastLine: ">>> " }),
+		screen: () => screenFacts({ lastLine: ">>> " }),
 		shell: () => ({ atPrompt: null }),
 	});
 }

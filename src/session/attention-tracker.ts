@@ -23,6 +23,10 @@ const TYPED: Attention = {
 	because: "it has not read what was typed yet",
 };
 
+const NOTHING = new Uint8Array(0);
+const ESCAPE = 0x1b;
+const isText = (bytes: Uint8Array) => bytes.length > 0 && bytes.every((byte) => byte >= 0x20 && byte !== 0x7f);
+
 const unresponsive = (holderPid: number): Attention => ({
 	activity: "unresponsive",
 	waitingFor: null,
@@ -48,6 +52,7 @@ export class AttentionTracker implements Disposable {
 	#debounced: Debounced | null = null;
 	#typing = 0;
 	#escapeTyped = false;
+	#midLine = false;
 	#watchers = 0;
 	#unwatch: (() => void) | null = null;
 	#recheck: NodeJS.Timeout | null = null;
@@ -100,11 +105,12 @@ export class AttentionTracker implements Disposable {
 	}
 
 	/**
-	 * A write or a signal goes out: earlier facts are stale until the next probe. Returns the function
+	 * A write (these bytes) or a signal goes out: earlier facts are stale until the next probe. Returns the function
 	 * to call when it is acknowledged.
 	 */
-	typing({ endsInEscape = false }: { endsInEscape?: boolean } = {}): () => void {
-		this.#escapeTyped = endsInEscape;
+	typing(bytes: Uint8Array = NOTHING): () => void {
+		this.#escapeTyped = bytes.at(-1) === ESCAPE;
+		this.#midLine = (this.#midLine || this.#attention.waitingFor === "line") && isText(bytes);
 		this.#typing++;
 		this.#facts = null;
 		this.#debounced = null;
@@ -166,6 +172,7 @@ export class AttentionTracker implements Disposable {
 			screen,
 			shell: this.#source.shell(),
 			escapeTyped: this.#escapeTyped,
+			midLine: this.#midLine,
 		});
 		this.#debounced = debounce(this.#debounced, decision, facts);
 		const { activity, waitingFor, certainty, because, recheckMs } = this.#debounced.decision;

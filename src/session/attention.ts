@@ -16,6 +16,14 @@ export interface ScreenFacts {
 	readonly cursorColumn: number;
 	/** The line under the cursor, without trailing blanks. */
 	readonly lastLine: string;
+	/** The program takes a paste as one: line editors and editors. */
+	readonly bracketedPaste: boolean;
+	/** Arrow keys or the keypad send their application sequences: full-screen programs. */
+	readonly applicationKeys: boolean;
+	/** There is text on the last row, below the cursor. */
+	readonly footer: boolean;
+	/** The cursor is hidden, and a single cell in reverse video stands for it. */
+	readonly drawnCursor: boolean;
 }
 
 export interface ShellFacts {
@@ -33,6 +41,8 @@ export interface AttentionInput {
 	readonly shell: ShellFacts;
 	/** Our last write ended with Escape. */
 	readonly escapeTyped?: boolean;
+	/** It waited for a line, and since then only text was typed: no Enter, no other key. */
+	readonly midLine?: boolean;
 }
 
 export interface Decision extends Attention {

@@ -5,7 +5,17 @@
 // answer already typed after it does not match, and each is linear, because the line is
 // untrusted.
 
-export type LineShape = "empty" | "progress" | "secret" | "question" | "pager" | "menu" | "prompt" | "text";
+export type LineShape =
+	| "empty"
+	| "progress"
+	| "secret"
+	| "choice"
+	| "question"
+	| "keypress"
+	| "pager"
+	| "menu"
+	| "prompt"
+	| "text";
 
 interface Row {
 	readonly shape: LineShape;
@@ -19,7 +29,9 @@ const rows: readonly Row[] = [
 	{ shape: "empty", pattern: /^\s*$/ },
 	{ shape: "pager", pattern: /^-{2} ?more ?-{2}(?:\s?\(?(?:next file: .*|\d+%)\)?)?$/i },
 	{ shape: "pager", pattern: /^(?:\(END\)|:|lines \d+-\d+.*|Manual page .* line \d+.*|.{0,200} \(END\)|~)$/ },
-	{ shape: "prompt", pattern: /^(?:>>>|\.\.\.|In \[\d+\]:|\d+>|>|debug>)$/ },
+	{ shape: "prompt", pattern: /^(?:\.{3}|In \[\d+\]:)$/ },
+	{ shape: "keypress", pattern: /\b(?:press|hit|type) (?:any key|<?enter>?|<?return>?|\[enter\]|a key|q)\b.{0,60}$/i },
+	{ shape: "keypress", pattern: /^\W*(?:(?:any|a|which) )?keys?\s*[?:]$/i },
 	// Work that names itself, before the patterns that its colon or question mark would match.
 	{ shape: "progress", pattern: /\b\d{1,3}(?:\.\d+)?\s?%\s*\S{0,12}\s*$/ },
 	{ shape: "progress", pattern: /(?:\.{3}|…)\s*[|/\\-]?$/ },
@@ -29,12 +41,14 @@ const rows: readonly Row[] = [
 		shape: "secret",
 		pattern: /\b(?:password|passphrase|passcode|pin|secret|token|verification code|otp)\b[^:?]{0,80}[:?]$/i,
 	},
-	{ shape: "question", pattern: /[[(<]\s*y(?:es)?\s*[/|,]\s*n(?:o)?(?:\s*[/|,][^\])>]{0,40})?\s*[\])>]\s*[:?>]?$/i },
-	{ shape: "question", pattern: /\(\[?y\]?\/\[?n\]?\)\s*[:?]?$/i },
-	{ shape: "question", pattern: /\b(?:press|hit|type) (?:any key|<?enter>?|<?return>?|\[enter\]|a key|q)\b.{0,60}$/i },
+	{ shape: "secret", pattern: /\b(?:input|typing) is (?:masked|hidden|not shown)\W{0,3}$/i },
+	// One of several letters: [Y/n], (yes/no), [y,n,q,a,d,e,?]
+	{ shape: "choice", pattern: /[[(<]\s*y(?:es)?\s*[/|,]\s*n(?:o)?(?:\s*[/|,][^\])>]{0,40})?\s*[\])>]\s*[:?>]?$/i },
+	{ shape: "choice", pattern: /\(\[?y\]?\/\[?n\]?\)\s*[:?]?$/i },
 	{ shape: "question", pattern: /\?\s*(?:\([^()]{0,60}\)|\[[^[\]]{0,60}\])?\s*[:>›»]?$/ },
 	{ shape: "menu", pattern: /^\s*[?◆◇❯›»]\s+\S/ },
-	{ shape: "prompt", pattern: /^\s*\((?:gdb|pdb|lldb|rdb:\d+|[\w-]{1,20}db)\)$/i },
+	// (gdb)
+	{ shape: "prompt", pattern: /^\s*\([\w:.-]{1,20}\)$/ },
 	// a shell, a database console, irb: short, and ending in the sign that has meant "your turn" since the teletype
 	{ shape: "prompt", pattern: /^.{0,120}[$#%>❯➜λ]$/ },
 	// package name: (dialtone)
@@ -50,5 +64,5 @@ export function shapeOf(line: string): LineShape {
 
 /** Shapes that ask for something. */
 export function asks(shape: LineShape): boolean {
-	return shape === "secret" || shape === "question" || shape === "pager" || shape === "menu" || shape === "prompt";
+	return shape !== "empty" && shape !== "progress" && shape !== "text";
 }

@@ -3,6 +3,7 @@
 import { expect, test } from "vitest";
 import { FakePty } from "../../test/fake-pty.ts";
 import { openPlaces } from "../../test/leaks.ts";
+import { screenFacts } from "../../test/screen-facts.ts";
 import { settled, wait } from "../pty/wait.ts";
 import { AttentionTracker } from "./attention-tracker.ts";
 
@@ -11,7 +12,7 @@ test("a watch that is not ended is seen, and stays seen when its session is let 
 	const tracker = new AttentionTracker({
 		pty,
 		seen: () => 0,
-		screen: () => ({ alternate: false, cursorVisible: true, cursorColumn: 0, lastLine: "" }),
+		screen: () => screenFacts(),
 		shell: () => ({ atPrompt: null }),
 	});
 	const unwatch = tracker.watch();

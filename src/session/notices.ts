@@ -1,5 +1,5 @@
-// What happened to a session beside its output and must not go unseen: output that could not be logged, input that was
-// dropped. Each caller is told once, with its next answer.
+// What happened to a session beside its output and must not go unseen: output that could not be logged or waits for the
+// disk, input that was dropped. Each caller is told once, with its next answer.
 
 import type { HolderEvent } from "../protocol/frames.ts";
 
@@ -11,18 +11,21 @@ export interface Notices {
 	readonly lostOutput: number;
 	/** Bytes of input that were typed ahead and dropped by an interrupt. */
 	readonly droppedInput: number;
+	/** How many times the disk stopped answering, so that output had to wait for it. */
+	readonly diskStalls: number;
 }
 
-const NONE: Notices = { lostOutput: 0, droppedInput: 0 };
+const NONE: Notices = { lostOutput: 0, droppedInput: 0, diskStalls: 0 };
 
 export class NoticeBoard {
 	#total = NONE;
 	readonly #told = new Map<string, Notices>();
 
 	take(event: HolderEvent): void {
-		const { lostOutput, droppedInput } = this.#total;
-		if (event.event === "log_lost") this.#total = { droppedInput, lostOutput: lostOutput + event.to - event.from };
-		if (event.event === "input_dropped") this.#total = { lostOutput, droppedInput: droppedInput + event.bytes };
+		const total = this.#total;
+		if (event.event === "log_lost") this.#total = { ...total, lostOutput: total.lostOutput + event.to - event.from };
+		if (event.event === "input_dropped") this.#total = { ...total, droppedInput: total.droppedInput + event.bytes };
+		if (event.event === "disk_stalled") this.#total = { ...total, diskStalls: total.diskStalls + 1 };
 	}
 
 	/** What this caller has not been told yet; null when there is nothing. */
@@ -36,6 +39,7 @@ export class NoticeBoard {
 		return {
 			lostOutput: this.#total.lostOutput - told.lostOutput,
 			droppedInput: this.#total.droppedInput - told.droppedInput,
+			diskStalls: this.#total.diskStalls - told.diskStalls,
 		};
 	}
 }

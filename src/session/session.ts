@@ -31,7 +31,6 @@ import type { SeenPositions } from "./seen-positions.ts";
 import type { ShellCommands } from "./shell/commands.ts";
 
 const { errno } = constants;
-const ESCAPE = 0x1b;
 
 // A caller repeats a write within seconds; the holder remembers 1024 for the time after a restart.
 const REMEMBERED_IDS = 256;
@@ -241,7 +240,7 @@ export class Session implements AsyncDisposable {
 			const bytes = typeof input === "function" ? input() : input;
 			acceptedBefore = this.#pty.inputOffset;
 			this.#lastTypedAt = Date.now();
-			acknowledge = this.#tracker.typing({ endsInEscape: bytes.at(-1) === ESCAPE });
+			acknowledge = this.#tracker.typing(bytes);
 			return bytes;
 		};
 		try {
@@ -430,6 +429,10 @@ export class Session implements AsyncDisposable {
 			cursorVisible: cursor.visible,
 			cursorColumn: cursor.column,
 			lastLine: screen.lastLine(),
+			bracketedPaste: modes.bracketedPaste,
+			applicationKeys: modes.applicationKeypad || modes.applicationCursor,
+			footer: screen.hasFooter,
+			drawnCursor: !cursor.visible && screen.hasDrawnCursor,
 		};
 		this.#knownFacts = { end, facts };
 		return facts;
@@ -461,15 +464,16 @@ const ENDED_ERRNOS: ReadonlySet<number> = new Set([errno.EIO, errno.ESRCH, errno
 function asFault(error: unknown, { name, status, exit }: Session): unknown {
 	if (!(error instanceof PtyError)) return error;
 	const facts = error instanceof PtyIoError ? error.facts : {};
-	const { typedBytes } = error;
-	const maybeTyped = error.sent || typedBytes > 0;
+	const maybeTyped = error.sent;
 	const cause = { cause: error };
 	const howItEnded = hasEnded(status) ? describeEnd(status, exit) : "just now";
 	switch (error.code) {
 		case "line_too_long":
-			return new Fault("line_too_long", { limit: facts.limit ?? 4095, typedBytes }, cause);
+			return new Fault("line_too_long", { limit: facts.limit ?? 4095 }, cause);
+		case "input_too_long":
+			return new Fault("input_too_long", { limit: facts.limit ?? 0 }, cause);
 		case "queue_full":
-			return new Fault("queue_full", { free: facts.free ?? 0, typedBytes }, cause);
+			return new Fault("queue_full", { free: facts.free ?? 0 }, cause);
 		case "ended":
 			return new Fault("session_ended", { id: name, how: howItEnded, maybeTyped }, cause);
 		case "lost":

@@ -44,6 +44,8 @@ const COLOR_MODE_MASK = 0x3000000;
 export const isOnDefaultBackground = (row: Row, column: number): boolean =>
 	(row.getBg(column) & COLOR_MODE_MASK) === 0 && (row.getFg(column) & INVERSE_FLAG) === 0;
 
+export const isReversed = (row: Row, column: number): boolean => (row.getFg(column) & INVERSE_FLAG) !== 0;
+
 /** One cell; the same object is reused for every load. */
 export interface Cell {
 	fg: number;

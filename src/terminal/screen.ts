@@ -8,6 +8,7 @@ import { Listeners } from "../protocol/listeners.ts";
 import type { OutputChunk } from "../protocol/output.ts";
 import { ControlFilter } from "./control-filter.ts";
 import { Emulator, SLICE } from "./emulator.ts";
+import { hasDrawnCursor, hasFooter } from "./input-area.ts";
 import { applyKeyframe, fitsKeyframe, type Keyframe, keyframeOf, takeKeyframe } from "./keyframe.ts";
 import { KittyKeyboard } from "./kitty-keyboard.ts";
 import { Links } from "./links.ts";
@@ -201,6 +202,16 @@ export class Screen {
 	/** The cursor's logical line up to the cursor: the shape of a prompt. */
 	lastLine(): string {
 		return lineToCursor(this.#emulator.active);
+	}
+
+	/** There is text on the last row, below the cursor. */
+	get hasFooter(): boolean {
+		return hasFooter(this.#emulator);
+	}
+
+	/** A single cell is in reverse video: with the cursor hidden it is the program's own. */
+	get hasDrawnCursor(): boolean {
+		return hasDrawnCursor(this.#emulator);
 	}
 
 	/** The last logical lines of line output, scrollback included. */

@@ -46,7 +46,13 @@ function evidenceOf({ activity, certainty, because }: SessionFacts): CleanLine {
 		: because;
 }
 
-const WANTS = { command: "a command", line: "input", key: "input", secret: "a secret" } as const;
+const WANTS = {
+	command: "a command",
+	line: "a line",
+	key: "a key",
+	screen: "keys (full screen)",
+	secret: "a secret",
+} as const;
 
 function stateOf(facts: SessionFacts): CleanLine {
 	const { status, activity, waitingFor, certainty, returned, because } = facts;
@@ -54,10 +60,8 @@ function stateOf(facts: SessionFacts): CleanLine {
 	const matched = returned === "matched" ? "matched; " : "";
 	const atTimeout = returned === "timeout" ? " at the timeout" : "";
 	switch (activity) {
-		case "waiting": {
-			const how = waitingFor === "line" || waitingFor === "key" ? safe`${waitingFor}, ` : "";
-			return safe`${matched}waiting for ${WANTS[waitingFor ?? "line"]} (${how}${certainty ?? "guess"})`;
-		}
+		case "waiting":
+			return safe`${matched}waiting for ${WANTS[waitingFor ?? "line"]}, ${certainty ?? "guess"}`;
 		case "serving":
 			return safe`${matched}serving`;
 		case "stopped":

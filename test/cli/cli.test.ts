@@ -21,7 +21,7 @@ describe("a conversation from a shell", () => {
 		expect((await line.json(["send", "-", "6*7"])).text).toContain("42");
 		expect((await line.run(["screen", "py"])).out).toMatch(/^>>> 6\*7\n42\n/);
 		expect((await line.run(["wait", "py", "--until", "never", "--only", "-t", "100ms"])).code).toBe(4);
-		expect((await line.run(["ls"])).out).toMatch(/^py .*waiting \(key\) +python3 -q$/m);
+		expect((await line.run(["ls"])).out).toMatch(/^py .*waiting \(line\) +python3 -q$/m);
 		expect((await line.run(["kill", "py"])).code).toBe(0);
 		expect((await line.run(["send", "py", "1"])).code).toBe(5);
 		expect((await line.run(["rm", "py"])).code).toBe(0);

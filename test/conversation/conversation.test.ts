@@ -41,7 +41,7 @@ describe("R1.6 a conversation in one call a turn", () => {
 		expect(closed.text).toContain("42");
 
 		const asked = await python.send({ text: 'name = input("Your name? ")', submit: true, ...patient });
-		expect(asked).toMatchObject({ returned: "waiting", waitingFor: "key" }); // readline edits the line itself
+		expect(asked).toMatchObject({ returned: "waiting", waitingFor: "line" });
 		expect(asked.text).toMatch(/Your name\? ?$/);
 		const answered = await python.send({ text: "Ada", submit: true, ...patient });
 		expect(answered.text).toContain(">>>");
@@ -74,7 +74,7 @@ describe("R1.6 a conversation in one call a turn", () => {
 			submit: true,
 			...patient,
 		});
-		expect(pager).toMatchObject({ returned: "waiting", waitingFor: "key" });
+		expect(pager).toMatchObject({ returned: "waiting", waitingFor: "screen" });
 		const back = await psql.send({ keys: ["q"], ...patient });
 		expect(back.text).toContain("postgres=#");
 
@@ -104,7 +104,7 @@ describe("R1.6 a conversation in one call a turn", () => {
 	test("vim: a text is written and saved", needing("vim"), async () => {
 		const file = join(scratch, "note.txt");
 		const vim = await dialtone.start({ argv: ["vim", "-u", "NONE", "-N", file], ...patient });
-		expect(vim.facts).toMatchObject({ returned: "waiting", waitingFor: "key", view: "screen" });
+		expect(vim.facts).toMatchObject({ returned: "waiting", waitingFor: "screen", view: "screen" });
 		const written = await vim.send({ text: "ihello from an agent", keys: ["esc"], ...patient });
 		expect(written.text).toContain("hello from an agent");
 		// Vim takes a second to know that Escape was not the beginning of an arrow key; told earlier, it would still insert.
@@ -130,7 +130,7 @@ describe("R1.6 a conversation in one call a turn", () => {
 			env: { GIT_EDITOR: "vim -u NONE -N" },
 			...patient,
 		});
-		expect(rebase.facts).toMatchObject({ returned: "waiting", waitingFor: "key" });
+		expect(rebase.facts).toMatchObject({ returned: "waiting", waitingFor: "screen" });
 		expect(rebase.facts.text).toContain("pick");
 		await rebase.send({ text: ":2s/pick/fixup/", submit: true, ...patient });
 		const ended = await rebase.send({ text: ":wq", submit: true, ...patient });

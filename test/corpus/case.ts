@@ -7,12 +7,16 @@ import { named } from "../programs.ts";
 
 /**
  * What is true after a step:
- * - line, key, secret, command: it waits for that
+ * - line: type a line and Enter, whoever edits the line: the terminal or the program
+ * - key: one key is enough (more, "press any key", a menu that takes arrow keys)
+ * - screen: a full-screen program (an editor, less, a dialog)
+ * - secret: what is typed is not shown
+ * - command: a shell at its prompt; `line` is right, too, where the shell has no marks
  * - busy: whatever it does, it is not your turn; watched for `forMs`
  * - serving, stopped: not your turn either, and it should be called that
  * - ended
  */
-export type Truth = "line" | "key" | "secret" | "command" | "busy" | "serving" | "stopped" | "ended";
+export type Truth = "line" | "key" | "screen" | "secret" | "command" | "busy" | "serving" | "stopped" | "ended";
 
 export interface Step {
 	/** Typed, then Enter. */
@@ -20,6 +24,8 @@ export interface Step {
 	/** Typed as it is. */
 	readonly text?: string;
 	readonly keys?: readonly string[];
+	/** The terminal gets this many rows. */
+	readonly rows?: number;
 	readonly truth: Truth;
 	/** What the screen shows by then: an answer before that is too early. */
 	readonly shows?: RegExp;

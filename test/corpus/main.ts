@@ -17,8 +17,13 @@ const { values, positionals } = parseArgs({
 		quick: { type: "boolean", default: false },
 	},
 });
-const cases = (await corpus()).cases
-	.filter((one) => positionals.length === 0 || positionals.some((part) => one.name.includes(part)))
+const all = (await corpus()).cases;
+// A whole name means that case; anything else is part of one.
+const names = new Set(all.map((one) => one.name));
+const chosen = (name: string) =>
+	positionals.length === 0 || positionals.some((part) => (names.has(part) ? name === part : name.includes(part)));
+const cases = all
+	.filter((one) => chosen(one.name))
 	.filter((one, index) => !values.quick || one.user !== undefined || index % 4 === 0);
 await using dialtone = await Dialtone.open({ options: { maxSessions: 100 } });
 const outcomes = await playAll(cases, dialtone, Number(values.lanes));

@@ -11,7 +11,10 @@ export interface Outcome {
 	readonly case: string;
 	readonly step: number;
 	readonly truth: Truth;
+	/** Whose turn it is was told rightly. */
 	readonly right: boolean;
+	/** So was what it waits for; null where it was not told or is not asked. */
+	readonly kindRight: boolean | null;
 	/** What was told: activity and what for. */
 	readonly told: string;
 	readonly certainty: string;
@@ -25,6 +28,8 @@ export interface Outcome {
 // Only a hang reaches it: programs start slowly on a busy machine.
 const PATIENCE_MS = 20_000;
 const BUSY_MS = 700;
+const COLS = 100;
+const ROWS = 30;
 
 const shared = new Map<string, Promise<AsyncDisposable>>();
 
@@ -81,7 +86,14 @@ async function playIn(one: Case, dialtone: Dialtone, place: Place): Promise<Outc
 				const PATH = `${path}:${SYSTEM_PATH}`;
 				const { directory } = place;
 				const env = { HOME: directory, TMPDIR: directory, LC_ALL: "C.UTF-8", PATH, SHELL: "/bin/bash", ...one.env };
-				terminal = await dialtone.start({ argv: [...argv], cwd: place.directory, env, cols: 100, rows: 30, timeoutMs });
+				terminal = await dialtone.start({
+					argv: [...argv],
+					cwd: place.directory,
+					env,
+					cols: COLS,
+					rows: ROWS,
+					timeoutMs,
+				});
 				facts = terminal.facts;
 			} else {
 				facts = await act(terminal, step, timeoutMs);
@@ -96,7 +108,8 @@ async function playIn(one: Case, dialtone: Dialtone, place: Place): Promise<Outc
 	return outcomes;
 }
 
-function act(terminal: Terminal, { line, text, keys }: Step, timeoutMs: number): Promise<SessionFacts> {
+function act(terminal: Terminal, { line, text, keys, rows }: Step, timeoutMs: number): Promise<SessionFacts> {
+	if (rows !== undefined) return terminal.resize({ cols: COLS, rows });
 	if (line === undefined && text === undefined && keys === undefined) return terminal.wait({ timeoutMs });
 	return terminal.send({
 		...(line === undefined ? {} : { text: line, submit: true }),
@@ -107,17 +120,19 @@ function act(terminal: Terminal, { line, text, keys }: Step, timeoutMs: number):
 }
 
 function isTurn(truth: Truth): boolean {
-	return truth === "line" || truth === "key" || truth === "secret" || truth === "command";
+	return truth !== "busy" && truth !== "serving" && truth !== "stopped" && truth !== "ended";
 }
 
 function judge(one: Case, index: number, step: Step, facts: SessionFacts, screen: string): Outcome {
 	const { activity, waitingFor, certainty, because, elapsedMs, returned } = facts;
 	const shown = step.shows === undefined || step.shows.test(screen) || step.shows.test(facts.text);
+	const right = agrees(step.truth, facts) && (shown || !isTurn(step.truth));
 	return {
 		case: one.name,
 		step: index,
 		truth: step.truth,
-		right: agrees(step.truth, facts) && (shown || !isTurn(step.truth)),
+		right,
+		kindRight: right && isTurn(step.truth) ? isKind(step.truth, waitingFor) : null,
 		told:
 			returned === "ended" ? "ended" : `${activity}${waitingFor ? ` ${waitingFor}` : ""}${shown ? "" : " (too early)"}`,
 		certainty: certainty ?? "",
@@ -128,11 +143,13 @@ function judge(one: Case, index: number, step: Step, facts: SessionFacts, screen
 	};
 }
 
-function agrees(truth: Truth, { returned, activity, waitingFor }: SessionFacts): boolean {
+function agrees(truth: Truth, { returned, activity }: SessionFacts): boolean {
 	if (truth === "ended" || returned === "ended") return truth === returned;
 	if (truth === "busy") return activity !== "waiting";
-	if (truth === "serving" || truth === "stopped") return activity === truth;
-	if (activity !== "waiting") return false;
-	// A shell without marks cannot be told from another line editor.
-	return waitingFor === truth || (truth === "command" && waitingFor === "key");
+	return activity === (isTurn(truth) ? "waiting" : truth);
+}
+
+/** A shell without marks cannot be told from another line editor. */
+function isKind(truth: Truth, waitingFor: SessionFacts["waitingFor"]): boolean {
+	return waitingFor === truth || (truth === "command" && waitingFor === "line");
 }

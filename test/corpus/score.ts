@@ -8,6 +8,9 @@ export interface Score {
 	readonly wrong: readonly Outcome[];
 	/** The ones that must not exist. */
 	readonly wrongButCertain: readonly Outcome[];
+	/** Steps whose kind of input was told, and those of them that were told another. */
+	readonly kinds: number;
+	readonly wrongKinds: readonly Outcome[];
 	readonly byCertainty: Readonly<Record<string, { right: number; wrong: number }>>;
 }
 
@@ -20,6 +23,8 @@ export function scoreOf(outcomes: readonly Outcome[]): Score {
 	}
 	const wrong = outcomes.filter((it) => !it.right);
 	return {
+		kinds: outcomes.filter((it) => it.kindRight !== null).length,
+		wrongKinds: outcomes.filter((it) => it.kindRight === false),
 		steps: outcomes.length,
 		right: outcomes.length - wrong.length,
 		wrong,
@@ -37,20 +42,22 @@ export function table(outcomes: readonly Outcome[]): string {
 	const score = scoreOf(outcomes);
 	const lines = ["", "step                                        truth     told                 certainty"];
 	for (const it of outcomes) {
-		const mark = it.right ? " " : it.known === null ? "✗" : "~";
+		const mark = it.right && it.kindRight !== false ? " " : it.known === null ? "✗" : "~";
 		lines.push(
 			`${mark} ${`${it.case} #${it.step}`.padEnd(42)}${it.truth.padEnd(10)}${it.told.padEnd(21)}${it.certainty.padEnd(8)} ${it.because}`,
 		);
 	}
-	const share = (100 * score.right) / Math.max(1, score.steps);
+	const share = (part: number, whole: number) =>
+		`${part} of ${whole} right (${((100 * part) / Math.max(1, whole)).toFixed(1)} %)`;
 	lines.push(
 		"",
-		`${score.right} of ${score.steps} right (${share.toFixed(1)} %); wrong among certain: ${score.wrongButCertain.length}`,
+		`${share(score.right, score.steps)}; wrong among certain: ${score.wrongButCertain.length}`,
+		`kinds: ${share(score.kinds - score.wrongKinds.length, score.kinds)}`,
 	);
 	for (const [name, { right, wrong }] of Object.entries(score.byCertainty)) {
 		lines.push(`  ${name.padEnd(8)} ${right} right, ${wrong} wrong`);
 	}
-	for (const it of score.wrong) {
+	for (const it of [...score.wrong, ...score.wrongKinds]) {
 		lines.push(
 			"",
 			`✗ ${it.case} #${it.step}: ${it.truth}, told ${it.told} (${it.certainty})${it.known ? ` – ${it.known}` : ""}`,

@@ -183,7 +183,7 @@ describe("one daemon per user", () => {
 	test("stop leaves the sessions running, stop --sessions ends them too", async () => {
 		await using home = new Home();
 		const started = JSON.parse((await home.cli("call", "start", '{"name":"sh","argv":["bash","--norc"]}')).stdout);
-		expect(started).toMatchObject({ status: "running", waitingFor: "key" });
+		expect(started).toMatchObject({ status: "running", waitingFor: "line" });
 		expect((await home.cli("daemon", "stop")).stdout).toContain("These sessions keep running: sh");
 		const status = JSON.parse((await home.cli("daemon", "status", "--json")).stdout);
 		expect(status).toEqual({ running: false });

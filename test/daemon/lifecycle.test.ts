@@ -10,6 +10,7 @@ import { describe, expect, test } from "vitest";
 import { newestLock } from "../../src/daemon/daemon-lock.ts";
 import { becomeDaemon } from "../../src/daemon/run.ts";
 import { HolderPty } from "../../src/pty/holder-pty.ts";
+import { readSecret } from "../../src/pty/owner-secret.ts";
 import { VERSION } from "../../src/version.ts";
 import { until } from "../condition.ts";
 import { FakeClient } from "../fake-client.ts";
@@ -219,6 +220,7 @@ describe("a daemon that is replaced", () => {
 				directory,
 				socketPath: join(run, `${facts.session}.sock`),
 				epoch: BigInt(epoch + 1),
+				secret: await readSecret(directory),
 				from: "end",
 			});
 			const since = performance.now();

@@ -1,6 +1,6 @@
 // What a program gets, and what the caller is told when it cannot be started.
 
-import { spawn } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { chmodSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
@@ -11,6 +11,7 @@ import {
 	exitFile,
 	gone,
 	HOLDER,
+	KEEP,
 	launch,
 	launchBlock,
 	lives,
@@ -224,6 +225,53 @@ describe("R3.3 what cannot be started says at which stage and why, and leaves no
 		const { line, status } = await say(block);
 		expect(JSON.parse(line)).toMatchObject({ ok: false, stage: "block", code: "EINVAL" });
 		expect(status).toBe(1);
+	});
+});
+
+describe("H7 a launch that is given up", () => {
+	const started = (argv: string[]) => {
+		const dir = sessionDirectory();
+		const launcher = spawn(HOLDER, [], { stdio: ["pipe", "pipe", "inherit"] });
+		const status = new Promise((resolve) => launcher.once("close", resolve));
+		launcher.stdin.write(launchBlock(dir, { argv }).subarray(0, -1)); // without the word that it is kept
+		return {
+			dir,
+			launcher,
+			status,
+			line: new Promise<string>((resolve) => launcher.stdout.once("data", (data) => resolve(String(data)))),
+		};
+	};
+
+	test.each([
+		["by closing its input", (launcher: ChildProcess) => launcher.stdin?.destroy()],
+		["by killing it", (launcher: ChildProcess) => launcher.kill("SIGKILL")],
+	])("after its answer %s: the program is ended at once", async (_how, giveUp) => {
+		const { launcher, status, line } = started(["sh", "-c", "trap '' TERM HUP; sleep 300 & sleep 300"]);
+		const { holder, pid } = JSON.parse(await line);
+		giveUp(launcher);
+		await status;
+		await gone(pid);
+		await gone(holder);
+	});
+
+	test("before its answer: no process is left", async () => {
+		const { dir, launcher, status } = started(["sh", "-c", "echo $$ > $DIR/ran; sleep 300"]);
+		launcher.stdin.destroy();
+		expect(await status).toBe(1);
+		while (readdirSync(dir).some((name) => name === "s")) await new Promise((resolve) => setTimeout(resolve, 5));
+	});
+
+	test("the session stays when its launcher goes after it was kept", async () => {
+		const { dir, launcher, status, line } = started(["cat"]);
+		const { holder } = JSON.parse(await line);
+		launcher.stdin.end(KEEP);
+		expect(await status).toBe(0);
+		const client = await Client.open(join(dir, "s"));
+		await client.type("here\n");
+		await client.until(() => client.text.includes("here\r\nhere"));
+		await client.end(0);
+		client.close();
+		await gone(holder);
 	});
 });
 

@@ -1,8 +1,12 @@
 // Who may do what, and what becomes of those who do not keep to the protocol.
 
+import { randomBytes } from "node:crypto";
+import { chmodSync, copyFileSync, statSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
+import { join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
-import { Client, cleanUp, launch, u16, u32, u64 } from "./raw-holder.ts";
+import { needing } from "../programs.ts";
+import { Client, cleanUp, HOLDER, launch, record, sessionDirectory, Tag, u16, u32, u64 } from "./raw-holder.ts";
 
 afterEach(cleanUp);
 
@@ -42,6 +46,96 @@ describe("the owner and its epoch", () => {
 		expect(await guest.facts()).toMatchObject({ canonical: true, echo: true, signals: true, offset: 0 });
 		expect(await guest.watch(true)).toEqual({ done: 0 });
 	});
+});
+
+describe("H8: nobody inside gets at the controls", () => {
+	const secret = randomBytes(32);
+	const withSecret = [record(Tag.secret, secret)];
+	const seize = join(import.meta.dirname, "../fixtures/seize.py");
+
+	test.each([
+		["no secret", Buffer.alloc(0)],
+		["a wrong one", randomBytes(32)],
+		["a part of it", secret.subarray(0, 31)],
+	])("a client with %s learns nothing, whatever its epoch; the owner stays the owner", async (_name, wrong) => {
+		const session = await launch({ argv: ["cat"], records: withSecret });
+		const owner = await Client.open(session.socket, { secret });
+		for (const isOwner of [true, false])
+			await expect(Client.open(session.socket, { owner: isOwner, epoch: 1000, secret: wrong })).rejects.toThrow(
+				/"denied"|"bad_frame"/,
+			);
+		expect(owner.fencedBy).toBe(null);
+		await owner.type("mine\n");
+		await owner.until(() => owner.text.includes("mine\r\nmine"));
+	});
+
+	test.each([
+		["with a secret", true],
+		["without one", false],
+	])(
+		"a program cannot seize its own session %s, nor can a child that has left it",
+		needing("python3"),
+		async (_name, guarded) => {
+			const dir = sessionDirectory();
+			writeFileSync(join(dir, "known"), guarded ? secret : "");
+			const session = await launch({
+				argv: ["python3", seize, join(dir, "s"), join(dir, "known")],
+				records: guarded ? withSecret : [],
+				dir,
+			});
+			const owner = await Client.open(session.socket, { epoch: 1, secret: guarded ? secret : Buffer.alloc(0) });
+			await owner.until(() => owner.text.includes("its orphan got"));
+			expect(owner.text).toContain("the program got 0x85 denied");
+			expect(owner.text).toContain("its orphan got 0x85 denied");
+			expect(owner.fencedBy).toBe(null);
+			expect(await owner.type("no\n")).toEqual({ done: 3 });
+			await owner.until(() => owner.text.includes("asked: no"));
+		},
+	);
+
+	test("200 silent connections do not lock the owner out, and none of them stays", async () => {
+		const session = await launch({ argv: ["cat"], records: withSecret });
+		const silent = [];
+		for (let i = 0; i < 200; i++) {
+			const socket = connect(session.socket).on("error", () => {});
+			await new Promise((resolve) => socket.once("connect", resolve));
+			silent.push({ socket, closed: new Promise((resolve) => socket.once("close", resolve)) });
+			socket.resume();
+			if (i % 50 === 49) {
+				const owner = await Client.open(session.socket, { epoch: i, secret });
+				await owner.type(`turn ${i}\n`);
+				await owner.until(() => owner.text.includes(`turn ${i}`));
+				owner.close();
+			}
+		}
+		await Promise.all(silent.map(({ closed }) => closed));
+	});
+
+	test.runIf(process.getuid?.() === 0)(
+		"no process of the same user gets at its memory or its descriptors",
+		async () => {
+			const dir = sessionDirectory();
+			chmodSync(dir, 0o777);
+			const holder = join(dir, "holder");
+			copyFileSync(HOLDER, holder);
+			const session = await launch({
+				argv: [
+					"sh",
+					"-c",
+					"head -c 1 /proc/$PPID/mem; ls /proc/$PPID/fd; cat /proc/$PPID/environ; echo; echo $(id -u) asked; read x",
+				],
+				through: ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"],
+				records: withSecret,
+				dir,
+				holder,
+			});
+			const owner = await Client.open(session.socket, { secret });
+			await owner.until(() => owner.text.includes("65534 asked"));
+			expect(owner.text.match(/Permission denied/g)).toHaveLength(3);
+			expect(statSync(`/proc/${session.pid}/mem`).uid).toBe(65534); // the program's own is its own
+			expect(await owner.facts()).toMatchObject({ readable: true, threads: [{ pid: session.pid }] });
+		},
+	);
 });
 
 describe("the protocol", () => {
@@ -89,16 +183,22 @@ describe("the protocol", () => {
 		socket.destroy();
 	});
 
-	test("the 65th client is refused, and there is room again when one goes", async () => {
+	test("the 64th reader is refused: that place is the owner's, and there is room again when one goes", async () => {
 		const session = await launch({ argv: ["cat"] });
 		const clients = [];
-		for (let i = 0; i < 64; i++) clients.push(await Client.open(session.socket, { owner: false }));
-		await expect(Client.open(session.socket)).rejects.toThrow('"code":"system"');
+		for (let i = 0; i < 63; i++) clients.push(await Client.open(session.socket, { owner: false }));
+		await expect(Client.open(session.socket, { owner: false })).rejects.toThrow('"code":"system"');
+		const first = await Client.open(session.socket);
+		await first.type("room\n");
+		await first.until(() => first.text.includes("room"));
+		// The next owner takes the place of the one that it replaces.
+		const second = await Client.open(session.socket, { epoch: 2 });
+		await second.type("mine\n");
+		await second.until(() => second.text.includes("mine"));
 		clients[7]!.close();
+		second.close();
 		await clients[8]!.facts(); // one turn of its loop later
-		const next = await Client.open(session.socket);
-		await next.type("room\n");
-		await next.until(() => next.text.includes("room"));
+		clients.push(await Client.open(session.socket, { owner: false }));
 		for (const client of clients) client.close();
 	});
 

@@ -34,6 +34,7 @@ export const Tag = {
 	umask: 15,
 	rlimit: 16,
 	nice: 17,
+	secret: 18,
 } as const;
 
 export function record(tag: number, value: Uint8Array | string): Buffer {
@@ -59,6 +60,8 @@ export interface Launch {
 	/** Another copy of it. */
 	holder?: string;
 	dir?: string;
+	/** Its socket, if not in the session's directory. */
+	socket?: string;
 }
 
 export interface Launched {
@@ -95,14 +98,18 @@ export function launchBlock(dir: string, launch: Launch): Buffer {
 	return Buffer.concat([
 		record(Tag.protocol, u32(1)),
 		record(Tag.dir, dir),
-		record(Tag.socket, join(dir, "s")),
+		record(Tag.socket, launch.socket ?? join(dir, "s")),
 		...launch.argv.map((arg) => record(Tag.arg, arg)),
 		...Object.entries(env).map(([key, value]) => record(Tag.env, `${key}=${value}`)),
 		record(Tag.cwd, launch.cwd ?? "/"),
 		...(launch.records ?? []),
 		record(0, ""),
+		KEEP,
 	]);
 }
+
+/** Behind the block, or later: the session is to stay. Without it, end of file means that the launch was given up. */
+export const KEEP = Buffer.from([1]);
 
 export async function say(
 	block: Uint8Array,
@@ -124,7 +131,7 @@ export async function say(
 export async function launch(options: Launch): Promise<Launched> {
 	const dir = options.dir ?? sessionDirectory();
 	const { line } = await say(launchBlock(dir, options), options.through, options.holder);
-	const launched: Launched = { ...JSON.parse(line), dir, socket: join(dir, "s") };
+	const launched: Launched = { ...JSON.parse(line), dir, socket: options.socket ?? join(dir, "s") };
 	if (launched.ok) holders.push(launched.holder);
 	return launched;
 }
@@ -194,10 +201,10 @@ export class Client {
 
 	static async open(
 		path: string,
-		{ owner = true, epoch = 1, attach = 0n as bigint | null } = {},
+		{ owner = true, epoch = 1, attach = 0n as bigint | null, secret = Buffer.alloc(0) } = {},
 	): Promise<Client & { welcome: Json }> {
 		const client = new Client(path);
-		client.send(0x01, Buffer.concat([u32(0x314e5444), u16(1, 1), u32(owner ? 1 : 0, 0), u64(epoch)]));
+		client.send(0x01, Buffer.concat([u32(0x314e5444), u16(1, 1), u32(owner ? 1 : 0, 0), u64(epoch), secret]));
 		const first = await client.frame((frame) => frame.type === Type.welcome || frame.type === Type.refused);
 		if (first.type === Type.refused) throw new Error(first.payload.subarray(8).toString());
 		if (attach !== null) client.attach(attach);
@@ -225,7 +232,10 @@ export class Client {
 		this.send(type, make(request));
 		await this.until(() => this.#answers.has(request));
 		const frame = this.#answers.get(request)!;
-		if (frame.type === Type.done) return { done: Number(frame.payload.readBigUInt64LE(8)) };
+		if (frame.type === Type.done) {
+			const done = Number(frame.payload.readBigUInt64LE(8));
+			return frame.payload.readUInt32LE(4) === 1 ? { done, unsaved: true } : { done };
+		}
 		const json = JSON.parse(frame.payload.subarray(8).toString());
 		return frame.type === Type.refused ? { refused: json.code, ...json } : json;
 	}

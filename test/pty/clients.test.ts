@@ -4,6 +4,8 @@ import { connect, type Socket } from "node:net";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { attachFrame, helloFrame } from "../../src/protocol/frames.ts";
+import type { LaunchSpec } from "../../src/pty/launch.ts";
+import { readSecret } from "../../src/pty/owner-secret.ts";
 import { until } from "../condition.ts";
 import { Stage, type Started } from "./stage.ts";
 
@@ -14,11 +16,12 @@ beforeEach(async () => {
 afterEach(() => stage[Symbol.asyncDispose]());
 
 /** A client that asks for everything and never reads. */
-function silentClient(socketPath: string): Socket {
+async function silentClient({ directory, socketPath }: LaunchSpec): Promise<Socket> {
+	const secret = await readSecret(directory);
 	const socket = connect({ path: socketPath });
 	socket.on("error", () => {}); // the holder goes in the end
 	socket.pause();
-	socket.write(helloFrame({ owner: false, epoch: 0n }));
+	socket.write(helloFrame({ owner: false, epoch: 0n, secret }));
 	socket.write(attachFrame(0n, (1n << 63n) - 1n));
 	return socket;
 }
@@ -33,7 +36,7 @@ describe("clients that never read", () => {
 		const gate = join(stage.home, `gate-${Math.random()}`);
 		const command = `stty -opost; until [ -e ${gate} ]; do sleep 0.01; done; head -c ${COUNT} /dev/zero; printf DONE; sleep 1000`;
 		const { pty, spec, heard }: Started = await stage.start(command);
-		const clients = Array.from({ length: silent }, () => silentClient(spec.socketPath));
+		const clients = await Promise.all(Array.from({ length: silent }, () => silentClient(spec)));
 		await until("they are connected", () => clients.every((it) => !it.connecting));
 		const started = performance.now();
 		writeFileSync(gate, "");

@@ -150,7 +150,7 @@ describe("S9: errors on the way of the output", () => {
 			if (connections.length === 1) socket.write(frame(FrameType.event, Buffer.from('{"event":7}')));
 			else socket.once("data", () => socket.write(frame(FrameType.output, Buffer.from("\0\0\0\0\0\0\0\0HELLO"))));
 		}).listen(path);
-		const strange = new HolderPty({ ...spec, socketPath: path, from: 0 });
+		const strange = new HolderPty({ ...spec, secret: null, socketPath: path, from: 0 });
 		const heard = new Heard(strange);
 		expect(await strange.connect()).toBe(true);
 		await heard.says("HELLO");
@@ -169,7 +169,7 @@ describe("S9: errors on the way of the output", () => {
 		const file = join(spec.directory, "exit");
 		rmSync(file);
 		symlinkSync("/etc/passwd", file);
-		const late = stage.keep(new HolderPty({ ...spec, from: 0 }));
+		const late = stage.keep(new HolderPty({ ...spec, secret: null, from: 0 }));
 		expect(await late.connect()).toBe(false);
 		const heard = new Heard(late);
 		expect(await heard.exited).toMatchObject({ code: null, reason: "lost", size: 1000 });

@@ -69,6 +69,18 @@ describe("R3.6 what cannot be typed is refused whole", () => {
 		expect(pty.inputOffset).toBe(0);
 	});
 
+	test("H5: a line that is too long after 1.5 MB of short ones: nothing of it is typed", async () => {
+		const { pty, heard } = await stage.start("stty -echo; echo READY; while read line; do echo got $line; done");
+		await heard.says("READY");
+		const lines = Buffer.concat([Buffer.alloc(1_500_000, "short\n"), Buffer.alloc(5000, "x"), Buffer.from("\n")]);
+		await expect(pty.write(lines)).rejects.toMatchObject({ name: "PtyIoError", code: "input_too_long" });
+		await expect(pty.write(lines.subarray(600_000))).rejects.toMatchObject({ code: "line_too_long" });
+		await pty.write(Buffer.from("after\n"));
+		await heard.says("got after");
+		expect(heard.text).not.toContain("short");
+		expect(pty.inputOffset).toBe(6);
+	});
+
 	test("more than a program that does not read has room for; what it reads later makes room", async () => {
 		const gate = join(stage.home, "gate");
 		const { pty, heard } = await stage.start(
@@ -92,7 +104,8 @@ describe("R3.6 what cannot be typed is refused whole", () => {
 		const waiting = pty.write(piece);
 		writeFileSync(gate, "");
 		await waiting;
-		await pty.write(Buffer.alloc(3_000_000 - accepted - piece.length, "x"));
+		for (let left = 3_000_000 - accepted - piece.length; left > 0; left -= 1_000_000)
+			await pty.write(Buffer.alloc(Math.min(left, 1_000_000), "x"));
 		await heard.says("3000000");
 	});
 
@@ -100,7 +113,8 @@ describe("R3.6 what cannot be typed is refused whole", () => {
 		const { pty, heard } = await stage.start("stty raw -echo; printf READY; sleep 1000");
 		await heard.says("READY");
 		const away = new AbortController();
-		const writing = pty.write(Buffer.alloc(2_000_000, "x"), { signal: away.signal });
+		await pty.write(Buffer.alloc(1_000_000, "x"));
+		const writing = pty.write(Buffer.alloc(1_000_000, "x"), { signal: away.signal });
 		setTimeout(() => away.abort(), 50);
 		await expect(writing).rejects.toMatchObject({ name: "AbortError" });
 	});

@@ -135,12 +135,12 @@ export class Heard {
 }
 
 /** A tiny C program of test/fixtures, compiled when it is not yet. */
-export function compiled(name: string): string {
+export function compiled(name: string, ...flags: readonly string[]): string {
 	const binary = join(root, "build/fixtures", name);
 	if (existsSync(binary)) return binary;
 	mkdirSync(join(root, "build/fixtures"), { recursive: true });
 	const mine = `${binary}.${process.pid}`;
-	execFileSync("cc", ["-O1", "-Wall", "-o", mine, join(root, "test/fixtures", `${name}.c`)]);
+	execFileSync("cc", ["-O1", "-Wall", "-o", mine, join(root, "test/fixtures", `${name}.c`), ...flags]);
 	// Two test files may want it at once: whoever is last replaces a whole one by a whole one.
 	renameSync(mine, binary);
 	return binary;

@@ -65,7 +65,7 @@ describe("R3.2 the end of a fast program is never lost", () => {
 		await first.exited;
 		await first[Symbol.asyncDispose]();
 		await until("the holder is gone", () => !isAlive(first.holderPid));
-		await using late = new HolderPty({ ...spec, from: 10 });
+		await using late = new HolderPty({ ...spec, secret: null, from: 10 });
 		expect(await late.connect()).toBe(false);
 		const heard = new Heard(late, 10);
 		expect((await heard.exited).code).toBe(5);

@@ -83,7 +83,7 @@ describe("R1.4 a command that asks", () => {
 	});
 
 	test(
-		"pagers are off, and one that opens all the same is waiting for a key and leaves the shell usable",
+		"pagers are off, and one that opens all the same is waiting for its screen and leaves the shell usable",
 		needing("less"),
 		async () => {
 			const shell = "pager";
@@ -92,13 +92,13 @@ describe("R1.4 a command that asks", () => {
 				returned: "ended",
 			});
 			const facts = await shells.run("seq 500 | less -+F", { shell });
-			expect(facts).toMatchObject({ returned: "waiting", waitingFor: "key" });
+			expect(facts).toMatchObject({ returned: "waiting", waitingFor: "screen" });
 			await shells.send({ session: facts.session, keys: ["q"] });
 			expect((await shells.run("echo usable", { shell })).text).toBe("usable\n");
 		},
 	);
 
-	test("a shell within the shell waits for keys, and leaving it gives the first one back", async () => {
+	test("a shell within the shell waits for a line, and leaving it gives the first one back", async () => {
 		const shell = "nested";
 		const facts = await shells.run("PS1='inner> ' bash --norc", { shell });
 		expect(facts).toMatchObject({ returned: "waiting" });

@@ -15,10 +15,10 @@ export const cases: Case[] = [
 		"irb",
 		["irb", "-f", "--nocolorize"],
 		[
-			{ truth: "key", shows: /irb\(main\).*[>*] $/ },
-			{ line: "6*7", truth: "key", shows: /=> 42/ },
+			{ truth: "line", shows: /irb\(main\).*[>*] $/ },
+			{ line: "6*7", truth: "line", shows: /=> 42/ },
 			{ line: "sleep 1.5; 'slept'", truth: "busy", forMs: 800 },
-			{ truth: "key", shows: /=> "slept"/ },
+			{ truth: "line", shows: /=> "slept"/ },
 		],
 	),
 	program(
@@ -48,8 +48,8 @@ export const cases: Case[] = [
 		"lua",
 		["lua5.4"],
 		[
-			{ truth: "key", shows: /> $/ },
-			{ line: "=6*7", truth: "key", shows: /42\n> $/ },
+			{ truth: "line", shows: /> $/ },
+			{ line: "=6*7", truth: "line", shows: /42\n> $/ },
 		],
 	),
 	program(
@@ -64,8 +64,8 @@ export const cases: Case[] = [
 		"php -a",
 		["php", "-a"],
 		[
-			{ truth: "key", shows: /php > $/ },
-			{ line: "echo 6*7;", truth: "key", shows: /42/ },
+			{ truth: "line", shows: /php > $/ },
+			{ line: "echo 6*7;", truth: "line", shows: /42/ },
 		],
 	),
 	program(
@@ -78,7 +78,7 @@ export const cases: Case[] = [
 			{ truth: "line" },
 		],
 	),
-	program("bc", ["bc", "-q"], [{ truth: "key" }, { line: "6*7", truth: "key", shows: /42/ }]),
+	program("bc", ["bc", "-q"], [{ truth: "line" }, { line: "6*7", truth: "line", shows: /42/ }]),
 	program(
 		"gdb",
 		async ({ directory }) => {
@@ -86,10 +86,10 @@ export const cases: Case[] = [
 			return ["gdb", "-q", "-nx", "--args", "sleep", "2"];
 		},
 		[
-			{ truth: "key", shows: /\(gdb\) $/ },
-			{ line: "p 6*7", truth: "key", shows: /42\n\(gdb\) $/ },
+			{ truth: "line", shows: /\(gdb\) $/ },
+			{ line: "p 6*7", truth: "line", shows: /42\n\(gdb\) $/ },
 			{ line: "run", truth: "busy", forMs: 900 },
-			{ truth: "key", shows: /exited normally.*\n\(gdb\) $/ },
+			{ truth: "line", shows: /exited normally.*\n\(gdb\) $/ },
 		],
 		{ needs: ["gdb"] },
 	),
@@ -99,7 +99,7 @@ export const cases: Case[] = [
 		[
 			{ truth: "line", shows: /Starting program/ },
 			{ line: "hello", truth: "line", shows: /hello\nhello/ },
-			{ keys: ["ctrl+c"], truth: "key", shows: /SIGINT[\s\S]*\(gdb\) $/ },
+			{ keys: ["ctrl+c"], truth: "line", shows: /SIGINT[\s\S]*\(gdb\) $/ },
 		],
 	),
 ];

@@ -5,12 +5,12 @@ export const cases: Case[] = [
 		"script",
 		["script", "-q", "-c", "bash --norc --noprofile", "/dev/null"],
 		[
-			{ truth: "key", shows: /[$#] $/ },
-			{ line: "echo hi", truth: "key", shows: /hi\n.*[$#] $/ },
+			{ truth: "line", shows: /[$#] $/ },
+			{ line: "echo hi", truth: "line", shows: /hi\n.*[$#] $/ },
 			{ line: "sleep 30", truth: "busy" },
-			{ keys: ["ctrl+c"], truth: "key" },
+			{ keys: ["ctrl+c"], truth: "line" },
 			{ line: "read -p 'name? ' n", truth: "line", shows: /name\? $/ },
-			{ line: "ann", truth: "key" },
+			{ line: "ann", truth: "line" },
 		],
 	),
 	program(
@@ -41,10 +41,10 @@ export const cases: Case[] = [
 		"tmux",
 		({ directory }) => ["tmux", "-f", "/dev/null", "-S", `${directory}/tmux`, "new", "bash --norc --noprofile"],
 		[
-			{ truth: "key", shows: /[$#] / },
-			{ line: "echo hi", truth: "key", shows: /hi\n/ },
+			{ truth: "line", shows: /[$#] / },
+			{ line: "echo hi", truth: "line", shows: /hi\n/ },
 			{ line: "sleep 30", truth: "busy" },
-			{ keys: ["ctrl+c"], truth: "key" },
+			{ keys: ["ctrl+c"], truth: "line" },
 			{ line: "exit", truth: "ended" },
 		],
 		{ needs: ["tmux"] },
@@ -62,9 +62,9 @@ export const cases: Case[] = [
 			return ["tmux", ...server, "attach"];
 		},
 		[
-			{ truth: "key", shows: /[$#] / },
+			{ truth: "line", shows: /[$#] / },
 			{ line: "sleep 30", truth: "busy", forMs: 1200 },
-			{ keys: ["ctrl+c"], truth: "key" },
+			{ keys: ["ctrl+c"], truth: "line" },
 		],
 		{ needs: ["tmux"] },
 	),

@@ -9,14 +9,14 @@ export const cases: Case[] = [
 		"node REPL",
 		["node"],
 		[
-			{ truth: "key", shows: /> $/ },
-			{ line: "6*7", truth: "key", shows: /42\n> $/ },
+			{ truth: "line", shows: /> $/ },
+			{ line: "6*7", truth: "line", shows: /42\n> $/ },
 			{ line: "let end = Date.now() + 1500; while (Date.now() < end);", truth: "busy", forMs: 900 },
-			{ truth: "key", shows: /> $/ },
+			{ truth: "line", shows: /> $/ },
 			{ line: "await new Promise((done) => setTimeout(done, 1500)), 'later'", truth: "busy", forMs: 900 },
-			{ truth: "key", shows: /'later'\n> $/ },
-			{ line: "function f() {", truth: "key", shows: /\.\.\. $/ },
-			{ line: "}", truth: "key", shows: /> $/ },
+			{ truth: "line", shows: /'later'\n> $/ },
+			{ line: "function f() {", truth: "line", shows: /\.\.\. $/ },
+			{ line: "}", truth: "line", shows: /> $/ },
 		],
 	),
 	program(
@@ -27,7 +27,7 @@ export const cases: Case[] = [
 			"const rl=require('readline').createInterface({input:process.stdin,output:process.stdout});rl.question('name? ',(n)=>{console.log('hello',n);rl.close();setTimeout(()=>{},30000)})",
 		],
 		[
-			{ truth: "key", shows: /name\? $/ },
+			{ truth: "line", shows: /name\? $/ },
 			{ line: "ann", truth: "busy", forMs: 1200, shows: /hello ann/ },
 		],
 	),
@@ -52,7 +52,7 @@ export const cases: Case[] = [
 		],
 		[
 			{ truth: "busy", forMs: 700 },
-			{ truth: "key", shows: /name\? $/ },
+			{ truth: "line", shows: /name\? $/ },
 		],
 	),
 	program(
@@ -99,9 +99,9 @@ export const cases: Case[] = [
 			return ["node", "inspect", "--port=0", "p.js"];
 		},
 		[
-			{ truth: "key", shows: /debug> $/ },
-			{ line: "n", truth: "key", shows: /debug> $/ },
-			{ line: "exec('x')", truth: "key", shows: /1\ndebug> $/ },
+			{ truth: "line", shows: /debug> $/ },
+			{ line: "n", truth: "line", shows: /debug> $/ },
+			{ line: "exec('x')", truth: "line", shows: /1\ndebug> $/ },
 		],
 	),
 	program(
@@ -111,16 +111,16 @@ export const cases: Case[] = [
 			return ["npm", "init"];
 		},
 		[
-			{ truth: "key", shows: /package name: .*$/ },
-			{ line: "thing", truth: "key", shows: /version: .*$/ },
-			{ line: "", truth: "key", shows: /description: $/ },
+			{ truth: "line", shows: /package name: .*$/ },
+			{ line: "thing", truth: "line", shows: /version: .*$/ },
+			{ line: "", truth: "line", shows: /description: $/ },
 		],
 	),
 	program(
 		"@clack/prompts",
 		["node", fixture("clack.mjs")],
 		[
-			{ truth: "key", shows: /What is your name/ },
+			{ truth: "line", shows: /What is your name/ },
 			{ line: "ann", truth: "key", shows: /Pick a fruit/ },
 			{ keys: ["down"], truth: "key" },
 			{ keys: ["enter"], truth: "busy", forMs: 900, shows: /cooking/ },
@@ -132,10 +132,10 @@ export const cases: Case[] = [
 		"@inquirer/prompts",
 		["node", fixture("inquirer.mjs")],
 		[
-			{ truth: "key", shows: /What is your name/ },
+			{ truth: "line", shows: /What is your name/ },
 			{ line: "ann", truth: "key", shows: /Pick a fruit/ },
-			{ keys: ["down", "enter"], truth: "key", shows: /Password/ },
-			{ line: "sesame", truth: "key", shows: /Are you sure/ },
+			{ keys: ["down", "enter"], truth: "secret", shows: /Password/ },
+			{ line: "sesame", truth: "line", shows: /Are you sure/ },
 			{ line: "y", truth: "ended" },
 		],
 	),

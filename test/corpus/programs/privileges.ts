@@ -81,10 +81,10 @@ export const cases: Case[] = [
 		[
 			{ truth: "line", shows: /continue connecting.*\? $/ },
 			{ line: "yes", truth: "secret", shows: /password: $/ },
-			{ line: "open-sesame-42", truth: "key", shows: /\$ $/ },
-			{ line: "echo far away", truth: "key", shows: /far away\n.*\$ $/ },
+			{ line: "open-sesame-42", truth: "line", shows: /\$ $/ },
+			{ line: "echo far away", truth: "line", shows: /far away\n.*\$ $/ },
 			{ line: "sleep 2", truth: "busy", forMs: 1200 },
-			{ truth: "key", shows: /\$ $/ },
+			{ truth: "line", shows: /\$ $/ },
 			{ line: "exit", truth: "ended" },
 		],
 		{ needs: SSHD_NEEDS, user: "root" },

@@ -44,7 +44,7 @@ export const cases: Case[] = [
 	...unseen(
 		"less",
 		["less", "/etc/services"],
-		[{ truth: "key" }, { text: " ", truth: "key" }, { text: "q", truth: "ended" }],
+		[{ truth: "screen" }, { text: " ", truth: "screen" }, { text: "q", truth: "ended" }],
 	),
 	...unseen(
 		"python input()",
