@@ -51,6 +51,7 @@ export async function runDaemon(where: Places): Promise<number> {
 	process.on("warning", (warning) => log.error({ err: warning }, "warning"));
 	daemon = await becomeDaemon({
 		run: where.run,
+		state: where.state,
 		version: VERSION,
 		log,
 		idleMs: IDLE_MS,

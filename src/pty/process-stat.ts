@@ -25,6 +25,26 @@ export function bornOf(pid: number): string | null {
 	return stat.state === "Z" || stat.state === "X" ? "gone" : (stat.fields[START_TIME] ?? null);
 }
 
+/** Names a process for good: its pid may be another's one day, but not with that start time. */
+export interface ProcessIdentity {
+	readonly pid: number;
+	/** Null where the kernel does not tell. */
+	readonly born: string | null;
+}
+
+export const identityOf = (pid: number): ProcessIdentity => ({ pid, born: pid > 0 ? bornOf(pid) : null });
+
+/** Whether that very process is still alive. */
+export function isAlive({ pid, born }: ProcessIdentity): boolean {
+	if (pid <= 0) return false;
+	try {
+		process.kill(pid, 0);
+	} catch {
+		return false; // gone, or the pid is now another user's process
+	}
+	return born === null || born === bornOf(pid);
+}
+
 /** Whether the process leads a session of its own. */
 export function leadsSession(pid: number): boolean {
 	return fieldsOf(pid)?.fields[SESSION] === String(pid);
