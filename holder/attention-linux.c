@@ -70,8 +70,10 @@ bool read_modes(struct place *place, int terminal) {
 	place->signals = place->known && (modes.c_lflag & ISIG) != 0;
 	if (place->known)
 		place->flags = flags_of(&modes);
+	place->least = place->known ? modes.c_cc[VMIN] : 0;
+	place->tenths = place->known ? modes.c_cc[VTIME] : 0;
 	return place->canonical != before.canonical || place->echo != before.echo || place->signals != before.signals ||
-	       place->flags != before.flags;
+	       place->flags != before.flags || place->least != before.least || place->tenths != before.tenths;
 }
 
 // True when another group has the terminal than before.
@@ -80,9 +82,13 @@ static bool read_group(struct attention *a) {
 	pid_t before = ours->group;
 	if (ioctl(a->master, TIOCGPGRP, &ours->group) != 0)
 		ours->group = 0;
-	a->main_foreground = ours->group > 0 && getpgid(a->main_pid) == ours->group;
-	a->group_lives = ours->group > 0 && (kill(-ours->group, 0) == 0 || errno == EPERM);
 	return ours->group != before;
+}
+
+static void read_group_members(struct attention *a) {
+	pid_t group = a->places[0].group;
+	a->main_foreground = group > 0 && getpgid(a->main_pid) == group;
+	a->group_lives = group > 0 && (kill(-group, 0) == 0 || errno == EPERM);
 }
 
 static void count_our_unread(struct attention *a) {
@@ -120,13 +126,13 @@ static uint64_t fingerprint(const struct attention *a) {
 	for (unsigned i = 0; i < a->reported_count; i++) {
 		const struct thread *thread = &a->reported[i];
 		hash = mix(hash, (uint64_t)thread->tid << 16 | (uint64_t)thread->blocked.doing << 8 |
-		                     (uint64_t)thread->fresh << 2 | (uint64_t)thread->blocked.timed << 1 |
+		                     (uint64_t)thread->peeks << 3 | (uint64_t)thread->fresh << 2 | (uint64_t)thread->blocked.timed << 1 |
 		                     (uint64_t)thread->blocked.listens);
 		hash = mix(hash, (uint64_t)thread->blocked.others << 32 | (uint32_t)thread->blocked.fd);
 		// Roughly: event loops ask for another timeout every time.
 		hash = mix(hash, (uint64_t)(thread->blocked.timeout_ms >= 100) + (thread->blocked.timeout_ms >= 500));
 	}
-	return mix(hash, (uint64_t)a->more << 2 | (uint64_t)a->main_foreground << 1 | (uint64_t)a->group_lives);
+	return mix(hash, (uint64_t)a->doubts << 24 | (uint64_t)a->more << 2 | (uint64_t)a->main_foreground << 1 | (uint64_t)a->group_lives);
 }
 
 static void look_afresh(struct attention *a) {
@@ -135,10 +141,12 @@ static void look_afresh(struct attention *a) {
 	a->place_count = 1;
 	memcpy(a->before, a->watched, a->watched_count * sizeof *a->watched);
 	a->before_count = a->watched_count;
-	a->reported_count = a->more = a->watched_count = 0;
+	a->reported_count = a->more = a->watched_count = a->doubts = 0;
+	a->wakes_ms = -1;
 	walk(a);
 	visit_members(a, 0);
 	visit_strangers(a);
+	look_closer(a);
 	visit_outside(a);
 	// Grows while we go: an inner terminal may hold another.
 	for (unsigned place = 1; place < a->place_count; place++) {
@@ -150,20 +158,25 @@ static void look_afresh(struct attention *a) {
 bool attention_look(struct attention *a) {
 	bool moved = read_group(a);
 	bool other = read_modes(&a->places[0], a->master);
-	count_our_unread(a);
+	// A thread that was woken but has not run yet is unmoved but no longer asleep: after a write its state is read too.
+	bool stands = a->readable && a->settled && !moved && !other && !a->wrote_since_look &&
+	              now_us() / 1000 - a->walked_ms < STALE_MS && nobody_ran(a);
+	// When nothing was written and nobody ran, no byte was read and no process has come or gone.
+	if (!stands) {
+		count_our_unread(a);
+		read_group_members(a);
+	}
 	if (a->readable) {
-		// A thread that was woken but has not run yet is unmoved but no longer asleep: after a write its state is read too.
-		bool stands = a->settled && !moved && !other && !a->wrote_since_look && now_us() / 1000 - a->walked_ms < STALE_MS &&
-		              nobody_ran(a);
 		if (!stands)
 			look_afresh(a);
 		// A line editor sets its modes right before it sleeps: those that count are the ones it sleeps with.
 		for (int try = 0; !stands && try < TRIES; try++) {
 			moved = read_group(a);
 			other = read_modes(&a->places[0], a->master);
-			if (!moved && !other)
+			if (!moved && !other && (a->doubts & DOUBT_CHANGED) == 0)
 				break;
 			count_our_unread(a);
+			read_group_members(a);
 			look_afresh(a);
 		}
 	}
@@ -179,7 +192,7 @@ bool attention_works(const struct attention *a) {
 		const struct thread *thread = &a->reported[i];
 		enum doing doing = thread->blocked.doing;
 		if (reads_terminal(&thread->blocked) || thread->blocked.listens || thread->outside || doing == DOING_STOPPED ||
-		    doing == DOING_OPAQUE)
+		    doing == DOING_OPAQUE || doing == DOING_UNKNOWN)
 			return false;
 	}
 	return a->readable && a->reported_count > 0;
@@ -193,6 +206,7 @@ static void mark_thread(void *context, pid_t pid, int tid) {
 	mark->pid = pid;
 	mark->tid = tid;
 	mark->idle = false;
+	mark->wakes_ms = -1;
 	a->wrote_count++;
 }
 
@@ -229,7 +243,7 @@ void attention_wrote(struct attention *a, const void *bytes, size_t length) {
 		if (a->processes[i].threads == 1)
 			mark_thread(a, a->processes[i].pid, a->processes[i].pid);
 		else
-			proc_threads(a->processes[i].pid, MAX_THREADS, mark_thread, a);
+			proc_threads(a->processes[i].pid, mark_thread, a);
 	}
 }
 

@@ -20,6 +20,16 @@ enum doing {
 	DOING_CHILD_WAIT,
 	DOING_ACCEPT,
 	DOING_OTHER,
+	DOING_UNKNOWN, // asleep in a call that may wait for the terminal, for all we know
+};
+
+// Why what was read is not all there is. Any of them rules out a certain verdict.
+enum {
+	DOUBT_CALL = 1,     // a system call that is not known
+	DOUBT_SET = 2,      // what it waits for could not be read, or not all of it
+	DOUBT_SLEEP = 4,    // it is in that call, but sleeps elsewhere: on a page of memory, for a supervisor's answer
+	DOUBT_LIST = 8,     // not all processes, threads or descriptors could be read or listed
+	DOUBT_CHANGED = 16, // a process ran while it was read
 };
 
 // The terminal that is asked about.
@@ -37,25 +47,42 @@ struct blocked {
 	bool timed;
 	long timeout_ms;
 	bool listens; // a listening socket is in the set
+	bool local;   // a socket is in the set over which it may have passed the terminal to a process outside
+	unsigned doubts;
 };
 
 enum descriptor {
 	FD_GONE,
+	FD_UNREADABLE,
 	FD_TERMINAL,
 	FD_MASTER, // of some terminal: a process that polls it relays
 	FD_EPOLL,
 	FD_TIMER,
-	FD_WAKE,   // eventfd, signalfd, inotify, a pipe or socket pair to itself: no news from outside
+	FD_SIGNALS,
+	FD_RING,
+	FD_WAKE,   // a pipe, event counter or socket to itself: no news from elsewhere
+	FD_INSIDE, // the same, but its process group has the other end
 	FD_LISTEN,
+	FD_LOCAL,  // a socket to a process on this machine, or one of which nothing is known
 	FD_OUTSIDE,
 };
 
 unsigned terminal_number(dev_t device);
 
-enum descriptor descriptor_kind(const struct process *process, int fd, const struct terminal *terminal);
+bool is_terminal(const struct process *process, const struct opened *file, const struct terminal *terminal);
+
+// `for_writing`: the process waits until it can write, so what counts is who reads.
+enum descriptor descriptor_kind(const struct process *process, int fd, const struct terminal *terminal, bool for_writing);
+
+// Signals that a timer or a terminal with O_ASYNC sends, as a mask.
+bool signals_wake(uint64_t signals);
 
 // Classifies one answer of proc_call. The caller has to make sure that the thread did not move meanwhile.
 void blocked_in(const struct process *process, const struct call *call, const struct terminal *terminal,
                 struct blocked *out);
+
+// A thread that reads or polls a terminal may sleep within that call for something else: its buffer may be on a page
+// that a server has to bring, or a supervisor answers the call in place of the kernel. False: it does.
+bool sleeps_in_call(pid_t pid, pid_t tid);
 
 #endif

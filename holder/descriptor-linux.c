@@ -1,144 +1,83 @@
 // What a descriptor of another process is open on. See blocked.h.
 //
 // Devices are compared, never paths, so it holds across mount and PID
-// namespaces. Sockets are the dear part (/proc/net has no index), so what a
-// socket turned out to be is remembered by its inode.
+// namespaces. A link that is no path (pipe:[1234]) tells all there is to know
+// without asking a file system.
 
 #include "blocked.h"
+#include "ends.h"
+#include "sockets.h"
 
-#include <stdio.h>
+#include <errno.h>
 #include <string.h>
 #include <sys/sysmacros.h>
 
-// Enough for real event loops; of a process with more descriptors only some are read.
-enum { MAX_DESCRIPTORS = 256, REMEMBERED_SOCKETS = 64 };
+enum { LINK_BYTES = 64 };
 
 unsigned terminal_number(dev_t device) {
 	unsigned high = major(device), low = minor(device);
 	return (low & 0xff) | (high << 8) | ((low & ~0xffu) << 12);
 }
 
-// --- pipes and socket pairs that a process keeps to wake itself -----------------
-
-struct twin {
-	const struct stat *of;
-	int fd;
-	bool found;
-};
-
-static void look_for_twin(void *context, pid_t pid, int fd) {
-	struct twin *twin = context;
-	struct stat other;
-	if (twin->found || fd == twin->fd || !proc_descriptor(pid, fd, &other))
-		return;
-	if ((other.st_mode & S_IFMT) != (twin->of->st_mode & S_IFMT))
-		return;
-	if (S_ISSOCK(other.st_mode)) {
-		// socketpair() numbers its two ends one after the other.
-		ino_t a = other.st_ino, b = twin->of->st_ino;
-		twin->found = a + 1 == b || b + 1 == a;
-	} else if (other.st_ino == twin->of->st_ino && other.st_dev == twin->of->st_dev) {
-		twin->found = proc_descriptor_writes(pid, fd);
-	}
+static enum descriptor within_reach(enum reach reach) {
+	return reach == REACH_OWN ? FD_WAKE : reach == REACH_GROUP ? FD_INSIDE : FD_OUTSIDE;
 }
 
-static bool has_both_ends(pid_t pid, int fd, const struct stat *of) {
-	struct twin twin = {of, fd, false};
-	proc_descriptors(pid, MAX_DESCRIPTORS, look_for_twin, &twin);
-	return twin.found;
+static enum descriptor socket_kind(const struct process *process, int fd, uint64_t number) {
+	char protocol[32];
+	uint64_t peer;
+	proc_socket_protocol(process->pid, fd, protocol, sizeof protocol);
+	if (strncmp(protocol, "UNIX", 4) != 0)
+		return socket_listens(number) ? FD_LISTEN : protocol[0] == '\0' ? FD_LOCAL : FD_OUTSIDE;
+	enum descriptor kind =
+		socket_peer(number, &peer) ? within_reach(ends_reach(process, END_SOCKET, peer, false)) : FD_OUTSIDE;
+	return kind != FD_OUTSIDE ? kind : socket_listens(number) ? FD_LISTEN : FD_LOCAL;
 }
 
-// --- listening sockets -------------------------------------------------------------
-
-static bool listening_in(pid_t pid, const char *table, const char *format, unsigned want, unsigned long inode) {
-	char path[64], line[512];
-	snprintf(path, sizeof path, "/proc/%d/net/%s", (int)pid, table);
-	FILE *file = fopen(path, "re");
-	if (file == NULL)
-		return false;
-	bool found = false;
-	while (!found && fgets(line, sizeof line, file) != NULL) {
-		unsigned state;
-		unsigned long seen;
-		if (sscanf(line, format, &state, &seen) == 2 && seen == inode) {
-			found = (state & want) == want;
-			break;
-		}
-	}
-	fclose(file);
-	return found;
-}
-
-static const struct {
-	const char *name, *format;
-	unsigned listening;
-} socket_tables[] = {
-	{"tcp", " %*s %*s %*s %x %*s %*s %*s %*s %*s %lu", 0x0a},
-	{"tcp6", " %*s %*s %*s %x %*s %*s %*s %*s %*s %lu", 0x0a},
-	{"unix", " %*s %*s %*s %x %*s %*s %lu", 0x10000},
-};
-
-static enum descriptor socket_kind(pid_t pid, int fd, const struct stat *of) {
-	static struct {
-		ino_t inode;
-		pid_t pid;
-		enum descriptor kind;
-	} remembered[REMEMBERED_SOCKETS];
-	static unsigned next;
-
-	for (unsigned i = 0; i < REMEMBERED_SOCKETS; i++)
-		if (remembered[i].inode == of->st_ino && remembered[i].pid == pid)
-			return remembered[i].kind;
-	enum descriptor kind = FD_OUTSIDE;
-	if (has_both_ends(pid, fd, of))
-		kind = FD_WAKE;
-	for (unsigned i = 0; kind == FD_OUTSIDE && i < sizeof socket_tables / sizeof *socket_tables; i++)
-		if (listening_in(pid, socket_tables[i].name, socket_tables[i].format, socket_tables[i].listening,
-		                 (unsigned long)of->st_ino))
-			kind = FD_LISTEN;
-	unsigned slot = next++ % REMEMBERED_SOCKETS;
-	remembered[slot].inode = of->st_ino;
-	remembered[slot].pid = pid;
-	remembered[slot].kind = kind;
-	return kind;
-}
-
-// --- all of it ------------------------------------------------------------------------
-
-static enum descriptor anonymous_kind(pid_t pid, int fd) {
+static enum descriptor anonymous_kind(const struct process *process, int fd, const char *link) {
 	static const struct {
 		const char *name;
 		enum descriptor kind;
 	} kinds[] = {
-		{"[eventpoll]", FD_EPOLL}, {"[timerfd]", FD_TIMER}, {"[eventfd]", FD_WAKE},
-		{"[signalfd]", FD_WAKE},   {"inotify", FD_WAKE},
+		{"[eventpoll]", FD_EPOLL},
+		{"[timerfd]", FD_TIMER},
+		{"[signalfd]", FD_SIGNALS},
+		{"[io_uring]", FD_RING},
 	};
-	char link[64];
-	proc_descriptor_link(pid, fd, link, sizeof link);
+	uint64_t number;
 	for (unsigned i = 0; i < sizeof kinds / sizeof *kinds; i++)
 		if (strstr(link, kinds[i].name) != NULL)
 			return kinds[i].kind;
-	return FD_OUTSIDE;
+	if (strstr(link, "[eventfd]") != NULL && event_number(process->pid, fd, &number))
+		return within_reach(ends_reach(process, END_EVENTS, number, false));
+	return FD_OUTSIDE; // inotify tells what others do to files, a pidfd that a process ended
 }
 
-enum descriptor descriptor_kind(const struct process *process, int fd, const struct terminal *terminal) {
-	struct stat of;
-	if (!proc_descriptor(process->pid, fd, &of))
-		return FD_GONE;
-	switch (of.st_mode & S_IFMT) {
-	case S_IFCHR:
-		if (of.st_rdev == terminal->device)
-			return terminal->instance == 0 || of.st_dev == terminal->instance ? FD_TERMINAL : FD_OUTSIDE;
-		if (of.st_rdev == makedev(5, 0)) // /dev/tty: whatever controls the process
-			return process->terminal == terminal->number ? FD_TERMINAL : FD_OUTSIDE;
-		return of.st_rdev == makedev(5, 2) ? FD_MASTER : FD_OUTSIDE;
-	case S_IFIFO:
-		return has_both_ends(process->pid, fd, &of) ? FD_WAKE : FD_OUTSIDE;
-	case S_IFSOCK:
-		return socket_kind(process->pid, fd, &of);
-	case 0:
-		return anonymous_kind(process->pid, fd);
-	default:
-		return FD_OUTSIDE;
-	}
+bool is_terminal(const struct process *process, const struct opened *file, const struct terminal *terminal) {
+	if (!S_ISCHR(file->mode))
+		return false;
+	if (file->device == makedev(5, 0)) // /dev/tty: whatever controls the process
+		return process->terminal == terminal->number;
+	return file->device == terminal->device && (terminal->instance == 0 || file->system == terminal->instance);
+}
+
+enum descriptor descriptor_kind(const struct process *process, int fd, const struct terminal *terminal, bool for_writing) {
+	char link[LINK_BYTES];
+	uint64_t number;
+	struct opened file;
+	errno = 0;
+	proc_descriptor_link(process->pid, fd, link, sizeof link);
+	if (link[0] == '\0')
+		return errno == ENOENT ? FD_GONE : FD_UNREADABLE;
+	if (end_number(link, "pipe", &number))
+		return within_reach(ends_reach(process, END_PIPE, number, for_writing));
+	if (end_number(link, "socket", &number))
+		return socket_kind(process, fd, number);
+	if (strncmp(link, "anon_inode:", 11) == 0)
+		return anonymous_kind(process, fd, link);
+	if (!proc_descriptor(process->pid, fd, &file))
+		return FD_UNREADABLE;
+	if (is_terminal(process, &file, terminal))
+		return FD_TERMINAL;
+	return S_ISCHR(file.mode) && file.device == makedev(5, 2) ? FD_MASTER : FD_OUTSIDE;
 }

@@ -218,7 +218,7 @@ void life_step(struct holder *holder, int64_t now) {
 
 void life_tell(struct holder *holder, int64_t now) {
 	// After what came out and the exit are on disk, if it answers.
-	if (holder->answer_ends && (disk_is_stalled(holder) || disk_next(holder) < 0)) {
+	if (holder->answer_ends && (holder->disk.told || disk_next(holder) < 0)) {
 		holder->answer_ends = false;
 		request_ended(holder);
 	}

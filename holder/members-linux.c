@@ -7,6 +7,7 @@
 
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
@@ -28,15 +29,17 @@ static void remember_refusal(struct attention *a, const struct process *process)
 	memcpy(refusal->name, process->name, sizeof refusal->name);
 }
 
-static bool look_at_thread(struct attention *a, const struct process *process, pid_t tid, const struct terminal *terminal,
-                           struct blocked *out, uint64_t *switches) {
+enum sight { SEEN, ENDED, LOST };
+
+static enum sight look_at_thread(struct attention *a, const struct process *process, pid_t tid,
+                                 const struct terminal *terminal, struct blocked *out, uint64_t *switches) {
 	for (int try = 0; try < TRIES; try++) {
 		uint64_t after;
 		struct process state;
 		struct call call;
 		enum call_answer answer = CALL_REFUSED;
 		if (!proc_switches(process->pid, tid, switches))
-			return false;
+			return LOST;
 		if (!is_refused(a, process)) {
 			answer = proc_call(process->pid, tid, &call);
 			if (answer == CALL_REFUSED)
@@ -44,41 +47,45 @@ static bool look_at_thread(struct attention *a, const struct process *process, p
 		}
 		*out = (struct blocked){.doing = DOING_RUNNING, .fd = -1};
 		if (answer == CALL_GONE)
-			return false;
+			return LOST;
 		if (answer == CALL_RUNNING)
-			return true;
+			return SEEN;
 		if (answer == CALL_IN)
 			blocked_in(process, &call, terminal, out);
+		if (reads_terminal(out) && !sleeps_in_call(process->pid, tid))
+			out->doubts |= DOUBT_SLEEP;
 		if (!proc_stat(process->pid, tid, &state) || !proc_switches(process->pid, tid, &after))
-			return false;
+			return LOST;
 		switch (state.state) {
 		case 'R':
 		case 't': /* held by its debugger, which works on it; only SIGSTOP and the like are a stop */
 			*out = (struct blocked){.doing = DOING_RUNNING, .fd = -1};
-			return true;
+			return SEEN;
 		case 'D':
 			*out = (struct blocked){.doing = DOING_DISK, .fd = -1};
-			return true;
+			return SEEN;
 		case 'T':
 			*out = (struct blocked){.doing = DOING_STOPPED, .fd = -1};
-			return true;
+			return SEEN;
 		case 'Z':
 		case 'X':
-			return false;
+			return ENDED;
 		default:
 			break;
 		}
 		if (after != *switches)
 			continue;
-		if (answer == CALL_REFUSED)
+		if (answer == CALL_REFUSED) {
 			out->doing = DOING_OPAQUE;
-		else if (answer == CALL_OUTSIDE)
-			out->doing = DOING_DISK;
-		return true;
+		} else if (answer == CALL_OUTSIDE) {
+			out->doing = DOING_UNKNOWN; // on a page of memory, which somebody may have to bring
+			out->doubts |= DOUBT_SLEEP;
+		}
+		return SEEN;
 	}
 	// It changes faster than it can be read.
 	*out = (struct blocked){.doing = DOING_RUNNING, .fd = -1};
-	return true;
+	return SEEN;
 }
 
 bool reads_terminal(const struct blocked *blocked) {
@@ -124,10 +131,10 @@ struct masters {
 
 static void add_master(void *context, pid_t pid, int fd) {
 	struct masters *masters = context;
-	struct stat of;
+	struct opened file;
 	char info[512];
 	int index;
-	if (!proc_descriptor(pid, fd, &of) || !S_ISCHR(of.st_mode) || of.st_rdev != makedev(5, 2))
+	if (!proc_descriptor(pid, fd, &file) || !S_ISCHR(file.mode) || file.device != makedev(5, 2))
 		return;
 	proc_descriptor_info(pid, fd, info, sizeof info);
 	char *line = strstr(info, "tty-index:");
@@ -137,9 +144,10 @@ static void add_master(void *context, pid_t pid, int fd) {
 
 struct visit {
 	struct attention *attention;
-	const struct process *process;
+	struct process *process;
 	unsigned place;
 	bool foreground, outside;
+	enum { AS_USUAL, READERS_ONLY, EVERYTHING } what; // to report
 };
 
 static void watch_for(struct attention *a, struct mark mark) {
@@ -149,88 +157,139 @@ static void watch_for(struct attention *a, struct mark mark) {
 		a->settled = false;
 }
 
+static void note_timeout(struct attention *a, long ms) {
+	if (ms >= 0 && (a->wakes_ms < 0 || ms < a->wakes_ms))
+		a->wakes_ms = ms;
+}
+
 // Big programs have many such threads; one number shows that they have not run.
 static bool is_still_idle(struct attention *a, pid_t pid, pid_t tid) {
-	for (unsigned i = 0; i < a->before_count; i++) {
-		const struct mark *before = &a->before[i];
+	// Looks find threads in the same order, so the one in question mostly follows the last one found.
+	static unsigned next;
+	for (unsigned i = 0; i < a->before_count; i++, next++) {
+		if (next >= a->before_count)
+			next = 0;
+		const struct mark *before = &a->before[next];
 		uint64_t switches;
 		if (before->tid != tid)
 			continue;
+		next++;
 		if (!before->idle || !proc_switches(pid, tid, &switches) || switches != before->switches)
 			return false;
 		watch_for(a, *before);
+		note_timeout(a, before->wakes_ms);
 		return true;
 	}
+	return false;
+}
+
+// The place for one more; NULL when the list is full. What reads the terminal is never left out for what does not.
+static struct thread *place_for(struct attention *a, bool reads) {
+	if (a->reported_count < MAX_REPORTED)
+		return &a->reported[a->reported_count++];
+	a->more++;
+	a->doubts |= DOUBT_LIST;
+	for (unsigned i = MAX_REPORTED; reads && i-- > 0;)
+		if (!reads_terminal(&a->reported[i].blocked) && !a->reported[i].outside)
+			return &a->reported[i];
+	return NULL;
+}
+
+static void report(const struct visit *visit, pid_t tid, uint64_t switches, const struct blocked *blocked) {
+	struct attention *a = visit->attention;
+	const struct process *process = visit->process;
+	bool reads = reads_terminal(blocked);
+	struct thread *reported = place_for(a, reads);
+	if (reported == NULL)
+		return;
+	*reported = (struct thread){
+		.pid = process->pid,
+		.tid = tid,
+		.place = visit->place,
+		.foreground = visit->foreground,
+		.outside = visit->outside,
+		.main = tid == process->pid || process->threads == 1,
+		.fresh = is_fresh(a, visit->place, tid, switches),
+		.switches = switches,
+		.blocked = *blocked,
+	};
+	memcpy(reported->name, process->name, sizeof reported->name);
+	if (reads || visit->outside) {
+		struct masters masters = {a, (unsigned)(reported - a->reported)};
+		proc_descriptors(process->pid, add_master, &masters);
+	}
+}
+
+static bool is_reported(const struct attention *a, pid_t tid, unsigned place) {
+	for (unsigned i = 0; i < a->reported_count; i++)
+		if (a->reported[i].tid == tid && a->reported[i].place == place)
+			return true;
 	return false;
 }
 
 static void visit_thread(void *context, pid_t pid, int tid) {
 	const struct visit *visit = context;
 	struct attention *a = visit->attention;
-	const struct process *process = visit->process;
+	struct process *process = visit->process;
 	struct blocked blocked;
 	uint64_t switches;
 	if (is_still_idle(a, pid, tid))
 		return;
-	if (!look_at_thread(a, process, tid, &a->places[visit->place].terminal, &blocked, &switches))
+	enum sight sight = look_at_thread(a, process, tid, &a->places[visit->place].terminal, &blocked, &switches);
+	if (sight == LOST && visit->foreground && visit->place == 0)
+		a->doubts |= DOUBT_CHANGED;
+	if (sight != SEEN)
 		return;
 	bool main = tid == pid || process->threads == 1;
 	bool reads = reads_terminal(&blocked);
-	// A sleeping worker is no evidence, unless it waits for other I/O.
-	bool idle = !main && !reads && !is_busy(&blocked) && !blocked.listens && blocked.others == 0 &&
+	bool unknown = blocked.doing == DOING_UNKNOWN || blocked.doing == DOING_OPAQUE || blocked.doubts != 0;
+	// A sleeping worker is no evidence, unless it waits for other I/O or nobody knows for what.
+	bool idle = !main && !reads && !is_busy(&blocked) && !blocked.listens && blocked.others == 0 && blocked.doubts == 0 &&
 	            blocked.doing != DOING_TTY_WRITE && blocked.doing != DOING_STOPPED;
-	watch_for(a, (struct mark){pid, tid, switches, idle});
+	bool counts = visit->foreground || visit->what == EVERYTHING;
+	long wakes_ms = idle && counts && visit->place == 0 && blocked.timed ? blocked.timeout_ms : -1;
+	watch_for(a, (struct mark){pid, tid, switches, idle, wakes_ms});
+	note_timeout(a, wakes_ms);
+	process->busy |= is_busy(&blocked);
 	if (visit->foreground && is_busy(&blocked))
 		a->settled = false;
-	// A process that left the session, or is outside, matters only as a reader.
-	if (!visit->foreground && !reads && !(visit->outside && main))
+	if (visit->what == READERS_ONLY && blocked.doing != DOING_TTY_READ)
 		return;
-	if (idle)
+	// A process that left the session, or is outside, matters only as a reader, or where that is not known.
+	if (!counts && !reads && !unknown && !(visit->outside && main))
 		return;
-	if (a->reported_count == MAX_REPORTED) {
-		a->more++;
+	if (idle || (visit->what == EVERYTHING && is_reported(a, tid, visit->place)))
 		return;
-	}
-	struct thread *reported = &a->reported[a->reported_count];
-	*reported = (struct thread){
-		.pid = pid,
-		.tid = tid,
-		.place = visit->place,
-		.foreground = visit->foreground,
-		.outside = visit->outside,
-		.main = main,
-		.fresh = is_fresh(a, visit->place, tid, switches),
-		.switches = switches,
-		.blocked = blocked,
-	};
-	memcpy(reported->name, process->name, sizeof reported->name);
-	if (reads || visit->outside) {
-		struct masters masters = {a, a->reported_count};
-		proc_descriptors(pid, MAX_PROCESSES, add_master, &masters);
-	}
-	a->reported_count++;
+	if (visit->place == 0 && (counts || reads))
+		a->doubts |= blocked.doubts;
+	report(visit, tid, switches, &blocked);
 }
 
-static void visit_process(struct attention *a, const struct process *process, unsigned place, bool foreground,
-                          bool outside) {
-	struct visit visit = {a, process, place, foreground, outside};
+static void visit_process(struct visit visit) {
+	const struct process *process = visit.process;
+	if (process->threads == 1 && process->state == 'Z')
+		return;
 	if (process->threads == 1)
 		visit_thread(&visit, process->pid, process->pid);
-	else
-		proc_threads(process->pid, MAX_THREADS, visit_thread, &visit);
+	else if (!proc_threads(process->pid, visit_thread, &visit) && visit.foreground)
+		visit.attention->doubts |= DOUBT_CHANGED;
+}
+
+static bool is_member(const struct place *at, const struct process *process) {
+	return process->terminal == at->terminal.number && at->group > 0 && process->group == at->group;
 }
 
 void visit_members(struct attention *a, unsigned place) {
 	struct place *at = &a->places[place];
 	for (unsigned i = 0; i < a->process_count; i++) {
-		const struct process *process = &a->processes[i];
+		struct process *process = &a->processes[i];
 		if (process->terminal != at->terminal.number)
 			continue;
 		// The master of an inner terminal is not ours to ask, but its processes know the foreground group.
 		if (place > 0)
 			at->group = process->terminal_group;
-		if (at->group > 0 && process->group == at->group)
-			visit_process(a, process, place, true, false);
+		if (is_member(at, process))
+			visit_process((struct visit){a, process, place, true, false, AS_USUAL});
 	}
 }
 
@@ -238,7 +297,105 @@ void visit_members(struct attention *a, unsigned place) {
 void visit_strangers(struct attention *a) {
 	for (unsigned i = 0; i < a->process_count; i++)
 		if (a->processes[i].terminal == 0)
-			visit_process(a, &a->processes[i], 0, false, false);
+			visit_process((struct visit){a, &a->processes[i], 0, false, false, AS_USUAL});
+}
+
+// --- when nobody in the foreground reads ---------------------------------------------------------
+
+// One that looks at the keyboard on a timer's signal does so more often than this.
+enum { PEEKS_EVERY_MS = 1000 };
+
+struct openings {
+	const struct process *process;
+	const struct place *place;
+	bool nonblocking, peeks;
+};
+
+static void match_opening(void *context, pid_t pid, int fd) {
+	struct openings *openings = context;
+	const struct place *place = openings->place;
+	struct opened file;
+	char text[512];
+	proc_descriptor_link(pid, fd, text, sizeof text);
+	if (strstr(text, "[io_uring]") != NULL)
+		openings->peeks = true;
+	if (text[0] != '/' || !proc_descriptor(pid, fd, &file) || !is_terminal(openings->process, &file, &place->terminal) ||
+	    !proc_descriptor_reads(pid, fd))
+		return;
+	proc_descriptor_info(pid, fd, text, sizeof text);
+	char *line = strstr(text, "flags:");
+	unsigned long flags = line == NULL ? O_NONBLOCK : strtoul(line + 6, NULL, 8);
+	openings->nonblocking |= (flags & O_NONBLOCK) != 0 || (!place->canonical && place->least == 0 && place->tenths == 0);
+	openings->peeks |= (flags & O_ASYNC) != 0;
+}
+
+static bool has_rested(struct attention *a, const struct process *process) {
+	for (unsigned i = 0; i < MAX_REPORTED; i++) {
+		struct rest *rest = &a->rests[i];
+		if (rest->pid != process->pid)
+			continue;
+		if (rest->ran == process->ran)
+			return a->walked_ms - rest->since_ms >= PEEKS_EVERY_MS;
+		*rest = (struct rest){process->pid, process->ran, a->walked_ms};
+		return false;
+	}
+	a->rests[a->next_rest++ % MAX_REPORTED] = (struct rest){process->pid, process->ran, a->walked_ms};
+	return false;
+}
+
+static void look_for_openings(struct attention *a, struct thread *thread, const struct process *process) {
+	struct openings openings = {process, &a->places[0], false, false};
+	uint64_t caught;
+	if (!proc_descriptors(process->pid, match_opening, &openings) || !proc_caught(process->pid, &caught)) {
+		a->doubts |= DOUBT_LIST;
+		return;
+	}
+	thread->nonblocking = openings.nonblocking;
+	// Which timers a process has is not readable; that it has run is.
+	thread->peeks = openings.nonblocking || openings.peeks || (signals_wake(caught) && !has_rested(a, process));
+}
+
+static bool is_read_by(const struct attention *a, bool foreground) {
+	for (unsigned i = 0; i < a->reported_count; i++)
+		if (a->reported[i].place == 0 && a->reported[i].foreground == foreground && reads_terminal(&a->reported[i].blocked))
+			return true;
+	return false;
+}
+
+// A process that ran while it was looked at may have a child, or be in a call, that nobody saw.
+static void check_unchanged(struct attention *a) {
+	for (unsigned i = 0; i < a->process_count; i++) {
+		const struct process *process = &a->processes[i];
+		if (is_member(&a->places[0], process) && !process->busy && proc_ran(process->pid) != process->ran) {
+			a->doubts |= DOUBT_CHANGED;
+			a->settled = false;
+		}
+	}
+}
+
+static void visit_all(struct attention *a, bool strangers, struct visit visit) {
+	for (unsigned i = 0; i < a->process_count; i++) {
+		visit.process = &a->processes[i];
+		if (!is_member(&a->places[0], visit.process) && (visit.process->terminal == 0) == strangers)
+			visit_process(visit);
+	}
+}
+
+void look_closer(struct attention *a) {
+	if (!is_read_by(a, true)) {
+		// A read that began in the foreground goes on in the background; and every process may open the terminal by name.
+		visit_all(a, false, (struct visit){.attention = a, .what = READERS_ONLY});
+		// What the others of those that left the session do tells whether it is that reader's turn.
+		if (is_read_by(a, false))
+			visit_all(a, true, (struct visit){.attention = a, .what = EVERYTHING});
+		for (unsigned i = 0; i < a->reported_count; i++) {
+			struct thread *thread = &a->reported[i];
+			for (unsigned at = 0; thread->foreground && thread->main && at < a->process_count; at++)
+				if (a->processes[at].pid == thread->pid)
+					look_for_openings(a, thread, &a->processes[at]);
+		}
+	}
+	check_unchanged(a);
 }
 
 void look_at_inner(struct attention *a, unsigned place) {
@@ -271,6 +428,7 @@ void visit_outside(struct attention *a) {
 	pid_t outside = server_outside(a);
 	if (outside == 0 || !proc_stat(outside, outside, &server))
 		return;
-	visit_process(a, &server, 0, false, true);
+	server.ran = 0, server.busy = false;
+	visit_process((struct visit){a, &server, 0, false, true, AS_USUAL});
 	add_descendants(a, server.pid);
 }

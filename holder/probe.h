@@ -9,9 +9,10 @@
 #include "blocked.h"
 
 enum {
-	MAX_PROCESSES = 256,
-	MAX_THREADS = 256, // examined; a foreground job with more is counted, not listed
-	MAX_REPORTED = 48,     // listed
+	// Examined; beyond it a look is in doubt. Untouched pages of these lists cost nothing.
+	MAX_PROCESSES = 4096,
+	MAX_THREADS = 4096,
+	MAX_REPORTED = 48, // listed: readers first, the others are counted
 	MAX_TERMINALS = 6, // ours and those that its programs hold
 	MAX_REFUSALS = 64,
 	TRIES = 3, // a thread that changes while it is read is read again
@@ -27,6 +28,7 @@ struct place {
 	bool known;         // termios could be read
 	bool canonical, echo, signals;
 	unsigned flags;     // of FLAG_…: what tells a program that edits lines from one that takes keys
+	unsigned char least, tenths; // VMIN and VTIME: how many bytes a raw read waits for, and how long
 	int unread;         // -1: not known
 };
 
@@ -35,6 +37,8 @@ struct thread {
 	char name[20];
 	unsigned place;
 	bool foreground, outside, main, fresh;
+	bool nonblocking; // its process has the terminal open such that reads do not wait
+	bool peeks;       // it may take input without waiting for it: so, or on a signal, or through a ring
 	uint64_t switches;
 	struct blocked blocked;
 };
@@ -43,6 +47,7 @@ struct mark {
 	pid_t pid, tid;
 	uint64_t switches;
 	bool idle; // a sleeping worker thread, no evidence
+	long wakes_ms; // but for when it wakes up by itself; -1: never
 };
 
 struct attention {
@@ -56,6 +61,8 @@ struct attention {
 	unsigned place_count;
 	struct thread reported[MAX_REPORTED];
 	unsigned reported_count, more;
+	unsigned doubts;
+	long wakes_ms; // the shortest timeout of worker threads that are not reported, -1: none has one
 	bool main_foreground, group_lives;
 	uint64_t fingerprint;
 
@@ -77,6 +84,14 @@ struct attention {
 		char name[20];
 	} refusals[MAX_REFUSALS];
 	unsigned next_refusal;
+
+	// Since when which process of the foreground has not run, as far as looks have shown.
+	struct rest {
+		pid_t pid;
+		uint64_t ran;
+		int64_t since_ms;
+	} rests[MAX_REPORTED];
+	unsigned next_rest;
 
 	pid_t outside;
 	pid_t outside_group;
@@ -105,6 +120,8 @@ bool is_busy(const struct blocked *blocked);
 void visit_members(struct attention *a, unsigned place);
 void visit_strangers(struct attention *a);
 void visit_outside(struct attention *a);
+// When nobody in the foreground reads: whoever else reads, and who could without waiting for it.
+void look_closer(struct attention *a);
 void look_at_inner(struct attention *a, unsigned place);
 
 #endif

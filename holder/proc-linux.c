@@ -9,6 +9,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <sys/xattr.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { PATH_BYTES = 64 };
@@ -82,6 +86,32 @@ bool proc_switches(pid_t pid, pid_t tid, uint64_t *out) {
 	return true;
 }
 
+uint64_t proc_ran(pid_t pid) {
+	// The clock of a process, as clock_getcpuclockid(3) makes it.
+	struct timespec time;
+	if (clock_gettime((clockid_t)(~(unsigned)pid << 3 | 2), &time) != 0)
+		return 0;
+	return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
+}
+
+bool proc_caught(pid_t pid, uint64_t *out) {
+	char text[4096];
+	if (proc_text(pid, "status", text, sizeof text) <= 0)
+		return false;
+	char *line = strstr(text, "\nSigCgt:");
+	if (line == NULL)
+		return false;
+	*out = strtoull(line + 8, NULL, 16);
+	return true;
+}
+
+void proc_wait_channel(pid_t pid, pid_t tid, char *out, size_t size) {
+	char path[PATH_BYTES];
+	snprintf(path, sizeof path, "/proc/%d/task/%d/wchan", (int)pid, (int)tid);
+	if (read_text(path, out, size) <= 0 || out[0] == '0')
+		out[0] = '\0';
+}
+
 enum call_answer proc_call(pid_t pid, pid_t tid, struct call *out) {
 	char path[PATH_BYTES], text[256];
 	snprintf(path, sizeof path, "/proc/%d/task/%d/syscall", (int)pid, (int)tid);
@@ -96,7 +126,8 @@ enum call_answer proc_call(pid_t pid, pid_t tid, struct call *out) {
 		return CALL_OUTSIDE;
 	for (int i = 0; i < 6; i++)
 		out->argument[i] = strtoull(at, &at, 16);
-	out->stack = strtoull(at, &at, 16);
+	strtoull(at, &at, 16); // the stack
+	out->pointer = strtoull(at, &at, 16);
 	return CALL_IN;
 }
 
@@ -111,67 +142,103 @@ size_t proc_memory(pid_t pid, uint64_t address, void *out, size_t length) {
 	return got > 0 ? (size_t)got : 0;
 }
 
-static unsigned each_number(const char *path, pid_t pid, unsigned limit, proc_each each, void *context) {
+static bool each_number(const char *path, pid_t pid, proc_each each, void *context) {
 	DIR *directory = opendir(path);
 	if (directory == NULL)
-		return 0;
-	unsigned count = 0;
-	for (struct dirent *entry; count < limit && (entry = readdir(directory)) != NULL;) {
-		if (!isdigit((unsigned char)entry->d_name[0]))
-			continue;
-		count++;
-		each(context, pid, atoi(entry->d_name));
-	}
+		return false;
+	for (struct dirent *entry; (entry = readdir(directory)) != NULL;)
+		if (isdigit((unsigned char)entry->d_name[0]))
+			each(context, pid, atoi(entry->d_name));
 	closedir(directory);
-	return count;
+	return true;
 }
 
-unsigned proc_threads(pid_t pid, unsigned limit, proc_each each, void *context) {
+bool proc_threads(pid_t pid, proc_each each, void *context) {
 	char path[PATH_BYTES];
 	snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
-	return each_number(path, pid, limit, each, context);
+	return each_number(path, pid, each, context);
 }
 
-unsigned proc_descriptors(pid_t pid, unsigned limit, proc_each each, void *context) {
+bool proc_descriptors(pid_t pid, proc_each each, void *context) {
 	char path[PATH_BYTES];
 	snprintf(path, sizeof path, "/proc/%d/fd", (int)pid);
-	return each_number(path, pid, limit, each, context);
+	return each_number(path, pid, each, context);
 }
 
-unsigned proc_processes(unsigned limit, proc_each each, void *context) {
-	return each_number("/proc", 0, limit, each, context);
+bool proc_processes(proc_each each, void *context) {
+	return each_number("/proc", 0, each, context);
 }
 
-unsigned proc_children(pid_t pid, pid_t tid, unsigned limit, proc_each each, void *context) {
+bool proc_children(pid_t pid, pid_t tid, proc_each each, void *context) {
 	char path[PATH_BYTES], text[4096];
 	snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)pid, (int)tid);
-	if (read_text(path, text, sizeof text) <= 0)
-		return 0;
-	unsigned count = 0;
-	for (char *at = text; count < limit;) {
-		char *end;
-		long child = strtol(at, &end, 10);
-		// A number that the buffer cut in half has no space behind it.
-		if (end == at || *end == '\0')
-			break;
-		count++;
-		each(context, pid, (int)child);
-		at = end;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	// Numbers with a space behind each. A long list comes in pieces, and a piece may end within a number.
+	long child = 0;
+	bool digits = false;
+	ssize_t got;
+	while ((got = read(fd, text, sizeof text)) > 0) {
+		for (ssize_t i = 0; i < got; i++) {
+			if (isdigit((unsigned char)text[i])) {
+				child = child * 10 + (text[i] - '0');
+				digits = true;
+			} else if (digits) {
+				each(context, pid, (int)child);
+				child = 0;
+				digits = false;
+			}
+		}
 	}
-	return count;
+	close(fd);
+	return got == 0;
 }
 
-bool proc_descriptor(pid_t pid, int fd, struct stat *out) {
+// --- descriptors ------------------------------------------------------------------------
+
+// struct statx of the kernel, as far as it is used: older C libraries do not have it.
+struct answer {
+	uint32_t mask, block_size;
+	uint64_t attributes;
+	uint32_t links, uid, gid;
+	uint16_t mode, spare;
+	uint64_t inode, rest[11];
+	uint32_t device_major, device_minor, system_major, system_minor;
+	uint64_t more[14];
+};
+
+bool proc_descriptor(pid_t pid, int fd, struct opened *out) {
+	enum { NO_AUTOMOUNT = 0x800, DONT_SYNC = 0x4000, TYPE_AND_INODE = 0x101 };
+	_Static_assert(sizeof(struct answer) == 256, "as in linux/stat.h");
 	char path[PATH_BYTES];
+	struct answer answer;
 	snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)pid, fd);
-	return stat(path, out) == 0;
+	if (syscall(SYS_statx, AT_FDCWD, path, NO_AUTOMOUNT | DONT_SYNC, TYPE_AND_INODE, &answer) != 0)
+		return false;
+	*out = (struct opened){
+		.mode = answer.mode,
+		.device = makedev(answer.device_major, answer.device_minor),
+		.system = makedev(answer.system_major, answer.system_minor),
+		.inode = answer.inode,
+	};
+	return true;
 }
 
-bool proc_descriptor_writes(pid_t pid, int fd) {
+// The permissions of the link itself, which is in /proc: whether the descriptor reads or writes.
+static bool permits(pid_t pid, int fd, mode_t permission) {
 	char path[PATH_BYTES];
 	struct stat link;
 	snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)pid, fd);
-	return lstat(path, &link) == 0 && (link.st_mode & S_IWUSR) != 0;
+	return lstat(path, &link) == 0 && (link.st_mode & permission) != 0;
+}
+
+bool proc_descriptor_reads(pid_t pid, int fd) {
+	return permits(pid, fd, S_IRUSR);
+}
+
+bool proc_descriptor_writes(pid_t pid, int fd) {
+	return permits(pid, fd, S_IWUSR);
 }
 
 void proc_descriptor_link(pid_t pid, int fd, char *out, size_t size) {
@@ -190,4 +257,11 @@ size_t proc_descriptor_info(pid_t pid, int fd, char *out, size_t size) {
 		return 0;
 	}
 	return (size_t)length;
+}
+
+void proc_socket_protocol(pid_t pid, int fd, char *out, size_t size) {
+	char path[PATH_BYTES];
+	snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)pid, fd);
+	ssize_t length = getxattr(path, "system.sockprotoname", out, size - 1);
+	out[length > 0 ? length : 0] = '\0';
 }

@@ -2,6 +2,11 @@
 //
 // No judgement here, and nothing is kept: blocked-linux.c knows what a system
 // call means for a terminal, attention-linux.c what to read and when.
+//
+// Nothing here asks a file system: a network mount that does not answer would
+// hold up whoever asks (H1). Descriptors are read by their links, and by statx
+// without synchronization where a link is a path. cmdline and environ are never
+// read: they wait for the process's memory map.
 
 #ifndef DIALTONE_PROC_H
 #define DIALTONE_PROC_H
@@ -17,6 +22,8 @@ struct process {
 	unsigned terminal; // tty_nr: the controlling terminal, as the kernel encodes it
 	unsigned threads;
 	unsigned long long start; // with the pid it names a process for good
+	uint64_t ran;             // proc_ran, before its threads and children were read
+	bool busy;                // a thread of it was found at work
 	char state;
 	char name[20];
 };
@@ -32,8 +39,11 @@ enum call_answer {
 struct call {
 	long number;
 	uint64_t argument[6];
-	uint64_t stack;
+	uint64_t pointer; // of instructions: behind the one that made the call
 };
+
+// A file of the process as text, cut at size - 1. 0 or less: not readable.
+ssize_t proc_text(pid_t pid, const char *name, char *out, size_t size);
 
 // A thread's state and names; tid == pid gives the process's own line.
 bool proc_stat(pid_t pid, pid_t tid, struct process *out);
@@ -41,27 +51,42 @@ bool proc_stat(pid_t pid, pid_t tid, struct process *out);
 // How often the thread was given a processor: the epoch of what it does now.
 bool proc_switches(pid_t pid, pid_t tid, uint64_t *out);
 
+// Processor time of all threads of a process in nanoseconds: unchanged means that none of them has run.
+uint64_t proc_ran(pid_t pid);
+
+// The signals that a process catches: bit N-1 for signal N. False: not readable.
+bool proc_caught(pid_t pid, uint64_t *out);
+
+// The kernel function in which a thread sleeps; empty where the kernel does not tell.
+void proc_wait_channel(pid_t pid, pid_t tid, char *out, size_t size);
+
 enum call_answer proc_call(pid_t pid, pid_t tid, struct call *out);
 
 // Bytes of the process's memory; fewer than asked where the mapping ends.
 size_t proc_memory(pid_t pid, uint64_t address, void *out, size_t length);
 
-// Calls `each` for every thread, or child of any thread, or open descriptor; at most `limit`. Returns how many.
+// Calls `each` for every thread, child of a thread, open descriptor or process. False: the list is not readable.
 typedef void (*proc_each)(void *context, pid_t pid, int number);
-unsigned proc_threads(pid_t pid, unsigned limit, proc_each each, void *context);
-unsigned proc_children(pid_t pid, pid_t tid, unsigned limit, proc_each each, void *context);
-unsigned proc_descriptors(pid_t pid, unsigned limit, proc_each each, void *context);
-unsigned proc_processes(unsigned limit, proc_each each, void *context);
+bool proc_threads(pid_t pid, proc_each each, void *context);
+bool proc_children(pid_t pid, pid_t tid, proc_each each, void *context);
+bool proc_descriptors(pid_t pid, proc_each each, void *context);
+bool proc_processes(proc_each each, void *context);
 
 // What descriptor `fd` of the process is open on (not the link itself).
-bool proc_descriptor(pid_t pid, int fd, struct stat *out);
+struct opened {
+	mode_t mode;
+	dev_t device; // for a device file, its number
+	dev_t system; // the file system it is in
+	uint64_t inode;
+};
+bool proc_descriptor(pid_t pid, int fd, struct opened *out);
+bool proc_descriptor_reads(pid_t pid, int fd);
 bool proc_descriptor_writes(pid_t pid, int fd);
 // The link's text, such as anon_inode:[eventfd]; empty when refused.
 void proc_descriptor_link(pid_t pid, int fd, char *out, size_t size);
-// The whole of fdinfo/N, cut at size - 1.
+// fdinfo/N, cut at size - 1. 0: not readable.
 size_t proc_descriptor_info(pid_t pid, int fd, char *out, size_t size);
-
-// A small file of /proc/PID, cut at size - 1; -1 with errno when it cannot be read.
-ssize_t proc_text(pid_t pid, const char *name, char *out, size_t size);
+// A socket's protocol: TCP, UNIX-STREAM, …; empty where it is not known.
+void proc_socket_protocol(pid_t pid, int fd, char *out, size_t size);
 
 #endif

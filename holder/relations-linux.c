@@ -3,8 +3,10 @@
 // The tree is walked from the holder, which is a subreaper, so no process escapes it; all of
 // /proc is read only for what cannot be a descendant.
 
-#include "probe.h"
+#include "ends.h"
 #include "os.h"
+#include "probe.h"
+#include "sockets.h"
 
 #include <stdio.h>
 #include <unistd.h>
@@ -12,14 +14,20 @@
 enum {
 	// Not for every probe: it reads all of /proc.
 	OUTSIDE_MS = 1000,
-	MAX_OUTSIDE = 4096,
 };
 
 void add_process(struct attention *a, pid_t pid) {
-	if (a->process_count < MAX_PROCESSES && proc_stat(pid, pid, &a->processes[a->process_count]))
-		a->process_count++;
+	struct process *process = &a->processes[a->process_count];
+	// Before anything else of it is read: see check_unchanged.
+	uint64_t ran = proc_ran(pid);
+	if (a->process_count == MAX_PROCESSES || !proc_stat(pid, pid, process)) {
+		a->doubts |= DOUBT_LIST; // too many, hidden, or gone meanwhile
+		return;
+	}
+	process->ran = ran;
+	process->busy = false;
+	a->process_count++;
 }
-
 
 static void add_child(void *context, pid_t parent, int pid) {
 	(void)parent;
@@ -28,26 +36,30 @@ static void add_child(void *context, pid_t parent, int pid) {
 
 static void add_children(void *context, pid_t pid, int tid) {
 	struct attention *a = context;
-	proc_children(pid, tid, MAX_PROCESSES, add_child, a);
+	if (!proc_children(pid, tid, add_child, a))
+		a->doubts |= DOUBT_LIST;
 }
 
 // Children hang off the thread that forked them.
 static void add_children_of(struct attention *a, pid_t pid, unsigned threads) {
 	if (threads == 1)
 		add_children(a, pid, pid);
-	else
-		proc_threads(pid, MAX_THREADS, add_children, a);
+	else if (!proc_threads(pid, add_children, a))
+		a->doubts |= DOUBT_LIST;
 }
 
 void add_descendants(struct attention *a, pid_t pid) {
 	unsigned next = a->process_count;
 	add_children_of(a, pid, 1);
 	for (; next < a->process_count; next++)
-		add_children_of(a, a->processes[next].pid, a->processes[next].threads);
+		if (a->processes[next].state != 'Z' || a->processes[next].threads > 1)
+			add_children_of(a, a->processes[next].pid, a->processes[next].threads);
 }
 
 void walk(struct attention *a) {
 	a->process_count = 0;
+	sockets_begin();
+	ends_begin(a->processes, &a->process_count);
 	add_descendants(a, a->root);
 }
 
@@ -60,9 +72,9 @@ struct search {
 static void match_descriptor(void *context, pid_t pid, int fd) {
 	struct search *search = context;
 	const struct terminal *ours = &search->attention->places[0].terminal;
-	struct stat of;
-	if (search->found == 0 && proc_descriptor(pid, fd, &of) && S_ISCHR(of.st_mode) && of.st_rdev == ours->device &&
-	    of.st_dev == ours->instance)
+	struct opened file;
+	if (search->found == 0 && proc_descriptor(pid, fd, &file) && S_ISCHR(file.mode) && file.device == ours->device &&
+	    file.system == ours->instance)
 		search->found = pid;
 }
 
@@ -84,7 +96,7 @@ static void match_process(void *context, pid_t unused, int pid) {
 	for (unsigned i = 0; i < a->process_count; i++)
 		if (a->processes[i].pid == pid)
 			return;
-	proc_descriptors(pid, MAX_PROCESSES, match_descriptor, search);
+	proc_descriptors(pid, match_descriptor, search);
 }
 
 pid_t server_outside(struct attention *a) {
@@ -92,7 +104,7 @@ pid_t server_outside(struct attention *a) {
 	int64_t now = now_us() / 1000;
 	if (a->outside_group != group || now - a->outside_ms >= OUTSIDE_MS) {
 		struct search search = {.attention = a, .user = getuid()};
-		proc_processes(MAX_OUTSIDE, match_process, &search);
+		proc_processes(match_process, &search);
 		a->outside = search.found;
 		a->outside_group = group;
 		a->outside_ms = now;

@@ -14,8 +14,9 @@ static void put_flags(struct text *text, unsigned flags) {
 }
 
 static void put_modes(struct text *text, const struct place *place) {
-	text_add(text, "\"canonical\":%s,\"echo\":%s,\"signals\":%s,\"unread\":", place->canonical ? "true" : "false",
-	    place->echo ? "true" : "false", place->signals ? "true" : "false");
+	text_add(text, "\"canonical\":%s,\"echo\":%s,\"signals\":%s,\"vmin\":%u,\"vtime\":%u,\"unread\":",
+	    place->canonical ? "true" : "false", place->echo ? "true" : "false", place->signals ? "true" : "false",
+	    place->least, place->tenths);
 	if (place->unread >= 0)
 		text_add(text, "%d", place->unread);
 	else
@@ -30,7 +31,7 @@ static void put_thread(struct text *text, const struct attention *a, unsigned in
 		[DOING_RUNNING] = "running",   [DOING_DISK] = "disk",           [DOING_STOPPED] = "stopped",
 		[DOING_OPAQUE] = "opaque",     [DOING_TTY_READ] = "tty-read",   [DOING_TTY_WRITE] = "tty-write",
 		[DOING_TTY_POLL] = "tty-poll", [DOING_TIMER] = "timer",         [DOING_CHILD_WAIT] = "child-wait",
-		[DOING_ACCEPT] = "accept",     [DOING_OTHER] = "other",
+		[DOING_ACCEPT] = "accept",     [DOING_OTHER] = "other",         [DOING_UNKNOWN] = "unknown",
 	};
 	const struct thread *thread = &a->reported[index];
 	const struct blocked *blocked = &thread->blocked;
@@ -51,6 +52,12 @@ static void put_thread(struct text *text, const struct attention *a, unsigned in
 		text_add(text, ",\"timeoutMs\":%ld", blocked->timeout_ms);
 	if (blocked->listens)
 		text_add(text, ",\"listens\":true");
+	if (blocked->local)
+		text_add(text, ",\"local\":true");
+	if (thread->nonblocking)
+		text_add(text, ",\"nonblocking\":true");
+	if (thread->peeks)
+		text_add(text, ",\"peeks\":true");
 	bool first = true;
 	for (unsigned i = 1; i < a->place_count; i++) {
 		const struct place *place = &a->places[i];
@@ -83,6 +90,24 @@ static void put_threads(struct text *text, const struct attention *a, unsigned p
 	text_add(text, "]");
 }
 
+static void put_doubts(struct text *text, unsigned doubts) {
+	static const struct {
+		unsigned doubt;
+		const char *word;
+	} words[] = {
+		{DOUBT_CALL, "call"}, {DOUBT_SET, "set"}, {DOUBT_SLEEP, "sleep"}, {DOUBT_LIST, "list"}, {DOUBT_CHANGED, "changed"},
+	};
+	bool first = true;
+	text_add(text, ",\"doubts\":[");
+	for (unsigned i = 0; i < sizeof words / sizeof *words; i++) {
+		if ((doubts & words[i].doubt) == 0)
+			continue;
+		text_add(text, "%s\"%s\"", first ? "" : ",", words[i].word);
+		first = false;
+	}
+	text_add(text, "]");
+}
+
 size_t attention_tell(const struct attention *a, char *out, size_t size) {
 	struct text text = text_in(out, size);
 	text_add(&text, "\"readable\":%s,\"foregroundGroup\":%d,\"foregroundLives\":%s,\"mainForeground\":%s,",
@@ -92,5 +117,8 @@ size_t attention_tell(const struct attention *a, char *out, size_t size) {
 	text_add(&text, ",\"threads\":");
 	put_threads(&text, a, 0);
 	text_add(&text, ",\"more\":%u", a->more);
+	put_doubts(&text, a->doubts);
+	if (a->wakes_ms >= 0)
+		text_add(&text, ",\"wakesMs\":%ld", a->wakes_ms);
 	return text.used;
 }

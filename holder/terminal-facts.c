@@ -39,5 +39,5 @@ void terminal_facts_tell(const struct terminal_facts *seen, struct text *text) {
 	         seen->echo ? "true" : "false", seen->signals ? "true" : "false");
 	if (seen->unread >= 0) text_add(text, "%d", seen->unread);
 	else text_add(text, "null");
-	text_add(text, ",\"threads\":[],\"more\":0");
+	text_add(text, ",\"threads\":[],\"more\":0,\"doubts\":[]");
 }

@@ -94,15 +94,14 @@ static struct {
 static void note_process(void *context, pid_t pid, int number) {
 	struct process process;
 	(void)context, (void)pid;
-	if (!proc_stat(number, number, &process)) return;
+	if (processes.count == PROCESSES_MOST || !proc_stat(number, number, &process)) return;
 	processes.each[processes.count].pid = number;
 	processes.each[processes.count++].parent = process.parent;
 }
 
 // Adds the descendants of the root and of all who are listed already.
 static void search(struct list *list, pid_t root) {
-	processes.count = 0;
-	proc_processes(PROCESSES_MOST, note_process, NULL);
+	proc_processes(note_process, NULL);
 	pid_t parent = root;
 	for (size_t at = 0;; at++) {
 		for (size_t i = 0; i < processes.count; i++)
@@ -155,6 +154,7 @@ static bool has_living_child(const struct list *list, pid_t root) {
 size_t tree_list(pid_t root, pid_t main_pid, struct member *members, size_t most, bool *complete) {
 	struct list list = {.members = members, .most = most, .complete = true};
 	*complete = true;
+	processes.count = 0;
 	if (own_children() == CHILDREN_NONE) return 0;
 	walk(&list, root);
 	// A list without a living child, although the kernel knows one, is not all.
@@ -162,7 +162,7 @@ size_t tree_list(pid_t root, pid_t main_pid, struct member *members, size_t most
 		search(&list, root);
 		if (processes.count == 0) add_session(&list, root, main_pid);
 	}
-	*complete = list.count < most && (has_living_child(&list, root) || own_children() == CHILDREN_NONE);
+	*complete = list.count < most && processes.count < PROCESSES_MOST && (has_living_child(&list, root) || own_children() == CHILDREN_NONE);
 	size_t living = 0;
 	for (size_t i = 0; i < list.count; i++) {
 		if (!lives(&members[i])) continue;

@@ -101,3 +101,35 @@ describe("the boundary to the outside (G2)", () => {
 		expect(unguarded('socket.on(\n"data",\nguarded("x", read))')).toEqual([]);
 	});
 });
+
+describe("one wait (S2)", () => {
+	// A promise that is settled from elsewhere, a race, a listener on a signal: each needs an undoing on every way out.
+	const BY_HAND =
+		/\bnew Promise\b|\bPromise\.(?:race|any|withResolvers)\b|\bAbortSignal\.(?:any|timeout)\b|\b(?:add|remove)EventListener\(|\.(?:once|on)\([^\n]*=> clear(?:Timeout|Interval)\(/g;
+	/** Where that is allowed, how often, and why. */
+	const ALLOWED: Readonly<Record<string, number>> = {
+		"pty/wait.ts": 3, // the one
+		"pty/deferred.ts": 1, // nothing to undo: whoever owns it settles it
+		"http/web-sockets.ts": 1, // the callback of a write
+		"mcp/stdio-transport.ts": 1, // the callback of a write
+		"mcp/stdio.ts": 1, // ends with the process
+	};
+	const code = (text: string) => text.replaceAll(/^\s*(?:\/\/|\*|\/\*).*$/gm, "");
+	const found = (text: string) => code(text).match(BY_HAND) ?? [];
+
+	test("nothing but wait.ts settles and undoes by itself", () => {
+		const counts = readdirSync(src, { recursive: true, encoding: "utf8" })
+			.filter((name) => name.endsWith(".ts") && !name.endsWith(".test.ts"))
+			.map((name) => [name.split(sep).join("/"), found(readFileSync(join(src, name), "utf8")).length] as const)
+			.filter(([, count]) => count > 0);
+		expect(Object.fromEntries(counts)).toEqual(ALLOWED);
+	});
+
+	test("this check finds one that does", () => {
+		expect(found("await new Promise<void>((resolve) => { wake = resolve; });")).toHaveLength(1);
+		expect(found("await Promise.race([ready, late]);")).toHaveLength(1);
+		expect(found('signal.addEventListener("abort", stop);')).toHaveLength(1);
+		expect(found('socket.once("close", () => clearTimeout(timer));')).toHaveLength(1);
+		expect(found("// new Promise( in a comment")).toEqual([]);
+	});
+});

@@ -1,13 +1,12 @@
-// After every test nothing may be left: no subscription, no timer, no holder that still
-// watches a program. After every file also no process, descriptor or temporary file. In a
-// file that opens something for all of its tests (beforeAll), a test may leave no more
-// watches than it found; its subscriptions and timers are checked once that is closed.
+// After every test nothing may be left: no subscription, no timer, no listener on a signal, no holder that still
+// watches a program. After every file also no process, descriptor or temporary file. In a file that opens something
+// for all of its tests (beforeAll), a test may leave no watch and nothing of a wait; the rest is checked once that is closed.
 
 import { chmodSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach } from "vitest";
-import { Listeners, openSubscriptions, reportListenerErrors } from "../src/protocol/listeners.ts";
+import { Listeners, reportListenerErrors } from "../src/protocol/listeners.ts";
 import { AttentionTracker } from "../src/session/attention-tracker.ts";
 import { until } from "./condition.ts";
 import { installStubs } from "./programs.ts";
@@ -18,57 +17,81 @@ const OTHERS = /^(tsx-|fish\.)/;
 /** Closing takes effect a little later: a socket's end, a child's exit. */
 const SETTLE_MS = 5_000;
 
-const place = (): string => new Error().stack?.split("\n").slice(3, 6).join("\n") ?? "";
+/** Something that is open, with the place that opened it. */
+interface Open {
+	readonly what: "subscription" | "timer" | "watch" | "abort listener";
+	readonly place: string;
+	/** Set up by a wait (pty/wait.ts), which must have undone it when it is over. */
+	readonly ofWait: boolean;
+	readonly isOver: () => boolean;
+}
 
-/** Where each open subscription was made. */
-const subscribed = new Map<Listeners<unknown>, Set<string>>();
+const opened = new Set<Open>();
+
+/** Returns what closes it; `isOver` is for what closes by itself. */
+function open(what: Open["what"], isOver: () => boolean = () => false): () => void {
+	const stack = new Error().stack?.split("\n").slice(3) ?? [];
+	// What a library sets for itself and does not wait for (the MCP client's kill after 2 s, the connections that fetch keeps) is its own.
+	if (/node_modules|node:internal/.test(stack[0] ?? "")) return () => {};
+	const ofWait = stack.some((line) => line.includes("/src/pty/wait.ts"));
+	const outside = stack.filter((line) => !/\/src\/pty\/wait\.ts|new Promise/.test(line));
+	const it = { what, place: `${what}\n${outside.slice(0, 3).join("\n")}`, ofWait, isOver };
+	opened.add(it);
+	return () => void opened.delete(it);
+}
+
+function stillOpen(): readonly Open[] {
+	for (const it of opened) if (it.isOver()) opened.delete(it);
+	return [...opened];
+}
+
+/** The places that opened what is still open. */
+export const openPlaces = (kind: Open["what"]): string[] =>
+	stillOpen()
+		.filter(({ what }) => what === kind)
+		.map(({ place }) => place);
 
 function trackSubscriptions(): void {
 	const { add, clear } = Listeners.prototype;
+	const closers = new WeakMap<Listeners<unknown>, Set<() => void>>();
 	Listeners.prototype.add = function (this: Listeners<unknown>, listener) {
 		const undo = add.call(this, listener);
-		const key = `${place()}\n`;
-		const places = subscribed.get(this) ?? new Set();
-		subscribed.set(this, places.add(key));
+		const close = open("subscription");
+		const all = closers.get(this) ?? new Set();
+		closers.set(this, all.add(close));
 		return () => {
 			undo();
-			if (this.size === 0) subscribed.delete(this);
+			close();
+			all.delete(close);
 		};
 	};
 	Listeners.prototype.clear = function (this: Listeners<unknown>) {
 		clear.call(this);
-		subscribed.delete(this);
+		for (const close of closers.get(this) ?? []) close();
+		closers.delete(this);
 	};
 }
-
-/** The watches that were not ended, each with the place that began it. */
-const watches = new Map<object, string>();
-export const openWatches = (): string[] => [...watches.values()];
 
 function trackWatches(): void {
 	const { watch } = AttentionTracker.prototype;
 	AttentionTracker.prototype.watch = function (this: AttentionTracker) {
 		const unwatch = watch.call(this);
-		const key = {};
-		watches.set(key, place());
+		const close = open("watch");
 		return () => {
 			unwatch();
-			watches.delete(key);
+			close();
 		};
 	};
 }
 
-/** Timers of the code under test, each with the place that set it. Vitest's own are made by functions it saved before. */
-const timers = new Map<NodeJS.Timeout, string>();
-
+/** Vitest's own timers are made by functions it saved before. */
 function trackTimers(): void {
 	for (const name of ["setTimeout", "setInterval"] as const) {
 		const real: (...args: never[]) => NodeJS.Timeout = globalThis[name];
 		const tracked = (...args: never[]) => {
 			const timer = real(...args);
-			const setter = place();
-			// What a library sets for itself and does not wait for (the MCP client's kill after 2 s, the connections that fetch keeps) is its own.
-			if (!/node_modules|node:internal/.test(setter.split("\n", 1)[0] ?? "")) timers.set(timer, setter);
+			// Node marks a timer that has fired or was cleared, by whatever means, on the object itself.
+			open("timer", () => (timer as unknown as { _destroyed: boolean })._destroyed);
 			return timer;
 		};
 		// With what hangs on it, as util.promisify() needs.
@@ -76,15 +99,29 @@ function trackTimers(): void {
 	}
 }
 
-/** Timers that are still to fire. */
-function openTimers(): string[] {
-	for (const timer of timers.keys()) if (isOver(timer)) timers.delete(timer);
-	return [...timers.values()];
-}
-
-/** Node marks a timer that has fired or was cleared, by whatever means, on the object itself. */
-function isOver(timer: NodeJS.Timeout): boolean {
-	return (timer as unknown as { _destroyed: boolean })._destroyed;
+/** A listener on a signal that may still abort: on a long-lived one they would pile up. */
+function trackAbortListeners(): void {
+	const { addEventListener, removeEventListener } = AbortSignal.prototype;
+	const closers = new WeakMap<object, Map<unknown, () => void>>();
+	AbortSignal.prototype.addEventListener = function (this: AbortSignal, ...args: Parameters<typeof addEventListener>) {
+		addEventListener.apply(this, args);
+		const all = closers.get(this) ?? new Map<unknown, () => void>();
+		closers.set(this, all);
+		const signal = new WeakRef(this);
+		if (!all.has(args[1]))
+			all.set(
+				args[1],
+				open("abort listener", () => signal.deref()?.aborted ?? true),
+			);
+	};
+	AbortSignal.prototype.removeEventListener = function (
+		this: AbortSignal,
+		...args: Parameters<typeof removeEventListener>
+	) {
+		removeEventListener.apply(this, args);
+		closers.get(this)?.get(args[1])?.();
+		closers.get(this)?.delete(args[1]);
+	};
 }
 
 /** Open descriptors that lead to a file, socket or pipe; those of the event loop and of the reporter stay. */
@@ -125,6 +162,7 @@ async function expectNone(what: string, look: () => readonly string[]): Promise<
 trackSubscriptions();
 trackTimers();
 trackWatches();
+trackAbortListeners();
 // Also where the library, which only warns, is what is tested.
 reportListenerErrors((error, origin) => void Promise.reject(new Error(`Error in "${origin}"`, { cause: error })));
 const outer = tmpdir();
@@ -134,34 +172,28 @@ chmodSync(directory, 0o1777);
 process.env.TMPDIR = directory;
 const removeStubs = installStubs();
 
-const subscriptions = (): string[] =>
-	openSubscriptions() > 0
-		? [`${openSubscriptions()} open, made here:`, ...[...subscribed.values()].flatMap((it) => [...it])]
-		: [];
 let openedBefore: Map<string, string>;
 beforeAll(() => {
 	openedBefore = descriptors();
 });
 
 beforeEach(({ onTestFinished }) => {
-	const found = watches.size;
-	// What beforeAll opened is looked at when the file ends: sessions that its tests start in it may stay until then.
-	const isShared = openSubscriptions() > 0 || openTimers().length > 0;
+	const before = new Set(stillOpen());
+	// What beforeAll opened is looked at when the file ends, and sessions that its tests start in it may stay until
+	// then: but no test leaves a watch, or anything that a wait has set up.
+	const isShared = before.size > 0;
+	const left = () =>
+		stillOpen()
+			.filter((it) => !before.has(it) && (!isShared || it.ofWait || it.what === "watch"))
+			.map(({ place }) => place);
 	// Registered first, so it runs last: after what the test registers, and after every afterEach.
-	onTestFinished(async () => {
-		await expectNone("this test leaves watches", () => openWatches().slice(found));
-		if (isShared) return;
-		await expectNone("this test leaves subscriptions", subscriptions);
-		await expectNone("this test leaves timers", openTimers);
-	});
+	onTestFinished(() => expectNone("this test leaves open", left));
 });
 
 afterAll(async () => {
 	removeStubs();
 	try {
-		await expectNone("this file leaves subscriptions", subscriptions);
-		await expectNone("this file leaves timers", openTimers);
-		await expectNone("this file leaves watches", openWatches);
+		await expectNone("this file leaves open", () => stillOpen().map(({ place }) => place));
 		await expectNone("this file leaves processes", () => processes(directory));
 		await expectNone("this file leaves descriptors", () =>
 			[...descriptors()].filter(([fd, target]) => openedBefore.get(fd) !== target).map((pair) => pair.join(" → ")),

@@ -59,8 +59,14 @@ export function installStubs(): () => void {
 	};
 }
 
-/** Servers are installed where PATH does not lead. */
-const directories = [...(process.env.PATH ?? "").split(":"), "/usr/sbin", "/sbin", ...postgresDirectories()];
+/** Servers and games are installed where PATH may not lead. */
+const directories = [
+	...(process.env.PATH ?? "").split(":"),
+	"/usr/sbin",
+	"/sbin",
+	"/usr/games",
+	...postgresDirectories(),
+];
 
 function postgresDirectories(): string[] {
 	try {

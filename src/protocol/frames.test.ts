@@ -98,7 +98,7 @@ const thread = {
 	main: true,
 	switches: 3,
 	fresh: true,
-	inner: [{ pts: 4, canonical: true, echo: null, signals: true, unread: 0, threads: [] }],
+	inner: [{ pts: 4, vmin: 1, vtime: 0, canonical: true, echo: null, signals: true, unread: 0, threads: [] }],
 };
 const facts = {
 	at: 1,
@@ -116,6 +116,9 @@ const facts = {
 	sinceInputMs: null,
 	threads: [thread],
 	more: 0,
+	vmin: 1,
+	vtime: 0,
+	doubts: null,
 };
 const conversation = Buffer.concat([
 	frame(FrameType.welcome, json(welcome)),
@@ -234,7 +237,8 @@ const factsFrame = (value: unknown) => only(FrameType.facts, Buffer.concat([u32(
 
 describe("the JSON of other versions of the holder is checked at the door", () => {
 	test("fields that we do not know are dropped, optional ones get their default", () => {
-		expect(factsFrame({ ...facts, more: undefined, inputOffset: 7 })).toEqual({ type: "facts", request: 0, facts });
+		const missing = { more: undefined, vmin: undefined, vtime: undefined, doubts: undefined };
+		expect(factsFrame({ ...facts, ...missing, inputOffset: 7 })).toEqual({ type: "facts", request: 0, facts });
 		expect(only(FrameType.welcome, json({ ...welcome, exit: undefined, mood: "fine" }))).toEqual({
 			type: "welcome",
 			welcome,
@@ -243,7 +247,7 @@ describe("the JSON of other versions of the holder is checked at the door", () =
 
 	test("words that we do not know fall back; an event that we do not know is none", () => {
 		expect(factsFrame({ ...facts, threads: [{ ...thread, doing: "dreaming" }] })).toMatchObject({
-			facts: { threads: [{ doing: "other" }] },
+			facts: { threads: [{ doing: "unknown" }] },
 		});
 		expect(only(FrameType.refused, Buffer.concat([u32(1, 0), json({ code: "moody" })]))).toMatchObject({
 			refusal: { code: "system", message: "refused" },

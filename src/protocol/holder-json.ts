@@ -16,6 +16,7 @@ import {
 	type Welcome,
 } from "./frames.ts";
 import {
+	DOUBTS,
 	type InnerTerminal,
 	type KernelFacts,
 	TERMINAL_FLAGS,
@@ -138,6 +139,7 @@ const EVENTS: { readonly [E in HolderEvent as E["event"]]: Check<E> } = {
 	exit_not_saved: object({ event: oneOf(["exit_not_saved"]), errno: number }),
 	main_exited: object({ event: oneOf(["main_exited"]), code: nullable(number), signal: nullable(number) }),
 	input_dropped: object({ event: oneOf(["input_dropped"]), bytes: number }),
+	input_held: object({ event: oneOf(["input_held"]), bytes: number, limit: number }),
 	input_room: object({ event: oneOf(["input_room"]), free: number }),
 	survivors: object({ event: oneOf(["survivors"]), survivors: optional(survivors, []) }),
 };
@@ -153,6 +155,8 @@ const innerTerminal: Check<InnerTerminal> = object<InnerTerminal>({
 	canonical: nullable(flag),
 	echo: nullable(flag),
 	signals: nullable(flag),
+	vmin: optional(number, 1),
+	vtime: optional(number, 0),
 	unread: nullable(number),
 	flags: optional(flags, undefined),
 	threads: (value, field) => list(thread)(value, field),
@@ -176,8 +180,9 @@ const thread: Check<ThreadFacts> = object<ThreadFacts>({
 			"child-wait",
 			"accept",
 			"other",
+			"unknown",
 		],
-		"other",
+		"unknown",
 	),
 	call: optional(text, undefined),
 	fd: optional(number, undefined),
@@ -187,6 +192,9 @@ const thread: Check<ThreadFacts> = object<ThreadFacts>({
 	others: optional(number, undefined),
 	timeoutMs: optional(number, undefined),
 	listens: optional(flag, undefined),
+	local: optional(flag, undefined),
+	nonblocking: optional(flag, undefined),
+	peeks: optional(flag, undefined),
 	outside: optional(flag, undefined),
 	inner: optional(list(innerTerminal), undefined),
 });
@@ -201,6 +209,8 @@ const kernelFacts = object<KernelFacts>({
 	canonical: flag,
 	echo: flag,
 	signals: flag,
+	vmin: optional(number, 1),
+	vtime: optional(number, 0),
 	queued: number,
 	unread: nullable(number),
 	flags: optional(flags, undefined),
@@ -209,6 +219,9 @@ const kernelFacts = object<KernelFacts>({
 	sinceInputMs: nullable(number),
 	threads: list(thread),
 	more: optional(number, 0),
+	// A doubt that a newer holder has added is one all the same.
+	doubts: optional(nullable(list(oneOf(DOUBTS, "list"))), null),
+	wakesMs: optional(number, undefined),
 });
 
 const launched = object<Extract<LaunchAnswer, { ok: true }>>({

@@ -23,7 +23,21 @@ export type ThreadDoing =
 	| "timer"
 	| "child-wait"
 	| "accept"
-	| "other";
+	/** Asleep in a call that never reads a terminal. */
+	| "other"
+	/** Asleep in a call that may wait for the terminal, as far as is known. */
+	| "unknown";
+
+/**
+ * Why the list is not all there is:
+ * - call: a system call that is not known
+ * - set: what a thread waits for was not readable, or not all of it
+ * - sleep: a thread is in a read or poll of the terminal, but sleeps for something else
+ * - list: not all processes, threads or descriptors were readable or fit
+ * - changed: a process ran while it was read
+ */
+export const DOUBTS = ["call", "set", "sleep", "list", "changed"] as const;
+export type Doubt = (typeof DOUBTS)[number];
 
 /** Absent members are false, null or zero: the list is sent often. */
 export interface ThreadFacts {
@@ -49,6 +63,12 @@ export interface ThreadFacts {
 	readonly timeoutMs?: number;
 	/** A listening socket is among what it waits for. */
 	readonly listens?: boolean;
+	/** It waits for a local socket whose other end may be outside the session, where the terminal may have been passed. */
+	readonly local?: boolean;
+	/** Its process has the terminal open such that reads do not wait. Told, as `peeks`, when nobody in the foreground reads. */
+	readonly nonblocking?: boolean;
+	/** It may take input without waiting for it: so, or on a timer's or the terminal's signal, or through io_uring. */
+	readonly peeks?: boolean;
 	/** Not a descendant of the session: a server such as tmux that was passed the terminal. */
 	readonly outside?: boolean;
 	/** Terminals whose other end it holds: it relays (script, sudo, expect, tmux). */
@@ -62,6 +82,9 @@ export interface InnerTerminal {
 	readonly canonical: boolean | null;
 	readonly echo: boolean | null;
 	readonly signals: boolean | null;
+	/** How many bytes a read in raw mode waits for, and for how many tenths of a second. */
+	readonly vmin: number;
+	readonly vtime: number;
 	readonly unread: number | null;
 	readonly flags?: readonly TerminalFlag[];
 	/** Its foreground processes. */
@@ -84,6 +107,9 @@ export interface KernelFacts {
 	readonly canonical: boolean;
 	readonly echo: boolean;
 	readonly signals: boolean;
+	/** How many bytes a read in raw mode waits for, and for how many tenths of a second. */
+	readonly vmin: number;
+	readonly vtime: number;
 	/** Bytes accepted but not yet written to the terminal. */
 	readonly queued: number;
 	/** Bytes written but not yet read by the program (whole lines only, in line mode); null if unknown. */
@@ -95,8 +121,12 @@ export interface KernelFacts {
 	/** Milliseconds since the last output byte, and since our last write (null: none yet). */
 	readonly quietMs: number;
 	readonly sinceInputMs: number | null;
-	/** Sleeping worker threads are left out: they are no evidence. */
+	/** Sleeping worker threads are left out, readers never. */
 	readonly threads: readonly ThreadFacts[];
 	/** More threads than are listed. */
 	readonly more: number;
+	/** Empty: the list is complete and all of it was true at once. Null: an older holder, which does not know. */
+	readonly doubts: readonly Doubt[] | null;
+	/** The first worker thread that was left out wakes up by itself after this long. */
+	readonly wakesMs?: number;
 }

@@ -1,13 +1,22 @@
 // Attention as a table: the first rule that returns a verdict decides, with its sentence of evidence.
 //
-// The first rules use kernel facts. `certain` requires a main thread that sleeps in a read of this very terminal and has run
-// since we last typed, or that no process reads it at all. The rest use silence, the screen and the shape of the last line,
-// and are never certain. The numbers come from 366 labelled moments of 250 programs.
+// The first rules use kernel facts. The rest use silence, the screen and the shape of the last line, and are never certain.
+// The numbers come from 366 labelled moments of 250 programs.
+//
+// What `certain` requires, of facts without a doubt (unknown calls, lists that were cut, threads that changed):
+// - waiting: a main thread sleeps in a read of this very terminal, or polls nothing else, without a timeout; it has run
+//   since we last typed and left nothing unread; every other thread of the foreground waits for a child, its own process
+//   or its own group
+// - working: no process reads the terminal, every thread is in a call that never does, and none may look at the keyboard
+//   between two sleeps: not with O_NONBLOCK, not on signals, not by a clock of a second (in raw mode: of five, nor while it
+//   runs)
+// - working: input is queued or unread; a foreground thread is blocked writing. Stopped: all of them are
 
 import type { Activity, Attention, Certainty, WaitingFor } from "../protocol/answer.ts";
 import type { InnerTerminal, ThreadFacts } from "../protocol/kernel-facts.ts";
 import type { ScreenFacts } from "./attention.ts";
-import { does, type Evidence, how, isBusy, type Reader, readerAmong, who } from "./evidence.ts";
+import { untilTaken } from "./escape-timer.ts";
+import { does, type Evidence, how, isBusy, type Reader, readerAmong, who, withTimeouts } from "./evidence.ts";
 import { inputKind } from "./input-kind.ts";
 import { asks } from "./last-line.ts";
 
@@ -21,6 +30,8 @@ interface Rule {
 	readonly verdict: (evidence: Evidence) => Verdict | null;
 }
 
+// A program that looks at the keyboard between two sleeps sleeps no longer than this: one in raw mode wants keys.
+const PEEKS_EVERY_MS = { canonical: 1000, raw: 5000 };
 // Spinners redraw every 80 to 120 ms: a shorter silence is no evidence.
 const QUIET_MS = 150;
 // A loop that watches only the terminal and sleeps long has nothing else to do; this is for what it still prints.
@@ -29,10 +40,10 @@ const LONG_TICK_MS = 500;
 // A poll this short is a quick check of the keyboard during other work (irb at its start), unless it repeats forever.
 const PEEK_MS = 10;
 const PEEK_QUIET_MS = 1000;
-// Vim waits a second for the rest of a key, readline half of one; others wait longer for other reasons.
-const LONGEST_KEY_MS = 1050;
 const SECRET_QUIET_MS = 50;
 const SERVER_QUIET_MS = 300;
+// A flood that fills the terminal is read on within milliseconds, on a busy machine within this.
+const STOPPED_QUIET_MS = 250;
 // Without any evidence, text that does not look like a question must have been there this long.
 const BLIND_QUIET_MS = 700;
 
@@ -61,6 +72,54 @@ function invites({ input: { screen }, facts }: Evidence): boolean {
 	return screen.alternate || screen.cursorColumn > 0 || (!facts.canonical && !screen.cursorVisible);
 }
 
+/** The program edits the line itself and shows a prompt. */
+const atEditorsPrompt = ({ facts, kind, shape }: Evidence) => !facts.canonical && kind.kind === "line" && asks(shape);
+
+/**
+ * It has set up a line editor and shows a prompt: after some quiet that is a turn, though another process of its group is at
+ * work (what a shell's start files left behind).
+ */
+function hasPrompt(evidence: Evidence, doer: ThreadFacts): boolean {
+	const { reader } = evidence;
+	if (reader === null || !reader.thread.foreground || reader.thread.pid === doer.pid) return false;
+	return !evidence.facts.unread && atEditorsPrompt(evidence);
+}
+
+/** Without a doubt it is certain; otherwise likely, and the doubt is told. */
+const unless = (doubt: string | null, verdict: Verdict): Verdict =>
+	doubt === null || verdict.certainty !== "certain"
+		? verdict
+		: { ...verdict, certainty: "likely", because: `${verdict.because}; not certain: ${doubt}` };
+
+/** Why it may be more than its turn that keeps a blocked reader waiting; null: nothing. */
+function notOnlyItsTurn({ doubt, company, facts, foreground, reader }: Evidence): string | null {
+	if (doubt !== null) return doubt;
+	if (company !== null) return `${who(company)} ${does(company)}`;
+	if (facts.wakesMs !== undefined) return "a worker thread wakes up by itself";
+	if (facts.unread === null && facts.sinceInputMs !== null) return "how much input is unread is not known";
+	if (reader?.thread.foreground === false && foreground.some((thread) => thread.doing !== "child-wait"))
+		return "the reader is not in the foreground";
+	return null;
+}
+
+/** Why somebody may take input although no process waits for it; null: nobody may. */
+function mayTakeInput({ doubt, facts, foreground }: Evidence): string | null {
+	if (doubt !== null) return doubt;
+	const unseen = facts.threads.find((thread) => thread.doing === "opaque" || thread.doing === "unknown");
+	if (unseen !== undefined) return `${who(unseen)} ${does(unseen)}`;
+	const passes = foreground.find((thread) => thread.local === true);
+	if (passes !== undefined) return `${who(passes)} waits for a process that may have the terminal`;
+	const wakes = ({ doing, timeoutMs }: ThreadFacts) => (doing === "timer" ? (timeoutMs ?? 0) : timeoutMs);
+	const tooSoonMs = facts.canonical ? PEEKS_EVERY_MS.canonical : PEEKS_EVERY_MS.raw;
+	const peeks = foreground.find(
+		(thread) =>
+			thread.peeks === true || (wakes(thread) ?? tooSoonMs) < tooSoonMs || (!facts.canonical && isBusy(thread)),
+	);
+	if (peeks !== undefined || (facts.wakesMs ?? tooSoonMs) < tooSoonMs)
+		return "it may look at the keyboard when it wakes up";
+	return null;
+}
+
 /**
  * Waits for input only, prompt or not: a worker thread that sleeps in a read while no thread waits for other I/O
  * (Go, Java), or a poll that ticks. Not an epoll: libuv leaves a paused stdin in it.
@@ -81,10 +140,10 @@ export const rules: readonly Rule[] = [
 	},
 	{
 		name: "stopped",
-		verdict: ({ foreground }) => {
+		verdict: ({ foreground, doubt }) => {
 			const [first] = foreground;
 			if (first === undefined || !foreground.every((thread) => thread.doing === "stopped")) return null;
-			return not("stopped", "certain", `${who(first)} is stopped (SIGCONT resumes it)`);
+			return unless(doubt, not("stopped", "certain", `${who(first)} is stopped (SIGCONT resumes it)`));
 		},
 	},
 	{
@@ -93,7 +152,11 @@ export const rules: readonly Rule[] = [
 			if (reader === null || !facts.unread) return null;
 			// Woken by it and asleep again, so it wants more than it got (VMIN). Left to the later rules.
 			if (reader.thread.doing === "tty-read" && reader.thread.fresh && !facts.canonical) return null;
-			return not("working", "certain", `${who(reader.thread)} has not read ${bytes(facts.unread)} of input yet`);
+			const { thread } = reader;
+			// It may have been told of them already (EPOLLET), or want more before it is (VMIN).
+			const told = thread.call?.startsWith("epoll") === true || (!facts.canonical && facts.vmin > 1);
+			const certainty = facts.doubts !== null && thread.foreground && !told ? "certain" : "likely";
+			return not("working", certainty, `${who(thread)} has not read ${bytes(facts.unread)} of input yet`);
 		},
 	},
 	{
@@ -105,27 +168,41 @@ export const rules: readonly Rule[] = [
 	},
 	{
 		name: "blocked reading",
-		verdict: ({ reader, facts, input, busy, timer, kind }) => {
+		verdict: (evidence) => {
+			const { reader, facts, input, company, kind } = evidence;
 			if (reader?.reading !== "blocked" || facts.unread) return null;
 			const { thread } = reader;
 			const because = `${who(thread)} is blocked in ${how(thread)} on the terminal; ${kind.because}`;
 			// A process outside the session may read while the foreground does something else.
-			if (!thread.foreground && (busy !== null || timer !== null)) {
-				return not(
-					"working",
-					"likely",
-					`${who((busy ?? timer) as ThreadFacts)} ${does((busy ?? timer) as ThreadFacts)}, while ${because}`,
-				);
-			}
-			if (input.shell.atPrompt === true) return waiting("command", "certain", `${because}; the shell shows its prompt`);
-			return waiting(kind.kind, "certain", because);
+			if (!thread.foreground && company !== null)
+				return not("working", "likely", `${who(company)} ${does(company)}, while ${because}`);
+			const verdict =
+				input.shell.atPrompt === true
+					? waiting("command", "certain", `${because}; the shell shows its prompt`)
+					: waiting(kind.kind, "certain", because);
+			return unless(notOnlyItsTurn(evidence), verdict);
 		},
 	},
 	{
 		name: "blocked writing",
-		verdict: ({ foreground }) => {
+		verdict: ({ foreground, facts, input, doubt }) => {
 			const writer = foreground.find((thread) => thread.doing === "tty-write");
-			return writer === undefined ? null : not("working", "certain", `${who(writer)} ${does(writer)}`);
+			if (writer === undefined) return null;
+			const working = unless(doubt, not("working", "certain", `${who(writer)} ${does(writer)}`));
+			// The holder takes all output at once. If none comes, Ctrl+S has stopped it: nothing else keeps a writer asleep.
+			if (facts.flags?.includes("ixon") !== true) return working;
+			const leftMs = STOPPED_QUIET_MS - facts.quietMs;
+			if (leftMs > 0) return { ...working, recheckMs: Math.ceil(leftMs) };
+			const because = `output is stopped (Ctrl+S); Ctrl+Q resumes it: ${who(writer)} ${does(writer)}`;
+			return unless(doubt, not("stopped", input.stopTyped === true ? "certain" : "likely", because));
+		},
+	},
+	{
+		name: "half a key",
+		verdict: ({ input: { pendingEscape, facts }, reader }) => {
+			if (reader === null || pendingEscape === undefined || pendingEscape === null) return null;
+			const because = `${who(reader.thread)} may still take Escape as the start of a key sequence`;
+			return { ...not("working", "likely", because), recheckMs: untilTaken(pendingEscape, facts.at) };
 		},
 	},
 	{
@@ -164,13 +241,28 @@ export const rules: readonly Rule[] = [
 		},
 	},
 	{
+		// It sleeps, repaints, and looks at the keyboard without waiting for it.
+		name: "a screen that looks at the keyboard",
+		verdict: (evidence) => {
+			const { reader, foreground, opaque, busy, timer, facts, input, kind } = evidence;
+			if (reader !== null || opaque !== null || busy !== null || timer?.nonblocking !== true) return null;
+			if (facts.canonical || facts.unread || !input.screen.alternate) return null;
+			if (!foreground.every((thread) => thread.pid === timer.pid)) return null;
+			const because = `${who(timer)} ${does(timer)} and may look at the keyboard when it wakes up`;
+			if (evidence.restMs < QUIET_MS) return notYet(evidence, QUIET_MS, because);
+			return waiting(kind.kind, "likely", `${because}${quiet(evidence)}; ${kind.because}`);
+		},
+	},
+	{
 		name: "nobody reads",
-		verdict: ({ reader, opaque, blind, foreground, busy, timer, facts }) => {
+		verdict: (evidence) => {
+			const { reader, opaque, blind, foreground, busy, timer, facts } = evidence;
 			if (reader !== null || opaque !== null || blind) return null;
 			const doer = busy ?? timer ?? foreground.at(-1);
 			const unread = facts.unread ? `; ${bytes(facts.unread)} of input unread` : "";
 			if (doer === undefined) return not("working", "likely", `no process has the terminal${unread}`);
-			return not("working", "certain", `no process reads the terminal: ${who(doer)} ${does(doer)}${unread}`);
+			const because = `no process reads the terminal: ${who(doer)} ${does(doer)}${unread}`;
+			return unless(mayTakeInput(evidence), not("working", "certain", because));
 		},
 	},
 
@@ -189,26 +281,15 @@ export const rules: readonly Rule[] = [
 	},
 	{
 		name: "someone is busy",
-		verdict: ({ busy, timer, reader }) => {
+		verdict: (evidence) => {
+			const { busy, timer, reader } = evidence;
 			const doer = busy ?? timer;
 			if (doer === null) return null;
+			const prompts = hasPrompt(evidence, doer);
+			if (prompts && evidence.restMs >= SERVER_QUIET_MS) return null;
 			const what = `${who(doer)} ${does(doer)}`;
-			return not(
-				"working",
-				"likely",
-				reader === null ? what : `${what}, though ${who(reader.thread)} would take input`,
-			);
-		},
-	},
-	{
-		name: "half a key",
-		verdict: (evidence) => {
-			const { input, reader } = evidence;
-			if (input.escapeTyped !== true || reader?.reading !== "ticking") return null;
-			// Escape alone, or the start of an arrow key? The program waits for the rest (vim for a second) before it acts.
-			const neededMs = Math.min(reader.thread.timeoutMs ?? 0, LONGEST_KEY_MS) + REST_MS;
-			if (evidence.restMs >= neededMs) return null;
-			return notYet(evidence, neededMs, `${who(reader.thread)} may still take Escape as the start of a key sequence`);
+			const because = reader === null ? what : `${what}, though ${who(reader.thread)} would take input`;
+			return prompts ? notYet(evidence, SERVER_QUIET_MS, because) : not("working", "likely", because);
 		},
 	},
 	{
@@ -230,8 +311,9 @@ export const rules: readonly Rule[] = [
 			if (reader === null) return null;
 			const tickMs = reader.thread.timeoutMs ?? Number.POSITIVE_INFINITY;
 			// One that redraws on every tick is quiet for at most a tick; a long tick is not a spinner.
-			const neededMs =
-				tickMs < PEEK_MS ? PEEK_QUIET_MS : tickMs < LONG_TICK_MS ? Math.max(QUIET_MS, 1.5 * tickMs) : QUIET_MS;
+			// But nothing spins behind the prompt of a line editor: its ticks are a program's own timers.
+			const ticks = tickMs < LONG_TICK_MS && !atEditorsPrompt(evidence);
+			const neededMs = tickMs < PEEK_MS ? PEEK_QUIET_MS : ticks ? Math.max(QUIET_MS, 1.5 * tickMs) : QUIET_MS;
 			if (evidence.restMs >= neededMs) return null;
 			return notYet(evidence, neededMs, `${who(reader.thread)} was active ${seconds(evidence.restMs)} ago`);
 		},
@@ -327,7 +409,7 @@ function unseen({ opaque, facts }: Evidence): string {
 
 /** The verdict for an inner terminal; null when unclear. Never certain: a relay is in between. */
 function within(terminal: InnerTerminal, screen: ScreenFacts, relay: { readonly relayed: boolean }): Verdict | null {
-	const { threads } = terminal;
+	const threads = withTimeouts(terminal.threads, terminal);
 	const reader = readerAmong(threads);
 	if (reader === null) {
 		const doer = threads.find(isBusy) ?? threads.find((thread) => thread.doing === "timer") ?? threads.at(-1);

@@ -27,6 +27,8 @@ function facts(more: Partial<KernelFacts> = {}): KernelFacts {
 		canonical: true,
 		echo: true,
 		signals: true,
+		vmin: 1,
+		vtime: 0,
 		queued: 0,
 		unread: 0,
 		offset: 0,
@@ -34,6 +36,7 @@ function facts(more: Partial<KernelFacts> = {}): KernelFacts {
 		sinceInputMs: null,
 		threads: [READER],
 		more: 0,
+		doubts: [],
 		...more,
 	};
 }
@@ -86,6 +89,24 @@ describe("R1.4 whose turn it is", () => {
 		acknowledge();
 		// Looked at again by itself, because somebody waits.
 		await vi.waitFor(() => expect(turn.attention.activity).toBe("waiting"));
+	});
+
+	test("what was certain before a wait began is not, until a look has answered", () => {
+		vi.useFakeTimers();
+		const pty = new FakePty();
+		let seen = 0;
+		using turn = turnOver(pty, () => seen);
+		const unwatch = turn.watch();
+		pty.pushFacts(facts());
+		unwatch();
+		expect(turn.attention).toMatchObject({ activity: "waiting", certainty: "certain" });
+		vi.advanceTimersByTime(5000);
+		pty.pushFacts(facts({ offset: 7 }));
+		onTestFinished(turn.watch());
+		expect(turn.attention).toMatchObject({ activity: "waiting", certainty: "likely" });
+		seen = 7;
+		turn.outputSeen();
+		expect(turn.attention).toMatchObject({ activity: "waiting", certainty: "certain" });
 	});
 
 	test("a loop that may still be painting is rechecked after enough silence", async () => {

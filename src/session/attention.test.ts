@@ -4,6 +4,7 @@ import { screenFacts } from "../../test/screen-facts.ts";
 import type { InnerTerminal, KernelFacts, ThreadDoing, ThreadFacts } from "../protocol/kernel-facts.ts";
 import { type AttentionInput, type Debounced, type Decision, debounce, decide } from "./attention.ts";
 import { rules } from "./attention-rules.ts";
+import type { EscapeTimer } from "./escape-timer.ts";
 
 // --- a vocabulary for the rows below ------------------------------------------
 
@@ -25,6 +26,8 @@ const inner = (threads: ThreadFacts[], more: Partial<InnerTerminal> = {}): Inner
 	canonical: true,
 	echo: true,
 	signals: true,
+	vmin: 1,
+	vtime: 0,
 	unread: 0,
 	threads,
 	...more,
@@ -42,7 +45,8 @@ interface Scene {
 	hidden?: boolean;
 	alternate?: boolean;
 	atPrompt?: boolean | null;
-	escapeTyped?: boolean;
+	pendingEscape?: EscapeTimer;
+	stopTyped?: boolean;
 }
 
 function inputFor(scene: Scene): AttentionInput {
@@ -57,6 +61,8 @@ function inputFor(scene: Scene): AttentionInput {
 			canonical: scene.raw !== true,
 			echo: scene.raw !== true && scene.noEcho !== true,
 			signals: true,
+			vmin: 1,
+			vtime: 0,
 			queued: 0,
 			unread: 0,
 			offset: 100,
@@ -64,6 +70,7 @@ function inputFor(scene: Scene): AttentionInput {
 			sinceInputMs,
 			threads,
 			more: 0,
+			doubts: [],
 			...scene.facts,
 		},
 		screen: screenFacts({
@@ -73,7 +80,8 @@ function inputFor(scene: Scene): AttentionInput {
 			lastLine: line,
 		}),
 		shell: { atPrompt: scene.atPrompt ?? null },
-		escapeTyped: scene.escapeTyped ?? false,
+		pendingEscape: scene.pendingEscape ?? null,
+		stopTyped: scene.stopTyped ?? false,
 	};
 }
 
@@ -104,15 +112,54 @@ const scenes: readonly (readonly [sentence: string, scene: Scene, truth: string]
 		"waiting line certain",
 	],
 	[
-		"main thread reads while workers run",
+		"A3 main thread reads while workers run",
 		{ threads: [reads(), thread("running", { tid: 413, main: false })] },
+		"waiting line likely",
+	],
+	[
+		"A3 a pipeline whose first program reads while another sleeps",
+		{ threads: [reads(), thread("timer", { pid: 413 })] },
+		"waiting line likely",
+	],
+	[
+		"cat | sort: one reads, the other waits for its pipe",
+		{ threads: [reads(), thread("other", { pid: 413, call: "read" })] },
 		"waiting line certain",
 	],
 	[
-		"a pipeline whose first program reads",
-		{ threads: [reads(), thread("timer", { pid: 413 })] },
+		"A3 cat | netclient: one reads, the other waits for a socket",
+		{ threads: [reads(), thread("other", { pid: 413, call: "poll", others: 1 })] },
+		"waiting line likely",
+	],
+	[
+		"a shell and the child it waits for",
+		{ threads: [thread("child-wait"), reads({ pid: 413 })] },
 		"waiting line certain",
 	],
+	[
+		"A3 a worker thread that is not listed ticks",
+		{ threads: [reads()], facts: { wakesMs: 50 } },
+		"waiting line likely",
+	],
+	["A2 not all threads are listed", { threads: [reads()], facts: { more: 1 } }, "waiting line likely"],
+	["A1 a call that is not known", { threads: [reads()], facts: { doubts: ["call"] } }, "waiting line likely"],
+	[
+		"an older holder does not know what it does not know",
+		{ threads: [reads()], facts: { doubts: null } },
+		"waiting line likely",
+	],
+	[
+		"A3 a read that gives up by itself (VMIN 0, VTIME 1)",
+		{ threads: [reads()], raw: true, facts: { vmin: 0, vtime: 1 }, line: "⠋ ", quietMs: 100 },
+		"working likely",
+	],
+	[
+		"A3 a read that gives up after its first byte (VMIN 9, VTIME 50)",
+		{ threads: [reads()], raw: true, facts: { vmin: 9, vtime: 50 }, line: "? " },
+		"waiting line likely",
+	],
+	["VTIME is of no concern in line mode", { threads: [reads()], facts: { vmin: 0, vtime: 5 } }, "waiting line certain"],
+	["nor with VMIN 1", { threads: [reads()], raw: true, facts: { vmin: 1, vtime: 5 } }, "waiting line certain"],
 	[
 		"su -c cat: a reader that left the session",
 		{ threads: [thread("child-wait"), reads({ pid: 500, foreground: false })] },
@@ -123,17 +170,44 @@ const scenes: readonly (readonly [sentence: string, scene: Scene, truth: string]
 		{ threads: [thread("timer"), reads({ pid: 500, foreground: false })] },
 		"working likely",
 	],
+	[
+		"A3 … or waits for a socket",
+		{ threads: [thread("other", { call: "recvfrom", others: 1 }), reads({ pid: 500, foreground: false })] },
+		"working likely",
+	],
+	[
+		"A3 … or whose other child sleeps",
+		{
+			threads: [
+				thread("child-wait"),
+				reads({ pid: 500, foreground: false }),
+				thread("timer", { pid: 501, foreground: false }),
+			],
+		},
+		"working likely",
+	],
+	[
+		"… or waits for something else",
+		{ threads: [thread("other", { call: "futex" }), reads({ pid: 500, foreground: false })] },
+		"waiting line likely",
+	],
 	// typed ahead
 	["what was typed is still queued", { threads: [reads()], facts: { queued: 3 } }, "working certain"],
 	["what was typed is still unread", { threads: [reads()], facts: { unread: 3 } }, "working certain"],
 	[
 		"Escape was typed, and vim waits for what may follow it",
-		{ threads: [polls({ timeoutMs: 1000 })], raw: true, alternate: true, escapeTyped: true, sinceInputMs: 300 },
+		{
+			threads: [polls({ timeoutMs: 1000 })],
+			raw: true,
+			alternate: true,
+			pendingEscape: { sleep: null },
+			sinceInputMs: 300,
+		},
 		"working likely",
 	],
 	[
 		"… until nothing did",
-		{ threads: [polls({ timeoutMs: 4000 })], raw: true, alternate: true, escapeTyped: true, sinceInputMs: 1600 },
+		{ threads: [polls({ timeoutMs: 4000 })], raw: true, alternate: true, sinceInputMs: 1600 },
 		"waiting screen likely",
 	],
 	["what was typed is unread by a poll", { threads: [polls()], raw: true, facts: { unread: 3 } }, "working certain"],
@@ -143,20 +217,94 @@ const scenes: readonly (readonly [sentence: string, scene: Scene, truth: string]
 		"working likely",
 	],
 	[
-		"unread input is not known, but the reader ran",
+		"unread input is not known, but nothing was typed",
 		{ threads: [reads()], facts: { unread: null } },
 		"waiting line certain",
+	],
+	[
+		"A10 unread input is not known, and the reader ran",
+		{ threads: [reads()], facts: { unread: null }, sinceInputMs: 500 },
+		"waiting line likely",
+	],
+	[
+		"told of two keys, polls until there are five (VMIN)",
+		{ threads: [polls()], raw: true, facts: { unread: 2, vmin: 5 } },
+		"working likely",
+	],
+	[
+		"told of them once, by EPOLLET",
+		{ threads: [polls({ call: "epoll_wait" })], facts: { unread: 2 } },
+		"working likely",
 	],
 	[
 		"woken by two keys, wants three (VMIN)",
 		{ threads: [reads()], raw: true, facts: { unread: 2, flags: ["icrnl", "iexten", "lnext", "opost"] } },
 		"waiting key likely",
 	],
-	["typed at a program that never reads", { threads: [thread("timer")], facts: { unread: 3 } }, "working certain"],
+	[
+		"typed at a program that never reads",
+		{ threads: [thread("timer", { timeoutMs: 70_000 })], facts: { unread: 3 } },
+		"working certain",
+	],
 	// no reader
 	["sleep 70", { threads: [thread("timer", { timeoutMs: 70_000 })], quietMs: 70_000 }, "working certain"],
 	["a prompt printed before a computation", { threads: [thread("running")], line: "name? " }, "working certain"],
-	["a prompt printed before a silent second", { threads: [thread("timer")], line: "name? " }, "working certain"],
+	[
+		"a prompt printed before two silent seconds",
+		{ threads: [thread("timer", { timeoutMs: 2000 })], line: "name? " },
+		"working certain",
+	],
+	[
+		"A4 a sleep so short that it may look between",
+		{ threads: [thread("timer", { timeoutMs: 100 })] },
+		"working likely",
+	],
+	["A1 a sleep of which the length is not known", { threads: [thread("timer")] }, "working likely"],
+	["A1 a call that may wait for the terminal", { threads: [thread("unknown")] }, "working likely"],
+	[
+		"A1 … of a process that left the session",
+		{ threads: [thread("child-wait"), thread("unknown", { pid: 500, foreground: false })] },
+		"working likely",
+	],
+	["A2 nobody reads, but not all are listed", { threads: [thread("running")], facts: { more: 12 } }, "working likely"],
+	["A2 … not all are readable", { threads: [thread("running")], facts: { doubts: ["list"] } }, "working likely"],
+	["A4 raw mode, and it runs", { threads: [thread("running")], raw: true }, "working likely"],
+	[
+		"A4 a full screen that sleeps between two looks at the keyboard",
+		{
+			threads: [thread("timer", { timeoutMs: 500, nonblocking: true, peeks: true })],
+			raw: true,
+			alternate: true,
+			quietMs: 200,
+		},
+		"waiting screen likely",
+	],
+	[
+		"A4 … just after it has repainted",
+		{
+			threads: [thread("timer", { timeoutMs: 500, nonblocking: true, peeks: true })],
+			raw: true,
+			alternate: true,
+			quietMs: 50,
+		},
+		"working likely",
+	],
+	[
+		"A4 a full screen whose reads would wait",
+		{ threads: [thread("timer", { timeoutMs: 500 })], raw: true, alternate: true },
+		"working likely",
+	],
+	[
+		"A4 a terminal with O_NONBLOCK",
+		{ threads: [thread("running", { nonblocking: true, peeks: true })] },
+		"working likely",
+	],
+	["A4 a worker that ticks", { threads: [thread("other")], facts: { wakesMs: 50 } }, "working likely"],
+	[
+		"A1 waits for a process that may have been passed the terminal",
+		{ threads: [thread("other", { call: "recvfrom", others: 1, local: true })] },
+		"working likely",
+	],
 	["make waits for cc", { threads: [thread("child-wait"), thread("running", { pid: 413 })] }, "working certain"],
 	[
 		"less without data reads its pipe",
@@ -216,8 +364,13 @@ const scenes: readonly (readonly [sentence: string, scene: Scene, truth: string]
 	],
 	[
 		"a tick of 200 ms needs 300 of quiet",
-		{ threads: [polls({ timeoutMs: 200 })], raw: true, line: "? ", quietMs: 250 },
+		{ threads: [polls({ timeoutMs: 200 })], raw: true, line: "building", quietMs: 250 },
 		"working likely",
+	],
+	[
+		"A8 … but not at the prompt of a line editor",
+		{ threads: [polls({ timeoutMs: 400 })], raw: true, line: "> ", quietMs: 250 },
+		"waiting line likely",
 	],
 	[
 		"a quick check of the keyboard during other work",
@@ -268,9 +421,40 @@ const scenes: readonly (readonly [sentence: string, scene: Scene, truth: string]
 		"working likely",
 	],
 	[
-		"a loop whose child sleeps",
+		"A8 a REPL whose child sleeps is at its prompt",
 		{ threads: [polls({ timeoutMs: 8000 }), thread("timer", { pid: 500 })], raw: true, line: "> " },
+		"waiting line likely",
+	],
+	[
+		"… but has just printed",
+		{ threads: [polls({ timeoutMs: 8000 }), thread("timer", { pid: 500 })], raw: true, line: "> ", quietMs: 100 },
 		"working likely",
+	],
+	[
+		"A8 a shell at its prompt, while what its start files left behind computes",
+		{ threads: [polls({ others: 1 }), thread("running", { pid: 500 })], raw: true, line: "ann@vm ~> " },
+		"waiting line likely",
+	],
+	[
+		"a loop whose child computes, without a prompt",
+		{ threads: [polls({ others: 1 }), thread("running", { pid: 500 })], raw: true, line: "installing packages" },
+		"working likely",
+	],
+	[
+		"A9 Ctrl+S was typed, and the program writes",
+		{ threads: [thread("tty-write")], facts: { flags: ["ixon"] }, stopTyped: true },
+		"stopped certain",
+	],
+	["… or by someone else", { threads: [thread("tty-write")], facts: { flags: ["ixon"] } }, "stopped likely"],
+	[
+		"a flood fills the terminal for a moment",
+		{ threads: [thread("tty-write")], facts: { flags: ["ixon"] }, quietMs: 5 },
+		"working certain",
+	],
+	[
+		"a writer that Ctrl+S cannot have stopped",
+		{ threads: [thread("tty-write")], facts: { flags: [] } },
+		"working certain",
 	],
 	// a terminal within
 	[
@@ -427,6 +611,7 @@ const doings: readonly ThreadDoing[] = [
 	"child-wait",
 	"accept",
 	"other",
+	"unknown",
 ];
 const anyThread = fc.record({
 	doing: fc.constantFrom(...doings),
@@ -437,6 +622,7 @@ const anyThread = fc.record({
 	others: fc.constantFrom(0, 0, 1, 3),
 	timeoutMs: fc.constantFrom(undefined, 0, 100, 8000),
 	listens: fc.boolean(),
+	nonblocking: fc.boolean(),
 	relays: fc.boolean(),
 });
 const anyScene = fc.record({
@@ -449,6 +635,10 @@ const anyScene = fc.record({
 	sinceInputMs: fc.constantFrom(null, 0, 100, 5000),
 	line: fc.constantFrom("", "$ ", "Password: ", "Compiling:", "hello", "50%"),
 	atPrompt: fc.constantFrom(null, true, false),
+	doubts: fc.constantFrom<KernelFacts["doubts"]>([], [], null, ["call"], ["list", "set"]),
+	more: fc.constantFrom(0, 0, 0, 3),
+	vmin: fc.constantFrom(1, 1, 0, 4),
+	vtime: fc.constantFrom(0, 0, 5),
 	readable: fc.boolean(),
 	foregroundLives: fc.boolean(),
 	unread: fc.constantFrom(null, 0, 0, 5),
@@ -457,20 +647,25 @@ const anyScene = fc.record({
 
 test("certain means certain, whatever the facts", () => {
 	fc.assert(
-		fc.property(anyScene, ({ threads, readable, foregroundLives, unread, queued, ...scene }) => {
-			const all = threads.map(({ doing, relays, timeoutMs, ...more }) =>
+		fc.property(anyScene, ({ threads, raw, ...scene }) => {
+			const { doubts, more, vmin, vtime, readable, foregroundLives, unread, queued } = scene;
+			const facts = { doubts, more, vmin, vtime, readable, foregroundLives, unread, queued };
+			const all = threads.map(({ doing, relays, timeoutMs, ...rest }) =>
 				thread(doing, {
-					...more,
+					...rest,
 					...(timeoutMs === undefined ? {} : { timeoutMs }),
 					...(relays ? { inner: [inner([reads({ pid: 77 })])] } : {}),
 				}),
 			);
-			const decision = decide(
-				inputFor({ ...scene, threads: all, facts: { readable, foregroundLives, unread, queued } }),
-			);
+			const decision = decide(inputFor({ ...scene, raw, threads: all, facts }));
 			expect(decision.activity === "waiting").toBe(decision.waitingFor !== null);
 			expect(decision.because).toMatch(/^[^\n]+$/);
 			if (decision.recheckMs !== null) expect(decision.recheckMs).toBeGreaterThan(0);
+			const doubted = doubts === null || doubts.length > 0 || more > 0;
+			if (decision.certainty === "certain" && queued === 0 && !unread) {
+				expect(doubted).toBe(false);
+				expect(all.some((one) => one.foreground && one.doing === "unknown")).toBe(false);
+			}
 			if (decision.activity !== "waiting") return;
 			expect(queued).toBe(0);
 			if (decision.certainty === "certain") {
@@ -486,8 +681,12 @@ test("certain means certain, whatever the facts", () => {
 						!one.inner,
 				);
 				expect(reader).toBeDefined();
+				if (raw && reader?.doing === "tty-read") expect(vmin === 0 || (vmin > 1 && vtime > 0)).toBe(false);
+				const passive = ["tty-read", "tty-poll", "child-wait", "other", "stopped"];
+				const foreground = all.filter((one) => one.foreground);
+				expect(foreground.map(({ doing }) => doing).filter((doing) => !passive.includes(doing))).toEqual([]);
 			}
-			if (decision.certainty === "likely")
+			if (decision.certainty === "likely" && decision.rule !== "a screen that looks at the keyboard")
 				expect(all.some((one) => one.doing === "tty-read" || one.doing === "tty-poll")).toBe(true);
 		}),
 		{ numRuns: 3000 },

@@ -1,8 +1,9 @@
 // From kernel facts to what the rules look at: which thread reads the terminal, how, and which others are busy.
 
 import { oneLine, quoted } from "../protocol/clean.ts";
-import type { KernelFacts, ThreadFacts } from "../protocol/kernel-facts.ts";
+import type { Doubt, InnerTerminal, KernelFacts, ThreadFacts } from "../protocol/kernel-facts.ts";
 import type { AttentionInput } from "./attention.ts";
+import { untilTaken } from "./escape-timer.ts";
 import { type InputKind, inputKind } from "./input-kind.ts";
 import { type LineShape, shapeOf } from "./last-line.ts";
 
@@ -32,6 +33,10 @@ export interface Evidence {
 	readonly timer: ThreadFacts | null;
 	/** Part of the foreground is not readable. */
 	readonly opaque: ThreadFacts | null;
+	/** Why the list may not be all there is; null: it is. Then nothing is certain. */
+	readonly doubt: string | null;
+	/** Another thread that has something to do or to wait for besides the reader: a timer, a socket, work. */
+	readonly company: ThreadFacts | null;
 	/** Nothing is known about the processes. */
 	readonly blind: boolean;
 	/** What it would want if it waits. */
@@ -59,14 +64,57 @@ export function readerAmong(threads: readonly ThreadFacts[]): Reader | null {
 	return readers.sort((a, b) => rank(a) - rank(b))[0] ?? null;
 }
 
+/**
+ * A read in raw mode that gives up by itself: with VMIN 0, or with VTIME once the first of several bytes is there. It is
+ * a poll with a timeout.
+ */
+export function withTimeouts(
+	threads: readonly ThreadFacts[],
+	modes: Pick<InnerTerminal, "canonical" | "vmin" | "vtime">,
+): readonly ThreadFacts[] {
+	const { canonical, vmin, vtime } = modes;
+	if (canonical !== false || vmin === 1 || (vmin > 1 && vtime === 0)) return threads;
+	return threads.map((thread) => (thread.doing === "tty-read" ? { ...thread, timeoutMs: vtime * 100 } : thread));
+}
+
+/**
+ * Goes on only when another thread of the session does: it waits for a child, or for its own process or group. What it
+ * waits for can't come from elsewhere, nor from a clock.
+ */
+function isPassive(thread: ThreadFacts): boolean {
+	const { doing, others = 0, listens = false, timeoutMs } = thread;
+	if (doing === "stopped") return true;
+	if (others > 0 || listens || timeoutMs !== undefined) return false;
+	return doing === "child-wait" || doing === "other" || readingOf(thread) === "blocked";
+}
+
+const DOUBTS: Record<Doubt, string> = {
+	call: "a system call is not known",
+	set: "not all that a thread waits for is known",
+	sleep: "a thread sleeps within its call for something else",
+	list: "not all processes and threads are known",
+	changed: "processes changed meanwhile",
+};
+
+function doubtAbout({ doubts, more, threads }: KernelFacts): string | null {
+	if (doubts === null) return "its holder is an older version";
+	const [first] = doubts;
+	if (first !== undefined) return DOUBTS[first];
+	if (more > 0) return DOUBTS.list;
+	const unseen = threads.find(({ foreground, doing }) => foreground && (doing === "opaque" || doing === "unknown"));
+	return unseen === undefined ? null : `${who(unseen)} ${does(unseen)}`;
+}
+
 export function isBusy(thread: ThreadFacts): boolean {
 	return thread.doing === "running" || thread.doing === "disk";
 }
 
 export function evidenceOf(input: AttentionInput): Evidence {
-	const { facts } = input;
+	const facts = { ...input.facts, threads: withTimeouts(input.facts.threads, input.facts) };
 	const foreground = facts.threads.filter((thread) => thread.foreground);
 	const reader = readerAmong(facts.threads);
+	// A reader that left the session depends on others that did.
+	const concerned = reader === null || reader.thread.foreground ? foreground : facts.threads;
 	return {
 		input,
 		facts,
@@ -76,11 +124,28 @@ export function evidenceOf(input: AttentionInput): Evidence {
 		timer:
 			foreground.find((thread) => thread.doing === "timer" && thread.main && thread.pid !== reader?.thread.pid) ?? null,
 		opaque: foreground.find((thread) => thread.doing === "opaque") ?? null,
+		doubt: doubtAbout(facts),
+		company: concerned.find((thread) => thread !== reader?.thread && !isPassive(thread)) ?? null,
 		blind: !facts.readable || (foreground.length === 0 && facts.foregroundLives),
 		kind: inputKind(facts, input.screen, { midLine: input.midLine ?? false }),
 		shape: shapeOf(input.screen.lastLine),
 		restMs: Math.min(facts.quietMs, facts.sinceInputMs ?? Number.POSITIVE_INFINITY),
 	};
+}
+
+// A loop that has read a key draws and sleeps again; what it does on the side may interrupt that, so it must be quiet this long.
+const LOOP_REST_MS = 25;
+// Without a look at the program, quiet is all there is.
+const UNSEEN_REST_MS = 50;
+
+/** Whether the program has taken all that was typed: see `Decision`. No verdict on whose turn it is. */
+export function takenInMs({ input, facts, reader, busy, opaque, blind, restMs }: Evidence): number | null {
+	const { pendingEscape = null } = input;
+	if (facts.queued > 0 || facts.unread || busy !== null) return null;
+	if (reader === null) return opaque !== null || blind ? Math.max(0, UNSEEN_REST_MS - restMs) : null;
+	if (!reader.thread.fresh) return null;
+	if (pendingEscape !== null) return untilTaken(pendingEscape, facts.at);
+	return reader.reading === "blocked" ? 0 : Math.max(0, LOOP_REST_MS - restMs);
 }
 
 // The kernel keeps 15 bytes of a name, which the process may have set itself.
@@ -123,5 +188,7 @@ export function does(thread: ThreadFacts): string {
 			return `waits in ${how(thread)}`;
 		case "other":
 			return thread.call === undefined ? "sleeps" : `sleeps in ${thread.call}`;
+		case "unknown":
+			return `sleeps in ${thread.call ?? "a system call that is not known"}`;
 	}
 }

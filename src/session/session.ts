@@ -21,9 +21,10 @@ import type { Screen, ScreenOptions, ScreenState } from "../terminal/screen.ts";
 import type { ScreenDiff } from "../terminal/screen-diff.ts";
 import type { ScreenFacts } from "./attention.ts";
 import { AttentionTracker } from "./attention-tracker.ts";
-import { conditionsOf, type Outcome, type Until } from "./conditions.ts";
+import { conditionsOf, type Outcome, taken, type Until } from "./conditions.ts";
 import { Display, type Drawing } from "./display.ts";
 import { EndRequests } from "./end-requests.ts";
+import { KeyPresses, type PressOptions, type Typed } from "./key-presses.ts";
 import type { Keyframes } from "./keyframes.ts";
 import { hasEnded, type LifecycleEvent, statusAfter } from "./lifecycle.ts";
 import { NoticeBoard, type Notices } from "./notices.ts";
@@ -36,11 +37,6 @@ const { errno } = constants;
 const REMEMBERED_IDS = 256;
 const NOTHING = new Uint8Array(0);
 const TEXT = { highlights: false } as const;
-
-export interface Typed {
-	/** A write with this id was typed before, so nothing was typed now. */
-	readonly repeated: boolean;
-}
 
 export interface SessionParts {
 	readonly id: string;
@@ -78,6 +74,9 @@ export interface SessionWait {
 // Patterns look at 64 KiB of text; escape sequences and wide characters make that a few times as many bytes.
 export const MOST_ALREADY_BYTES = 256 * 1024;
 
+// What was ended reports it in milliseconds; until then its last output may still have to be received.
+const EXIT_MS = 60_000;
+
 // Typing makes an answer likely: the session counts as attended for this long.
 const TYPED_MS = 1000;
 
@@ -99,6 +98,7 @@ export class Session implements AsyncDisposable {
 	/** The screen's part in a verdict, and the output that it is of. */
 	#knownFacts: { readonly end: number; readonly facts: ScreenFacts } | null = null;
 	readonly #endRequests = new EndRequests();
+	readonly #presses: KeyPresses;
 	#status: Status;
 	#users = 0;
 	#usedAt = Date.now();
@@ -136,6 +136,15 @@ export class Session implements AsyncDisposable {
 				parts.seen.relocate(screen.diffSince(null, TEXT).position, { last: screen.offset >= parts.replayedUntil }),
 			// The one arrow that points back: the emulator answers what the program asked it.
 			onReply: (reply) => void this.type(reply).catch(() => {}), // it ended before it got the answer
+		});
+
+		const tracker = this.#tracker;
+		this.#presses = new KeyPresses({
+			type: (input, options) => this.type(input, options),
+			taken: taken(tracker, this),
+			get escapePending() {
+				return tracker.escapePending;
+			},
 		});
 
 		pty.onOutput((chunk) => {
@@ -258,6 +267,11 @@ export class Session implements AsyncDisposable {
 		return { repeated };
 	}
 
+	/** Types the parts of one call: the first at once, each other when the program has taken the one before. */
+	press(parts: readonly (() => Uint8Array)[], options: PressOptions): Promise<Typed> {
+		return this.#presses.press(parts, options);
+	}
+
 	/** Asks the holder to watch the program until the returned function is called. */
 	watch(): () => void {
 		return this.#tracker.watch();
@@ -357,10 +371,7 @@ export class Session implements AsyncDisposable {
 	async closeMain(graceMs: number): Promise<void> {
 		if (this.ended) return;
 		await this.#endRequests.track(this.#ask(this.#pty.signal(graceMs === 0 ? "SIGKILL" : "SIGTERM", "main")));
-		const overdue: Condition<never> = {
-			start: ({ after }) => after(graceMs, () => void this.#pty.signal("SIGKILL", "main").catch(() => {})), // it ended in time
-		};
-		await this.#exited(overdue);
+		await this.#exited(graceMs, () => void this.#pty.signal("SIGKILL", "main").catch(() => {})); // it ended in time
 	}
 
 	/** The working directory of the foreground program, as far as known. */
@@ -383,9 +394,17 @@ export class Session implements AsyncDisposable {
 		await this.#display[Symbol.asyncDispose]();
 	}
 
-	/** Rejects when the session is detached first: then its end is not reported here. */
-	async #exited(...others: Condition<never>[]): Promise<void> {
-		await wait<unknown>([settled(this.#pty.exited), settled(this.#detached.promise), ...others]);
+	/** `overdue` is called when it has not ended after `graceMs`. Rejects when the session is detached first: then its end is not reported here. */
+	async #exited(graceMs = 0, overdue = () => {}): Promise<void> {
+		const problem = "its end was not reported";
+		const deadline: Condition<never> = {
+			start({ after, fail }) {
+				after(graceMs, overdue);
+				after(graceMs + EXIT_MS, () => fail(new Fault("session_unreachable", { id: name, problem })));
+			},
+		};
+		const { name } = this;
+		await wait<unknown>([settled(this.#pty.exited), settled(this.#detached.promise), deadline]);
 		if (!this.ended) throw asFault(new PtyIoError("disconnected", "this session was detached", { sent: true }), this);
 	}
 

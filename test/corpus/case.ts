@@ -24,6 +24,8 @@ export interface Step {
 	/** Typed as it is. */
 	readonly text?: string;
 	readonly keys?: readonly string[];
+	/** The terminal gets this many rows. */
+	readonly rows?: number;
 	readonly truth: Truth;
 	/** What the screen shows by then: an answer before that is too early. */
 	readonly shows?: RegExp;
