@@ -21,7 +21,7 @@ import { readExit } from "./exit-file.ts";
 import { type Answer, DISCONNECTED, HolderClient, SILENCE_MS } from "./holder-client.ts";
 import { type Input, InputQueue } from "./input-queue.ts";
 import { OutputStream } from "./output-stream.ts";
-import { identityOf, isAlive, type ProcessIdentity } from "./process-stat.ts";
+import { identityOf, isAlive, type ProcessIdentity, tellsStartTimes } from "./process-stat.ts";
 import { descendants, isRunnable } from "./process-tree.ts";
 import type { Pty, PtyEnding, PtyExit, WriteOptions } from "./pty.ts";
 import { isOver, type PtyEvent, type PtyState, refusals, stateAfter } from "./pty-state.ts";
@@ -306,7 +306,8 @@ export class HolderPty implements Pty {
 	/** H2: its socket may have been removed (a logout, a cleaner) under a holder that lives. */
 	#listenAgain(): boolean {
 		if (!isAlive(this.#holder)) return false;
-		process.kill(this.#holder.pid, "SIGUSR1"); // also to older holders, which ignore it
+		// It would end another process that has its pid by now. Older holders ignore it.
+		if (this.#holder.born !== null || !tellsStartTimes()) process.kill(this.#holder.pid, "SIGUSR1");
 		return true;
 	}
 

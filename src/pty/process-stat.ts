@@ -4,6 +4,7 @@ import { readFileSync } from "node:fs";
 
 const SESSION = 2;
 const START_TIME = 18;
+const GONE = "gone";
 
 /** The state, and the fields after it; null where there is no such process, or no /proc. */
 function fieldsOf(pid: number): { readonly state: string; readonly fields: readonly string[] } | null {
@@ -22,7 +23,7 @@ export function bornOf(pid: number): string | null {
 	const stat = fieldsOf(pid);
 	if (stat === null) return null;
 	// A zombie still has a pid, but holds nothing.
-	return stat.state === "Z" || stat.state === "X" ? "gone" : (stat.fields[START_TIME] ?? null);
+	return stat.state === "Z" || stat.state === "X" ? GONE : (stat.fields[START_TIME] ?? null);
 }
 
 /** Names a process for good: its pid may be another's one day, but not with that start time. */
@@ -34,7 +35,7 @@ export interface ProcessIdentity {
 
 export const identityOf = (pid: number): ProcessIdentity => ({ pid, born: pid > 0 ? bornOf(pid) : null });
 
-/** Whether that very process is still alive. */
+/** Whether that very process is still alive; where its start time is unknown, whether it may be. */
 export function isAlive({ pid, born }: ProcessIdentity): boolean {
 	if (pid <= 0) return false;
 	try {
@@ -42,8 +43,12 @@ export function isAlive({ pid, born }: ProcessIdentity): boolean {
 	} catch {
 		return false; // gone, or the pid is now another user's process
 	}
-	return born === null || born === bornOf(pid);
+	const now = bornOf(pid);
+	return now !== GONE && (born === null || born === now);
 }
+
+/** False where there is no /proc. */
+export const tellsStartTimes = (): boolean => bornOf(process.pid) !== null;
 
 /** Whether the process leads a session of its own. */
 export function leadsSession(pid: number): boolean {
