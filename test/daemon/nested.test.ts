@@ -1,7 +1,7 @@
 // H9: what is started from inside a session by Dialtone itself is not part of that session.
 
 import { expect, test } from "vitest";
-import { isAlive } from "../../src/pty/process-stat.ts";
+import { identityOf, isAlive } from "../../src/pty/process-stat.ts";
 import { holderOf } from "../../src/pty/process-tree.ts";
 import { until } from "../condition.ts";
 import { Home, MAIN } from "./home.ts";
@@ -29,7 +29,7 @@ test("H9 a session and its daemon that were started inside another session outli
 	const [enclosing] = (await client.call("list", {})).facts.sessions;
 	expect(holderOf(daemon), "the daemon is below the outer holder").toBe(holderOf(enclosing!.pid ?? 0));
 
-	const { facts } = await client.call("close", { session: "outer", ...patient });
+	const { facts } = await client.call("close", { session: "outer" });
 	expect(facts.survivors).toBeUndefined();
 	for (const pid of [daemon, holder]) expect(isAlive({ pid, born: null })).toBe(true);
 	const lines = await before.call("wait", { session: "inner", until: { text: "line 100" }, ...patient });
@@ -44,29 +44,25 @@ test("H9 a session and its daemon that were started inside another session outli
 
 test("H9 a daemon that a call from inside a session started is not ended with that session", async () => {
 	await using home = new Home();
-	let client = await home.connect();
-	await client.call("start", { name: "outer", argv: ["bash", "--norc"], ...patient });
-	const { pid } = await client.status();
-	process.kill(pid, "SIGKILL");
-	await until("the daemon is dead", () => !isAlive({ pid, born: null }));
-	await client[Symbol.asyncDispose]();
-	// Only what is inside can start the next one: typed before, executed now.
-	client = await home.connect();
-	await client
-		.call("send", {
-			session: "outer",
-			text: `kill -9 ${(await client.status()).pid}; while ! ${process.execPath} ${MAIN} ls > /dev/null; do :; done; echo again`,
-			submit: true,
-			timeoutMs: 100,
-		})
-		.catch(() => {}); // it is killed by that
-	await until("the daemon is gone", () => client.lost);
-	await client[Symbol.asyncDispose]();
+	const first = await home.connect();
+	await first.call("start", { name: "outer", argv: ["bash", "--norc"], ...patient });
+	const [outer] = (await first.call("list", {})).facts.sessions;
+	const holder = identityOf(holderOf(outer!.pid ?? 0));
+	const { pid } = await first.status();
+	const again = `DIALTONE_HOME=${home.path} ${process.execPath} ${MAIN} ls`;
+	const text = `kill -9 ${pid}; while ! ${again} > /dev/null; do :; done`;
+	await first.call("send", { session: "outer", text, submit: true, timeoutMs: 100 }).catch(() => {}); // it kills its own daemon
+	await until("the daemon is gone", () => first.lost);
+	await first[Symbol.asyncDispose]();
 	const next = await until("the next one is there", () => home.find());
 	const daemon = (await next.status()).pid;
+	await until("the call has ended, and the daemon is the holder's child", () => holderOf(daemon) === holder.pid);
 	await next.call("start", { name: "other", argv: ["cat"], ...patient });
-	await next.call("close", { session: "outer", ...patient });
+	process.kill(holder.pid, "SIGTERM"); // ends the session and its tree
+	await until("the session is over", () => !isAlive(holder));
 	expect((await next.status()).pid).toBe(daemon);
-	expect((await next.call("read", { session: "other" })).facts.status).toBe("running");
+	expect((await next.call("send", { session: "other", text: "on", submit: true, ...patient })).facts.text).toContain(
+		"on",
+	);
 	await next[Symbol.asyncDispose]();
 });
