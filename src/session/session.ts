@@ -183,6 +183,9 @@ export class Session implements AsyncDisposable {
 	get pid(): number {
 		return this.#pty.pid;
 	}
+	get holderPid(): number {
+		return this.#pty.holderPid;
+	}
 	get attention(): Attention {
 		return this.#tracker.attention;
 	}
