@@ -175,6 +175,16 @@ describe("H4: no more is in flight than the terminal can keep", () => {
 		expect(readFileSync(file).equals(Buffer.concat([line, Buffer.from("\n")]))).toBe(true);
 	});
 
+	test("Ctrl+C drops a line that waits because it is too long", async () => {
+		const { client } = await atPrompt();
+		await client.type(`cat > f\n${"x".repeat(12_000)}\n`);
+		await client.until(() => client.events.some(({ event }) => event === "input_held"));
+		expect(await client.facts()).toMatchObject({ canonical: true, queued: 0 });
+		expect(await client.type("\x03", { priority: true })).toEqual({ done: 12_010 });
+		await client.type("echo $?\n");
+		await client.until(() => client.text.includes("130\r\n"));
+	});
+
 	test("lines of the greatest length behind the command that reads them, and its end", async () => {
 		const { client, file } = await atPrompt();
 		const lines = Array.from({ length: 20 }, (_, i) => `${String.fromCharCode(97 + i).repeat(4095 - (i % 3))}\n`).join(
