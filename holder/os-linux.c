@@ -8,7 +8,9 @@
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <termios.h>
 #include <time.h>
 #include <unistd.h>
@@ -18,6 +20,13 @@
 #ifndef TIOCGPTPEER
 #define TIOCGPTPEER _IO('T', 0x41)
 #endif
+#ifndef SYS_pidfd_open
+#define SYS_pidfd_open 434
+#endif
+#ifndef SYS_pidfd_getfd
+#define SYS_pidfd_getfd 438
+#endif
+#define PTS_MAJOR 136
 #ifndef SYS_close_range
 #define SYS_close_range 436
 #endif
@@ -65,11 +74,30 @@ int os_open_master(void) {
 	return open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK);
 }
 
+// A terminal that its program made exclusive (TIOCEXCL) opens only for root, but the leader of its foreground has it open.
+static int borrow_slave(int master) {
+	pid_t leader = tcgetpgrp(master);
+	unsigned number;
+	if (leader <= 0 || ioctl(master, TIOCGPTN, &number) != 0) return -1;
+	int process = (int)syscall(SYS_pidfd_open, leader, 0), slave = -1;
+	for (int fd = 0; fd < 3 && process >= 0 && slave < 0; fd++) {
+		struct stat of;
+		slave = (int)syscall(SYS_pidfd_getfd, process, fd, 0);
+		if (slave < 0 || (fstat(slave, &of) == 0 && S_ISCHR(of.st_mode) && major(of.st_rdev) == PTS_MAJOR && minor(of.st_rdev) == number)) continue;
+		close(slave);
+		slave = -1;
+	}
+	if (process >= 0) close(process);
+	if (slave < 0) errno = EBUSY;
+	return slave;
+}
+
 int os_open_slave(int master, const char *pts, bool nonblocking) {
 	int flags = O_RDWR | O_NOCTTY | O_CLOEXEC | (nonblocking ? O_NONBLOCK : 0);
 	// By the master, not by the name: right in any mount namespace.
 	int slave = ioctl(master, TIOCGPTPEER, flags);
-	return slave >= 0 || errno != EINVAL ? slave : open(pts, flags);
+	if (slave < 0 && errno == EINVAL) slave = open(pts, flags);
+	return slave >= 0 || errno != EBUSY ? slave : borrow_slave(master);
 }
 
 int os_watch_reads(int master) {

@@ -24,7 +24,8 @@ bool os_peer_is_below(int socket, pid_t root);
 void os_protect(void);
 // A new terminal's master, close-on-exec and non-blocking; -1 with errno.
 int os_open_master(void);
-// Opens the other side of the terminal, close-on-exec and never as controlling terminal; -1 with errno.
+// Opens the other side of the terminal, close-on-exec and never as controlling terminal; -1 with errno. Of an exclusive one
+// it may be the program's own description, which blocks or not as the program wants it.
 int os_open_slave(int master, const char *pts, bool nonblocking);
 // A descriptor that polls readable when a program has read nearly all that the terminal held, and when something was
 // written to it; -1 where there is none. To be closed.
