@@ -64,7 +64,7 @@ static const struct meaning compat[] = {
 #else
 	CALL(256, EPOLLS, "epoll_wait") CALL(319, EPOLLS, "epoll_pwait")
 #endif
-	CALL(162, SLEEPS, "nanosleep") CALL(267, SLEEPS_ON_CLOCK, "clock_nanosleep")
+	CALL(426, RING, "io_uring_enter") CALL(162, SLEEPS, "nanosleep") CALL(267, SLEEPS_ON_CLOCK, "clock_nanosleep")
 	CALL_TIME64(407, SLEEPS_ON_CLOCK, "clock_nanosleep")
 	CALL(7, WAITS, "waitpid") CALL(114, WAITS, "wait4") CALL(284, WAITS, "waitid")
 	CALL(240, FUTEX, "futex") CALL_TIME64(422, FUTEX, "futex")

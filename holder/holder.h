@@ -18,6 +18,7 @@
 #include "end.h"
 #include "exit-file.h"
 #include "input.h"
+#include "listener.h"
 #include "log.h"
 #include "secret.h"
 
@@ -35,10 +36,10 @@ enum terminal_state {
 
 struct holder {
 	pid_t self, main_pid;
-	int master, listener;
+	int master;
+	struct listener listener;
 	enum terminal_state terminal;
 	char pts[64];
-	char socket[112];
 	unsigned cols, rows;
 	struct log log;              // the disk's work
 	struct exit_file exit_file;  // the disk's work
@@ -73,7 +74,8 @@ struct holder {
 	int64_t closed_at;      // µs: no process has the terminal open any more
 	bool drained;           // the terminal was empty once since then
 	struct end end;
-	int64_t wall_at;        // 0: no limit
+	int alarm;              // readable when the wall-clock limit is reached; -1: no limit
+	int64_t wall_at;        // … where there are no such descriptors; 0: no limit
 	enum exit_kind exit_due;   // to be written, once what came out before exit_size is on disk
 	enum exit_kind exit_begun; // … and composed
 	uint64_t exit_size;

@@ -15,7 +15,7 @@
 #define HUNG_LOOK_US 50000   // is the terminal open again? Rare enough to cost nothing, soon enough not to be missed
 #define TERM_GRACE_US 2000000
 
-static volatile sig_atomic_t child_died, told_to_end;
+static volatile sig_atomic_t child_died, told_to_end, told_to_listen;
 static int wake[2];
 static struct holder *held;
 
@@ -27,10 +27,13 @@ static void wake_up(void) {
 static void on_signal(int signal) {
 	int error = errno;
 	if (signal == SIGCHLD) child_died = 1;
+	else if (signal == SIGUSR1) told_to_listen = 1;
 	else told_to_end = 1;
 	wake_up();
 	errno = error;
 }
+
+static const int acted_on[] = {SIGCHLD, SIGTERM, SIGUSR1};
 
 bool loop_prepare(void) {
 	if (pipe(wake) != 0) return false;
@@ -38,7 +41,9 @@ bool loop_prepare(void) {
 	struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
 	sigemptyset(&action.sa_mask);
 	// A machine that shuts down sends TERM: end the session in order, so that its exit is known.
-	return sigaction(SIGCHLD, &action, NULL) == 0 && sigaction(SIGTERM, &action, NULL) == 0;
+	for (size_t i = 0; i < sizeof acted_on / sizeof *acted_on; i++)
+		if (sigaction(acted_on[i], &action, NULL) != 0) return false;
+	return true;
 }
 
 bool take_output(struct holder *holder) {
@@ -103,6 +108,7 @@ static int64_t next_timer(const struct holder *holder) {
 	sooner(&next, life_next(holder));
 	sooner(&next, watch_next(holder));
 	sooner(&next, disk_next(holder));
+	sooner(&next, listener_next(&holder->listener));
 	sooner(&next, holder->type_at);
 	sooner(&next, holder->accept_at);
 	sooner(&next, holder->catch_up_at);
@@ -112,16 +118,17 @@ static int64_t next_timer(const struct holder *holder) {
 	return next;
 }
 
-enum { WAKE, LISTENER, MASTER, READS, CLIENTS };
+enum { WAKE, LISTENER, MASTER, READS, ALARM, CLIENTS };
 
 // What each descriptor is waited for; how many there are.
 static nfds_t gather(const struct holder *holder, struct pollfd *fds) {
 	fds[WAKE] = (struct pollfd){.fd = wake[0], .events = POLLIN};
-	fds[LISTENER] = (struct pollfd){.fd = holder->accept_at == 0 ? holder->listener : -1, .events = POLLIN};
+	fds[LISTENER] = (struct pollfd){.fd = holder->accept_at == 0 ? holder->listener.fd : -1, .events = POLLIN};
 	// While output waits for the disk it stays in the terminal.
 	bool read = holder->terminal == TERMINAL_OPEN && !disk_is_full(holder);
 	fds[MASTER] = (struct pollfd){.fd = read ? holder->master : -1, .events = POLLIN};
 	fds[READS] = (struct pollfd){.fd = holder->reads, .events = POLLIN};
+	fds[ALARM] = (struct pollfd){.fd = holder->alarm, .events = POLLIN}; // life_step() looks at it
 	for (int i = 0; i < holder->client_places; i++) {
 		const struct client *client = &holder->clients[i];
 		short events = 0;
@@ -150,9 +157,9 @@ static void serve_clients(struct holder *holder, const struct pollfd *fds, int p
 
 // Ends the process, whatever its other threads do: closed here, because one that sleeps in a file system keeps what is open.
 static _Noreturn void leave(struct holder *holder) {
-	close(holder->listener);
+	close(holder->listener.fd);
 	for (int i = 0; i < holder->client_places; i++) client_close(&holder->clients[i]);
-	unlink(holder->socket);
+	unlink(holder->listener.path);
 	secret_remove(holder->log.dir);
 	_exit(0);
 }
@@ -164,7 +171,7 @@ static void turn(void) {
 	for (bool first = true;; first = false) {
 		int64_t now = now_us(), next = first ? now : next_timer(holder); // the thread before did not finish its turn
 		nfds_t count = gather(holder, fds);
-		int64_t timeout = child_died || told_to_end ? 0 : next < 0 ? -1 : next > now ? next - now : 0;
+		int64_t timeout = child_died || told_to_end || told_to_listen ? 0 : next < 0 ? -1 : next > now ? next - now : 0;
 		if (os_wait(fds, count, timeout) < 0)
 			for (nfds_t i = 0; i < count; i++) fds[i].revents = 0;
 		now = now_us();
@@ -174,6 +181,7 @@ static void turn(void) {
 			child_died = 0;
 			life_reap(holder, now);
 		}
+		if (told_to_listen) told_to_listen = 0, holder->listener.due = true;
 		if (told_to_end) {
 			told_to_end = 0;
 			end_begin(&holder->end, "end", TERM_GRACE_US, now, holder->self, holder->main_pid);
@@ -196,6 +204,7 @@ static void turn(void) {
 		life_tell(holder, now_us());
 		if (!watch_step(holder, now_us())) return;
 		if (life_is_over(holder, now_us())) leave(holder);
+		if (!listener_step(&holder->listener, now_us())) return;
 	}
 }
 
@@ -203,8 +212,7 @@ _Noreturn void loop(struct holder *holder) {
 	// Taken only while the loop waits: a signal that falls to a thread asleep in a file system would be lost on the loop.
 	sigset_t taken;
 	sigemptyset(&taken);
-	sigaddset(&taken, SIGCHLD);
-	sigaddset(&taken, SIGTERM);
+	for (size_t i = 0; i < sizeof acted_on / sizeof *acted_on; i++) sigaddset(&taken, acted_on[i]);
 	sigprocmask(SIG_BLOCK, &taken, NULL);
 	child_died = 1; // it may have died before we listened
 	held = holder;

@@ -7,9 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -28,15 +26,11 @@ static void complete_standard_files(void) {
 	if (fd > 2) close(fd);
 }
 
-// Neither a hang-up, nor a keyboard, nor a client that left in mid-sentence may end the holder.
+// Nothing that another process sends may end the holder, but KILL; CHLD and TERM are loop.c's. A fault of its own still does.
 static void ignore_signals(void) {
-	static const int ignored[] = {SIGHUP, SIGINT, SIGQUIT, SIGPIPE, SIGTSTP, SIGTTIN, SIGTTOU, SIGXFSZ, SIGUSR1, SIGUSR2, SIGALRM};
-	struct sigaction action = {.sa_handler = SIG_IGN};
 	sigset_t none;
-	sigemptyset(&action.sa_mask);
-	for (size_t i = 0; i < sizeof ignored / sizeof *ignored; i++) sigaction(ignored[i], &action, NULL);
-	action.sa_handler = SIG_DFL;
-	sigaction(SIGCHLD, &action, NULL); // ignored, it would take the exit status away
+	os_every_signal(true);
+	signal(SIGCHLD, SIG_DFL); // ignored, it would take the exit status away
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 }
@@ -54,30 +48,6 @@ static void keep_only(int report, int launcher) {
 
 static bool fail(struct failure *failure, const char *stage) {
 	*failure = (struct failure){.stage = stage, .error = errno};
-	return false;
-}
-
-static bool open_socket(const char *path, struct failure *failure) {
-	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	if (strlen(path) >= sizeof address.sun_path) {
-		errno = ENAMETOOLONG;
-		return fail(failure, "socket");
-	}
-	strcpy(address.sun_path, path);
-	holder.listener = socket(AF_UNIX, SOCK_STREAM, 0);
-	if (holder.listener < 0) return fail(failure, "socket");
-	fcntl(holder.listener, F_SETFD, FD_CLOEXEC);
-	fcntl(holder.listener, F_SETFL, O_NONBLOCK);
-	if (bind(holder.listener, (struct sockaddr *)&address, sizeof address) != 0) {
-		fail(failure, "socket");
-		close(holder.listener);
-		return false;
-	}
-	snprintf(holder.socket, sizeof holder.socket, "%s", path);
-	if (chmod(path, 0600) == 0 && listen(holder.listener, 64) == 0) return true;
-	fail(failure, "socket");
-	unlink(path);
-	close(holder.listener);
 	return false;
 }
 
@@ -115,7 +85,9 @@ static bool start(const struct block *block, const struct inheritance *inheritan
 		terminal_close(&terminal);
 		return false;
 	}
-	if (!open_socket(block->socket, failure)) {
+	int refused = listener_open(&holder.listener, block->socket, holder.log.dir);
+	if (refused != 0) {
+		*failure = (struct failure){.stage = "socket", .error = refused};
 		undo_files();
 		terminal_close(&terminal);
 		return false;
@@ -127,7 +99,7 @@ static bool start(const struct block *block, const struct inheritance *inheritan
 	if (!loop_prepare()) fail(failure, "fork");
 	else holder.main_pid = spawn(block, &terminal, inheritance, failure);
 	if (holder.main_pid == 0) {
-		unlink(holder.socket);
+		unlink(holder.listener.path);
 		undo_files();
 		terminal_close(&terminal);
 		return false;
@@ -136,7 +108,9 @@ static bool start(const struct block *block, const struct inheritance *inheritan
 	snprintf(holder.pts, sizeof holder.pts, "%s", terminal.pts);
 	holder.cols = block->cols, holder.rows = block->rows;
 	// A limit of centuries would overflow; it is none.
-	if (block->wall_ms > 0 && block->wall_ms < (uint64_t)1 << 50) holder.wall_at = holder.started_at + (int64_t)block->wall_ms * 1000;
+	bool limited = block->wall_ms > 0 && block->wall_ms < (uint64_t)1 << 50;
+	holder.alarm = limited ? os_alarm((int64_t)block->wall_ms * 1000) : -1;
+	if (limited && holder.alarm < 0) holder.wall_at = holder.started_at + (int64_t)block->wall_ms * 1000;
 	holder.attention = attention_open(holder.self, holder.main_pid, holder.master, holder.pts);
 	return true;
 }
@@ -202,7 +176,7 @@ static size_t await_line(int from, char *line, size_t size, int keep, bool *kept
 int main(int count, char **arguments) {
 	complete_standard_files();
 	if (count == 4 && strcmp(arguments[1], "streams") == 0) return streams_main(arguments[2], arguments[3]);
-	os_protect(); // the block has the secret
+	os_protect(true); // the block has the secret
 	uint8_t *bytes = mmap(NULL, BLOCK_MAX, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (bytes == MAP_FAILED) return say_failure("block", errno, NULL);
 	struct block block;

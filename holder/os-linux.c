@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
@@ -11,6 +12,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
+#include <sys/timerfd.h>
 #include <termios.h>
 #include <time.h>
 #include <unistd.h>
@@ -51,7 +53,7 @@ bool os_news_wait(pthread_cond_t *news, pthread_mutex_t *lock, int64_t until) {
 	return (until < 0 ? pthread_cond_wait(news, lock) : pthread_cond_timedwait(news, lock, &time)) == 0;
 }
 
-void os_protect(void) { prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); }
+void os_protect(bool on) { prctl(PR_SET_DUMPABLE, on ? 0 : 1, 0, 0, 0); }
 
 void os_become_reaper(void) { prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); }
 
@@ -117,6 +119,44 @@ void os_reads_taken(int reads) {
 int os_reserve(int fd, off_t bytes) { return posix_fallocate(fd, 0, bytes); }
 
 int os_terminal_signal(int master, int signal) { return ioctl(master, TIOCSIG, signal); }
+
+int os_alarm(int64_t after_us) {
+	int fd = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
+	struct itimerspec when = {.it_value = {.tv_sec = after_us / 1000000, .tv_nsec = after_us % 1000000 * 1000 + 1}};
+	if (fd >= 0) timerfd_settime(fd, 0, &when, NULL);
+	return fd;
+}
+
+#define OOM_MOST 1000
+#define OOM_CHILD 100   // above what they would have had: a tenth of the memory
+#define OOM_HOLDER -900 // not -1000: it may be ended when nothing else is left
+
+void os_oom_last(char children[OOM_TEXT]) {
+	char text[16] = "";
+	children[0] = '\0';
+	int fd = open("/proc/self/oom_score_adj", O_RDWR | O_CLOEXEC);
+	if (fd < 0) fd = open("/proc/self/oom_score_adj", O_RDONLY | O_CLOEXEC); // root's file, because of os_protect()
+	if (fd < 0) return;
+	ssize_t got = read(fd, text, sizeof text - 1);
+	int now = atoi(text), child = now + OOM_CHILD < OOM_MOST ? now + OOM_CHILD : OOM_MOST;
+	if (got > 0) snprintf(children, OOM_TEXT, "%d", child);
+	int length = snprintf(text, sizeof text, "%d", OOM_HOLDER);
+	// Only root may lower it; for others it is enough that their children have more.
+	ssize_t ignored = got > 0 && now > OOM_HOLDER ? pwrite(fd, text, (size_t)length, 0) : 0;
+	(void)ignored;
+	close(fd);
+}
+
+void os_every_signal(bool ignored) {
+	// By the system call: sigaction() refuses the library's own, whose default is to end the process like any other.
+	struct {
+		void (*handler)(int);
+		unsigned long flags;
+		void (*restorer)(void);
+		uint64_t mask;
+	} action = {.handler = ignored ? SIG_IGN : SIG_DFL};
+	for (int signal = 1; signal <= 64; signal++) syscall(SYS_rt_sigaction, signal, &action, NULL, sizeof action.mask);
+}
 
 int64_t now_us(void) {
 	struct timespec now;

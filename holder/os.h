@@ -20,8 +20,8 @@ void os_close_from(int lowest);
 bool os_peer_uid(int socket, uid_t *uid);
 // Is the process that connected a descendant of `root`, this process? Also true if that cannot be found out any more.
 bool os_peer_is_below(int socket, pid_t root);
-// No other process of this user may read or change this one's memory and descriptors.
-void os_protect(void);
+// While on, no other process of this user may read or change this one's memory and descriptors; its own files in /proc are root's.
+void os_protect(bool on);
 // A new terminal's master, close-on-exec and non-blocking; -1 with errno.
 int os_open_master(void);
 // Opens the other side of the terminal, close-on-exec and never as controlling terminal; -1 with errno. Of an exclusive one
@@ -35,6 +35,16 @@ void os_reads_taken(int reads); // … until the next time
 int os_reserve(int fd, off_t bytes);
 // Raises INT, QUIT or TSTP in the foreground group as the terminal itself would.
 int os_terminal_signal(int master, int signal);
+
+// A descriptor that becomes readable after this time, which also passes while the machine sleeps; -1: not here.
+int os_alarm(int64_t after_us);
+// Whom the kernel ends first when memory runs out: this process less likely than now, if it may. What its children should
+// set for themselves instead, to go before it; empty where that is unknown.
+#define OOM_TEXT 12
+void os_oom_last(char children[OOM_TEXT]);
+
+// Ignores every signal that can be, also those that the C library keeps to itself; or gives each its default.
+void os_every_signal(bool ignored);
 
 int64_t now_us(void); // monotonic
 int64_t wall_ms(void);

@@ -91,6 +91,24 @@ describe("R1.4 whose turn it is", () => {
 		await vi.waitFor(() => expect(turn.attention.activity).toBe("waiting"));
 	});
 
+	test("what was certain before a wait began is not, until a look has answered", () => {
+		vi.useFakeTimers();
+		const pty = new FakePty();
+		let seen = 0;
+		using turn = turnOver(pty, () => seen);
+		const unwatch = turn.watch();
+		pty.pushFacts(facts());
+		unwatch();
+		expect(turn.attention).toMatchObject({ activity: "waiting", certainty: "certain" });
+		vi.advanceTimersByTime(5000);
+		pty.pushFacts(facts({ offset: 7 }));
+		onTestFinished(turn.watch());
+		expect(turn.attention).toMatchObject({ activity: "waiting", certainty: "likely" });
+		seen = 7;
+		turn.outputSeen();
+		expect(turn.attention).toMatchObject({ activity: "waiting", certainty: "certain" });
+	});
+
 	test("a loop that may still be painting is rechecked after enough silence", async () => {
 		vi.useFakeTimers();
 		const pty = new FakePty();

@@ -36,7 +36,10 @@ export class User implements Disposable {
 	}
 
 	/** Runs a program to its end, or ends it when it hangs: then there is no exit code. */
-	async run(argv: readonly string[], options: { env?: Record<string, string>; input?: string } = {}): Promise<Ran> {
+	async run(
+		argv: readonly string[],
+		options: { env?: Record<string, string>; input?: string; timeoutMs?: number } = {},
+	): Promise<Ran> {
 		const begun = performance.now();
 		const child = this.spawn(argv, options.env);
 		let [out, err] = ["", ""];
@@ -48,7 +51,7 @@ export class User implements Disposable {
 		});
 		child.stdin!.on("error", () => {}); // it ended without reading
 		child.stdin!.end(options.input ?? "");
-		const hung = setTimeout(() => child.kill("SIGKILL"), 20_000);
+		const hung = setTimeout(() => child.kill("SIGKILL"), options.timeoutMs ?? 20_000);
 		const [code] = (await once(child, "close")) as [number | null];
 		clearTimeout(hung);
 		return { code, out, err, ms: performance.now() - begun };
