@@ -37,6 +37,7 @@ struct gathering {
 	unsigned seen;
 	unsigned inside; // descriptors that only its process group can make ready
 	bool narrow_time;
+	const struct opened *expected; // what the next descriptor is open on, where that is known
 	struct blocked *out;
 };
 
@@ -112,7 +113,7 @@ static void add(struct gathering *g, int fd, bool reads, bool writes, unsigned d
 		out->doubts |= DOUBT_SET;
 		return;
 	}
-	switch (descriptor_kind(g->process, fd, g->terminal, writes && !reads)) {
+	switch (descriptor_kind(g->process, fd, g->terminal, writes && !reads, g->expected)) {
 	case FD_TERMINAL:
 		if (reads || !g->reads)
 			out->fd = fd;
@@ -138,8 +139,9 @@ static void add(struct gathering *g, int fd, bool reads, bool writes, unsigned d
 	case FD_UNREADABLE:
 		out->doubts |= DOUBT_SET;
 		break;
-	case FD_LOCAL:
-		out->local = true;
+	case FD_SOCKET:
+		// Of no interest for who reads the terminal himself.
+		out->local = out->local || (!g->reads && is_local_socket(g->process, fd));
 		out->others++;
 		break;
 	case FD_MASTER:
@@ -179,19 +181,19 @@ static void add_epoll(struct gathering *g, int epoll, unsigned depth) {
 		int fd;
 		unsigned events, system;
 		unsigned long long inode;
-		struct opened file;
 		if (sscanf(line, "tfd: %d events: %x", &fd, &events) != 2)
 			continue;
 		// The set keeps files, not numbers: that one may have been closed, or used again since. Its number names the
 		// same file only if the inode is the same.
 		char *place = strstr(line, "ino:");
-		if (place == NULL || sscanf(place, "ino:%llx sdev:%x", &inode, &system) != 2 ||
-		    !proc_descriptor(g->process->pid, fd, &file) || file.inode != inode ||
-		    file.system != makedev(system >> 20, system & 0xfffff)) {
+		if (place == NULL || sscanf(place, "ino:%llx sdev:%x", &inode, &system) != 2) {
 			g->out->doubts |= DOUBT_SET;
 			continue;
 		}
+		struct opened file = {.inode = inode, .system = makedev(system >> 20, system & 0xfffff)};
+		g->expected = &file;
 		add(g, fd, (events & (EPOLLIN | EPOLLRDNORM)) != 0, (events & EPOLLOUT) != 0, depth);
+		g->expected = NULL;
 	}
 	free(info);
 }

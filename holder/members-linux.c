@@ -3,6 +3,7 @@
 // Reads and polls of a terminal first sleep in D, flushing the kernel's worker: only S is blocked. The order is
 // switches, call, state, switches again: unchanged means that all of it was true at once.
 
+#include "crowd.h"
 #include "probe.h"
 
 #include <fcntl.h>
@@ -148,6 +149,7 @@ struct visit {
 	unsigned place;
 	bool foreground, outside;
 	enum { AS_USUAL, READERS_ONLY, EVERYTHING } what; // to report
+	struct worker *worker; // the thread, in a big process
 };
 
 static void watch_for(struct attention *a, struct mark mark) {
@@ -233,7 +235,7 @@ static void visit_thread(void *context, pid_t pid, int tid) {
 	struct process *process = visit->process;
 	struct blocked blocked;
 	uint64_t switches;
-	if (is_still_idle(a, pid, tid))
+	if (visit->worker == NULL && is_still_idle(a, pid, tid))
 		return;
 	enum sight sight = look_at_thread(a, process, tid, &a->places[visit->place].terminal, &blocked, &switches);
 	if (sight == LOST && visit->foreground && visit->place == 0)
@@ -248,7 +250,13 @@ static void visit_thread(void *context, pid_t pid, int tid) {
 	            blocked.doing != DOING_TTY_WRITE && blocked.doing != DOING_STOPPED;
 	bool counts = visit->foreground || visit->what == EVERYTHING;
 	long wakes_ms = idle && counts && visit->place == 0 && blocked.timed ? blocked.timeout_ms : -1;
-	watch_for(a, (struct mark){pid, tid, switches, idle, wakes_ms});
+	if (visit->worker != NULL) {
+		visit->worker->awake = false;
+		visit->worker->idle = idle;
+		visit->worker->wakes_ms = wakes_ms;
+	}
+	if (visit->worker == NULL || !idle)
+		watch_for(a, (struct mark){pid, tid, switches, idle, wakes_ms});
 	note_timeout(a, wakes_ms);
 	process->busy |= is_busy(&blocked);
 	if (visit->foreground && is_busy(&blocked))
@@ -265,11 +273,26 @@ static void visit_thread(void *context, pid_t pid, int tid) {
 	report(visit, tid, switches, &blocked);
 }
 
+static void visit_crowd(struct visit visit) {
+	struct attention *a = visit.attention;
+	const struct crowd *crowd = visit.process->crowd;
+	for (unsigned i = 0; i < crowd->count; i++) {
+		visit.worker = &crowd->workers[i];
+		if (visit.worker->idle && !visit.worker->awake)
+			note_timeout(a, visit.worker->wakes_ms);
+		else
+			visit_thread(&visit, crowd->pid, visit.worker->tid);
+	}
+	watch_for(a, (struct mark){crowd->pid, 0, visit.process->ran, false, -1});
+}
+
 static void visit_process(struct visit visit) {
 	const struct process *process = visit.process;
 	if (process->threads == 1 && process->state == 'Z')
 		return;
-	if (process->threads == 1)
+	if (process->crowd != NULL)
+		visit_crowd(visit);
+	else if (process->threads == 1)
 		visit_thread(&visit, process->pid, process->pid);
 	else if (!proc_threads(process->pid, visit_thread, &visit) && visit.foreground)
 		visit.attention->doubts |= DOUBT_CHANGED;
@@ -289,7 +312,7 @@ void visit_members(struct attention *a, unsigned place) {
 		if (place > 0)
 			at->group = process->terminal_group;
 		if (is_member(at, process))
-			visit_process((struct visit){a, process, place, true, false, AS_USUAL});
+			visit_process((struct visit){a, process, place, true, false, AS_USUAL, NULL});
 	}
 }
 
@@ -297,7 +320,7 @@ void visit_members(struct attention *a, unsigned place) {
 void visit_strangers(struct attention *a) {
 	for (unsigned i = 0; i < a->process_count; i++)
 		if (a->processes[i].terminal == 0)
-			visit_process((struct visit){a, &a->processes[i], 0, false, false, AS_USUAL});
+			visit_process((struct visit){a, &a->processes[i], 0, false, false, AS_USUAL, NULL});
 }
 
 // --- when nobody in the foreground reads ---------------------------------------------------------
@@ -428,7 +451,9 @@ void visit_outside(struct attention *a) {
 	pid_t outside = server_outside(a);
 	if (outside == 0 || !proc_stat(outside, outside, &server))
 		return;
-	server.ran = 0, server.busy = false;
-	visit_process((struct visit){a, &server, 0, false, true, AS_USUAL});
+	server.ran = 0;
+	server.busy = false;
+	server.crowd = NULL;
+	visit_process((struct visit){a, &server, 0, false, true, AS_USUAL, NULL});
 	add_descendants(a, server.pid);
 }
