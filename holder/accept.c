@@ -50,7 +50,7 @@ static struct client *place_for_next(struct holder *holder) {
 void accept_clients(struct holder *holder, int64_t now) {
 	// No more than wait at a time: each is read from once before others can crowd it out.
 	for (int i = 0; i < WAITING_MOST; i++) {
-		int fd = accept(holder->listener, NULL, NULL);
+		int fd = accept(holder->listener.fd, NULL, NULL);
 		if (fd < 0 && (errno == EINTR || errno == ECONNABORTED)) continue;
 		if (fd < 0) {
 			if (errno != EAGAIN && errno != EWOULDBLOCK) holder->accept_at = now + ACCEPT_AGAIN_US;

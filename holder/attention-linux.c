@@ -82,9 +82,13 @@ static bool read_group(struct attention *a) {
 	pid_t before = ours->group;
 	if (ioctl(a->master, TIOCGPGRP, &ours->group) != 0)
 		ours->group = 0;
-	a->main_foreground = ours->group > 0 && getpgid(a->main_pid) == ours->group;
-	a->group_lives = ours->group > 0 && (kill(-ours->group, 0) == 0 || errno == EPERM);
 	return ours->group != before;
+}
+
+static void read_group_members(struct attention *a) {
+	pid_t group = a->places[0].group;
+	a->main_foreground = group > 0 && getpgid(a->main_pid) == group;
+	a->group_lives = group > 0 && (kill(-group, 0) == 0 || errno == EPERM);
 }
 
 static void count_our_unread(struct attention *a) {
@@ -159,11 +163,15 @@ static void look_afresh(struct attention *a) {
 bool attention_look(struct attention *a) {
 	bool moved = read_group(a);
 	bool other = read_modes(&a->places[0], a->master);
-	count_our_unread(a);
+	// A thread that was woken but has not run yet is unmoved but no longer asleep: after a write its state is read too.
+	bool stands = a->readable && a->settled && !moved && !other && !a->wrote_since_look &&
+	              now_us() / 1000 - a->walked_ms < STALE_MS && nobody_ran(a);
+	// When nothing was written and nobody ran, no byte was read and no process has come or gone.
+	if (!stands) {
+		count_our_unread(a);
+		read_group_members(a);
+	}
 	if (a->readable) {
-		// A thread that was woken but has not run yet is unmoved but no longer asleep: after a write its state is read too.
-		bool stands = a->settled && !moved && !other && !a->wrote_since_look && now_us() / 1000 - a->walked_ms < STALE_MS &&
-		              nobody_ran(a);
 		if (!stands)
 			look_afresh(a);
 		// A line editor sets its modes right before it sleeps: those that count are the ones it sleeps with.
@@ -175,6 +183,7 @@ bool attention_look(struct attention *a) {
 			if (!moved && !other && !again)
 				break;
 			count_our_unread(a);
+			read_group_members(a);
 			look_afresh(a);
 		}
 	}

@@ -173,7 +173,7 @@ static void finish(struct holder *holder, int64_t now) {
 	else life_exit_written(holder, disk->error);
 }
 
-bool disk_is_stalled(const struct holder *holder) { return holder->disk.work.state == WORK_RUNNING; }
+bool disk_is_busy(const struct holder *holder) { return holder->disk.work.state == WORK_RUNNING; }
 
 bool disk_step(struct holder *holder, int64_t now) {
 	struct disk *disk = &holder->disk;

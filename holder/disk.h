@@ -38,7 +38,7 @@ struct disk {
 	uint64_t lost;   // bytes that could not be written
 	bool batch_used;
 	bool out_of_memory;
-	bool told; // that it does not answer
+	bool told; // to clients: it has not answered for a second
 
 	// What is being done, and its result: the thread's that does it, as are holder->log and holder->exit_file.
 	struct work work;
@@ -66,8 +66,8 @@ void disk_put_back(struct holder *holder, struct piece *piece);
 bool disk_is_full(const struct holder *holder);
 void disk_resized(struct holder *holder, int64_t now);
 
-// Something is under way that has taken long enough for another thread to take over.
-bool disk_is_stalled(const struct holder *holder);
+// Something is under way in another thread, which this one has taken the loop over from.
+bool disk_is_busy(const struct holder *holder);
 // Does what is due. False: see work_do().
 bool disk_step(struct holder *holder, int64_t now);
 int64_t disk_next(const struct holder *holder);

@@ -3,6 +3,7 @@
 // when the program is gone and the terminal drained, and again when it is closed.
 #include <errno.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -130,8 +131,10 @@ static void hang_up(struct holder *holder) {
 }
 
 static void step_end(struct holder *holder, int64_t now) {
-	if (holder->wall_at > 0 && now >= holder->wall_at) {
-		holder->wall_at = 0;
+	struct pollfd alarm = {.fd = holder->alarm, .events = POLLIN};
+	if ((holder->wall_at > 0 && now >= holder->wall_at) || (holder->alarm >= 0 && poll(&alarm, 1, 0) == 1)) {
+		if (holder->alarm >= 0) close(holder->alarm);
+		holder->alarm = -1, holder->wall_at = 0;
 		end_begin(&holder->end, "wall_clock", WALL_GRACE_US, now, holder->self, holder->main_pid);
 	}
 	struct end *end = &holder->end;
@@ -215,7 +218,7 @@ void life_step(struct holder *holder, int64_t now) {
 
 void life_tell(struct holder *holder, int64_t now) {
 	// After what came out and the exit are on disk, if it answers.
-	if (holder->answer_ends && (disk_is_stalled(holder) || disk_next(holder) < 0)) {
+	if (holder->answer_ends && (holder->disk.told || disk_next(holder) < 0)) {
 		holder->answer_ends = false;
 		request_ended(holder);
 	}

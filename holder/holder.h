@@ -18,6 +18,7 @@
 #include "end.h"
 #include "exit-file.h"
 #include "input.h"
+#include "listener.h"
 #include "log.h"
 #include "secret.h"
 
@@ -35,10 +36,10 @@ enum terminal_state {
 
 struct holder {
 	pid_t self, main_pid;
-	int master, listener;
+	int master;
+	struct listener listener;
 	enum terminal_state terminal;
 	char pts[64];
-	char socket[112];
 	unsigned cols, rows;
 	struct log log;              // the disk's work
 	struct exit_file exit_file;  // the disk's work
@@ -73,7 +74,8 @@ struct holder {
 	int64_t closed_at;      // µs: no process has the terminal open any more
 	bool drained;           // the terminal was empty once since then
 	struct end end;
-	int64_t wall_at;        // 0: no limit
+	int alarm;              // readable when the wall-clock limit is reached; -1: no limit
+	int64_t wall_at;        // … where there are no such descriptors; 0: no limit
 	enum exit_kind exit_due;   // to be written, once what came out before exit_size is on disk
 	enum exit_kind exit_begun; // … and composed
 	uint64_t exit_size;
@@ -87,10 +89,13 @@ struct holder {
 	// Times, µs, monotonic; 0: never.
 	int64_t started_at, output_at, typed_at;
 	int64_t master_look_at; // while hung
+	bool terminal_quiet;    // it held no output when this turn of the loop began
 	int64_t accept_at;      // after running out of descriptors
 	int64_t catch_up_at;
-	int64_t type_at;        // try again to type what is queued
-	bool type_stuck;
+	int64_t type_at;        // try again to type what is queued …
+	int64_t type_pause;     // … and then after twice as long
+	int reads;              // tells when the program reads, while something is queued; or -1
+	bool program_read;      // since something was last written
 	// The schedule of probes while a client watches.
 	struct work look;
 	bool look_changed;      // the look's work
@@ -119,7 +124,15 @@ bool loop_prepare(void); // handles signals from here on
 _Noreturn void loop(struct holder *holder); // ends the process when all is over
 // Reads what the terminal holds, up to OUTPUT_MOST; disk.c logs it and sends it to clients. True if it is empty now.
 bool take_output(struct holder *holder);
+
+// type.c
 void type_queued(struct holder *holder);
+// Finds out what the program has read of what was typed, if with `more` to come that matters.
+void type_look(struct holder *holder, const struct termios *modes, size_t more);
+// The program has read: what is queued may go on.
+void type_program_read(struct holder *holder);
+// A single priority byte, in front of the queue: see that it takes effect even if the program does not read.
+void type_interrupt(struct holder *holder, uint8_t byte, const struct termios *modes);
 
 // accept.c
 void accept_clients(struct holder *holder, int64_t now);

@@ -13,10 +13,9 @@
 #include "os.h"
 
 #define HUNG_LOOK_US 50000   // is the terminal open again? Rare enough to cost nothing, soon enough not to be missed
-#define TYPE_AGAIN_US 25000  // the terminal takes no more, or waits for another mode
 #define TERM_GRACE_US 2000000
 
-static volatile sig_atomic_t child_died, told_to_end;
+static volatile sig_atomic_t child_died, told_to_end, told_to_listen;
 static int wake[2];
 static struct holder *held;
 
@@ -28,10 +27,13 @@ static void wake_up(void) {
 static void on_signal(int signal) {
 	int error = errno;
 	if (signal == SIGCHLD) child_died = 1;
+	else if (signal == SIGUSR1) told_to_listen = 1;
 	else told_to_end = 1;
 	wake_up();
 	errno = error;
 }
+
+static const int acted_on[] = {SIGCHLD, SIGTERM, SIGUSR1};
 
 bool loop_prepare(void) {
 	if (pipe(wake) != 0) return false;
@@ -39,7 +41,9 @@ bool loop_prepare(void) {
 	struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
 	sigemptyset(&action.sa_mask);
 	// A machine that shuts down sends TERM: end the session in order, so that its exit is known.
-	return sigaction(SIGCHLD, &action, NULL) == 0 && sigaction(SIGTERM, &action, NULL) == 0;
+	for (size_t i = 0; i < sizeof acted_on / sizeof *acted_on; i++)
+		if (sigaction(acted_on[i], &action, NULL) != 0) return false;
+	return true;
 }
 
 bool take_output(struct holder *holder) {
@@ -74,40 +78,6 @@ bool take_output(struct holder *holder) {
 	return true;
 }
 
-// Half of the queue, or what was refused if that is more: earlier it would only be refused again.
-static void tell_room(struct holder *holder) {
-	size_t room = INPUT_QUEUE - input_queued(&holder->input);
-	for (int i = 0; i < holder->client_places && room >= INPUT_QUEUE / 2; i++) {
-		struct client *client = &holder->clients[i];
-		if (client->fd < 0 || client->wants_room == 0 || room < client->wants_room) continue;
-		char json[64];
-		int length = snprintf(json, sizeof json, "{\"event\":\"input_room\",\"free\":%zu}", room);
-		client->wants_room = 0;
-		client_send(client, EVENT, json, (size_t)length, NULL, 0);
-	}
-}
-
-void type_queued(struct holder *holder) {
-	struct input *input = &holder->input;
-	holder->type_at = 0;
-	while (holder->terminal == TERMINAL_OPEN && input_queued(input) > 0) {
-		struct termios modes;
-		const uint8_t *bytes;
-		if (tcgetattr(holder->master, &modes) != 0) break;
-		size_t count = input_next(input, &modes, &bytes);
-		if (count == 0) break;
-		watch_typing(holder, bytes, count);
-		ssize_t put = write(holder->master, bytes, count);
-		if (put < 0 && errno == EINTR) continue;
-		if (put <= 0) break;
-		input_written(input, &modes, (size_t)put);
-		holder->typed_at = now_us();
-		watch_stir(holder, holder->typed_at);
-	}
-	if (input_queued(input) > 0) holder->type_at = now_us() + TYPE_AGAIN_US;
-	tell_room(holder);
-}
-
 static void hear(struct holder *holder, struct client *client) {
 	ssize_t got = recv(client->fd, holder->scratch, sizeof holder->scratch, MSG_DONTWAIT);
 	if (got < 0 && (errno == EINTR || errno == EAGAIN || errno == EWOULDBLOCK)) return;
@@ -138,6 +108,7 @@ static int64_t next_timer(const struct holder *holder) {
 	sooner(&next, life_next(holder));
 	sooner(&next, watch_next(holder));
 	sooner(&next, disk_next(holder));
+	sooner(&next, listener_next(&holder->listener));
 	sooner(&next, holder->type_at);
 	sooner(&next, holder->accept_at);
 	sooner(&next, holder->catch_up_at);
@@ -147,22 +118,22 @@ static int64_t next_timer(const struct holder *holder) {
 	return next;
 }
 
-enum { WAKE, LISTENER, MASTER, CLIENTS };
+enum { WAKE, LISTENER, MASTER, READS, ALARM, CLIENTS };
 
 // What each descriptor is waited for; how many there are.
 static nfds_t gather(const struct holder *holder, struct pollfd *fds) {
 	fds[WAKE] = (struct pollfd){.fd = wake[0], .events = POLLIN};
-	fds[LISTENER] = (struct pollfd){.fd = holder->accept_at == 0 ? holder->listener : -1, .events = POLLIN};
-	// While output waits for the disk it stays in the terminal, and what is typed goes by the timer.
+	fds[LISTENER] = (struct pollfd){.fd = holder->accept_at == 0 ? holder->listener.fd : -1, .events = POLLIN};
+	// While output waits for the disk it stays in the terminal.
 	bool read = holder->terminal == TERMINAL_OPEN && !disk_is_full(holder);
 	fds[MASTER] = (struct pollfd){.fd = read ? holder->master : -1, .events = POLLIN};
-	bool typing = input_queued(&holder->input) > 0 && !holder->input.held && !holder->type_stuck;
-	if (typing) fds[MASTER].events |= POLLOUT;
+	fds[READS] = (struct pollfd){.fd = holder->reads, .events = POLLIN};
+	fds[ALARM] = (struct pollfd){.fd = holder->alarm, .events = POLLIN}; // life_step() looks at it
 	for (int i = 0; i < holder->client_places; i++) {
 		const struct client *client = &holder->clients[i];
 		short events = 0;
 		if (client->out_tail - client->out_head < BACKLOG_QUIET) events |= POLLIN;
-		bool behind = holder->catch_up_at == 0 && !disk_is_stalled(holder) && client_is_behind(client, holder->disk.logged);
+		bool behind = holder->catch_up_at == 0 && !disk_is_busy(holder) && client_is_behind(client, holder->disk.logged);
 		if (client->fd >= 0 && (client_has_backlog(client) || behind)) events |= POLLOUT;
 		fds[CLIENTS + i] = (struct pollfd){.fd = client->fd, .events = events};
 	}
@@ -186,9 +157,9 @@ static void serve_clients(struct holder *holder, const struct pollfd *fds, int p
 
 // Ends the process, whatever its other threads do: closed here, because one that sleeps in a file system keeps what is open.
 static _Noreturn void leave(struct holder *holder) {
-	close(holder->listener);
+	close(holder->listener.fd);
 	for (int i = 0; i < holder->client_places; i++) client_close(&holder->clients[i]);
-	unlink(holder->socket);
+	unlink(holder->listener.path);
 	secret_remove(holder->log.dir);
 	_exit(0);
 }
@@ -200,7 +171,7 @@ static void turn(void) {
 	for (bool first = true;; first = false) {
 		int64_t now = now_us(), next = first ? now : next_timer(holder); // the thread before did not finish its turn
 		nfds_t count = gather(holder, fds);
-		int64_t timeout = child_died || told_to_end ? 0 : next < 0 ? -1 : next > now ? next - now : 0;
+		int64_t timeout = child_died || told_to_end || told_to_listen ? 0 : next < 0 ? -1 : next > now ? next - now : 0;
 		if (os_wait(fds, count, timeout) < 0)
 			for (nfds_t i = 0; i < count; i++) fds[i].revents = 0;
 		now = now_us();
@@ -210,11 +181,13 @@ static void turn(void) {
 			child_died = 0;
 			life_reap(holder, now);
 		}
+		if (told_to_listen) told_to_listen = 0, holder->listener.due = true;
 		if (told_to_end) {
 			told_to_end = 0;
 			end_begin(&holder->end, "end", TERM_GRACE_US, now, holder->self, holder->main_pid);
 		}
-		if (fds[MASTER].revents & ~POLLOUT) take_output(holder);
+		holder->terminal_quiet = fds[MASTER].fd >= 0 && fds[MASTER].revents == 0;
+		if (fds[MASTER].revents) take_output(holder);
 		else if (holder->terminal == TERMINAL_HUNG && now >= holder->master_look_at) take_output(holder);
 
 		if (holder->catch_up_at != 0 && now >= holder->catch_up_at) holder->catch_up_at = 0;
@@ -222,18 +195,16 @@ static void turn(void) {
 		serve_clients(holder, fds, (int)count - CLIENTS, now);
 		if (fds[LISTENER].revents) accept_clients(holder, now);
 
-		bool may_type = (fds[MASTER].revents & POLLOUT) != 0;
-		if (input_queued(&holder->input) > 0 && (may_type || now >= holder->type_at)) {
-			size_t before = input_queued(&holder->input);
-			type_queued(holder);
-			// Reported writable but took nothing: use the timer instead, or this would spin.
-			holder->type_stuck = may_type && input_queued(&holder->input) == before;
-		}
+		if (fds[READS].revents) type_program_read(holder);
+		// A program that waits for another line prints something first, as a rule.
+		if (fds[MASTER].revents && holder->input.held) holder->type_at = now;
+		if (input_queued(&holder->input) > 0 && now >= holder->type_at) type_queued(holder);
 		life_step(holder, now_us());
 		if (!disk_step(holder, now_us())) return;
 		life_tell(holder, now_us());
 		if (!watch_step(holder, now_us())) return;
 		if (life_is_over(holder, now_us())) leave(holder);
+		if (!listener_step(&holder->listener, now_us())) return;
 	}
 }
 
@@ -241,8 +212,7 @@ _Noreturn void loop(struct holder *holder) {
 	// Taken only while the loop waits: a signal that falls to a thread asleep in a file system would be lost on the loop.
 	sigset_t taken;
 	sigemptyset(&taken);
-	sigaddset(&taken, SIGCHLD);
-	sigaddset(&taken, SIGTERM);
+	for (size_t i = 0; i < sizeof acted_on / sizeof *acted_on; i++) sigaddset(&taken, acted_on[i]);
 	sigprocmask(SIG_BLOCK, &taken, NULL);
 	child_died = 1; // it may have died before we listened
 	held = holder;

@@ -7,9 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -57,30 +55,6 @@ static bool fail(struct failure *failure, const char *stage) {
 	return false;
 }
 
-static bool open_socket(const char *path, struct failure *failure) {
-	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	if (strlen(path) >= sizeof address.sun_path) {
-		errno = ENAMETOOLONG;
-		return fail(failure, "socket");
-	}
-	strcpy(address.sun_path, path);
-	holder.listener = socket(AF_UNIX, SOCK_STREAM, 0);
-	if (holder.listener < 0) return fail(failure, "socket");
-	fcntl(holder.listener, F_SETFD, FD_CLOEXEC);
-	fcntl(holder.listener, F_SETFL, O_NONBLOCK);
-	if (bind(holder.listener, (struct sockaddr *)&address, sizeof address) != 0) {
-		fail(failure, "socket");
-		close(holder.listener);
-		return false;
-	}
-	snprintf(holder.socket, sizeof holder.socket, "%s", path);
-	if (chmod(path, 0600) == 0 && listen(holder.listener, 64) == 0) return true;
-	fail(failure, "socket");
-	unlink(path);
-	close(holder.listener);
-	return false;
-}
-
 static bool open_files(const struct block *block, const struct terminal *terminal, struct failure *failure) {
 	int dir = open(block->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (dir < 0) return fail(failure, "log");
@@ -115,7 +89,9 @@ static bool start(const struct block *block, const struct inheritance *inheritan
 		terminal_close(&terminal);
 		return false;
 	}
-	if (!open_socket(block->socket, failure)) {
+	int refused = listener_open(&holder.listener, block->socket, holder.log.dir);
+	if (refused != 0) {
+		*failure = (struct failure){.stage = "socket", .error = refused};
 		undo_files();
 		terminal_close(&terminal);
 		return false;
@@ -127,16 +103,18 @@ static bool start(const struct block *block, const struct inheritance *inheritan
 	if (!loop_prepare()) fail(failure, "fork");
 	else holder.main_pid = spawn(block, &terminal, inheritance, failure);
 	if (holder.main_pid == 0) {
-		unlink(holder.socket);
+		unlink(holder.listener.path);
 		undo_files();
 		terminal_close(&terminal);
 		return false;
 	}
-	holder.master = terminal.master;
+	holder.master = terminal.master, holder.reads = -1;
 	snprintf(holder.pts, sizeof holder.pts, "%s", terminal.pts);
 	holder.cols = block->cols, holder.rows = block->rows;
 	// A limit of centuries would overflow; it is none.
-	if (block->wall_ms > 0 && block->wall_ms < (uint64_t)1 << 50) holder.wall_at = holder.started_at + (int64_t)block->wall_ms * 1000;
+	bool limited = block->wall_ms > 0 && block->wall_ms < (uint64_t)1 << 50;
+	holder.alarm = limited ? os_alarm((int64_t)block->wall_ms * 1000) : -1;
+	if (limited && holder.alarm < 0) holder.wall_at = holder.started_at + (int64_t)block->wall_ms * 1000;
 	holder.attention = attention_open(holder.self, holder.main_pid, holder.master, holder.pts);
 	return true;
 }

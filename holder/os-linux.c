@@ -3,11 +3,14 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/timerfd.h>
 #include <termios.h>
 #include <time.h>
 #include <unistd.h>
@@ -71,9 +74,49 @@ int os_open_slave(int master, const char *pts, bool nonblocking) {
 	return slave >= 0 || errno != EINVAL ? slave : open(pts, flags);
 }
 
+int os_watch_reads(int master) {
+	// Whoever reads the terminal wakes its writers, by whatever name it was opened; the edge tells each time.
+	struct epoll_event event = {.events = EPOLLOUT | EPOLLET};
+	int reads = epoll_create1(EPOLL_CLOEXEC);
+	if (reads >= 0 && epoll_ctl(reads, EPOLL_CTL_ADD, master, &event) == 0) return reads;
+	if (reads >= 0) close(reads);
+	return -1;
+}
+
+void os_reads_taken(int reads) {
+	struct epoll_event event;
+	epoll_wait(reads, &event, 1, 0);
+}
+
 int os_reserve(int fd, off_t bytes) { return posix_fallocate(fd, 0, bytes); }
 
 int os_terminal_signal(int master, int signal) { return ioctl(master, TIOCSIG, signal); }
+
+int os_alarm(int64_t after_us) {
+	int fd = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
+	struct itimerspec when = {.it_value = {.tv_sec = after_us / 1000000, .tv_nsec = after_us % 1000000 * 1000 + 1}};
+	if (fd >= 0) timerfd_settime(fd, 0, &when, NULL);
+	return fd;
+}
+
+#define OOM_MOST 1000
+#define OOM_CHILD 100   // above what they would have had: a tenth of the memory
+#define OOM_HOLDER -900 // not -1000: it may be ended when nothing else is left
+
+void os_oom_last(char children[OOM_TEXT]) {
+	char text[16] = "";
+	children[0] = '\0';
+	int fd = open("/proc/self/oom_score_adj", O_RDWR | O_CLOEXEC);
+	if (fd < 0) return;
+	ssize_t got = read(fd, text, sizeof text - 1);
+	int now = atoi(text), child = now + OOM_CHILD < OOM_MOST ? now + OOM_CHILD : OOM_MOST;
+	if (got > 0) snprintf(children, OOM_TEXT, "%d", child);
+	int length = snprintf(text, sizeof text, "%d", OOM_HOLDER);
+	// Only root may lower it; for others it is enough that their children have more.
+	ssize_t ignored = got > 0 && now > OOM_HOLDER ? pwrite(fd, text, (size_t)length, 0) : 0;
+	(void)ignored;
+	close(fd);
+}
 
 int64_t now_us(void) {
 	struct timespec now;

@@ -26,10 +26,21 @@ void os_protect(void);
 int os_open_master(void);
 // Opens the other side of the terminal, close-on-exec and never as controlling terminal; -1 with errno.
 int os_open_slave(int master, const char *pts, bool nonblocking);
+// A descriptor that polls readable when a program has read nearly all that the terminal held, and when something was
+// written to it; -1 where there is none. To be closed.
+int os_watch_reads(int master);
+void os_reads_taken(int reads); // … until the next time
 // Makes sure that `bytes` can be written to the file later, even when the disk is full by then. 0 or an errno.
 int os_reserve(int fd, off_t bytes);
 // Raises INT, QUIT or TSTP in the foreground group as the terminal itself would.
 int os_terminal_signal(int master, int signal);
+
+// A descriptor that becomes readable after this time, which also passes while the machine sleeps; -1: not here.
+int os_alarm(int64_t after_us);
+// Whom the kernel ends first when memory runs out: this process less likely than now, if it may. What its children should
+// set for themselves instead, to go before it; empty where that is unknown.
+#define OOM_TEXT 12
+void os_oom_last(char children[OOM_TEXT]);
 
 int64_t now_us(void); // monotonic
 int64_t wall_ms(void);

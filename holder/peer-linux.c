@@ -1,5 +1,7 @@
 // Linux: whether a peer is a descendant, by the chain of its parents.
+#include <errno.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -17,12 +19,16 @@
 
 enum chain { BELOW, BESIDE, BROKEN };
 
+// hidepid: another user's process, as the owner's login is. A set-uid program in the session is hidden as well, so what it
+// starts as this user again passes for a process outside: no worse than any other process of this user.
+static bool is_hidden(pid_t pid) { return kill(pid, 0) != 0 && errno == EPERM; }
+
 static enum chain follow(pid_t pid, pid_t root) {
 	for (int depth = 0; depth < DEPTH_MOST; depth++) {
 		struct process process;
 		if (pid == root) return BELOW;
 		if (pid <= 1) return BESIDE;
-		if (!proc_stat(pid, pid, &process)) return BROKEN;
+		if (!proc_stat(pid, pid, &process)) return is_hidden(pid) ? BESIDE : BROKEN;
 		pid = process.parent;
 	}
 	return BROKEN;

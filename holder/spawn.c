@@ -95,6 +95,7 @@ static const int inherited[BLOCK_RLIMITS] = {
 
 struct inheritance inheritance_take(void) {
 	struct inheritance inheritance = {.umask = umask(077)};
+	os_oom_last(inheritance.oom);
 	for (int i = 0; i < BLOCK_RLIMITS; i++) {
 		struct rlimit *limit = &inheritance.limits[i];
 		if (inherited[i] < 0 || getrlimit(inherited[i], limit) != 0) continue;
@@ -150,6 +151,15 @@ static bool set_limits(const struct block *block, const struct inheritance *inhe
 	// A better value than ours is root's to give; the program then runs with ours.
 	if (block->has_nice && setpriority(PRIO_PROCESS, 0, block->nice) != 0 && errno != EACCES && errno != EPERM) return false;
 	return true;
+}
+
+// The program is to be ended before the holder, without which nobody could say how it ended.
+static void go_first(const char *oom) {
+	int fd = *oom != '\0' ? open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC) : -1;
+	if (fd < 0) return;
+	ssize_t ignored = write(fd, oom, strlen(oom));
+	(void)ignored;
+	close(fd);
 }
 
 static bool take_identity(const struct block *block) {
@@ -231,6 +241,7 @@ static _Noreturn void child(const struct block *block, const struct terminal *te
 	for (int fd = 0; fd < 3; fd++)
 		if (dup2(terminal->slave, fd) < 0) goto failed; // everything else is close-on-exec
 	umask(block->has_umask ? (mode_t)block->umask : inheritance->umask);
+	go_first(inheritance->oom);
 	report.stage = LIMITS;
 	if (!set_limits(block, inheritance)) goto failed;
 	report.stage = IDENTITY;

@@ -7,6 +7,7 @@
 #include <sys/types.h>
 
 #include "block.h"
+#include "os.h"
 
 struct failure {
 	const char *stage;
@@ -24,6 +25,7 @@ struct terminal {
 // What the program gets, unless the block says otherwise, although the holder changed it for itself.
 struct inheritance {
 	mode_t umask;
+	char oom[OOM_TEXT]; // for /proc/self/oom_score_adj; empty: as it is
 	struct rlimit limits[BLOCK_RLIMITS];
 };
 

@@ -9,7 +9,7 @@
 #include "os.h"
 
 #define PATIENCE_US 50000   // work that takes longer is left to its thread; a busy machine alone seldom takes this long
-#define SLOW_US 5000        // work that took this long is not waited for the next time
+#define SLOW_US 20000       // work that took this long is not waited for the next time
 #define IDLE_US 5000000     // without work: the standby thread ends, so that an idle holder pays nothing for it
 #define STACK_BYTES ((size_t)1 << 20)
 

@@ -21,7 +21,7 @@
 static const int64_t pauses_us[] = {0, 0, 1000, 1500, 2200, 3400, 5000};
 #define PAUSES ((int)(sizeof pauses_us / sizeof *pauses_us))
 // After that the answer may be late by a 200th of how long it has taken.
-#define STEADY_LEAST_US 5000
+#define STEADY_LEAST_US 7000
 #define STEADY_MOST_US 25000
 #define STEADY_SHARE 200
 // Probes may cost 2 % of a core, with this much of it in one burst; a job with many threads is probed less often.
@@ -87,7 +87,7 @@ static size_t tell_facts(struct holder *holder, int64_t now, bool late) {
 	int64_t since_output = now - (holder->output_at > 0 ? holder->output_at : holder->started_at);
 	// By `inputOffset` a caller knows whether this was probed before or after what it typed.
 	text_add(&text, "{\"at\":%" PRId64 ",\"inputOffset\":%" PRIu64 ",\"queued\":%zu,\"offset\":%" PRIu64 ",\"quietMs\":%" PRId64 ",\"sinceInputMs\":", wall_ms(),
-	         holder->input.accepted, input_queued(&holder->input), holder->disk.taken, since_output / 1000);
+	         holder->input.accepted, holder->input.held ? 0 : input_queued(&holder->input), holder->disk.taken, since_output / 1000);
 	if (holder->typed_at > 0) text_add(&text, "%" PRId64 ",", (now - holder->typed_at) / 1000);
 	else text_add(&text, "null,");
 	if (late) {
@@ -196,9 +196,17 @@ static bool is_due(const struct holder *holder, int64_t now) {
 
 // True: the terminal was empty, or has held up a client's question for long enough.
 static bool is_drained(struct holder *holder, int64_t now) {
-	if (take_output(holder)) return true;
+	if (holder->terminal_quiet || take_output(holder)) return true;
 	holder->look_at = now + FLOODED_US;
 	return holder->ask_count > 0 && now - holder->asks[0].at >= ASKED_US;
+}
+
+// May something have to be told? If not, the terminal need not be drained for it.
+static bool is_news(const struct holder *holder) {
+	bool news = holder->look_changed || holder->news_held || holder->ask_count > 0 || holder->pushed_offset != holder->disk.taken;
+	for (int i = 0; i < holder->client_places && !news; i++)
+		news = holder->clients[i].fd >= 0 && holder->clients[i].watching && holder->clients[i].facts_due;
+	return news;
 }
 
 // What was seen, once the terminal has been drained after it: scheduled anew, and told.
@@ -235,8 +243,10 @@ bool watch_step(struct holder *holder, int64_t now) {
 		if (!work_do(&holder->look)) return false;
 		holder->look_step = holder->look_step + 1 < PAUSES ? holder->look_step + 1 : PAUSES;
 	}
-	take_output(holder); // may stir: then the next probe is due at once
-	if (!disk_step(holder, now)) return false;
+	if (is_news(holder)) {
+		take_output(holder); // may stir: then the next probe is due at once
+		if (!disk_step(holder, now)) return false;
+	}
 	holder->look.state = WORK_NONE;
 	seen(holder);
 	return true;

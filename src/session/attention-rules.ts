@@ -15,6 +15,7 @@
 import type { Activity, Attention, Certainty, WaitingFor } from "../protocol/answer.ts";
 import type { InnerTerminal, ThreadFacts } from "../protocol/kernel-facts.ts";
 import type { ScreenFacts } from "./attention.ts";
+import { untilTaken } from "./escape-timer.ts";
 import { does, type Evidence, how, isBusy, type Reader, readerAmong, who, withTimeouts } from "./evidence.ts";
 import { inputKind } from "./input-kind.ts";
 import { asks } from "./last-line.ts";
@@ -39,10 +40,10 @@ const LONG_TICK_MS = 500;
 // A poll this short is a quick check of the keyboard during other work (irb at its start), unless it repeats forever.
 const PEEK_MS = 10;
 const PEEK_QUIET_MS = 1000;
-// Vim waits a second for the rest of a key, readline half of one; others wait longer for other reasons.
-const LONGEST_KEY_MS = 1050;
 const SECRET_QUIET_MS = 50;
 const SERVER_QUIET_MS = 300;
+// A flood that fills the terminal is read on within milliseconds, on a busy machine within this.
+const STOPPED_QUIET_MS = 250;
 // Without any evidence, text that does not look like a question must have been there this long.
 const BLIND_QUIET_MS = 700;
 
@@ -69,6 +70,19 @@ const quiet = ({ restMs }: Evidence) => (Number.isFinite(restMs) ? `, quiet for 
 /** The cursor is where input would be typed, or a full screen is drawn. */
 function invites({ input: { screen }, facts }: Evidence): boolean {
 	return screen.alternate || screen.cursorColumn > 0 || (!facts.canonical && !screen.cursorVisible);
+}
+
+/** The program edits the line itself and shows a prompt. */
+const atEditorsPrompt = ({ facts, kind, shape }: Evidence) => !facts.canonical && kind.kind === "line" && asks(shape);
+
+/**
+ * It has set up a line editor and shows a prompt: after some quiet that is a turn, though another process of its group is at
+ * work (what a shell's start files left behind).
+ */
+function hasPrompt(evidence: Evidence, doer: ThreadFacts): boolean {
+	const { reader } = evidence;
+	if (reader === null || !reader.thread.foreground || reader.thread.pid === doer.pid) return false;
+	return !evidence.facts.unread && atEditorsPrompt(evidence);
 }
 
 /** Without a doubt it is certain; otherwise likely, and the doubt is told. */
@@ -171,9 +185,24 @@ export const rules: readonly Rule[] = [
 	},
 	{
 		name: "blocked writing",
-		verdict: ({ foreground, doubt }) => {
+		verdict: ({ foreground, facts, input, doubt }) => {
 			const writer = foreground.find((thread) => thread.doing === "tty-write");
-			return writer === undefined ? null : unless(doubt, not("working", "certain", `${who(writer)} ${does(writer)}`));
+			if (writer === undefined) return null;
+			const working = unless(doubt, not("working", "certain", `${who(writer)} ${does(writer)}`));
+			// The holder takes all output at once. If none comes, Ctrl+S has stopped it: nothing else keeps a writer asleep.
+			if (facts.flags?.includes("ixon") !== true) return working;
+			const leftMs = STOPPED_QUIET_MS - facts.quietMs;
+			if (leftMs > 0) return { ...working, recheckMs: Math.ceil(leftMs) };
+			const because = `output is stopped (Ctrl+S); Ctrl+Q resumes it: ${who(writer)} ${does(writer)}`;
+			return unless(doubt, not("stopped", input.stopTyped === true ? "certain" : "likely", because));
+		},
+	},
+	{
+		name: "half a key",
+		verdict: ({ input: { pendingEscape, facts }, reader }) => {
+			if (reader === null || pendingEscape === undefined || pendingEscape === null) return null;
+			const because = `${who(reader.thread)} may still take Escape as the start of a key sequence`;
+			return { ...not("working", "likely", because), recheckMs: untilTaken(pendingEscape, facts.at) };
 		},
 	},
 	{
@@ -252,26 +281,15 @@ export const rules: readonly Rule[] = [
 	},
 	{
 		name: "someone is busy",
-		verdict: ({ busy, timer, reader }) => {
+		verdict: (evidence) => {
+			const { busy, timer, reader } = evidence;
 			const doer = busy ?? timer;
 			if (doer === null) return null;
+			const prompts = hasPrompt(evidence, doer);
+			if (prompts && evidence.restMs >= SERVER_QUIET_MS) return null;
 			const what = `${who(doer)} ${does(doer)}`;
-			return not(
-				"working",
-				"likely",
-				reader === null ? what : `${what}, though ${who(reader.thread)} would take input`,
-			);
-		},
-	},
-	{
-		name: "half a key",
-		verdict: (evidence) => {
-			const { input, reader } = evidence;
-			if (input.escapeTyped !== true || reader?.reading !== "ticking") return null;
-			// Escape alone, or the start of an arrow key? The program waits for the rest (vim for a second) before it acts.
-			const neededMs = Math.min(reader.thread.timeoutMs ?? 0, LONGEST_KEY_MS) + REST_MS;
-			if (evidence.restMs >= neededMs) return null;
-			return notYet(evidence, neededMs, `${who(reader.thread)} may still take Escape as the start of a key sequence`);
+			const because = reader === null ? what : `${what}, though ${who(reader.thread)} would take input`;
+			return prompts ? notYet(evidence, SERVER_QUIET_MS, because) : not("working", "likely", because);
 		},
 	},
 	{
@@ -293,8 +311,9 @@ export const rules: readonly Rule[] = [
 			if (reader === null) return null;
 			const tickMs = reader.thread.timeoutMs ?? Number.POSITIVE_INFINITY;
 			// One that redraws on every tick is quiet for at most a tick; a long tick is not a spinner.
-			const neededMs =
-				tickMs < PEEK_MS ? PEEK_QUIET_MS : tickMs < LONG_TICK_MS ? Math.max(QUIET_MS, 1.5 * tickMs) : QUIET_MS;
+			// But nothing spins behind the prompt of a line editor: its ticks are a program's own timers.
+			const ticks = tickMs < LONG_TICK_MS && !atEditorsPrompt(evidence);
+			const neededMs = tickMs < PEEK_MS ? PEEK_QUIET_MS : ticks ? Math.max(QUIET_MS, 1.5 * tickMs) : QUIET_MS;
 			if (evidence.restMs >= neededMs) return null;
 			return notYet(evidence, neededMs, `${who(reader.thread)} was active ${seconds(evidence.restMs)} ago`);
 		},

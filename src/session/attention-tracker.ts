@@ -9,6 +9,8 @@ import type { KernelFacts } from "../protocol/kernel-facts.ts";
 import { Listeners } from "../protocol/listeners.ts";
 import type { Pty } from "../pty/pty.ts";
 import { type Debounced, debounce, decide, type ScreenFacts, type ShellFacts } from "./attention.ts";
+import { type EscapeTimer, escapeTimer, TYPED as TYPED_ESCAPE } from "./escape-timer.ts";
+import { readerAmong } from "./evidence.ts";
 
 const UNKNOWN: Attention = {
 	activity: "working",
@@ -25,7 +27,15 @@ const TYPED: Attention = {
 
 const NOTHING = new Uint8Array(0);
 const ESCAPE = 0x1b;
+const CTRL_S = 0x13;
+const CTRL_Q = 0x11;
 const isText = (bytes: Uint8Array) => bytes.length > 0 && bytes.every((byte) => byte >= 0x20 && byte !== 0x7f);
+
+/** The lesser one that is a time to come. */
+function sooner(...times: readonly (number | null)[]): number | null {
+	const due = times.filter((ms) => ms !== null && ms > 0) as number[];
+	return due.length === 0 ? null : Math.min(...due);
+}
 
 const unresponsive = (holderPid: number): Attention => ({
 	activity: "unresponsive",
@@ -45,14 +55,16 @@ export interface AttentionSource {
 export class AttentionTracker implements Disposable {
 	readonly #source: AttentionSource;
 	readonly #decisions = new Listeners<Attention>("attention");
+	readonly #taken = new Listeners<void>("input taken");
 	readonly #undo: readonly (() => void)[];
 	#attention = UNKNOWN;
 	#decidedAt = 0;
 	#facts: KernelFacts | null = null;
 	#debounced: Debounced | null = null;
 	#typing = 0;
-	#escapeTyped = false;
+	#escape: EscapeTimer | null = null;
 	#midLine = false;
+	#stopTyped = false;
 	#watchers = 0;
 	#watchedAt = 0;
 	#unwatch: (() => void) | null = null;
@@ -82,6 +94,16 @@ export class AttentionTracker implements Disposable {
 	/** Called on every decision, also when the verdict stays the same. */
 	onDecided(listener: (attention: Attention) => void): () => void {
 		return this.#decisions.add(listener);
+	}
+
+	/** Called on every decision by which the program has taken all that was typed. */
+	onTaken(listener: () => void): () => void {
+		return this.#taken.add(listener);
+	}
+
+	/** The last write ended with Escape, which the program has not taken yet. */
+	get escapePending(): boolean {
+		return this.#escape !== null;
 	}
 
 	get watched(): boolean {
@@ -115,7 +137,9 @@ export class AttentionTracker implements Disposable {
 	 * to call when it is acknowledged.
 	 */
 	typing(bytes: Uint8Array = NOTHING): () => void {
-		this.#escapeTyped = bytes.at(-1) === ESCAPE;
+		this.#escape = bytes.at(-1) === ESCAPE ? TYPED_ESCAPE : null;
+		if (bytes.includes(CTRL_S)) this.#stopTyped = true;
+		if (bytes.includes(CTRL_Q)) this.#stopTyped = false;
 		this.#midLine = (this.#midLine || this.#attention.waitingFor === "line") && isText(bytes);
 		this.#typing++;
 		this.#facts = null;
@@ -139,6 +163,7 @@ export class AttentionTracker implements Disposable {
 		this.#unwatch = null;
 		this.#forgetRecheck();
 		this.#decisions.clear();
+		this.#taken.clear();
 	}
 
 	/** The answer arrives through `onFacts`, in order with pushed facts. */
@@ -173,15 +198,19 @@ export class AttentionTracker implements Disposable {
 		if (this.#facts !== facts) return;
 		this.#facts = null;
 		this.#forgetRecheck();
+		if (this.#escape !== null)
+			this.#escape = escapeTimer(this.#escape, readerAmong(facts.threads)?.thread ?? null, facts);
 		const decision = decide({
 			facts,
 			screen,
 			shell: this.#source.shell(),
-			escapeTyped: this.#escapeTyped,
+			pendingEscape: this.#escape,
 			midLine: this.#midLine,
+			stopTyped: this.#stopTyped,
 		});
 		this.#debounced = debounce(this.#debounced, decision, facts);
-		const { activity, waitingFor, certainty, because, recheckMs } = this.#debounced.decision;
+		const { activity, waitingFor, certainty, because } = this.#debounced.decision;
+		const recheckMs = sooner(this.#debounced.decision.recheckMs, this.#taken.size > 0 ? decision.takenInMs : null);
 		const attention: Attention = { activity, waitingFor, certainty, because };
 		this.#attention = attention;
 		this.#decidedAt = Date.now();
@@ -189,6 +218,7 @@ export class AttentionTracker implements Disposable {
 			this.#recheck = setTimeout(() => void this.#refresh(), recheckMs);
 		}
 		this.#decisions.emit(attention);
+		if (decision.takenInMs === 0) this.#taken.emit();
 	}
 
 	#forgetRecheck(): void {

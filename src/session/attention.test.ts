@@ -4,6 +4,7 @@ import { screenFacts } from "../../test/screen-facts.ts";
 import type { InnerTerminal, KernelFacts, ThreadDoing, ThreadFacts } from "../protocol/kernel-facts.ts";
 import { type AttentionInput, type Debounced, type Decision, debounce, decide } from "./attention.ts";
 import { rules } from "./attention-rules.ts";
+import type { EscapeTimer } from "./escape-timer.ts";
 
 // --- a vocabulary for the rows below ------------------------------------------
 
@@ -44,7 +45,8 @@ interface Scene {
 	hidden?: boolean;
 	alternate?: boolean;
 	atPrompt?: boolean | null;
-	escapeTyped?: boolean;
+	pendingEscape?: EscapeTimer;
+	stopTyped?: boolean;
 }
 
 function inputFor(scene: Scene): AttentionInput {
@@ -78,7 +80,8 @@ function inputFor(scene: Scene): AttentionInput {
 			lastLine: line,
 		}),
 		shell: { atPrompt: scene.atPrompt ?? null },
-		escapeTyped: scene.escapeTyped ?? false,
+		pendingEscape: scene.pendingEscape ?? null,
+		stopTyped: scene.stopTyped ?? false,
 	};
 }
 
@@ -193,12 +196,18 @@ const scenes: readonly (readonly [sentence: string, scene: Scene, truth: string]
 	["what was typed is still unread", { threads: [reads()], facts: { unread: 3 } }, "working certain"],
 	[
 		"Escape was typed, and vim waits for what may follow it",
-		{ threads: [polls({ timeoutMs: 1000 })], raw: true, alternate: true, escapeTyped: true, sinceInputMs: 300 },
+		{
+			threads: [polls({ timeoutMs: 1000 })],
+			raw: true,
+			alternate: true,
+			pendingEscape: { sleep: null },
+			sinceInputMs: 300,
+		},
 		"working likely",
 	],
 	[
 		"… until nothing did",
-		{ threads: [polls({ timeoutMs: 4000 })], raw: true, alternate: true, escapeTyped: true, sinceInputMs: 1600 },
+		{ threads: [polls({ timeoutMs: 4000 })], raw: true, alternate: true, sinceInputMs: 1600 },
 		"waiting screen likely",
 	],
 	["what was typed is unread by a poll", { threads: [polls()], raw: true, facts: { unread: 3 } }, "working certain"],
@@ -355,8 +364,13 @@ const scenes: readonly (readonly [sentence: string, scene: Scene, truth: string]
 	],
 	[
 		"a tick of 200 ms needs 300 of quiet",
-		{ threads: [polls({ timeoutMs: 200 })], raw: true, line: "? ", quietMs: 250 },
+		{ threads: [polls({ timeoutMs: 200 })], raw: true, line: "building", quietMs: 250 },
 		"working likely",
+	],
+	[
+		"A8 … but not at the prompt of a line editor",
+		{ threads: [polls({ timeoutMs: 400 })], raw: true, line: "> ", quietMs: 250 },
+		"waiting line likely",
 	],
 	[
 		"a quick check of the keyboard during other work",
@@ -407,9 +421,40 @@ const scenes: readonly (readonly [sentence: string, scene: Scene, truth: string]
 		"working likely",
 	],
 	[
-		"a loop whose child sleeps",
+		"A8 a REPL whose child sleeps is at its prompt",
 		{ threads: [polls({ timeoutMs: 8000 }), thread("timer", { pid: 500 })], raw: true, line: "> " },
+		"waiting line likely",
+	],
+	[
+		"… but has just printed",
+		{ threads: [polls({ timeoutMs: 8000 }), thread("timer", { pid: 500 })], raw: true, line: "> ", quietMs: 100 },
 		"working likely",
+	],
+	[
+		"A8 a shell at its prompt, while what its start files left behind computes",
+		{ threads: [polls({ others: 1 }), thread("running", { pid: 500 })], raw: true, line: "ann@vm ~> " },
+		"waiting line likely",
+	],
+	[
+		"a loop whose child computes, without a prompt",
+		{ threads: [polls({ others: 1 }), thread("running", { pid: 500 })], raw: true, line: "installing packages" },
+		"working likely",
+	],
+	[
+		"A9 Ctrl+S was typed, and the program writes",
+		{ threads: [thread("tty-write")], facts: { flags: ["ixon"] }, stopTyped: true },
+		"stopped certain",
+	],
+	["… or by someone else", { threads: [thread("tty-write")], facts: { flags: ["ixon"] } }, "stopped likely"],
+	[
+		"a flood fills the terminal for a moment",
+		{ threads: [thread("tty-write")], facts: { flags: ["ixon"] }, quietMs: 5 },
+		"working certain",
+	],
+	[
+		"a writer that Ctrl+S cannot have stopped",
+		{ threads: [thread("tty-write")], facts: { flags: [] } },
+		"working certain",
 	],
 	// a terminal within
 	[

@@ -7,7 +7,8 @@
 import type { Attention } from "../protocol/answer.ts";
 import type { KernelFacts } from "../protocol/kernel-facts.ts";
 import { rules } from "./attention-rules.ts";
-import { evidenceOf } from "./evidence.ts";
+import type { EscapeTimer } from "./escape-timer.ts";
+import { evidenceOf, takenInMs } from "./evidence.ts";
 
 export interface ScreenFacts {
 	/** The alternate screen is shown: a full-screen program. */
@@ -39,8 +40,10 @@ export interface AttentionInput {
 	readonly facts: KernelFacts;
 	readonly screen: ScreenFacts;
 	readonly shell: ShellFacts;
-	/** Our last write ended with Escape. */
-	readonly escapeTyped?: boolean;
+	/** Our last write ended with Escape, and the program has not taken it yet. */
+	readonly pendingEscape?: EscapeTimer | null;
+	/** We typed Ctrl+S, and no Ctrl+Q since. */
+	readonly stopTyped?: boolean;
 	/** It waited for a line, and since then only text was typed: no Enter, no other key. */
 	readonly midLine?: boolean;
 }
@@ -50,6 +53,8 @@ export interface Decision extends Attention {
 	readonly recheckMs: number | null;
 	/** The rule that decided. */
 	readonly rule: string;
+	/** The program has taken all that was typed and sleeps again: 0, or in how many milliseconds that may be so. Null: it has not. */
+	readonly takenInMs: number | null;
 }
 
 export function decide(input: AttentionInput): Decision {
@@ -57,7 +62,7 @@ export function decide(input: AttentionInput): Decision {
 	for (const rule of rules) {
 		const verdict = rule.verdict(evidence);
 		if (verdict !== null) {
-			return { waitingFor: null, recheckMs: null, ...verdict, rule: rule.name };
+			return { waitingFor: null, recheckMs: null, ...verdict, rule: rule.name, takenInMs: takenInMs(evidence) };
 		}
 	}
 	throw new Error("the last rule of attention has no condition");
@@ -85,7 +90,7 @@ const TAKEN_BACK_MS = 250;
  */
 export function debounce(debounced: Debounced | null, decision: Decision, facts: KernelFacts): Debounced {
 	const anew: Debounced = { decision, facts, doubtedAt: null, stoppedAt: null };
-	if (decision.activity === "stopped" && !facts.mainForeground) {
+	if (decision.rule === "stopped" && !facts.mainForeground) {
 		const stoppedAt = debounced?.stoppedAt ?? facts.at;
 		const recheckMs = stoppedAt + TAKEN_BACK_MS - facts.at;
 		if (recheckMs <= 0) return { ...anew, stoppedAt };

@@ -128,6 +128,22 @@ export function attention(
 	return { start: (scope) => (afterMs === 0 ? watch(scope) : scope.after(afterMs, () => watch(scope))) };
 }
 
+/** The program has taken all that was typed and sleeps again, or has ended. */
+export function taken(
+	tracker: { onTaken(listener: () => void): () => void; watch(): () => void },
+	session: HasEnd,
+): Condition<boolean> {
+	return {
+		start(scope) {
+			const settle = scope.guard<void>(() => scope.settle(true));
+			if (session.ended) scope.settle(true);
+			scope.own(session.onEnded(settle));
+			scope.own(tracker.onTaken(settle));
+			scope.own(tracker.watch());
+		},
+	};
+}
+
 type ReturnReason = "waiting" | "still";
 
 function returnReasons({ activity }: Attention): ReturnReason | null {

@@ -3,6 +3,7 @@
 import { oneLine, quoted } from "../protocol/clean.ts";
 import type { Doubt, InnerTerminal, KernelFacts, ThreadFacts } from "../protocol/kernel-facts.ts";
 import type { AttentionInput } from "./attention.ts";
+import { untilTaken } from "./escape-timer.ts";
 import { type InputKind, inputKind } from "./input-kind.ts";
 import { type LineShape, shapeOf } from "./last-line.ts";
 
@@ -130,6 +131,21 @@ export function evidenceOf(input: AttentionInput): Evidence {
 		shape: shapeOf(input.screen.lastLine),
 		restMs: Math.min(facts.quietMs, facts.sinceInputMs ?? Number.POSITIVE_INFINITY),
 	};
+}
+
+// A loop that has read a key draws and sleeps again; what it does on the side may interrupt that, so it must be quiet this long.
+const LOOP_REST_MS = 25;
+// Without a look at the program, quiet is all there is.
+const UNSEEN_REST_MS = 50;
+
+/** Whether the program has taken all that was typed: see `Decision`. No verdict on whose turn it is. */
+export function takenInMs({ input, facts, reader, busy, opaque, blind, restMs }: Evidence): number | null {
+	const { pendingEscape = null } = input;
+	if (facts.queued > 0 || facts.unread || busy !== null) return null;
+	if (reader === null) return opaque !== null || blind ? Math.max(0, UNSEEN_REST_MS - restMs) : null;
+	if (!reader.thread.fresh) return null;
+	if (pendingEscape !== null) return untilTaken(pendingEscape, facts.at);
+	return reader.reading === "blocked" ? 0 : Math.max(0, LOOP_REST_MS - restMs);
 }
 
 // The kernel keeps 15 bytes of a name, which the process may have set itself.

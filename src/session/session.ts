@@ -21,9 +21,10 @@ import type { Screen, ScreenOptions, ScreenState } from "../terminal/screen.ts";
 import type { ScreenDiff } from "../terminal/screen-diff.ts";
 import type { ScreenFacts } from "./attention.ts";
 import { AttentionTracker } from "./attention-tracker.ts";
-import { conditionsOf, type Outcome, type Until } from "./conditions.ts";
+import { conditionsOf, type Outcome, taken, type Until } from "./conditions.ts";
 import { Display, type Drawing } from "./display.ts";
 import { EndRequests } from "./end-requests.ts";
+import { KeyPresses, type PressOptions, type Typed } from "./key-presses.ts";
 import type { Keyframes } from "./keyframes.ts";
 import { hasEnded, type LifecycleEvent, statusAfter } from "./lifecycle.ts";
 import { NoticeBoard, type Notices } from "./notices.ts";
@@ -36,11 +37,6 @@ const { errno } = constants;
 const REMEMBERED_IDS = 256;
 const NOTHING = new Uint8Array(0);
 const TEXT = { highlights: false } as const;
-
-export interface Typed {
-	/** A write with this id was typed before, so nothing was typed now. */
-	readonly repeated: boolean;
-}
 
 export interface SessionParts {
 	readonly id: string;
@@ -102,6 +98,7 @@ export class Session implements AsyncDisposable {
 	/** The screen's part in a verdict, and the output that it is of. */
 	#knownFacts: { readonly end: number; readonly facts: ScreenFacts } | null = null;
 	readonly #endRequests = new EndRequests();
+	readonly #presses: KeyPresses;
 	#status: Status;
 	#users = 0;
 	#usedAt = Date.now();
@@ -139,6 +136,15 @@ export class Session implements AsyncDisposable {
 				parts.seen.relocate(screen.diffSince(null, TEXT).position, { last: screen.offset >= parts.replayedUntil }),
 			// The one arrow that points back: the emulator answers what the program asked it.
 			onReply: (reply) => void this.type(reply).catch(() => {}), // it ended before it got the answer
+		});
+
+		const tracker = this.#tracker;
+		this.#presses = new KeyPresses({
+			type: (input, options) => this.type(input, options),
+			taken: taken(tracker, this),
+			get escapePending() {
+				return tracker.escapePending;
+			},
 		});
 
 		pty.onOutput((chunk) => {
@@ -256,6 +262,11 @@ export class Session implements AsyncDisposable {
 		const [oldest] = this.#typedIds;
 		if (this.#typedIds.size > REMEMBERED_IDS && oldest !== undefined) this.#typedIds.delete(oldest);
 		return { repeated };
+	}
+
+	/** Types the parts of one call: the first at once, each other when the program has taken the one before. */
+	press(parts: readonly (() => Uint8Array)[], options: PressOptions): Promise<Typed> {
+		return this.#presses.press(parts, options);
 	}
 
 	/** Asks the holder to watch the program until the returned function is called. */

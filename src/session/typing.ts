@@ -1,5 +1,5 @@
 // Encodes a caller's input as the bytes that a keyboard would send in the current
-// terminal modes. Throws before anything is written.
+// terminal modes.
 
 import { Fault } from "../protocol/fault.ts";
 import { encodeKeys, encodeText } from "../terminal/keys.ts";
@@ -16,19 +16,28 @@ export interface Typing {
 	readonly force?: boolean | undefined;
 }
 
-/** The bytes to write, in the order text, paste, Enter, keys. */
-export function compose(typing: Typing, modes: Modes): Uint8Array {
-	const parts: Uint8Array[] = [];
-	if (typing.text !== undefined && typing.paste !== undefined) {
+/**
+ * What to write: text, paste and Enter at once, then each key by itself, encoded for the modes of its moment. The first
+ * one throws where any of them cannot be encoded.
+ */
+export function compose(typing: Typing, modes: () => Modes): readonly [() => Uint8Array, ...(() => Uint8Array)[]] {
+	const { text = "", paste, submit = false, keys = [], force = false } = typing;
+	if (typing.text !== undefined && paste !== undefined) {
 		throw new Fault("bad_input", { problems: ["give `text` or `paste`, not both"] });
 	}
-	if (typing.text !== undefined) parts.push(encodeText(typing.text, modes));
-	if (typing.paste !== undefined) parts.push(encodePaste(typing.paste, modes, { force: typing.force ?? false }));
-	if (typing.submit === true) parts.push(encodeKeys(["enter"], modes));
-	if (typing.keys !== undefined && typing.keys.length > 0) parts.push(encodeKeys(typing.keys, modes));
-	const bytes = Buffer.concat(parts);
-	if (bytes.length === 0) {
-		throw new Fault("bad_input", { problems: ["nothing to type: give `text`, `keys`, `paste` or `submit`"] });
-	}
-	return bytes;
+	const line = () =>
+		Buffer.concat([
+			encodeText(text, modes()),
+			...(paste === undefined ? [] : [encodePaste(paste, modes(), { force })]),
+			...(submit ? [encodeKeys(["enter"], modes())] : []),
+		]);
+	const hasLine = text !== "" || paste !== undefined || submit;
+	const [first = line, ...rest] = [...(hasLine ? [line] : []), ...keys.map((key) => () => encodeKeys([key], modes()))];
+	const checked = () => {
+		const bytes = first();
+		if (bytes.length + rest.reduce((sum, part) => sum + part().length, 0) === 0)
+			throw new Fault("bad_input", { problems: ["nothing to type: give `text`, `keys`, `paste` or `submit`"] });
+		return bytes;
+	};
+	return [checked, ...rest];
 }

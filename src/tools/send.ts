@@ -42,19 +42,22 @@ export const send = tool({
 		const facts = await onSession(context, input, async (target) => {
 			const { caller, signal } = context;
 			const id = input.id === undefined ? {} : { id: writeId([caller.owner, target.id, input.id]) };
+			const startedAt = Date.now();
 			let offset = target.journal.end;
 			const echoed = target.attention.waitingFor !== "secret";
-			const encode = () => {
+			const [first, ...rest] = compose(input, () => target.screen.modes);
+			const checked = () => {
 				offset = target.journal.end;
 				if (input.ifOffset !== undefined && offset > input.ifOffset) {
 					throw new Fault("screen_moved", { expected: input.ifOffset, offset });
 				}
-				return compose(input, target.screen.modes);
+				return first();
 			};
-			({ repeated } = await target.type(encode, { ...id, signal, queuedBytes: input.text?.length ?? 0 }));
+			const queuedBytes = input.text?.length ?? 0;
+			({ repeated } = await target.press([checked, ...rest], { ...id, signal, queuedBytes, pacedMs: input.timeoutMs }));
 			return target.wait({
 				until: input.until ?? {},
-				timeoutMs: input.timeoutMs,
+				timeoutMs: Math.max(0, startedAt + input.timeoutMs - Date.now()),
 				signal,
 				caller: caller.owner,
 				// A quick program has answered before the write is known to have happened; one that was typed before a

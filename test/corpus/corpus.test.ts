@@ -2,28 +2,23 @@
 //
 // One test for all programs: what counts is the score, of one run. Delays are printed and belong
 // in docs/benchmarks.md; how long they are depends on the machine's load, so only a hang fails here.
-// `npx tsx test/corpus/main.ts NAME` plays one case.
+// `npm run corpus -- NAME` plays one case.
 
-import { execFile, spawnSync } from "node:child_process";
-import { chmodSync, chownSync, copyFileSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { promisify } from "node:util";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { Dialtone } from "../../src/index.ts";
-import { needing, SYSTEM_PATH } from "../programs.ts";
+import { needing } from "../programs.ts";
+import { isReachable, playAsUser } from "./as-user.ts";
 import { corpus } from "./corpus.ts";
 import { delayTable, measure, type Way, ways } from "./delay.ts";
 import { type Outcome, playAll } from "./play.ts";
-import { percentile, scoreOf, table } from "./score.ts";
+import { percentile, scoreOf, summary } from "./score.ts";
 
 const LANES = 3;
-const NOBODY = 65534;
 /** Far above any delay of a loaded machine, far below a timeout. */
 const HANG_MS = 2_000;
 
 function expectScore(outcomes: readonly Outcome[], least: { readonly turns: number; readonly kinds: number }): void {
-	console.log(table(outcomes));
+	console.log(summary(outcomes));
 	const score = scoreOf(outcomes);
 	expect(score.steps).toBeGreaterThan(50);
 	expect(score.wrongButCertain.map((it) => `${it.case} #${it.step}: ${it.told}`)).toEqual([]);
@@ -41,44 +36,11 @@ describe("R1.4 R5.5 whose turn it is, over real programs", () => {
 		expectScore(await playAll(cases, dialtone, LANES), { turns: 0.98, kinds: 0.97 });
 	});
 
-	const root = process.getuid?.() === 0;
-	const reachable = root && spawnSync("setpriv", asNobody("test", "-r", import.meta.filename)).status === 0;
-
 	// The kernel does not let a normal user look into set-uid programs: the answer is a guess, and says so.
 	const options = { timeout: 240_000, ...needing("root", "python3", "less") };
 	test("the same for a normal user, who may not look into everything", options, async ({ skip }) => {
-		if (!reachable) skip("other users may not read this checkout");
-		const home = mkdtempSync(join(tmpdir(), "dialtone-nobody-"));
-		const unseen = mkdtempSync(join(tmpdir(), "dialtone-unseen-"));
-		onTestFinished(() => {
-			rmSync(home, { recursive: true, force: true });
-			rmSync(unseen, { recursive: true, force: true });
-		});
-		chownSync(home, NOBODY, NOBODY);
-		chmodSync(unseen, 0o755);
-		for (const program of ["dash", "cat", "sleep", "python3", "less", "bash"]) {
-			copyFileSync(join("/usr/bin", program), join(unseen, program));
-			chmodSync(join(unseen, program), 0o711);
-		}
-		const result = join(home, "outcomes.json");
-		const environment = [
-			`HOME=${home}`,
-			`TMPDIR=${home}`,
-			`PATH=${SYSTEM_PATH}`,
-			"TERM=xterm",
-			`DIALTONE_CORPUS_UNSEEN=${unseen}`,
-		];
-		const play = [
-			process.execPath,
-			"--import",
-			"tsx",
-			join(import.meta.dirname, "main.ts"),
-			"--json",
-			result,
-			"--quick",
-		];
-		await promisify(execFile)("setpriv", asNobody("env", "-i", ...environment, ...play), { maxBuffer: 1 << 30 });
-		const outcomes: Outcome[] = JSON.parse(readFileSync(result, "utf8"));
+		if (!isReachable("nobody")) skip("other users may not read this checkout");
+		const outcomes = await playAsUser("nobody", ["--quick"]);
 		expect(outcomes.filter((it) => it.certainty === "guess").length).toBeGreaterThan(10);
 		expectScore(outcomes, { turns: 0.93, kinds: 0.97 });
 	});
@@ -100,7 +62,3 @@ describe("from blocked to reported", () => {
 		).toBeLessThan(HANG_MS);
 	});
 });
-
-function asNobody(...argv: string[]): string[] {
-	return [`--reuid=${NOBODY}`, `--regid=${NOBODY}`, "--clear-groups", ...argv];
-}

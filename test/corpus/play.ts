@@ -6,6 +6,7 @@ import { join } from "node:path";
 import type { Dialtone, SessionFacts, Terminal } from "../../src/index.ts";
 import { named, SYSTEM_PATH, stubs } from "../programs.ts";
 import type { Case, Place, Step, Truth } from "./case.ts";
+import { cpuMs, holderOf } from "./holder-cpu.ts";
 
 export interface Outcome {
 	readonly case: string;
@@ -20,6 +21,8 @@ export interface Outcome {
 	readonly certainty: string;
 	readonly because: string;
 	readonly elapsedMs: number;
+	/** The holder's share of a processor meanwhile; null where it was the caller's turn, or too short to tell. */
+	readonly holderCpu: number | null;
 	readonly known: string | null;
 	/** What the screen showed, kept for a wrong answer. */
 	readonly screen: string;
@@ -28,6 +31,8 @@ export interface Outcome {
 // Only a hang reaches it: programs start slowly on a busy machine.
 const PATIENCE_MS = 20_000;
 const BUSY_MS = 700;
+// Looks are close together at first: a short watch says nothing about a long one.
+const LEAST_WATCH_MS = 400;
 const COLS = 100;
 const ROWS = 30;
 
@@ -78,6 +83,8 @@ async function playIn(one: Case, dialtone: Dialtone, place: Place): Promise<Outc
 	place.defer(() => rm(path, { recursive: true }));
 	const outcomes: Outcome[] = [];
 	let terminal: Terminal | null = null;
+	let holder: number | null = null;
+	let cpuBefore = 0;
 	try {
 		for (const [index, step] of one.steps.entries()) {
 			const timeoutMs = isTurn(step.truth) || step.truth === "ended" ? PATIENCE_MS : (step.forMs ?? BUSY_MS);
@@ -98,14 +105,24 @@ async function playIn(one: Case, dialtone: Dialtone, place: Place): Promise<Outc
 			} else {
 				facts = await act(terminal, step, timeoutMs);
 			}
+			holder ??= await holderFor(dialtone, terminal.id);
+			const cpuAfter = holder === null ? null : cpuMs(holder);
+			const watched = !isTurn(step.truth) && facts.elapsedMs >= LEAST_WATCH_MS && cpuAfter !== null;
+			const holderCpu = watched ? (cpuAfter - cpuBefore) / facts.elapsedMs : null;
 			const screen = (await terminal.read({ view: "screen" })).text;
-			outcomes.push(judge(one, index, step, facts, screen));
+			outcomes.push({ ...judge(one, index, step, facts, screen), holderCpu });
+			cpuBefore = (holder === null ? null : cpuMs(holder)) ?? 0;
 			if (facts.returned === "ended") break;
 		}
 	} finally {
 		await terminal?.close({ force: true });
 	}
 	return outcomes;
+}
+
+async function holderFor(dialtone: Dialtone, id: string): Promise<number | null> {
+	const pid = (await dialtone.list()).sessions.find(({ session }) => session === id)?.pid ?? null;
+	return pid === null ? null : holderOf(pid);
 }
 
 function act(terminal: Terminal, { line, text, keys, rows }: Step, timeoutMs: number): Promise<SessionFacts> {
@@ -123,7 +140,7 @@ function isTurn(truth: Truth): boolean {
 	return truth !== "busy" && truth !== "serving" && truth !== "stopped" && truth !== "ended";
 }
 
-function judge(one: Case, index: number, step: Step, facts: SessionFacts, screen: string): Outcome {
+function judge(one: Case, index: number, step: Step, facts: SessionFacts, screen: string): Omit<Outcome, "holderCpu"> {
 	const { activity, waitingFor, certainty, because, elapsedMs, returned } = facts;
 	const shown = step.shows === undefined || step.shows.test(screen) || step.shows.test(facts.text);
 	const right = agrees(step.truth, facts) && (shown || !isTurn(step.truth));

@@ -148,6 +148,14 @@ describe("R4.4 ending the tree", () => {
 		},
 	);
 
+	test("H12 a process that has the pid of one that was listed is not signalled", needing("root", "gcc"), () => {
+		const program = join(sessionDirectory(), "recycled-pid");
+		const here = (name: string) => join(import.meta.dirname, name);
+		const sources = ["recycled-pid.c", "../../holder/tree-linux.c", "../../holder/proc-linux.c"].map(here);
+		execFileSync("gcc", ["-D_GNU_SOURCE", "-o", program, ...sources]);
+		expect(execFileSync(program, { encoding: "utf8" })).toBe("lives, errno 3\n");
+	});
+
 	test("TERM to the holder ends the session in order", async () => {
 		const session = await launch({ argv: ["sleep", "300"] });
 		process.kill(session.holder, "SIGTERM");
@@ -186,6 +194,16 @@ describe("R2.10 the wall-clock limit", () => {
 		const exit = await client.exited();
 		expect(exit).toMatchObject({ reason: "wall_clock", survivors: [], closed: true });
 		expect(exit.endedAt - exit.startedAt).toBeGreaterThanOrEqual(190);
+	});
+
+	test("H12 counts while the machine sleeps: its clock is CLOCK_BOOTTIME", async () => {
+		const session = await launch({ argv: ["cat"], records: [record(Tag.wall, u64(3_600_000))] });
+		const timers = readdirSync(`/proc/${session.holder}/fdinfo`)
+			.map((fd) => readFileSync(`/proc/${session.holder}/fdinfo/${fd}`, "utf8"))
+			.filter((info) => info.includes("clockid:"));
+		expect(timers).toHaveLength(1);
+		expect(timers[0]).toContain("clockid: 7");
+		expect(Number(/it_value: \((\d+)/.exec(timers[0] ?? "")?.[1])).toBeGreaterThan(3500);
 	});
 });
 

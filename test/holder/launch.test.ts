@@ -142,6 +142,23 @@ describe("R3.1 R3.4 what the program gets", () => {
 		expect(await run({ argv: ["script", "word"], env: { PATH: `/nowhere:${dir}:/bin` } })).toBe("plain word\n");
 	});
 
+	test("OOM: the program goes before its holder, which goes last where that may be set", needing("root"), async () => {
+		const CAP_SYS_RESOURCE = 24n;
+		const capabilities = BigInt(`0x${/CapEff:\s*(\w+)/.exec(readFileSync("/proc/self/status", "utf8"))![1]}`);
+		const lowest = (capabilities >> CAP_SYS_RESOURCE) & 1n ? -900 : 0;
+		const become = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"];
+		for (const [user, expected] of [
+			[[], [lowest, 100]],
+			[become, [0, 100]],
+		] as const) {
+			const dir = sessionDirectory();
+			chmodSync(dir, 0o777);
+			const session = await launch({ argv: ["sleep", "300"], dir, through: ["choom", "-n", "0", "--", ...user] });
+			const adjusted = (pid: number) => Number(readFileSync(`/proc/${pid}/oom_score_adj`, "utf8"));
+			expect([adjusted(session.holder), adjusted(session.pid)]).toEqual(expected);
+		}
+	});
+
 	test("a parent that is nobody's child and holds nothing of its launcher", async () => {
 		const session = await launch({ argv: ["cat"] });
 		const stat = (pid: number | "self") => {

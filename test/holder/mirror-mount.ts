@@ -1,7 +1,7 @@
 // A file system of our own that shows a directory and can be stopped: what a dead network mount or a stalled disk is.
 
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync, statSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { until } from "../condition.ts";
@@ -31,8 +31,9 @@ export class MirrorMount implements AsyncDisposable {
 		return mount;
 	}
 
-	stop(): void {
+	async stop(): Promise<void> {
 		this.#server.kill("SIGSTOP");
+		await until("it has stopped", () => readFileSync(`/proc/${this.#server.pid}/stat`, "utf8").includes(") T "));
 	}
 	continue(): void {
 		this.#server.kill("SIGCONT");

@@ -13,6 +13,9 @@ import { commandLine, directory, environment, height, keys as keysField, session
 import { target } from "../session-facts.ts";
 import { tool } from "../tool.ts";
 
+/** Keys wait this long for a program that takes each only after the one before. */
+const PACED_MS = 10_000;
+
 const terminalId = z.string().min(1).max(200).describe("From pty_create or pty_list; a name works too");
 
 /** A terminal's record, in the words of this dialect (R4.1, R4.6). */
@@ -75,7 +78,8 @@ export const ptySendKeys = tool({
 		const session = await target(context, terminal_id);
 		const typing =
 			typeof keys === "string" ? { text: keys, submit: enter } : { keys: enter ? [...keys, "enter"] : keys };
-		await session.type(() => compose(typing, session.screen.modes), { queuedBytes: keys.length });
+		const parts = compose(typing, () => session.screen.modes);
+		await session.press(parts, { queuedBytes: keys.length, pacedMs: PACED_MS });
 		return { terminal_id: session.id, ok: true };
 	},
 	render: cleanJson,

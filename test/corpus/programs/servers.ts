@@ -1,5 +1,6 @@
 // Servers at rest: nobody's turn.
 
+import { execFileSync } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Case, program, type Step } from "../case.ts";
@@ -16,11 +17,9 @@ export const cases: Case[] = [
 	program(
 		"openssl s_server",
 		({ directory }) => {
-			writeFileSync(
-				join(directory, "go.sh"),
-				"openssl req -x509 -newkey rsa:2048 -nodes -keyout k -out c -subj /CN=a 2> /dev/null; exec openssl s_server -accept 127.0.0.1:0 -key k -cert c -www\n",
-			);
-			return ["sh", "go.sh"];
+			const request = "req -x509 -newkey rsa:2048 -nodes -keyout k -out c -subj /CN=a".split(" ");
+			execFileSync("openssl", request, { cwd: directory, stdio: "pipe" });
+			return "openssl s_server -accept 127.0.0.1:0 -key k -cert c -www".split(" ");
 		},
 		serving,
 		{ needs: ["openssl"] },

@@ -65,7 +65,7 @@ export const cases: Case[] = [
 	),
 	program(
 		"lf",
-		withText("lf"),
+		withText("lf", "-single"),
 		[
 			{ truth: "screen", shows: /f\.txt/ },
 			{ text: "j", truth: "screen" },

@@ -1,0 +1,71 @@
+// What a caller types in one call: text as one write, then each key when the program has taken what came before.
+//
+// Five Enters in one write answer one question of a wizard that drops what was typed ahead, and a key right after Escape
+// becomes part of it. So keys go out as a person presses them: when the program has read the one before and sleeps again.
+// Calls that type at the same time do not mix. The emulator's replies and Ctrl+C do not wait here.
+
+import { createHash } from "node:crypto";
+import type { WriteOptions } from "../pty/pty.ts";
+import { type Condition, wait } from "../pty/wait.ts";
+
+/** Longer than programs wait for the rest of a key. One that has not read by then gets the other keys at once. */
+const PACE_MS = 1200;
+
+export interface Typed {
+	/** A write with this id was typed before, so nothing was typed now. */
+	readonly repeated: boolean;
+}
+
+export interface Keyboard {
+	type(input: () => Uint8Array, options: WriteOptions): Promise<Typed>;
+	/** The program has taken all that was typed, or has ended. */
+	readonly taken: Condition<boolean>;
+	/** The last write ended with Escape, which the program has not taken yet. */
+	readonly escapePending: boolean;
+}
+
+export interface PressOptions extends WriteOptions {
+	/** How long keys may wait for the program in all. */
+	readonly pacedMs: number;
+}
+
+export class KeyPresses {
+	readonly #keyboard: Keyboard;
+	#last: Promise<unknown> = Promise.resolve();
+
+	constructor(keyboard: Keyboard) {
+		this.#keyboard = keyboard;
+	}
+
+	/** Types the parts in order. Each is encoded when its turn has come; when the first throws, nothing is typed. */
+	press(parts: readonly (() => Uint8Array)[], options: PressOptions): Promise<Typed> {
+		const typed = this.#last.then(() => this.#pressAll(parts, options));
+		this.#last = typed.catch(() => {}); // reported to its caller
+		return typed;
+	}
+
+	async #pressAll(parts: readonly (() => Uint8Array)[], { pacedMs, ...options }: PressOptions): Promise<Typed> {
+		const until = Date.now() + pacedMs;
+		const { escapePending } = this.#keyboard;
+		let reads = true;
+		let repeated = true;
+		for (const [index, part] of parts.entries()) {
+			if (reads && (index > 0 || escapePending)) reads = await this.#takesWithin(until - Date.now(), options.signal);
+			const id = options.id === undefined ? {} : { id: index === 0 ? options.id : idOfPart(options.id, index) };
+			const typed = await this.#keyboard.type(part, { ...options, ...id });
+			repeated &&= typed.repeated;
+		}
+		return { repeated };
+	}
+
+	#takesWithin(ms: number, signal: AbortSignal | undefined): Promise<boolean> {
+		const late: Condition<boolean> = {
+			start: ({ after, settle }) => after(Math.max(0, Math.min(ms, PACE_MS)), () => settle(false)),
+		};
+		return wait([this.#keyboard.taken, late], { signal });
+	}
+}
+
+/** When a call is repeated, each of its parts is recognized on its own. */
+const idOfPart = (id: string, index: number) =>
+	createHash("sha256").update(`${id} ${index}`).digest("hex").slice(0, 32);
