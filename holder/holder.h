@@ -92,8 +92,10 @@ struct holder {
 	bool terminal_quiet;    // it held no output when this turn of the loop began
 	int64_t accept_at;      // after running out of descriptors
 	int64_t catch_up_at;
-	int64_t type_at;        // try again to type what is queued
-	bool type_stuck;
+	int64_t type_at;        // try again to type what is queued …
+	int64_t type_pause;     // … and then after twice as long
+	int reads;              // tells when the program reads, while something is queued; or -1
+	bool program_read;      // since something was last written
 	// The schedule of probes while a client watches.
 	struct work look;
 	bool look_changed;      // the look's work
@@ -122,7 +124,15 @@ bool loop_prepare(void); // handles signals from here on
 _Noreturn void loop(struct holder *holder); // ends the process when all is over
 // Reads what the terminal holds, up to OUTPUT_MOST; disk.c logs it and sends it to clients. True if it is empty now.
 bool take_output(struct holder *holder);
+
+// type.c
 void type_queued(struct holder *holder);
+// Finds out what the program has read of what was typed, if with `more` to come that matters.
+void type_look(struct holder *holder, const struct termios *modes, size_t more);
+// The program has read: what is queued may go on.
+void type_program_read(struct holder *holder);
+// A single priority byte, in front of the queue: see that it takes effect even if the program does not read.
+void type_interrupt(struct holder *holder, uint8_t byte, const struct termios *modes);
 
 // accept.c
 void accept_clients(struct holder *holder, int64_t now);

@@ -7,8 +7,6 @@
 
 #include "frame.h"
 
-#define LOOK_AHEAD ((size_t)16384) // more than the terminal takes at once
-
 // Does this byte finish a line, as the terminal is set now? What it erases is not counted back: too strict by a few bytes.
 static bool ends_line(uint8_t byte, const struct termios *modes) {
 	if (byte == '\r' && !(modes->c_iflag & IGNCR)) return (modes->c_iflag & ICRNL) != 0;
@@ -32,6 +30,14 @@ static size_t measure(size_t line, const uint8_t *bytes, size_t count, const str
 	return line;
 }
 
+static size_t in_flight(const struct input *input) { return input->head - input->start; }
+
+// The unfinished line that the terminal holds, in canonical mode. Too long rather than too short.
+static size_t unfinished(const struct input *input, const struct termios *modes) {
+	size_t from = input->line_start > input->start ? input->line_start : input->start, ignored = 0;
+	return modes->c_lflag & ICANON ? measure(0, input->queue + from, input->head - from, modes, &ignored) : 0;
+}
+
 // The unfinished line that an appended byte would lengthen. Remembered, or 20,000 short lines would be measured 20,000 times.
 static size_t last_line(struct input *input, const struct termios *modes) {
 	const struct termios *then = &input->last_modes;
@@ -39,7 +45,7 @@ static size_t last_line(struct input *input, const struct termios *modes) {
 	            memcmp(then->c_cc, modes->c_cc, sizeof then->c_cc) == 0;
 	if (!same) {
 		size_t ignored = 0; // what is queued was checked when it came
-		input->last = measure(input->line, input->queue + input->head, input_queued(input), modes, &ignored);
+		input->last = measure(unfinished(input, modes), input->queue + input->head, input_queued(input), modes, &ignored);
 		input->last_modes = *modes, input->last_known = true;
 	}
 	return input->last;
@@ -69,22 +75,19 @@ static bool seen_before(const struct input *input, const uint8_t *id, uint64_t *
 	return false;
 }
 
+// Moves everything to the beginning: for room at the end, and early, to touch no more memory than is needed.
+static void compact(struct input *input) {
+	memmove(input->queue, input->queue + input->start, input->tail - input->start);
+	input->line_start = input->line_start > input->start ? input->line_start - input->start : 0;
+	input->head -= input->start, input->tail -= input->start, input->start = 0;
+}
+
 static void enqueue(struct input *input, const uint8_t *bytes, size_t count, bool in_front) {
-	size_t queued = input->tail - input->head;
-	if (in_front) {
-		if (input->head < count) {
-			memmove(input->queue + count, input->queue + input->head, queued);
-			input->head = count, input->tail = count + queued;
-		}
-		input->head -= count;
-		memcpy(input->queue + input->head, bytes, count);
-		return;
-	}
-	if (INPUT_QUEUE - input->tail < count) {
-		memmove(input->queue, input->queue + input->head, queued);
-		input->head = 0, input->tail = queued;
-	}
-	memcpy(input->queue + input->tail, bytes, count);
+	size_t queued = input_queued(input);
+	if (sizeof input->queue - input->tail < count || (queued == 0 && input->tail > INPUT_FLIGHT)) compact(input);
+	uint8_t *at = input->queue + (in_front ? input->head : input->tail);
+	if (in_front) memmove(at + count, at, queued);
+	memcpy(at, bytes, count);
 	input->tail += count;
 }
 
@@ -103,15 +106,16 @@ enum input_answer input_accept(struct input *input, const struct input_write *wr
 	}
 	size_t queued = input_queued(input);
 	if (count > INPUT_QUEUE - queued) return INPUT_FULL;
-	if (modes->c_lflag & ICANON) {
-		size_t longest = 0, line = write->priority ? input->line : last_line(input, modes);
+	bool measured = (modes->c_lflag & ICANON) && input_is_tight(input, count);
+	if (measured) {
+		size_t longest = 0, line = write->priority ? unfinished(input, modes) : last_line(input, modes);
 		line = measure(line, bytes, count, modes, &longest);
 		// In front of the queue it lengthens the first queued line instead of the last.
 		if (write->priority) measure(line, input->queue + input->head, queued, modes, &longest);
 		if (longest > LINE_MOST) return INPUT_LINE_TOO_LONG;
 		input->last = line;
 	}
-	if (write->priority || !(modes->c_lflag & ICANON)) input->last_known = false;
+	if (write->priority || !measured) input->last_known = false;
 	enqueue(input, bytes, count, write->priority);
 	input->accepted += count;
 	*value = input->accepted;
@@ -121,39 +125,50 @@ enum input_answer input_accept(struct input *input, const struct input_write *wr
 
 size_t input_queued(const struct input *input) { return input->tail - input->head; }
 
+bool input_is_tight(const struct input *input, size_t more) { return input->tail - input->start + more > LINE_MOST; }
+
+void input_settled(struct input *input, const struct termios *modes) {
+	if (modes->c_lflag & ICANON) return; // it may have been raw when they were written and canonical when they arrived
+	input->line_start = input->head;
+	input->last_known = false;
+}
+
+void input_read(struct input *input, const struct termios *modes, size_t unread) {
+	size_t left = unread + unfinished(input, modes);
+	if (left < in_flight(input)) input->start = input->head - left;
+	if (input->start == input->tail) input->start = input->head = input->tail = input->line_start = 0;
+}
+
 size_t input_next(struct input *input, const struct termios *modes, const uint8_t **bytes) {
-	size_t queued = input_queued(input), line = input->line;
+	size_t queued = input_queued(input), flight = in_flight(input);
+	size_t room = flight < LINE_MOST ? LINE_MOST - flight : 0;
 	*bytes = input->queue + input->head;
 	input->held = false;
-	if (!(modes->c_lflag & ICANON)) {
-		input->line = 0, input->last_known = false;
-		return queued;
-	}
-	if (queued > LOOK_AHEAD) queued = LOOK_AHEAD;
-	// Accepted in raw mode, but the program has gone back to lines since: whole lines may pass, a line that would be cut waits.
-	size_t safe = 0;
+	if (!input_is_tight(input, 0)) return queued;
+	if (!(modes->c_lflag & ICANON)) return queued < room ? queued : room;
+	// Whole lines, as far as there is room. One that was accepted in raw mode may be too long now: it waits rather than be cut.
+	size_t line = unfinished(input, modes), whole = 0;
 	for (size_t i = 0; i < queued; i++) {
 		bool ends = ends_line((*bytes)[i], modes);
 		line = ends ? 0 : line + 1;
 		if (line > LINE_MOST) {
-			input->held = safe == 0;
-			return safe;
+			input->held = whole == 0;
+			return whole;
 		}
-		if (ends) safe = i + 1;
+		if (ends && i > room) return whole;
+		if (ends) whole = i + 1;
 	}
-	return queued;
+	return queued <= room ? queued : whole;
 }
 
-void input_written(struct input *input, const struct termios *modes, size_t count) {
-	size_t ignored = 0;
-	if (modes->c_lflag & ICANON) input->line = measure(input->line, input->queue + input->head, count, modes, &ignored);
+void input_written(struct input *input, size_t count) {
 	input->head += count;
-	if (input->head == input->tail) input->head = input->tail = 0;
 }
 
-size_t input_drop(struct input *input) {
+size_t input_drop(struct input *input, bool flushed) {
 	size_t dropped = input_queued(input);
-	input->head = input->tail = input->line = 0;
+	input->tail = input->head;
+	if (flushed) input->start = input->head = input->tail = input->line_start = 0;
 	input->held = input->last_known = false;
 	return dropped;
 }

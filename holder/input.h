@@ -1,4 +1,9 @@
 // What is typed: one bounded queue to the terminal, each byte once, no line cut.
+//
+// The kernel keeps 4095 unread bytes, and in canonical mode drops what a line has beyond
+// them, without a word. What is written beyond that waits inside the kernel, to be
+// interpreted in whatever mode there is by then: a program that goes back to lines
+// would lose it. So no more than those 4095 are ever on their way (in flight).
 #ifndef DIALTONE_INPUT_H
 #define DIALTONE_INPUT_H
 
@@ -10,13 +15,14 @@
 #define INPUT_QUEUE ((size_t)1 << 20)
 #define INPUT_IDS 1024
 #define WRITE_ID 16
-#define LINE_MOST 4095 // what Linux keeps of one line in canonical mode; it drops the rest without a word
+#define LINE_MOST ((size_t)4095)       // of one line, and in flight; a line's end may be one more
+#define INPUT_FLIGHT (LINE_MOST + 1)
 
 struct input {
-	size_t head, tail;
-	uint64_t accepted; // the input offset
-	size_t line;       // bytes of an unfinished line that the terminal holds already, in canonical mode
-	size_t last;       // bytes of the unfinished line at the end of the queue, as measured with the modes below
+	size_t start, head, tail; // in flight: [start, head); queued: [head, tail)
+	size_t line_start;        // what is in flight before this is no part of an unfinished line
+	uint64_t accepted;        // the input offset
+	size_t last;              // bytes of the unfinished line at the end of the queue, as measured with the modes below
 	bool last_known;
 	struct termios last_modes;
 	bool held; // waiting for the terminal to leave canonical mode: the next line is too long for it
@@ -26,7 +32,7 @@ struct input {
 		uint8_t id[WRITE_ID];
 		uint64_t value;
 	} seen[INPUT_IDS];
-	uint8_t queue[INPUT_QUEUE]; // [head, tail)
+	uint8_t queue[INPUT_FLIGHT + INPUT_QUEUE];
 };
 
 enum input_answer { INPUT_TAKEN, INPUT_REPEATED, INPUT_FULL, INPUT_LINE_TOO_LONG, INPUT_AFTER_GAP };
@@ -43,10 +49,16 @@ struct input_write {
 enum input_answer input_accept(struct input *input, const struct input_write *write, const struct termios *modes, uint64_t *value);
 
 size_t input_queued(const struct input *input);
+// So much is queued and in flight, with `more` to come, that it matters what the program has read of it.
+bool input_is_tight(const struct input *input, size_t more);
+// What was written has arrived, and these are the modes now: if they are raw it is no part of an unfinished line.
+void input_settled(struct input *input, const struct termios *modes);
+// Of what is in flight the program has read all but `unread` bytes; an unfinished line is not counted among them.
+void input_read(struct input *input, const struct termios *modes, size_t unread);
 // The next bytes that may be written to the terminal now; 0 if none may.
 size_t input_next(struct input *input, const struct termios *modes, const uint8_t **bytes);
-void input_written(struct input *input, const struct termios *modes, size_t count);
-// Forgets what is queued; how many bytes.
-size_t input_drop(struct input *input);
+void input_written(struct input *input, size_t count);
+// Forgets what is queued, and if the terminal was `flushed` what is in flight; how many bytes were queued.
+size_t input_drop(struct input *input, bool flushed);
 
 #endif

@@ -13,7 +13,6 @@
 #include "os.h"
 
 #define HUNG_LOOK_US 50000   // is the terminal open again? Rare enough to cost nothing, soon enough not to be missed
-#define TYPE_AGAIN_US 25000  // the terminal takes no more, or waits for another mode
 #define TERM_GRACE_US 2000000
 
 static volatile sig_atomic_t child_died, told_to_end, told_to_listen;
@@ -79,40 +78,6 @@ bool take_output(struct holder *holder) {
 	return true;
 }
 
-// Half of the queue, or what was refused if that is more: earlier it would only be refused again.
-static void tell_room(struct holder *holder) {
-	size_t room = INPUT_QUEUE - input_queued(&holder->input);
-	for (int i = 0; i < holder->client_places && room >= INPUT_QUEUE / 2; i++) {
-		struct client *client = &holder->clients[i];
-		if (client->fd < 0 || client->wants_room == 0 || room < client->wants_room) continue;
-		char json[64];
-		int length = snprintf(json, sizeof json, "{\"event\":\"input_room\",\"free\":%zu}", room);
-		client->wants_room = 0;
-		client_send(client, EVENT, json, (size_t)length, NULL, 0);
-	}
-}
-
-void type_queued(struct holder *holder) {
-	struct input *input = &holder->input;
-	holder->type_at = 0;
-	while (holder->terminal == TERMINAL_OPEN && input_queued(input) > 0) {
-		struct termios modes;
-		const uint8_t *bytes;
-		if (tcgetattr(holder->master, &modes) != 0) break;
-		size_t count = input_next(input, &modes, &bytes);
-		if (count == 0) break;
-		watch_typing(holder, bytes, count);
-		ssize_t put = write(holder->master, bytes, count);
-		if (put < 0 && errno == EINTR) continue;
-		if (put <= 0) break;
-		input_written(input, &modes, (size_t)put);
-		holder->typed_at = now_us();
-		watch_stir(holder, holder->typed_at);
-	}
-	if (input_queued(input) > 0) holder->type_at = now_us() + TYPE_AGAIN_US;
-	tell_room(holder);
-}
-
 static void hear(struct holder *holder, struct client *client) {
 	ssize_t got = recv(client->fd, holder->scratch, sizeof holder->scratch, MSG_DONTWAIT);
 	if (got < 0 && (errno == EINTR || errno == EAGAIN || errno == EWOULDBLOCK)) return;
@@ -153,18 +118,17 @@ static int64_t next_timer(const struct holder *holder) {
 	return next;
 }
 
-enum { WAKE, LISTENER, MASTER, ALARM, CLIENTS };
+enum { WAKE, LISTENER, MASTER, READS, ALARM, CLIENTS };
 
 // What each descriptor is waited for; how many there are.
 static nfds_t gather(const struct holder *holder, struct pollfd *fds) {
 	fds[WAKE] = (struct pollfd){.fd = wake[0], .events = POLLIN};
 	fds[LISTENER] = (struct pollfd){.fd = holder->accept_at == 0 ? holder->listener.fd : -1, .events = POLLIN};
-	// While output waits for the disk it stays in the terminal, and what is typed goes by the timer.
+	// While output waits for the disk it stays in the terminal.
 	bool read = holder->terminal == TERMINAL_OPEN && !disk_is_full(holder);
 	fds[MASTER] = (struct pollfd){.fd = read ? holder->master : -1, .events = POLLIN};
+	fds[READS] = (struct pollfd){.fd = holder->reads, .events = POLLIN};
 	fds[ALARM] = (struct pollfd){.fd = holder->alarm, .events = POLLIN}; // life_step() looks at it
-	bool typing = input_queued(&holder->input) > 0 && !holder->input.held && !holder->type_stuck;
-	if (typing) fds[MASTER].events |= POLLOUT;
 	for (int i = 0; i < holder->client_places; i++) {
 		const struct client *client = &holder->clients[i];
 		short events = 0;
@@ -222,8 +186,8 @@ static void turn(void) {
 			told_to_end = 0;
 			end_begin(&holder->end, "end", TERM_GRACE_US, now, holder->self, holder->main_pid);
 		}
-		holder->terminal_quiet = fds[MASTER].fd >= 0 && (fds[MASTER].revents & ~POLLOUT) == 0;
-		if (fds[MASTER].revents & ~POLLOUT) take_output(holder);
+		holder->terminal_quiet = fds[MASTER].fd >= 0 && fds[MASTER].revents == 0;
+		if (fds[MASTER].revents) take_output(holder);
 		else if (holder->terminal == TERMINAL_HUNG && now >= holder->master_look_at) take_output(holder);
 
 		if (holder->catch_up_at != 0 && now >= holder->catch_up_at) holder->catch_up_at = 0;
@@ -231,13 +195,10 @@ static void turn(void) {
 		serve_clients(holder, fds, (int)count - CLIENTS, now);
 		if (fds[LISTENER].revents) accept_clients(holder, now);
 
-		bool may_type = (fds[MASTER].revents & POLLOUT) != 0;
-		if (input_queued(&holder->input) > 0 && (may_type || now >= holder->type_at)) {
-			size_t before = input_queued(&holder->input);
-			type_queued(holder);
-			// Reported writable but took nothing: use the timer instead, or this would spin.
-			holder->type_stuck = may_type && input_queued(&holder->input) == before;
-		}
+		if (fds[READS].revents) type_program_read(holder);
+		// A program that waits for another line prints something first, as a rule.
+		if (fds[MASTER].revents && holder->input.held) holder->type_at = now;
+		if (input_queued(&holder->input) > 0 && now >= holder->type_at) type_queued(holder);
 		life_step(holder, now_us());
 		if (!disk_step(holder, now_us())) return;
 		life_tell(holder, now_us());

@@ -108,7 +108,7 @@ static bool start(const struct block *block, const struct inheritance *inheritan
 		terminal_close(&terminal);
 		return false;
 	}
-	holder.master = terminal.master;
+	holder.master = terminal.master, holder.reads = -1;
 	snprintf(holder.pts, sizeof holder.pts, "%s", terminal.pts);
 	holder.cols = block->cols, holder.rows = block->rows;
 	// A limit of centuries would overflow; it is none.

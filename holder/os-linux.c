@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -71,6 +72,20 @@ int os_open_slave(int master, const char *pts, bool nonblocking) {
 	// By the master, not by the name: right in any mount namespace.
 	int slave = ioctl(master, TIOCGPTPEER, flags);
 	return slave >= 0 || errno != EINVAL ? slave : open(pts, flags);
+}
+
+int os_watch_reads(int master) {
+	// Whoever reads the terminal wakes its writers, by whatever name it was opened; the edge tells each time.
+	struct epoll_event event = {.events = EPOLLOUT | EPOLLET};
+	int reads = epoll_create1(EPOLL_CLOEXEC);
+	if (reads >= 0 && epoll_ctl(reads, EPOLL_CTL_ADD, master, &event) == 0) return reads;
+	if (reads >= 0) close(reads);
+	return -1;
+}
+
+void os_reads_taken(int reads) {
+	struct epoll_event event;
+	epoll_wait(reads, &event, 1, 0);
 }
 
 int os_reserve(int fd, off_t bytes) { return posix_fallocate(fd, 0, bytes); }

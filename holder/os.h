@@ -26,6 +26,10 @@ void os_protect(void);
 int os_open_master(void);
 // Opens the other side of the terminal, close-on-exec and never as controlling terminal; -1 with errno.
 int os_open_slave(int master, const char *pts, bool nonblocking);
+// A descriptor that polls readable when a program has read nearly all that the terminal held, and when something was
+// written to it; -1 where there is none. To be closed.
+int os_watch_reads(int master);
+void os_reads_taken(int reads); // … until the next time
 // Makes sure that `bytes` can be written to the file later, even when the disk is full by then. 0 or an errno.
 int os_reserve(int fd, off_t bytes);
 // Raises INT, QUIT or TSTP in the foreground group as the terminal itself would.

@@ -156,47 +156,6 @@ static void credit(struct holder *holder, struct client *client, const uint8_t *
 	if (get64(payload) > client->until) client->until = get64(payload);
 }
 
-// INT, QUIT or TSTP if this byte means it to the terminal as it is set now, else 0.
-static int signal_of(uint8_t byte, const struct termios *modes) {
-	static const struct {
-		int character, signal;
-	} table[] = {{VINTR, SIGINT}, {VQUIT, SIGQUIT}, {VSUSP, SIGTSTP}};
-	for (size_t i = 0; i < sizeof table / sizeof *table; i++)
-		if (modes->c_cc[table[i].character] != _POSIX_VDISABLE && modes->c_cc[table[i].character] == byte) return table[i].signal;
-	return 0;
-}
-
-// Ctrl+C queued behind unread input would wait with it. Does what the kernel does when the byte gets through:
-// drop the input, start the output again, echo, raise the signal. If nothing is stuck the byte itself is right, and stays queued.
-static void interrupt(struct holder *holder, uint8_t byte, const struct termios *modes) {
-	int signal = modes->c_lflag & ISIG ? signal_of(byte, modes) : 0;
-	int unread = 0;
-	if (signal == 0) return;
-	int slave = os_open_slave(holder->master, holder->pts, true);
-	if (slave < 0) return;
-	struct pollfd settle = {.fd = slave, .events = POLLIN}; // moves along what is still in the kernel's worker
-	poll(&settle, 1, 0);
-	if (ioctl(slave, FIONREAD, &unread) != 0) unread = 0;
-	size_t queued = input_queued(&holder->input) - 1; // without this byte
-	bool stuck = queued > 0 || unread > 0;
-	if (stuck) {
-		input_drop(&holder->input);
-		tcflush(holder->master, TCOFLUSH); // what is on its way …
-		tcflush(slave, TCIFLUSH);          // … and what has arrived
-		if (modes->c_iflag & IXON) tcflow(slave, TCOON);
-		char echo[2] = {'^', (char)(byte ^ 0x40)};
-		bool visible = (modes->c_lflag & ECHO) && (modes->c_lflag & ECHOCTL) && byte < 0x20;
-		ssize_t ignored = visible ? write(slave, echo, sizeof echo) : 0;
-		(void)ignored;
-		os_terminal_signal(holder->master, signal);
-	}
-	close(slave);
-	if (!stuck) return;
-	char json[80];
-	snprintf(json, sizeof json, "{\"event\":\"input_dropped\",\"bytes\":%zu}", queued + (size_t)unread);
-	send_event(holder, json);
-}
-
 static void type(struct holder *holder, struct client *client, const uint8_t *payload) {
 	uint32_t request = get32(payload);
 	struct input_write write = {
@@ -210,6 +169,7 @@ static void type(struct holder *holder, struct client *client, const uint8_t *pa
 	uint64_t value = 0;
 	char extra[64] = "";
 	if (holder->master < 0 || tcgetattr(holder->master, &modes) != 0) memset(&modes, 0, sizeof modes);
+	type_look(holder, &modes, write.count);
 	switch (input_accept(&holder->input, &write, &modes, &value)) {
 	case INPUT_REPEATED:
 		done(client, request, value);
@@ -220,7 +180,7 @@ static void type(struct holder *holder, struct client *client, const uint8_t *pa
 		refuse(client, request, "queue_full", 0, extra);
 		return;
 	case INPUT_LINE_TOO_LONG:
-		snprintf(extra, sizeof extra, ",\"limit\":%d", LINE_MOST);
+		snprintf(extra, sizeof extra, ",\"limit\":%zu", LINE_MOST);
 		refuse(client, request, "line_too_long", 0, extra);
 		return;
 	case INPUT_AFTER_GAP:
@@ -230,7 +190,7 @@ static void type(struct holder *holder, struct client *client, const uint8_t *pa
 	case INPUT_TAKEN:
 		break;
 	}
-	if (write.priority && write.count == 1 && holder->master >= 0) interrupt(holder, write.bytes[0], &modes);
+	if (write.priority && write.count == 1 && holder->master >= 0) type_interrupt(holder, write.bytes[0], &modes);
 	type_queued(holder);
 	done(client, request, value);
 }

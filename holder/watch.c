@@ -87,7 +87,7 @@ static size_t tell_facts(struct holder *holder, int64_t now, bool late) {
 	int64_t since_output = now - (holder->output_at > 0 ? holder->output_at : holder->started_at);
 	// By `inputOffset` a caller knows whether this was probed before or after what it typed.
 	text_add(&text, "{\"at\":%" PRId64 ",\"inputOffset\":%" PRIu64 ",\"queued\":%zu,\"offset\":%" PRIu64 ",\"quietMs\":%" PRId64 ",\"sinceInputMs\":", wall_ms(),
-	         holder->input.accepted, input_queued(&holder->input), holder->disk.taken, since_output / 1000);
+	         holder->input.accepted, holder->input.held ? 0 : input_queued(&holder->input), holder->disk.taken, since_output / 1000);
 	if (holder->typed_at > 0) text_add(&text, "%" PRId64 ",", (now - holder->typed_at) / 1000);
 	else text_add(&text, "null,");
 	if (late) {

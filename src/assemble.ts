@@ -19,12 +19,13 @@ export interface Assembly {
 	readonly http?: () => string | null;
 	readonly onProblem: (problem: unknown, doing: string) => void;
 	readonly onFenced: () => void;
+	readonly onManyHibernated?: () => void;
 }
 
 export async function assemble(parts: Assembly): Promise<{ sessions: Sessions; client: LocalClient }> {
-	const { places, epoch, caller, onProblem, onFenced } = parts;
+	const { places, epoch, caller, onProblem, onFenced, onManyHibernated } = parts;
 	const options = resolveOptions(parts.options, parts.environment);
-	const sessions = await Sessions.open({ places, options, epoch, onProblem, onFenced });
+	const sessions = await Sessions.open({ places, options, epoch, onProblem, onFenced, onManyHibernated });
 	const startedAt = Date.now();
 	const client = new LocalClient({
 		sessions,

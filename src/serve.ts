@@ -6,6 +6,7 @@ import { getPriority, homedir, setPriority } from "node:os";
 import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { assemble } from "./assemble.ts";
+import { collectGarbage } from "./daemon/collect-garbage.ts";
 import { HttpControl, type HttpServer } from "./daemon/http-control.ts";
 import { handleUncaught } from "./daemon/last-resort.ts";
 import { fileLog } from "./daemon/log.ts";
@@ -65,6 +66,7 @@ export async function runDaemon(where: Places): Promise<number> {
 				http: () => http.state?.url ?? null,
 				onFenced,
 				onProblem: (problem, doing) => log.error({ err: problem }, doing),
+				onManyHibernated: collectGarbage,
 			});
 			const changes = new Listeners<void>("in use");
 			const http = new HttpControl(

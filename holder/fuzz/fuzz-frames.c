@@ -30,15 +30,15 @@ static void type(const struct inbox *inbox, struct termios *modes) {
 	if (answer == INPUT_TAKEN && value != input.accepted) abort();
 	size_t count = input_next(&input, modes, &next);
 	if (count > input_queued(&input)) abort();
-	if (payload[5] & 1) input_drop(&input);
-	else input_written(&input, modes, payload[5] & 2 ? count : count / 2);
+	if (payload[5] & 1) input_drop(&input, (payload[5] & 4) != 0);
+	else input_written(&input, payload[5] & 2 ? count : count / 2);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
 	struct inbox inbox = {0};
 	struct termios modes = {0};
 	modes.c_cc[VEOF] = 4, modes.c_cc[VINTR] = 3, modes.c_cc[VKILL] = 21;
-	input.head = input.tail = input.accepted = input.line = input.last = input.seen_count = input.seen_next = 0;
+	input.start = input.head = input.tail = input.line_start = input.accepted = input.last = input.seen_count = input.seen_next = 0;
 	input.last_known = input.held = false;
 	if (size == 0) return 0;
 	size_t piece = data[0] % 97 + 1; // how it is cut

@@ -88,7 +88,10 @@ export function safe<V extends readonly (string | number)[]>(
 	words: TemplateStringsArray,
 	...values: V & { readonly [K in keyof V]: Safe<V[K]> }
 ): CleanLine {
-	return branded(String.raw({ raw: words }, ...values));
+	// Not String.raw, which takes four times as long: a list has thousands of these.
+	let text = words[0]!;
+	for (let i = 0; i < values.length; i++) text += `${values[i]}${words[i + 1]}`;
+	return branded(text);
 }
 
 export function joined(lines: readonly (CleanLine | number)[], separator: ", " | "; " | " · " | " | "): CleanLine {

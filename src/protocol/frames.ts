@@ -131,6 +131,7 @@ export type HolderEvent =
 	| { readonly event: "exit_not_saved"; readonly errno: number }
 	| { readonly event: "main_exited"; readonly code: number | null; readonly signal: number | null }
 	| { readonly event: "input_dropped"; readonly bytes: number }
+	| { readonly event: "input_held"; readonly bytes: number; readonly limit: number }
 	| { readonly event: "input_room"; readonly free: number }
 	| {
 			readonly event: "survivors";

@@ -139,6 +139,7 @@ const EVENTS: { readonly [E in HolderEvent as E["event"]]: Check<E> } = {
 	exit_not_saved: object({ event: oneOf(["exit_not_saved"]), errno: number }),
 	main_exited: object({ event: oneOf(["main_exited"]), code: nullable(number), signal: nullable(number) }),
 	input_dropped: object({ event: oneOf(["input_dropped"]), bytes: number }),
+	input_held: object({ event: oneOf(["input_held"]), bytes: number, limit: number }),
 	input_room: object({ event: oneOf(["input_room"]), free: number }),
 	survivors: object({ event: oneOf(["survivors"]), survivors: optional(survivors, []) }),
 };

@@ -4,6 +4,7 @@
 // on its terminal and has printed nothing since is not probed for a list. What was not probed
 // is refreshed in the background; until then a verdict carries its age.
 
+import { setTimeout as delay } from "node:timers/promises";
 import { within } from "../pty/wait.ts";
 import { inParallel } from "./in-parallel.ts";
 import type { SessionSlot } from "./session-slot.ts";
@@ -14,27 +15,36 @@ const MAX_AWAITED = 64;
 const TIMEOUT_MS = 2200;
 /** Minimum interval per session in the background: 1000 sessions cost 2 % of a core while they are listed. */
 const BACKGROUND_MS = 10_000;
-const BACKGROUND_PARALLEL = 4;
+/** Spread over that time: a thousand holders that scan /proc at once would delay the next lists. */
+const BACKGROUND = { parallel: 4, pauseMs: 40 };
 
-export class AttentionRefresh {
+export class AttentionRefresh implements Disposable {
+	readonly #disposed = new AbortController();
 	#sweeping = false;
 
 	/** Settles when the verdicts are as fresh as a list needs them. */
 	async freshen(slots: readonly SessionSlot[]): Promise<void> {
 		const opening = slots.filter(({ inMemory }) => inMemory === null);
 		const opened = slots.filter(({ inMemory }) => inMemory !== null);
-		const stale = opened.filter((slot) => opened.length <= MAX_AWAITED || !isBlocked(slot)).sort(byAge);
-		const asked = new Set(stale.slice(0, MAX_AWAITED));
-		await Promise.all([...opening, ...asked].map(ask));
+		const stale = opened.length <= MAX_AWAITED ? opened : opened.filter((slot) => !isBlocked(slot)).sort(byAge);
+		await Promise.all([...opening, ...stale.slice(0, MAX_AWAITED)].map(ask));
 		const dueAt = Date.now() - BACKGROUND_MS;
-		void this.#sweep(opened.filter((slot) => !asked.has(slot) && decidedAt(slot) < dueAt).sort(byAge));
+		void this.#sweep(opened.filter((slot) => decidedAt(slot) < dueAt));
 	}
 
 	async #sweep(slots: readonly SessionSlot[]): Promise<void> {
 		if (this.#sweeping) return;
 		this.#sweeping = true;
-		await inParallel(BACKGROUND_PARALLEL, slots, ask);
+		const { signal } = this.#disposed;
+		await inParallel(BACKGROUND.parallel, slots, async (slot) => {
+			await ask(slot);
+			await delay(BACKGROUND.pauseMs, undefined, { signal, ref: false });
+		}).catch(() => {}); // disposed
 		this.#sweeping = false;
+	}
+
+	[Symbol.dispose](): void {
+		this.#disposed.abort();
 	}
 }
 

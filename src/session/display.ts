@@ -4,6 +4,7 @@
 // receives the newest of it; the rest is skipped: its lines are counted and its marks
 // and modes applied, but it is not drawn.
 
+import { setImmediate } from "node:timers/promises";
 import type { Journal } from "../journal/journal.ts";
 import { logBounds, readLog } from "../journal/segments.ts";
 import type { OutputChunk } from "../protocol/output.ts";
@@ -18,6 +19,8 @@ import type { Cached, ScreenCache } from "./screen-cache.ts";
 import type { ShellCommands } from "./shell/commands.ts";
 
 const CATCH_UP_MS = 2000;
+/** Cells that one piece of drawing may touch: a byte may cost a row of them, as a line end does. Some 50 ms. */
+const SLICE_CELLS = 66_000_000;
 
 /** What all sessions share: when screens are drawn, and which stay drawn. */
 export interface Drawing {
@@ -101,7 +104,7 @@ export class Display implements Drawable, Cached, AsyncDisposable {
 
 	draw(): void {
 		const { journal, drawing, keyframes } = this.#parts;
-		this.#screen.draw();
+		this.#screen.draw(this.#sliceBytes);
 		drawing.cache.use(this);
 		keyframes?.advance(journal.end, () => this.#keyframe());
 	}
@@ -118,13 +121,20 @@ export class Display implements Drawable, Cached, AsyncDisposable {
 		else this.#parts.pty.resume();
 	}
 
-	/** Receives what was left in the log. One that was held a moment ago, or has just been adopted, is still behind. */
+	/** Receives what was left in the log and draws it, but for a last piece, between which other calls have their turn. */
 	async catchUp(): Promise<void> {
-		if (!this.#held && !this.isBehind && performance.now() - this.#heldAt > CATCH_UP_MS) return;
-		this.#catchingUp ??= this.#receiveRest().finally(() => {
-			this.#catchingUp = null;
-		});
-		await this.#catchingUp;
+		// One that was held a moment ago, or has just been adopted, is still behind.
+		if (this.#held || this.isBehind || performance.now() - this.#heldAt <= CATCH_UP_MS) {
+			this.#catchingUp ??= this.#receiveRest().finally(() => {
+				this.#catchingUp = null;
+			});
+			await this.#catchingUp;
+		}
+		// What arrives meanwhile is for the next look: a flood would never be caught up with.
+		for (let left = this.pendingBytes; left > this.#sliceBytes; left -= this.#sliceBytes) {
+			this.#screen.draw(this.#sliceBytes);
+			await setImmediate();
+		}
 	}
 
 	/** For the output of what has ended, before it is received: passes over all but the newest that memory holds. */
@@ -145,6 +155,10 @@ export class Display implements Drawable, Cached, AsyncDisposable {
 		this.#parts.drawing.cache.forget(this);
 		await this.#save();
 		this.#screen[Symbol.dispose]();
+	}
+
+	get #sliceBytes(): number {
+		return Math.ceil(SLICE_CELLS / this.#screen.cols);
 	}
 
 	async #receiveRest(): Promise<void> {

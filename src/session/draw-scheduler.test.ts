@@ -46,6 +46,26 @@ const wants = (drawable: Fake, pendingBytes: number, mayAsk = false) => {
 };
 
 describe("drawing in turns", () => {
+	test("what is drawn in pieces has its next turn after the others, and is not received until it is drawn", () => {
+		const [large, other] = [new Fake(), new Fake()];
+		const order: string[] = [];
+		large.draw = () => {
+			order.push("large");
+			large.pendingBytes -= FLOOD;
+		};
+		other.draw = () => {
+			order.push("other");
+			other.pendingBytes = 0;
+		};
+		wants(large, 2 * FLOOD);
+		wants(other, FLOOD);
+		vi.advanceTimersByTime(0);
+		expect(large.held).toBe(true);
+		vi.runAllTimers();
+		expect(order).toEqual(["large", "other", "large"]);
+		expect([large.held, other.held]).toEqual([false, false]);
+	});
+
 	test("a little plain output is not drawn at all", () => {
 		const one = new Fake();
 		one.attended = true;

@@ -13,6 +13,7 @@ export interface Drawable {
 	readonly pendingBytes: number;
 	/** The program may be waiting for a reply from the terminal. */
 	readonly mayAsk: boolean;
+	/** Draws pending output; of much on a wide terminal, a piece. */
 	draw(): void;
 	/** Stops or resumes receiving; idempotent. */
 	hold(held: boolean): void;
@@ -68,8 +69,7 @@ export class DrawScheduler implements Disposable {
 		this.#immediate = null;
 		const next = take(this.#attended);
 		if (next === null) return;
-		next.draw();
-		next.hold(false);
+		this.#draw(next, this.#attended);
 		if (this.#attended.size > 0) this.#immediate = setImmediate(() => this.#drawAttended());
 	}
 
@@ -78,11 +78,17 @@ export class DrawScheduler implements Disposable {
 		const next = take(this.#asking) ?? take(this.#flooding);
 		if (next === null) return;
 		const startedAt = performance.now();
-		next.draw();
-		next.hold(false);
+		this.#draw(next, this.#flooding);
 		if (this.#asking.size + this.#flooding.size === 0) return;
 		const restMs = (performance.now() - startedAt) * (UNATTENDED_SHARE - 1);
 		this.#timer = setTimeout(() => this.#drawUnattended(), restMs);
+	}
+
+	/** What is left of it has its turn after the others. */
+	#draw(drawable: Drawable, rest: Set<Drawable>): void {
+		drawable.draw();
+		if (drawable.pendingBytes > 0) rest.add(drawable);
+		else drawable.hold(false);
 	}
 }
 

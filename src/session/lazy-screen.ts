@@ -98,12 +98,13 @@ export class LazyScreen implements Disposable {
 		this.#skipped(before);
 	}
 
-	/** Draws pending output. */
-	draw(): void {
-		this.#mayAsk = false;
-		if (this.pendingBytes === 0) return;
-		const screen = this.#awake();
-		this.#feed(screen, this.#parts.journal.recent(screen.offset));
+	/** Draws pending output, all or the first bytes of it. */
+	draw(maxBytes = Number.POSITIVE_INFINITY): void {
+		if (this.pendingBytes > 0) {
+			const screen = this.#awake();
+			this.#feed(screen, this.#parts.journal.recent(screen.offset).subarray(0, maxBytes));
+		}
+		if (this.pendingBytes === 0) this.#mayAsk = false;
 	}
 
 	resize(cols: number, rows: number): void {

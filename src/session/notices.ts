@@ -1,5 +1,5 @@
 // What happened to a session beside its output and must not go unseen: output that could not be logged or waits for the
-// disk, input that was dropped. Each caller is told once, with its next answer.
+// disk, input that was dropped or cannot be typed. Each caller is told once, with its next answer.
 
 import type { HolderEvent } from "../protocol/frames.ts";
 
@@ -11,11 +11,13 @@ export interface Notices {
 	readonly lostOutput: number;
 	/** Bytes of input that were typed ahead and dropped by an interrupt. */
 	readonly droppedInput: number;
+	/** Bytes of input that wait behind a line which is too long for the mode that the terminal is in now. */
+	readonly heldInput: number;
 	/** How many times the disk stopped answering, so that output had to wait for it. */
 	readonly diskStalls: number;
 }
 
-const NONE: Notices = { lostOutput: 0, droppedInput: 0, diskStalls: 0 };
+const NONE: Notices = { lostOutput: 0, droppedInput: 0, heldInput: 0, diskStalls: 0 };
 
 export class NoticeBoard {
 	#total = NONE;
@@ -25,6 +27,7 @@ export class NoticeBoard {
 		const total = this.#total;
 		if (event.event === "log_lost") this.#total = { ...total, lostOutput: total.lostOutput + event.to - event.from };
 		if (event.event === "input_dropped") this.#total = { ...total, droppedInput: total.droppedInput + event.bytes };
+		if (event.event === "input_held") this.#total = { ...total, heldInput: total.heldInput + event.bytes };
 		if (event.event === "disk_stalled") this.#total = { ...total, diskStalls: total.diskStalls + 1 };
 	}
 
@@ -39,6 +42,7 @@ export class NoticeBoard {
 		return {
 			lostOutput: this.#total.lostOutput - told.lostOutput,
 			droppedInput: this.#total.droppedInput - told.droppedInput,
+			heldInput: this.#total.heldInput - told.heldInput,
 			diskStalls: this.#total.diskStalls - told.diskStalls,
 		};
 	}

@@ -64,3 +64,19 @@ test("one that was forgotten is left alone", () => {
 	vi.advanceTimersByTime(5000);
 	expect(one.away).toBe(0);
 });
+
+test("when many were hibernated and few are left, that is told once", () => {
+	let told = 0;
+	cache[Symbol.dispose]();
+	cache = new ScreenCache({ maxScreens: 100, maxIdleMs: 1000, onManyHibernated: () => told++ });
+	for (let i = 0; i < 60; i++) cache.use(new Fake());
+	vi.advanceTimersByTime(500);
+	for (let i = 0; i < 60; i++) cache.use(new Fake());
+	vi.advanceTimersByTime(600);
+	expect(told).toBe(0);
+	vi.advanceTimersByTime(600);
+	expect(told).toBe(1);
+	cache.use(new Fake());
+	vi.advanceTimersByTime(5000);
+	expect(told).toBe(1);
+});

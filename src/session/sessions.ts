@@ -44,6 +44,8 @@ export interface SessionsParts {
 	readonly onProblem: (problem: unknown, doing: string) => void;
 	/** A newer daemon has taken over: this one no longer owns any session. */
 	readonly onFenced: () => void;
+	/** Many screens were put away, and what they took is garbage. */
+	readonly onManyHibernated?: (() => void) | undefined;
 	/** Where terminals come from; real holders except in tests. */
 	readonly terminals?: Terminals;
 }
@@ -97,7 +99,11 @@ export class Sessions implements AsyncDisposable {
 		this.events = new EventLog(eventsKept);
 		this.#drawing = {
 			scheduler: new DrawScheduler(),
-			cache: new ScreenCache({ maxScreens: awakeScreens, maxIdleMs: hibernateMs }),
+			cache: new ScreenCache({
+				maxScreens: awakeScreens,
+				maxIdleMs: hibernateMs,
+				onManyHibernated: parts.onManyHibernated,
+			}),
 		};
 		this.#terminals = parts.terminals ?? holderTerminals;
 	}
@@ -232,6 +238,7 @@ export class Sessions implements AsyncDisposable {
 	async [Symbol.asyncDispose](): Promise<void> {
 		this.#disposed = true;
 		this.#launcher.stop();
+		this.#attention[Symbol.dispose]();
 		await Promise.all((await this.#registry.close()).map((slot) => slot.detach()));
 		await this.#archive.settled();
 		this.#drawing.scheduler[Symbol.dispose]();

@@ -43,10 +43,13 @@ export function joinRows(grid: Grid, from: number, to: number, keep = 0): string
 	return keep === 0 ? text.trimEnd() : text;
 }
 
+/** No prompt is longer; a line without an end fills the scrollback, and would be read for each verdict. */
+const MAX_PROMPT_ROWS = 50;
+
 /** The cursor's logical line, up to the cursor: the shape of a prompt. */
 export function lineToCursor(grid: Grid): string {
 	const at = grid.ybase + grid.y;
-	const start = startOfLine(grid, at);
+	const start = Math.max(startOfLine(grid, at), at - MAX_PROMPT_ROWS);
 	return joinRows(grid, start, at, 1) + (grid.lines.get(at)?.translateToString(false, 0, grid.x) ?? "");
 }
 

@@ -85,12 +85,16 @@ export async function sessionFacts(
 }
 
 function noticesFor(session: Session, owner: string): readonly CleanLine[] {
-	const { lostOutput = 0, droppedInput = 0, diskStalls = 0 } = session.takeNotices(owner) ?? {};
+	const { lostOutput = 0, droppedInput = 0, heldInput = 0, diskStalls = 0 } = session.takeNotices(owner) ?? {};
 	const notices: CleanLine[] = [];
 	if (lostOutput > 0) notices.push(safe`${lostOutput} bytes of output could not be written to disk and are lost`);
 	if (diskStalls > 0)
 		notices.push(safe`the disk that keeps this session's output stopped answering: output is shown once it is written`);
 	if (droppedInput > 0) notices.push(safe`the interrupt dropped ${droppedInput} bytes of input that were not read yet`);
+	if (heldInput > 0)
+		notices.push(
+			safe`${heldInput} bytes of input wait: the program reads whole lines now, and one of yours is longer than the kernel keeps; \`signal\` INT drops them`,
+		);
 	return notices;
 }
 

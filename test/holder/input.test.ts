@@ -1,14 +1,28 @@
 // What is typed arrives once, whole, in order, and Ctrl+C gets through.
 
+import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
+import { chmodSync, copyFileSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
-import { Client, cleanUp, launch } from "./raw-holder.ts";
+import { until } from "../condition.ts";
+import { needing } from "../programs.ts";
+import { Client, cleanUp, HOLDER, launch, SLOWED, sessionDirectory } from "./raw-holder.ts";
 
 afterEach(cleanUp);
 
 const id = (byte: number) => Buffer.alloc(16, byte);
 /** A reader in raw mode that prints the sha256 of the first `bytes` bytes it gets. */
 const hasher = (bytes: number) => ["bash", "-c", `stty raw -echo; printf ready; head -c ${bytes} | sha256sum; exit 0`];
+
+/** Numbers from 0 to 1, the same for each seed. */
+function createRandom(seed: number): () => number {
+	let state = seed;
+	return () => {
+		state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+		return state / 2 ** 32;
+	};
+}
 
 async function ready(argv: string[], word = "ready") {
 	const session = await launch({ argv });
@@ -138,6 +152,100 @@ describe("lines in canonical mode", () => {
 		// The mode changes lose nothing: bash's stty uses TCSADRAIN, which keeps input.
 		expect(client.text).toContain(createHash("sha256").update(long).digest("hex"));
 	});
+});
+
+describe("H4: no more is in flight than the terminal can keep", () => {
+	const atPrompt = async () => {
+		const dir = sessionDirectory();
+		const session = await launch({ argv: ["bash", "--norc", "-i"], env: { PS1: "$ ", HISTFILE: "" }, cwd: dir, dir });
+		const client = await Client.open(session.socket);
+		await client.until(() => client.text.includes("$ "));
+		const file = join(dir, "f");
+		return { session, client, file, size: () => statSync(file, { throwIfNoEntry: false })?.size ?? 0 };
+	};
+
+	test("one long line behind the command that reads it: what cannot be typed waits, is told, and nothing is lost", async () => {
+		const { session, client, file, size } = await atPrompt();
+		const line = Buffer.from(Array.from({ length: 12_000 }, (_, i) => 97 + ((i * i + (i >> 5)) % 26)));
+		await client.type(Buffer.concat([Buffer.from("cat > f\n"), line, Buffer.from("\n")]));
+		await client.until(() => client.events.some(({ event }) => event === "input_held"));
+		expect(client.events.find(({ event }) => event === "input_held")).toMatchObject({ limit: 4095 });
+		execFileSync("stty", ["-F", session.pts, "-icanon"]);
+		await until("all of it has arrived", () => size() >= 12_001);
+		expect(readFileSync(file).equals(Buffer.concat([line, Buffer.from("\n")]))).toBe(true);
+	});
+
+	test("lines of the greatest length behind the command that reads them, and its end", async () => {
+		const { client, file } = await atPrompt();
+		const lines = Array.from({ length: 20 }, (_, i) => `${String.fromCharCode(97 + i).repeat(4095 - (i % 3))}\n`).join(
+			"",
+		);
+		await client.type(`cat > f\n${lines}\x04echo done $?\n`);
+		await client.until(() => client.text.includes("done 0"));
+		expect(readFileSync(file, "utf8")).toBe(lines);
+	});
+
+	test.each(SLOWED ? [1] : [1, 2, 3])(
+		"lines of any length to a program that keeps changing its mode (%i)",
+		needing("python3"),
+		async (seed) => {
+			const random = createRandom(seed);
+			const lines = Array.from({ length: 150 }, () => {
+				const bytes = Buffer.alloc(1 + Math.floor(random() ** 3 * 12_000));
+				for (let i = 0; i < bytes.length; i++) bytes[i] = 0x61 + Math.floor(random() * 26);
+				bytes[bytes.length - 1] = 0x0a;
+				return bytes;
+			});
+			const all = Buffer.concat(lines);
+			const program = join(import.meta.dirname, "../fixtures/switches-modes.py");
+			const { client } = await ready(["python3", program, String(all.length), String(seed)]);
+			for (const line of lines) {
+				let answer = await client.type(line);
+				// Refused whole while the program reads lines: try again in its next mode.
+				while (answer.refused === "line_too_long") answer = await client.type(line);
+				expect(answer.refused).toBe(undefined);
+			}
+			await client.exited();
+			expect(client.text).toContain(`${all.length} ${createHash("sha256").update(all).digest("hex")}`);
+		},
+	);
+
+	test.runIf(process.getuid?.() === 0)(
+		"A10: an exclusive terminal of another user: unread is not known, input arrives, and Ctrl+C gets through",
+		needing("python3"),
+		async () => {
+			const dir = sessionDirectory();
+			chmodSync(dir, 0o777);
+			const holder = join(dir, "holder");
+			copyFileSync(HOLDER, holder);
+			const program = [
+				"import fcntl, hashlib, os, signal, sys, termios, tty",
+				"fcntl.ioctl(0, termios.TIOCEXCL)",
+				"tty.setcbreak(0)",
+				"print('ready', flush=True)",
+				"data = b''",
+				"while len(data) < 200000: data += os.read(0, 65536)",
+				"print(hashlib.sha256(data).hexdigest(), flush=True)",
+				"signal.signal(signal.SIGINT, lambda *_: os._exit(9))",
+				"while True: signal.pause()",
+			];
+			const session = await launch({
+				argv: ["python3", "-c", program.join("\n")],
+				through: ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"],
+				dir,
+				holder,
+			});
+			const client = await Client.open(session.socket);
+			await client.until(() => client.text.includes("ready"));
+			expect(await client.facts()).toMatchObject({ unread: null });
+			const bytes = Buffer.alloc(200_000, "exclusive ");
+			await client.type(bytes);
+			await client.until(() => client.text.includes(createHash("sha256").update(bytes).digest("hex")));
+			await client.type(Buffer.alloc(300_000, "x"));
+			await client.type("\x03", { priority: true });
+			expect(await client.exited()).toMatchObject({ code: 9 });
+		},
+	);
 });
 
 describe("the priority lane", () => {

@@ -5,7 +5,7 @@
 // earlier calls left behind may fall into a call, so one that exceeds a limit is repeated on a collected heap, and the best of
 // three counts: what a call itself costs is in all three.
 
-import { mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { createConnection } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -150,6 +150,29 @@ describe.each(Object.entries(catalogue))("G3 G9 G11 the worst input to the %s to
 			}
 		}
 	});
+});
+
+/** Nothing of it has been drawn yet, but for what the scheduler did meanwhile: later looks find most of the work done. */
+const UNSEEN = {
+	...PREPARED,
+	"scroll region": "printf '\\033[2;500r'; yes $(printf '\\033[500;1Hx') | head -c 250K; exec cat",
+	"deleted characters": "yes $(printf '\\033[H\\033[P') | tr -d '\\n' | head -c 250K; exec cat",
+	"inserted lines": "yes $(printf '\\033[H\\033[L') | head -c 250K; exec cat",
+};
+
+test.each(Object.entries(UNSEEN))("G3 the first look at a full terminal: %s", async (name, script) => {
+	const directory = mkdtempSync(join(tmpdir(), "dt-unseen-"));
+	let looks = 0;
+	await withinBudget(`first look(${name})`, async () => {
+		// One for each try: a second look would find it drawn.
+		const printed = join(directory, `${++looks}`);
+		const argv = ["sh", "-c", script.replace("exec cat", `: > ${printed}; exec cat`)];
+		const session = await dialtone.start({ name: "unseen", ...LARGE, argv, timeoutMs: 0 });
+		await until("everything is printed", () => existsSync(printed), { withinMs: 60_000 });
+		await session.read();
+		await session.close({ force: true, forget: true });
+	});
+	rmSync(directory, { recursive: true });
 });
 
 test("G9 a caller's name has a limit", async () => {

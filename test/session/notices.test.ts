@@ -42,6 +42,22 @@ test("S13: input that an interrupt dropped is told once, to each caller", async 
 	await stop();
 });
 
+test("H4: input that waits because the program has gone over to lines is told, and the program is seen to wait", async () => {
+	await using home = new Home();
+	await using client = await home.connect();
+	await client.call("start", { name: "sh", argv: ["bash", "--norc", "-i"], ...patient });
+	const { facts, text } = await client.call("send", {
+		session: "sh",
+		text: `cat > /dev/null\n${"x".repeat(12_000)}\n`,
+		...patient,
+	});
+	expect(facts.notices).toEqual([expect.stringMatching(/^\d+ bytes of input wait: the program reads whole lines/)]);
+	expect(text).toContain("bytes of input wait");
+	expect(facts.waitingFor).not.toBe(null);
+	const { facts: after } = await client.call("signal", { session: "sh", ...patient });
+	expect(after.notices).toEqual([expect.stringMatching(/dropped \d+ bytes of input/)]);
+});
+
 test("S13: output that a full disk did not take is told once", needing("mounts"), async () => {
 	await using home = new Home();
 	const sessions = join(home.path, "sessions");

@@ -96,6 +96,10 @@ describe("a command's output as a person would have seen it", () => {
 		);
 	});
 
+	test("a line that is erased before its end is not there", () => {
+		expect(asSeen(encode("50 %\r\x1b[K\r\nready\x1b[m\x1b[K\r\n"), 40)).toBe("\nready");
+	});
+
 	test("what paints is drawn, and only from a screenful above it", () => {
 		fc.assert(
 			fc.property(

@@ -2,11 +2,13 @@
 
 import { Screen } from "../../terminal/screen.ts";
 
-// Sequences that change neither the text nor the cursor's place: colours, erasing what is blank anyway (grep and gcc
-// do that after each colour), cursor shape, keypad and the like, titles and marks, the ASCII character set.
-const CSI = String.raw`\[(?:[0-9;:]*m|0?K|[0-9]? q|>[0-9;]*m|\?(?:1|12|25|100[0-6]|1015|2004|2026)[hl])`;
+// Sequences that change neither the text nor the cursor's place: colours, cursor shape, keypad and the like, titles and
+// marks, the ASCII character set.
+const CSI = String.raw`\[(?:[0-9;:]*m|[0-9]? q|>[0-9;]*m|\?(?:1|12|25|100[0-6]|1015|2004|2026)[hl])`;
 const OSC = String.raw`\][^\x07\x18\x1a\x1b]*(?:\x07|(?=\x1b))`;
 const UNSEEN = new RegExp(String.raw`\x1b(?:${CSI}|${OSC}|[=>\\]|[()*+]B)|[\x00-\x07\x0f-\x1a\x1c-\x1f\x7f]`, "g");
+// Erasing what is blank anyway: grep and gcc do that after each colour. After a CR there is something to erase.
+const ERASES = /\r?(?:\x1b\[0?K)+/g;
 // The lookbehind keeps a long row of CRs linear.
 const LINE_END = /(?<!\r)\r+\n/g;
 // What is left and moves the cursor or changes what is drawn.
@@ -25,7 +27,11 @@ export function asSeen(bytes: Uint8Array, cols: number): string {
 	return withoutUnseen(text.slice(0, from)) + drawn(text.slice(from), cols);
 }
 
-const withoutUnseen = (text: string): string => text.replace(UNSEEN, "").replace(LINE_END, "\n");
+const withoutUnseen = (text: string): string =>
+	text
+		.replace(UNSEEN, "")
+		.replace(ERASES, (erases) => (erases.startsWith("\r") ? erases : ""))
+		.replace(LINE_END, "\n");
 
 /** Where drawing has to begin: no cursor moves further up than the rows of a screen. */
 function paintedFrom(text: string): number {
