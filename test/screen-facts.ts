@@ -11,6 +11,7 @@ export function screenFacts({ lastLine = "", ...more }: Partial<ScreenFacts> = {
 		bracketedPaste: false,
 		applicationKeys: false,
 		footer: false,
+		endsAtCursor: false,
 		drawnCursor: false,
 		...more,
 	};

@@ -23,6 +23,8 @@ export interface ScreenFacts {
 	readonly applicationKeys: boolean;
 	/** There is text on the last row, below the cursor. */
 	readonly footer: boolean;
+	/** Nothing is drawn below the cursor, unless on the last row, and the cursor is above that. */
+	readonly endsAtCursor: boolean;
 	/** The cursor is hidden, and a single cell in reverse video stands for it. */
 	readonly drawnCursor: boolean;
 }

@@ -446,6 +446,7 @@ export class Session implements AsyncDisposable {
 			bracketedPaste: modes.bracketedPaste,
 			applicationKeys: modes.applicationKeypad || modes.applicationCursor,
 			footer: screen.hasFooter,
+			endsAtCursor: screen.endsAtCursor,
 			drawnCursor: !cursor.visible && screen.hasDrawnCursor,
 		};
 		this.#knownFacts = { end, facts };

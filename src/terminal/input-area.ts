@@ -7,6 +7,13 @@ export function hasFooter({ active: grid, rows }: Emulator): boolean {
 	return grid.y < rows - 1 && (grid.lines.get(grid.ybase + rows - 1)?.getTrimmedLength() ?? 0) > 0;
 }
 
+/** Nothing is drawn below the cursor, unless on the last row, and the cursor is above that: output ends there. */
+export function endsAtCursor({ active: grid, rows }: Emulator): boolean {
+	for (let y = grid.y + 1; y < rows - 1; y++)
+		if ((grid.lines.get(grid.ybase + y)?.getTrimmedLength() ?? 0) > 0) return false;
+	return grid.y < rows - 1;
+}
+
 /** A single cell of the screen is in reverse video: with the real cursor hidden it is the program's own. */
 export function hasDrawnCursor({ active: grid, cols, rows }: Emulator): boolean {
 	let found = 0;
