@@ -21,8 +21,8 @@ export interface ScreenFacts {
 	readonly bracketedPaste: boolean;
 	/** Arrow keys or the keypad send their application sequences: full-screen programs. */
 	readonly applicationKeys: boolean;
-	/** There is text on the last row, below the cursor. */
-	readonly footer: boolean;
+	/** How many rows below the cursor the last row is, where there is text on it; otherwise 0. */
+	readonly footerBelow: number;
 	/** The cursor is hidden, and a single cell in reverse video stands for it. */
 	readonly drawnCursor: boolean;
 }

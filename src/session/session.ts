@@ -442,7 +442,7 @@ export class Session implements AsyncDisposable {
 			lastLine: screen.lastLine(),
 			bracketedPaste: modes.bracketedPaste,
 			applicationKeys: modes.applicationKeypad || modes.applicationCursor,
-			footer: screen.hasFooter,
+			footerBelow: screen.footerBelow,
 			drawnCursor: !cursor.visible && screen.hasDrawnCursor,
 		};
 		this.#knownFacts = { end, facts };

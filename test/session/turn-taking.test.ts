@@ -97,6 +97,13 @@ describe("A6 Escape is answered when it has been taken", () => {
 	});
 });
 
+test("A6 Escape twice in one call is a double press: mc closes its menu without a timer", needing("mc"), async () => {
+	const mc = await start(["mc", "-u"]);
+	await mc.send({ keys: ["f9"], ...PATIENT });
+	const left = await mc.send({ keys: ["esc", "esc", "f10"], ...PATIENT });
+	expect(left).toMatchObject({ returned: "ended", exit: { code: 0 } });
+});
+
 describe("A8 a prompt is a turn whatever happens beside it", () => {
 	test("a node REPL with a timer", async () => {
 		const node = await start([process.execPath]);
