@@ -8,7 +8,7 @@ import type { Attention } from "../protocol/answer.ts";
 import type { KernelFacts } from "../protocol/kernel-facts.ts";
 import { rules } from "./attention-rules.ts";
 import type { EscapeTimer } from "./escape-timer.ts";
-import { evidenceOf, takenInMs } from "./evidence.ts";
+import { evidenceOf, restsInMs, takenInMs } from "./evidence.ts";
 
 export interface ScreenFacts {
 	/** The alternate screen is shown: a full-screen program. */
@@ -55,6 +55,8 @@ export interface Decision extends Attention {
 	readonly rule: string;
 	/** The program has taken all that was typed and sleeps again: 0, or in how many milliseconds that may be so. Null: it has not. */
 	readonly takenInMs: number | null;
+	/** No thread of it is at work, and it has printed nothing for a moment: 0, or in how many milliseconds that may be so. */
+	readonly restsInMs: number | null;
 }
 
 export function decide(input: AttentionInput): Decision {
@@ -62,7 +64,8 @@ export function decide(input: AttentionInput): Decision {
 	for (const rule of rules) {
 		const verdict = rule.verdict(evidence);
 		if (verdict !== null) {
-			return { waitingFor: null, recheckMs: null, ...verdict, rule: rule.name, takenInMs: takenInMs(evidence) };
+			const soon = { takenInMs: takenInMs(evidence), restsInMs: restsInMs(evidence) };
+			return { waitingFor: null, recheckMs: null, ...verdict, rule: rule.name, ...soon };
 		}
 	}
 	throw new Error("the last rule of attention has no condition");
