@@ -189,8 +189,8 @@ export class Sessions implements AsyncDisposable {
 		return [];
 	}
 
-	async resize(session: Session, cols: number, rows: number): Promise<void> {
-		await session.resize(cols, rows);
+	async resize(session: Session, cols: number, rows: number, signal: AbortSignal): Promise<void> {
+		await session.resize(cols, rows, { signal });
 		const slot = this.#registry.atHand(session.id);
 		if (slot === undefined) return; // already removed
 		slot.update({ cols, rows });
