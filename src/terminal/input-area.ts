@@ -1,6 +1,7 @@
 // Where a program that draws for itself takes input: what tells a text field and a full screen from lines of output.
 
-import { type Emulator, isReversed } from "./emulator.ts";
+import type { Emulator } from "./emulator.ts";
+import { isReversed } from "./grid.ts";
 
 /** There is text on the last row of the screen, below the cursor: a status line. */
 export function hasFooter({ active: grid, rows }: Emulator): boolean {
