@@ -63,7 +63,7 @@ enum descriptor {
 	FD_WAKE,   // a pipe, event counter or socket to itself: no news from elsewhere
 	FD_INSIDE, // the same, but its process group has the other end
 	FD_LISTEN,
-	FD_LOCAL,  // a socket to a process on this machine, or one of which nothing is known
+	FD_SOCKET, // to somebody else
 	FD_OUTSIDE,
 };
 
@@ -71,8 +71,13 @@ unsigned terminal_number(dev_t device);
 
 bool is_terminal(const struct process *process, const struct opened *file, const struct terminal *terminal);
 
-// `for_writing`: the process waits until it can write, so what counts is who reads.
-enum descriptor descriptor_kind(const struct process *process, int fd, const struct terminal *terminal, bool for_writing);
+// `for_writing`: the process waits until it can write, so what counts is who reads. With `expected` it is unreadable when
+// it is open on another file than that.
+enum descriptor descriptor_kind(const struct process *process, int fd, const struct terminal *terminal, bool for_writing,
+                                const struct opened *expected);
+
+// A socket over which a descriptor can be passed, or one of which nothing is known.
+bool is_local_socket(const struct process *process, int fd);
 
 // Signals that a timer or a terminal with O_ASYNC sends, as a mask.
 bool signals_wake(uint64_t signals);

@@ -108,10 +108,11 @@ enum input_answer input_accept(struct input *input, const struct input_write *wr
 	if (count > INPUT_QUEUE - queued) return INPUT_FULL;
 	bool measured = (modes->c_lflag & ICANON) && input_is_tight(input, count);
 	if (measured) {
-		size_t longest = 0, line = write->priority ? unfinished(input, modes) : last_line(input, modes);
+		size_t longest = 0, before = 0, line = write->priority ? unfinished(input, modes) : last_line(input, modes);
+		// In front of the queue it lengthens the first queued line instead of the last; one that is held is too long anyway.
+		if (write->priority) measure(line, input->queue + input->head, queued, modes, &before);
 		line = measure(line, bytes, count, modes, &longest);
-		// In front of the queue it lengthens the first queued line instead of the last.
-		if (write->priority) measure(line, input->queue + input->head, queued, modes, &longest);
+		if (write->priority && before <= LINE_MOST) measure(line, input->queue + input->head, queued, modes, &longest);
 		if (longest > LINE_MOST) return INPUT_LINE_TOO_LONG;
 		input->last = line;
 	}

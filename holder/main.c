@@ -26,15 +26,11 @@ static void complete_standard_files(void) {
 	if (fd > 2) close(fd);
 }
 
-// Neither a hang-up, nor a keyboard, nor a client that left in mid-sentence may end the holder.
+// Nothing that another process sends may end the holder, but KILL; CHLD and TERM are loop.c's. A fault of its own still does.
 static void ignore_signals(void) {
-	static const int ignored[] = {SIGHUP, SIGINT, SIGQUIT, SIGPIPE, SIGTSTP, SIGTTIN, SIGTTOU, SIGXFSZ, SIGUSR1, SIGUSR2, SIGALRM};
-	struct sigaction action = {.sa_handler = SIG_IGN};
 	sigset_t none;
-	sigemptyset(&action.sa_mask);
-	for (size_t i = 0; i < sizeof ignored / sizeof *ignored; i++) sigaction(ignored[i], &action, NULL);
-	action.sa_handler = SIG_DFL;
-	sigaction(SIGCHLD, &action, NULL); // ignored, it would take the exit status away
+	os_every_signal(true);
+	signal(SIGCHLD, SIG_DFL); // ignored, it would take the exit status away
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 }
@@ -123,6 +119,7 @@ static int hold(uint8_t *bytes, struct block *block, int report, int launcher) {
 	keep_only(report, launcher);
 	ignore_signals();
 	os_become_reaper();
+	tree_leave();
 	if (chdir("/") != 0) return 1; // must not block an unmount
 	struct inheritance inheritance = inheritance_take();
 	struct failure failure;
@@ -180,7 +177,7 @@ static size_t await_line(int from, char *line, size_t size, int keep, bool *kept
 int main(int count, char **arguments) {
 	complete_standard_files();
 	if (count == 4 && strcmp(arguments[1], "streams") == 0) return streams_main(arguments[2], arguments[3]);
-	os_protect(); // the block has the secret
+	os_protect(true); // the block has the secret
 	uint8_t *bytes = mmap(NULL, BLOCK_MAX, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (bytes == MAP_FAILED) return say_failure("block", errno, NULL);
 	struct block block;

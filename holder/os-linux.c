@@ -9,7 +9,9 @@
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <sys/timerfd.h>
 #include <termios.h>
 #include <time.h>
@@ -20,6 +22,13 @@
 #ifndef TIOCGPTPEER
 #define TIOCGPTPEER _IO('T', 0x41)
 #endif
+#ifndef SYS_pidfd_open
+#define SYS_pidfd_open 434
+#endif
+#ifndef SYS_pidfd_getfd
+#define SYS_pidfd_getfd 438
+#endif
+#define PTS_MAJOR 136
 #ifndef SYS_close_range
 #define SYS_close_range 436
 #endif
@@ -44,7 +53,7 @@ bool os_news_wait(pthread_cond_t *news, pthread_mutex_t *lock, int64_t until) {
 	return (until < 0 ? pthread_cond_wait(news, lock) : pthread_cond_timedwait(news, lock, &time)) == 0;
 }
 
-void os_protect(void) { prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); }
+void os_protect(bool on) { prctl(PR_SET_DUMPABLE, on ? 0 : 1, 0, 0, 0); }
 
 void os_become_reaper(void) { prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); }
 
@@ -67,11 +76,30 @@ int os_open_master(void) {
 	return open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK);
 }
 
+// A terminal that its program made exclusive (TIOCEXCL) opens only for root, but the leader of its foreground has it open.
+static int borrow_slave(int master) {
+	pid_t leader = tcgetpgrp(master);
+	unsigned number;
+	if (leader <= 0 || ioctl(master, TIOCGPTN, &number) != 0) return -1;
+	int process = (int)syscall(SYS_pidfd_open, leader, 0), slave = -1;
+	for (int fd = 0; fd < 3 && process >= 0 && slave < 0; fd++) {
+		struct stat of;
+		slave = (int)syscall(SYS_pidfd_getfd, process, fd, 0);
+		if (slave < 0 || (fstat(slave, &of) == 0 && S_ISCHR(of.st_mode) && major(of.st_rdev) == PTS_MAJOR && minor(of.st_rdev) == number)) continue;
+		close(slave);
+		slave = -1;
+	}
+	if (process >= 0) close(process);
+	if (slave < 0) errno = EBUSY;
+	return slave;
+}
+
 int os_open_slave(int master, const char *pts, bool nonblocking) {
 	int flags = O_RDWR | O_NOCTTY | O_CLOEXEC | (nonblocking ? O_NONBLOCK : 0);
 	// By the master, not by the name: right in any mount namespace.
 	int slave = ioctl(master, TIOCGPTPEER, flags);
-	return slave >= 0 || errno != EINVAL ? slave : open(pts, flags);
+	if (slave < 0 && errno == EINVAL) slave = open(pts, flags);
+	return slave >= 0 || errno != EBUSY ? slave : borrow_slave(master);
 }
 
 int os_watch_reads(int master) {
@@ -107,6 +135,7 @@ void os_oom_last(char children[OOM_TEXT]) {
 	char text[16] = "";
 	children[0] = '\0';
 	int fd = open("/proc/self/oom_score_adj", O_RDWR | O_CLOEXEC);
+	if (fd < 0) fd = open("/proc/self/oom_score_adj", O_RDONLY | O_CLOEXEC); // root's file, because of os_protect()
 	if (fd < 0) return;
 	ssize_t got = read(fd, text, sizeof text - 1);
 	int now = atoi(text), child = now + OOM_CHILD < OOM_MOST ? now + OOM_CHILD : OOM_MOST;
@@ -116,6 +145,17 @@ void os_oom_last(char children[OOM_TEXT]) {
 	ssize_t ignored = got > 0 && now > OOM_HOLDER ? pwrite(fd, text, (size_t)length, 0) : 0;
 	(void)ignored;
 	close(fd);
+}
+
+void os_every_signal(bool ignored) {
+	// By the system call: sigaction() refuses the library's own, whose default is to end the process like any other.
+	struct {
+		void (*handler)(int);
+		unsigned long flags;
+		void (*restorer)(void);
+		uint64_t mask;
+	} action = {.handler = ignored ? SIG_IGN : SIG_DFL};
+	for (int signal = 1; signal <= 64; signal++) syscall(SYS_rt_sigaction, signal, &action, NULL, sizeof action.mask);
 }
 
 int64_t now_us(void) {

@@ -52,7 +52,7 @@ bool os_peer_is_below(int socket, pid_t root) {
 	return false; // not looked up: the secret is all there is
 }
 
-void os_protect(void) {}
+void os_protect(bool on) { (void)on; }
 
 int os_open_master(void) {
 	int master = posix_openpt(O_RDWR | O_NOCTTY);
@@ -94,6 +94,10 @@ int os_alarm(int64_t after_us) {
 }
 
 void os_oom_last(char children[OOM_TEXT]) { children[0] = '\0'; }
+
+void os_every_signal(bool ignored) {
+	for (int number = 1; number < NSIG; number++) signal(number, ignored ? SIG_IGN : SIG_DFL);
+}
 
 int64_t now_us(void) {
 	struct timespec now;

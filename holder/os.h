@@ -20,11 +20,12 @@ void os_close_from(int lowest);
 bool os_peer_uid(int socket, uid_t *uid);
 // Is the process that connected a descendant of `root`, this process? Also true if that cannot be found out any more.
 bool os_peer_is_below(int socket, pid_t root);
-// No other process of this user may read or change this one's memory and descriptors.
-void os_protect(void);
+// While on, no other process of this user may read or change this one's memory and descriptors; its own files in /proc are root's.
+void os_protect(bool on);
 // A new terminal's master, close-on-exec and non-blocking; -1 with errno.
 int os_open_master(void);
-// Opens the other side of the terminal, close-on-exec and never as controlling terminal; -1 with errno.
+// Opens the other side of the terminal, close-on-exec and never as controlling terminal; -1 with errno. Of an exclusive one
+// it may be the program's own description, which blocks or not as the program wants it.
 int os_open_slave(int master, const char *pts, bool nonblocking);
 // A descriptor that polls readable when a program has read nearly all that the terminal held, and when something was
 // written to it; -1 where there is none. To be closed.
@@ -41,6 +42,9 @@ int os_alarm(int64_t after_us);
 // set for themselves instead, to go before it; empty where that is unknown.
 #define OOM_TEXT 12
 void os_oom_last(char children[OOM_TEXT]);
+
+// Ignores every signal that can be, also those that the C library keeps to itself; or gives each its default.
+void os_every_signal(bool ignored);
 
 int64_t now_us(void); // monotonic
 int64_t wall_ms(void);

@@ -105,7 +105,11 @@ struct inheritance inheritance_take(void) {
 			if (own.rlim_cur >= FILES_WANTED) continue;
 			own.rlim_cur = own.rlim_max < FILES_WANTED ? own.rlim_max : FILES_WANTED;
 			break;
-		case RLIMIT_CPU: case RLIMIT_FSIZE: case RLIMIT_DATA: case RLIMIT_AS: own.rlim_cur = own.rlim_max; break;
+		case RLIMIT_CPU: case RLIMIT_FSIZE: case RLIMIT_DATA: case RLIMIT_AS: case RLIMIT_NPROC:
+			// Only root may go above the hard limit.
+			if (setrlimit(inherited[i], &(struct rlimit){RLIM_INFINITY, RLIM_INFINITY}) == 0) continue;
+			own.rlim_cur = own.rlim_max;
+			break;
 		default: continue;
 		}
 		setrlimit(inherited[i], &own);
@@ -229,10 +233,8 @@ bool launcher_keeps_it(void) {
 static _Noreturn void child(const struct block *block, const struct terminal *terminal, const struct inheritance *inheritance,
                             int pipe_end) {
 	struct report report = {.stage = TERMINAL};
-	struct sigaction standard = {.sa_handler = SIG_DFL};
 	sigset_t none;
-	sigemptyset(&standard.sa_mask);
-	for (int signal = 1; signal < NSIG; signal++) sigaction(signal, &standard, NULL);
+	os_every_signal(false);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 
@@ -241,6 +243,7 @@ static _Noreturn void child(const struct block *block, const struct terminal *te
 	for (int fd = 0; fd < 3; fd++)
 		if (dup2(terminal->slave, fd) < 0) goto failed; // everything else is close-on-exec
 	umask(block->has_umask ? (mode_t)block->umask : inheritance->umask);
+	os_protect(false); // the file is root's while it is on; nothing of the session runs yet
 	go_first(inheritance->oom);
 	report.stage = LIMITS;
 	if (!set_limits(block, inheritance)) goto failed;

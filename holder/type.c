@@ -31,7 +31,7 @@ static void tell_room(struct holder *holder) {
 	}
 }
 
-// How much the program could read now; -1: not known (another user's exclusive terminal cannot be opened).
+// How much the program could read now; -1: not known.
 static int unread(int slave) {
 	int count = -1;
 	struct pollfd arrived = {.fd = slave, .events = POLLIN}; // moves along what is still in the kernel's worker
@@ -50,7 +50,8 @@ void type_look(struct holder *holder, const struct termios *modes, size_t more) 
 	// In canonical mode an unfinished line is not counted: the count is no good if the mode has just changed.
 	struct termios after;
 	if (holder->master < 0 || tcgetattr(holder->master, &after) != 0 || ((after.c_lflag ^ modes->c_lflag) & ICANON)) return;
-	if (left < 0 && settled && (holder->program_read || holder->reads < 0)) left = WAKE_LEFT;
+	// Not known: the event tells, but it may have come together with the one of our own writing. Then time has to do.
+	if (left < 0 && settled && (holder->program_read || holder->type_pause == PAUSE_MOST_US)) left = WAKE_LEFT;
 	// None left is exact. Otherwise more may be on its way through the worker, which nobody counts.
 	if (left == 0 || (left > 0 && settled)) input_read(&holder->input, modes, (size_t)left);
 }
@@ -128,7 +129,8 @@ void type_interrupt(struct holder *holder, uint8_t byte, const struct termios *m
 			if (modes->c_iflag & IXON) tcflow(slave, TCOON);
 			char echo[2] = {'^', (char)(byte ^ 0x40)};
 			bool visible = (modes->c_lflag & ECHO) && (modes->c_lflag & ECHOCTL) && byte < 0x20;
-			ssize_t ignored = visible ? write(slave, echo, sizeof echo) : 0;
+			struct pollfd room = {.fd = slave, .events = POLLOUT};
+			ssize_t ignored = visible && poll(&room, 1, 0) > 0 ? write(slave, echo, sizeof echo) : 0;
 			(void)ignored;
 		}
 		os_terminal_signal(holder->master, signal);

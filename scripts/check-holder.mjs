@@ -1,7 +1,8 @@
 // What a compiler cannot see in the holder: its tests again under AddressSanitizer
-// and UBSan, again under valgrind, and a bounded fuzz of what it reads from others.
+// and UBSan, again under valgrind, and a bounded fuzz of what it reads from others:
+// in parts, and as a whole under random clients.
 //
-//   node scripts/check-holder.mjs [sanitizers] [valgrind] [fuzz]     all three by default
+//   node scripts/check-holder.mjs [sanitizers] [valgrind] [fuzz] [live]     all by default
 //   DIALTONE_FUZZ_SECONDS   per target, 30 by default
 import { spawnSync } from "node:child_process";
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
@@ -38,7 +39,8 @@ const conversations = ["output", "input", "owner", "end", "watch"].map((name) =>
 const holderTests = (files, env) =>
 	run("node", ["node_modules/vitest/vitest.mjs", "run", "--project", "real", "--testTimeout", "600000", ...files], env);
 
-function sanitizers() {
+/** Calls `use` with the environment for a holder with sanitizers; whether that went well and they found nothing. */
+function sanitized(use) {
 	const holder = join(build, "dialtone-holder-sanitized");
 	const directory = reports("sanitizer-reports");
 	const flags = "-g -O1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined";
@@ -49,7 +51,7 @@ function sanitizers() {
 	const options = `log_path=${join(directory, "report")}:exitcode=99:detect_leaks=1`;
 	return (
 		built &&
-		holderTests(allTests, {
+		use({
 			DIALTONE_TEST_HOLDER: holder,
 			DIALTONE_TEST_SLOWED: "1",
 			ASAN_OPTIONS: options,
@@ -59,6 +61,13 @@ function sanitizers() {
 		clean(directory, (text) => !text.includes("LeakSanitizer has encountered a fatal error"))
 	);
 }
+
+const sanitizers = () => sanitized((env) => holderTests(allTests, env));
+
+const live = () => {
+	const seconds = process.env.DIALTONE_FUZZ_SECONDS ?? "30";
+	return sanitized((env) => run("node", ["--import", "tsx", "holder/fuzz/fuzz-live.ts", seconds], env));
+};
 
 function valgrind() {
 	const holder = join(build, "dialtone-holder-debug"); // not static: valgrind replaces malloc by its name
@@ -108,7 +117,7 @@ function fuzz() {
 	});
 }
 
-const checks = { sanitizers, valgrind, fuzz };
+const checks = { sanitizers, valgrind, fuzz, live };
 const wanted = process.argv.slice(2);
 const unknown = wanted.filter((name) => !(name in checks));
 if (unknown.length > 0 || !existsSync("node_modules")) {

@@ -148,6 +148,12 @@ export function takenInMs({ input, facts, reader, busy, opaque, blind, restMs }:
 	return reader.reading === "blocked" ? 0 : Math.max(0, LOOP_REST_MS - restMs);
 }
 
+/** Whether the program is at rest: see `Decision`. A relay's server draws after its client has slept again. */
+export function restsInMs({ facts, reader, busy }: Evidence): number | null {
+	if (busy !== null) return null;
+	return reader?.reading === "blocked" ? 0 : Math.max(0, UNSEEN_REST_MS - facts.quietMs);
+}
+
 // The kernel keeps 15 bytes of a name, which the process may have set itself.
 const MAX_NAME_CHARS = 32;
 

@@ -20,7 +20,7 @@ import type { Screen, ScreenOptions, ScreenState } from "../terminal/screen.ts";
 import type { ScreenDiff } from "../terminal/screen-diff.ts";
 import type { ScreenFacts } from "./attention.ts";
 import { AttentionTracker } from "./attention-tracker.ts";
-import { conditionsOf, type Outcome, taken, type Until } from "./conditions.ts";
+import { conditionsOf, ended, type Outcome, rested, taken, timeout, type Until } from "./conditions.ts";
 import { Display, type Drawing } from "./display.ts";
 import { EndRequests } from "./end-requests.ts";
 import { KeyPresses, type PressOptions, type Typed } from "./key-presses.ts";
@@ -74,6 +74,9 @@ export const MOST_ALREADY_BYTES = 256 * 1024;
 
 // What was ended reports it in milliseconds; until then its last output may still have to be received.
 const EXIT_MS = 60_000;
+
+// Programs redraw within milliseconds; one that never comes to rest is answered after this.
+const REDRAW_MS = 1000;
 
 // Typing makes an answer likely: the session counts as attended for this long.
 const TYPED_MS = 1000;
@@ -153,7 +156,10 @@ export class Session implements AsyncDisposable {
 		});
 		// The exit comes after the last byte: do not leave any in the log.
 		pty.onEnding(() => void this.catchUp());
-		pty.onEvent((event) => this.#notices.take(event));
+		pty.onEvent((event) => {
+			this.#notices.take(event);
+			if (event.event === "resized") this.#resized(event.cols, event.rows, event.at ?? journal.end);
+		});
 		void pty.exited.then((exit) => this.#end(exit));
 	}
 
@@ -180,6 +186,9 @@ export class Session implements AsyncDisposable {
 	}
 	get pid(): number {
 		return this.#pty.pid;
+	}
+	get holderPid(): number {
+		return this.#pty.holderPid;
 	}
 	get attention(): Attention {
 		return this.#tracker.attention;
@@ -326,11 +335,13 @@ export class Session implements AsyncDisposable {
 		if (!this.ended) await this.#tracker.check();
 	}
 
-	async resize(cols: number, rows: number): Promise<void> {
+	/** Settles when the program has redrawn: no thread of it is at work any more, and all that it drew is here. */
+	async resize(cols: number, rows: number, { signal }: { readonly signal?: AbortSignal } = {}): Promise<void> {
 		this.#mustRun();
-		await this.#ask(this.#pty.resize(cols, rows));
-		this.#knownFacts = null;
-		await this.#display.resize(cols, rows);
+		const stale = this.#tracker.disturb();
+		await this.#ask(this.#pty.resize(cols, rows)).finally(stale);
+		await this.#display.keep();
+		await wait<Outcome>([ended(this), rested(this.#tracker), timeout(REDRAW_MS)], { signal });
 	}
 
 	async signal(name: string): Promise<void> {
@@ -338,7 +349,7 @@ export class Session implements AsyncDisposable {
 		// As a person would: the terminal turns Ctrl+C into INT for the foreground group, or passes it through in raw mode.
 		if (name === "SIGINT") await this.type(Uint8Array.of(3), { priority: true });
 		else {
-			const done = this.#tracker.typing();
+			const done = this.#tracker.disturb();
 			await this.signalForeground(name).finally(done);
 		}
 	}
@@ -440,11 +451,17 @@ export class Session implements AsyncDisposable {
 			lastLine: screen.lastLine(),
 			bracketedPaste: modes.bracketedPaste,
 			applicationKeys: modes.applicationKeypad || modes.applicationCursor,
-			footer: screen.hasFooter,
+			footerBelow: screen.footerBelow,
+			endsAtCursor: screen.endsAtCursor,
 			drawnCursor: !cursor.visible && screen.hasDrawnCursor,
 		};
 		this.#knownFacts = { end, facts };
 		return facts;
+	}
+
+	#resized(cols: number, rows: number, at: number): void {
+		this.#knownFacts = null;
+		this.#display.resize(cols, rows, at);
 	}
 
 	#end(exit: PtyExit): void {

@@ -175,6 +175,24 @@ describe("H4: no more is in flight than the terminal can keep", () => {
 		expect(readFileSync(file).equals(Buffer.concat([line, Buffer.from("\n")]))).toBe(true);
 	});
 
+	test("Ctrl+C drops a line that waits because it is too long", async () => {
+		const { client } = await atPrompt();
+		await client.type(`cat > f\n${"x".repeat(12_000)}\n`);
+		await client.until(() => client.events.some(({ event }) => event === "input_held"));
+		// Not before it is cat: the shell's child, in front but not yet cat, would not take it.
+		await until("cat reads", async () => {
+			const { threads, canonical, queued } = await client.facts();
+			expect({ canonical, queued }).toEqual({ canonical: true, queued: 0 });
+			return threads.some(
+				(thread: { command: string; doing: string }) => thread.command === "cat" && thread.doing === "tty-read",
+			);
+		});
+		expect(await client.type("\x03", { priority: true })).toEqual({ done: 12_010 });
+		await client.until(() => /\^C[^$]*\$ /.test(client.text));
+		await client.type("echo $?\n");
+		await client.until(() => client.text.includes("130\r\n"));
+	});
+
 	test("lines of the greatest length behind the command that reads them, and its end", async () => {
 		const { client, file } = await atPrompt();
 		const lines = Array.from({ length: 20 }, (_, i) => `${String.fromCharCode(97 + i).repeat(4095 - (i % 3))}\n`).join(
@@ -210,15 +228,19 @@ describe("H4: no more is in flight than the terminal can keep", () => {
 		},
 	);
 
-	test.runIf(process.getuid?.() === 0)(
-		"A10: an exclusive terminal of another user: unread is not known, input arrives, and Ctrl+C gets through",
+	test.runIf(process.getuid?.() === 0).each([
+		["borrowed from its program", "", 0],
+		["of which nothing is known", "import ctypes; ctypes.CDLL(None).prctl(4, 0)", null],
+	])(
+		"A10: an exclusive terminal, %s: input arrives, and Ctrl+C gets through",
 		needing("python3"),
-		async () => {
+		async (_whose, prepare, unread) => {
 			const dir = sessionDirectory();
 			chmodSync(dir, 0o777);
 			const holder = join(dir, "holder");
 			copyFileSync(HOLDER, holder);
 			const program = [
+				prepare,
 				"import fcntl, hashlib, os, signal, sys, termios, tty",
 				"fcntl.ioctl(0, termios.TIOCEXCL)",
 				"tty.setcbreak(0)",
@@ -237,7 +259,7 @@ describe("H4: no more is in flight than the terminal can keep", () => {
 			});
 			const client = await Client.open(session.socket);
 			await client.until(() => client.text.includes("ready"));
-			expect(await client.facts()).toMatchObject({ unread: null });
+			expect(await client.facts()).toMatchObject({ unread });
 			const bytes = Buffer.alloc(200_000, "exclusive ");
 			await client.type(bytes);
 			await client.until(() => client.text.includes(createHash("sha256").update(bytes).digest("hex")));

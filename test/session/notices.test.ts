@@ -45,7 +45,8 @@ test("S13: input that an interrupt dropped is told once, to each caller", async 
 test("H4: input that waits because the program has gone over to lines is told, and the program is seen to wait", async () => {
 	await using home = new Home();
 	await using client = await home.connect();
-	await client.call("start", { name: "sh", argv: ["bash", "--norc", "-i"], ...patient });
+	const prompt = { text: "bash-", only: true };
+	await client.call("start", { name: "sh", argv: ["bash", "--norc", "-i"], until: prompt, ...patient });
 	const { facts, text } = await client.call("send", {
 		session: "sh",
 		text: `cat > /dev/null\n${"x".repeat(12_000)}\n`,
