@@ -12,6 +12,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as after } from "node:timers/promises";
 import { attentionCost } from "./attention-cost.ts";
+import { lookCost } from "./look-cost.ts";
 import { type Caller, type Line, PATIENCE_MS, type Program } from "./peers/caller.ts";
 import { desktopCommander } from "./peers/desktop-commander.ts";
 import { inProcess, overMcp, temporaryHome, throughDaemon } from "./peers/dialtone.ts";
@@ -71,6 +72,7 @@ export async function run({ quick }: { quick: boolean }): Promise<void> {
 			for (const caller of callers) await caller[Symbol.asyncDispose]();
 		}
 		await attentionCost(house, quick);
+		await lookCost(directory);
 	} finally {
 		await rm(directory, { recursive: true, force: true });
 	}

@@ -103,8 +103,13 @@ static void count_our_unread(struct attention *a) {
 
 static bool nobody_ran(const struct attention *a) {
 	for (unsigned i = 0; i < a->watched_count; i++) {
-		uint64_t switches;
-		if (!proc_switches(a->watched[i].pid, a->watched[i].tid, &switches) || switches != a->watched[i].switches)
+		const struct mark *mark = &a->watched[i];
+		uint64_t switches = 0;
+		if (mark->tid == 0)
+			switches = proc_ran(mark->pid);
+		else if (!proc_switches(mark->pid, mark->tid, &switches))
+			return false;
+		if (switches != mark->switches)
 			return false;
 	}
 	return true;
@@ -173,7 +178,9 @@ bool attention_look(struct attention *a) {
 		for (int try = 0; !stands && try < TRIES; try++) {
 			moved = read_group(a);
 			other = read_modes(&a->places[0], a->master);
-			if (!moved && !other && (a->doubts & DOUBT_CHANGED) == 0)
+			// One that wakes up now and then is not certain anyhow.
+			bool again = (a->doubts & DOUBT_CHANGED) != 0 && a->wakes_ms < 0;
+			if (!moved && !other && !again)
 				break;
 			count_our_unread(a);
 			read_group_members(a);

@@ -48,6 +48,9 @@ struct blocked {
 	long timeout_ms;
 	bool listens; // a listening socket is in the set
 	bool local;   // a socket is in the set over which it may have passed the terminal to a process outside
+	bool signals; // it waits for a signal
+	pid_t child;  // for a child: which; 0 = any
+	bool elsewhere; // what it waits for may come from a process outside the foreground (members-linux.c)
 	unsigned doubts;
 };
 
@@ -63,7 +66,7 @@ enum descriptor {
 	FD_WAKE,   // a pipe, event counter or socket to itself: no news from elsewhere
 	FD_INSIDE, // the same, but its process group has the other end
 	FD_LISTEN,
-	FD_LOCAL,  // a socket to a process on this machine, or one of which nothing is known
+	FD_SOCKET, // to somebody else
 	FD_OUTSIDE,
 };
 
@@ -71,8 +74,13 @@ unsigned terminal_number(dev_t device);
 
 bool is_terminal(const struct process *process, const struct opened *file, const struct terminal *terminal);
 
-// `for_writing`: the process waits until it can write, so what counts is who reads.
-enum descriptor descriptor_kind(const struct process *process, int fd, const struct terminal *terminal, bool for_writing);
+// `for_writing`: the process waits until it can write, so what counts is who reads. With `expected` it is unreadable when
+// it is open on another file than that.
+enum descriptor descriptor_kind(const struct process *process, int fd, const struct terminal *terminal, bool for_writing,
+                                const struct opened *expected);
+
+// A socket over which a descriptor can be passed, or one of which nothing is known.
+bool is_local_socket(const struct process *process, int fd);
 
 // Signals that a timer or a terminal with O_ASYNC sends, as a mask.
 bool signals_wake(uint64_t signals);

@@ -43,7 +43,7 @@ static const struct meaning native[] = {
 #ifdef SYS_open
 	CALL(open, LOCKS)
 #endif
-	CALL(openat, LOCKS) CALL(openat2, LOCKS) // of a named pipe
+	CALL(openat, LOCKS) // of a named pipe
 	CALL(msgrcv, LOCKS) CALL(msgsnd, LOCKS) CALL(semop, LOCKS) CALL(semtimedop, LOCKS)
 	CALL(restart_syscall, RESTARTS)
 #undef CALL
@@ -77,6 +77,17 @@ static const struct meaning unknown = {-1, UNKNOWN, NULL, false, false};
 
 enum numbers { NATIVE, COMPAT, NEITHER };
 
+// Hundreds of threads sleep behind one and the same instruction.
+static struct {
+	pid_t pid;
+	uint64_t pointer;
+	enum numbers numbers;
+} last;
+
+void calls_begin(void) {
+	last.pid = 0;
+}
+
 // Which numbers a call uses is decided by the instruction that made it, not by the program: a 64-bit one may use
 // int 0x80, and its stack may be anywhere.
 static enum numbers numbers_of(pid_t pid, const struct call *call) {
@@ -99,7 +110,12 @@ static enum numbers numbers_of(pid_t pid, const struct call *call) {
 }
 
 const struct meaning *call_meaning(pid_t pid, const struct call *call) {
-	enum numbers numbers = numbers_of(pid, call);
+	if (last.pid != pid || last.pointer != call->pointer) {
+		last.numbers = numbers_of(pid, call);
+		last.pid = pid;
+		last.pointer = call->pointer;
+	}
+	enum numbers numbers = last.numbers;
 	const struct meaning *table = numbers == COMPAT ? compat : native;
 	size_t count = numbers == COMPAT ? sizeof compat / sizeof *compat : sizeof native / sizeof *native;
 	for (size_t i = 0; numbers != NEITHER && i < count; i++)

@@ -44,6 +44,9 @@ struct meaning {
 	bool narrow_time; // and so are its times
 };
 
+// A new look: what was read before is forgotten.
+void calls_begin(void);
+
 // What the thread is in. Never NULL; of an unknown call only the shape is there.
 const struct meaning *call_meaning(pid_t pid, const struct call *call);
 

@@ -23,15 +23,20 @@ static enum descriptor within_reach(enum reach reach) {
 	return reach == REACH_OWN ? FD_WAKE : reach == REACH_GROUP ? FD_INSIDE : FD_OUTSIDE;
 }
 
-static enum descriptor socket_kind(const struct process *process, int fd, uint64_t number) {
-	char protocol[32];
+static enum descriptor socket_kind(const struct process *process, uint64_t number) {
 	uint64_t peer;
+	if (socket_listens(number))
+		return FD_LISTEN;
+	if (!socket_peer(number, &peer))
+		return FD_SOCKET;
+	enum descriptor kind = within_reach(ends_reach(process, END_SOCKET, peer, false));
+	return kind == FD_OUTSIDE ? FD_SOCKET : kind;
+}
+
+bool is_local_socket(const struct process *process, int fd) {
+	char protocol[32];
 	proc_socket_protocol(process->pid, fd, protocol, sizeof protocol);
-	if (strncmp(protocol, "UNIX", 4) != 0)
-		return socket_listens(number) ? FD_LISTEN : protocol[0] == '\0' ? FD_LOCAL : FD_OUTSIDE;
-	enum descriptor kind =
-		socket_peer(number, &peer) ? within_reach(ends_reach(process, END_SOCKET, peer, false)) : FD_OUTSIDE;
-	return kind != FD_OUTSIDE ? kind : socket_listens(number) ? FD_LISTEN : FD_LOCAL;
+	return protocol[0] == '\0' || strncmp(protocol, "UNIX", 4) == 0;
 }
 
 static enum descriptor anonymous_kind(const struct process *process, int fd, const char *link) {
@@ -61,22 +66,31 @@ bool is_terminal(const struct process *process, const struct opened *file, const
 	return file->device == terminal->device && (terminal->instance == 0 || file->system == terminal->instance);
 }
 
-enum descriptor descriptor_kind(const struct process *process, int fd, const struct terminal *terminal, bool for_writing) {
+enum descriptor descriptor_kind(const struct process *process, int fd, const struct terminal *terminal, bool for_writing,
+                                const struct opened *expected) {
 	char link[LINK_BYTES];
 	uint64_t number;
 	struct opened file;
 	errno = 0;
 	proc_descriptor_link(process->pid, fd, link, sizeof link);
 	if (link[0] == '\0')
-		return errno == ENOENT ? FD_GONE : FD_UNREADABLE;
-	if (end_number(link, "pipe", &number))
+		return errno == ENOENT && expected == NULL ? FD_GONE : FD_UNREADABLE;
+	bool pipe = end_number(link, "pipe", &number), socket = end_number(link, "socket", &number);
+	if ((pipe || socket) && expected != NULL && number != expected->inode)
+		return FD_UNREADABLE;
+	if (pipe)
 		return within_reach(ends_reach(process, END_PIPE, number, for_writing));
-	if (end_number(link, "socket", &number))
-		return socket_kind(process, fd, number);
-	if (strncmp(link, "anon_inode:", 11) == 0)
+	if (socket)
+		return socket_kind(process, number);
+	bool anonymous = strncmp(link, "anon_inode:", 11) == 0;
+	if (anonymous && expected == NULL)
 		return anonymous_kind(process, fd, link);
 	if (!proc_descriptor(process->pid, fd, &file))
 		return FD_UNREADABLE;
+	if (expected != NULL && (file.inode != expected->inode || file.system != expected->system))
+		return FD_UNREADABLE;
+	if (anonymous)
+		return anonymous_kind(process, fd, link);
 	if (is_terminal(process, &file, terminal))
 		return FD_TERMINAL;
 	return S_ISCHR(file.mode) && file.device == makedev(5, 2) ? FD_MASTER : FD_OUTSIDE;

@@ -24,21 +24,24 @@ static void wake_up(void) {
 	(void)ignored;
 }
 
-static void on_signal(int signal) {
+// Taken only in os_wait(), so it may do what the loop does.
+static void on_signal(int signal, siginfo_t *info, void *context) {
 	int error = errno;
+	(void)context;
 	if (signal == SIGCHLD) child_died = 1;
+	else if (signal == LEAVE_SIGNAL) tree_let_go(info->si_pid);
 	else if (signal == SIGUSR1) told_to_listen = 1;
 	else told_to_end = 1;
 	wake_up();
 	errno = error;
 }
 
-static const int acted_on[] = {SIGCHLD, SIGTERM, SIGUSR1};
+static const int acted_on[] = {SIGCHLD, SIGTERM, SIGUSR1, LEAVE_SIGNAL};
 
 bool loop_prepare(void) {
 	if (pipe(wake) != 0) return false;
 	for (int i = 0; i < 2; i++) fcntl(wake[i], F_SETFL, O_NONBLOCK), fcntl(wake[i], F_SETFD, FD_CLOEXEC);
-	struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
+	struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_RESTART | SA_SIGINFO};
 	sigemptyset(&action.sa_mask);
 	// A machine that shuts down sends TERM: end the session in order, so that its exit is known.
 	for (size_t i = 0; i < sizeof acted_on / sizeof *acted_on; i++)

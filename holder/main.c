@@ -119,6 +119,7 @@ static int hold(uint8_t *bytes, struct block *block, int report, int launcher) {
 	keep_only(report, launcher);
 	ignore_signals();
 	os_become_reaper();
+	tree_leave();
 	if (chdir("/") != 0) return 1; // must not block an unmount
 	struct inheritance inheritance = inheritance_take();
 	struct failure failure;

@@ -1,100 +1,13 @@
-// Reads threads: what each is blocked in, and which of them to report. See probe.h.
-//
-// Reads and polls of a terminal first sleep in D, flushing the kernel's worker: only S is blocked. The order is
-// switches, call, state, switches again: unchanged means that all of it was true at once.
+// Which threads are looked at, and which of them are reported. See probe.h.
 
+#include "crowd.h"
 #include "probe.h"
 
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
-
-static bool is_refused(struct attention *a, const struct process *process) {
-	for (unsigned i = 0; i < MAX_REFUSALS; i++)
-		if (a->refusals[i].pid == process->pid && a->refusals[i].start == process->start &&
-		    strcmp(a->refusals[i].name, process->name) == 0)
-			return true;
-	return false;
-}
-
-// Yama writes a line to the kernel's log for every try, so one refusal has to do, until the process becomes another
-// program.
-static void remember_refusal(struct attention *a, const struct process *process) {
-	struct refusal *refusal = &a->refusals[a->next_refusal++ % MAX_REFUSALS];
-	refusal->pid = process->pid;
-	refusal->start = process->start;
-	memcpy(refusal->name, process->name, sizeof refusal->name);
-}
-
-enum sight { SEEN, ENDED, LOST };
-
-static enum sight look_at_thread(struct attention *a, const struct process *process, pid_t tid,
-                                 const struct terminal *terminal, struct blocked *out, uint64_t *switches) {
-	for (int try = 0; try < TRIES; try++) {
-		uint64_t after;
-		struct process state;
-		struct call call;
-		enum call_answer answer = CALL_REFUSED;
-		if (!proc_switches(process->pid, tid, switches))
-			return LOST;
-		if (!is_refused(a, process)) {
-			answer = proc_call(process->pid, tid, &call);
-			if (answer == CALL_REFUSED)
-				remember_refusal(a, process);
-		}
-		*out = (struct blocked){.doing = DOING_RUNNING, .fd = -1};
-		if (answer == CALL_GONE)
-			return LOST;
-		if (answer == CALL_RUNNING)
-			return SEEN;
-		if (answer == CALL_IN)
-			blocked_in(process, &call, terminal, out);
-		if (reads_terminal(out) && !sleeps_in_call(process->pid, tid))
-			out->doubts |= DOUBT_SLEEP;
-		if (!proc_stat(process->pid, tid, &state) || !proc_switches(process->pid, tid, &after))
-			return LOST;
-		switch (state.state) {
-		case 'R':
-		case 't': /* held by its debugger, which works on it; only SIGSTOP and the like are a stop */
-			*out = (struct blocked){.doing = DOING_RUNNING, .fd = -1};
-			return SEEN;
-		case 'D':
-			*out = (struct blocked){.doing = DOING_DISK, .fd = -1};
-			return SEEN;
-		case 'T':
-			*out = (struct blocked){.doing = DOING_STOPPED, .fd = -1};
-			return SEEN;
-		case 'Z':
-		case 'X':
-			return ENDED;
-		default:
-			break;
-		}
-		if (after != *switches)
-			continue;
-		if (answer == CALL_REFUSED) {
-			out->doing = DOING_OPAQUE;
-		} else if (answer == CALL_OUTSIDE) {
-			out->doing = DOING_UNKNOWN; // on a page of memory, which somebody may have to bring
-			out->doubts |= DOUBT_SLEEP;
-		}
-		return SEEN;
-	}
-	// It changes faster than it can be read.
-	*out = (struct blocked){.doing = DOING_RUNNING, .fd = -1};
-	return SEEN;
-}
-
-bool reads_terminal(const struct blocked *blocked) {
-	return blocked->doing == DOING_TTY_READ || blocked->doing == DOING_TTY_POLL;
-}
-
-bool is_busy(const struct blocked *blocked) {
-	return blocked->doing == DOING_RUNNING || blocked->doing == DOING_DISK;
-}
 
 // Not asleep from before our last write. When all of that write was read (and pending input was flushed before it was
 // counted) a thread in state S cannot be: 0 stale in 79,000 tries. Behind a relay the count is not the reader's own.
@@ -148,6 +61,7 @@ struct visit {
 	unsigned place;
 	bool foreground, outside;
 	enum { AS_USUAL, READERS_ONLY, EVERYTHING } what; // to report
+	struct worker *worker; // the thread, in a big process
 };
 
 static void watch_for(struct attention *a, struct mark mark) {
@@ -227,28 +141,58 @@ static bool is_reported(const struct attention *a, pid_t tid, unsigned place) {
 	return false;
 }
 
+static bool is_member(const struct place *at, const struct process *process) {
+	return process->terminal == at->terminal.number && at->group > 0 && process->group == at->group;
+}
+
+// Waits for a child that is not in the foreground, or for a signal though it has no child there.
+static bool waits_elsewhere(const struct attention *a, const struct visit *visit, const struct blocked *blocked) {
+	bool inside = false, outside = false, named = false;
+	if (blocked->doing != DOING_CHILD_WAIT && !blocked->signals)
+		return false;
+	for (unsigned i = 0; i < a->process_count; i++) {
+		const struct process *child = &a->processes[i];
+		if (child->parent != visit->process->pid || child->state == 'Z')
+			continue;
+		bool member = is_member(&a->places[visit->place], child);
+		if (child->pid == blocked->child && member)
+			named = true; // by another number in a PID namespace of its own: then any child counts
+		inside |= member;
+		outside |= !member;
+	}
+	return (outside && !named) || (blocked->signals && !inside);
+}
+
 static void visit_thread(void *context, pid_t pid, int tid) {
 	const struct visit *visit = context;
 	struct attention *a = visit->attention;
 	struct process *process = visit->process;
 	struct blocked blocked;
 	uint64_t switches;
-	if (is_still_idle(a, pid, tid))
+	if (visit->worker == NULL && is_still_idle(a, pid, tid))
 		return;
 	enum sight sight = look_at_thread(a, process, tid, &a->places[visit->place].terminal, &blocked, &switches);
 	if (sight == LOST && visit->foreground && visit->place == 0)
 		a->doubts |= DOUBT_CHANGED;
 	if (sight != SEEN)
 		return;
+	blocked.elsewhere = waits_elsewhere(a, visit, &blocked);
 	bool main = tid == pid || process->threads == 1;
 	bool reads = reads_terminal(&blocked);
 	bool unknown = blocked.doing == DOING_UNKNOWN || blocked.doing == DOING_OPAQUE || blocked.doubts != 0;
 	// A sleeping worker is no evidence, unless it waits for other I/O or nobody knows for what.
-	bool idle = !main && !reads && !is_busy(&blocked) && !blocked.listens && blocked.others == 0 && blocked.doubts == 0 &&
+	bool idle = !main && !reads && !is_busy(&blocked) && !blocked.listens && blocked.others == 0 && !blocked.elsewhere &&
+	            blocked.doubts == 0 &&
 	            blocked.doing != DOING_TTY_WRITE && blocked.doing != DOING_STOPPED;
 	bool counts = visit->foreground || visit->what == EVERYTHING;
 	long wakes_ms = idle && counts && visit->place == 0 && blocked.timed ? blocked.timeout_ms : -1;
-	watch_for(a, (struct mark){pid, tid, switches, idle, wakes_ms});
+	if (visit->worker != NULL) {
+		visit->worker->awake = false;
+		visit->worker->idle = idle;
+		visit->worker->wakes_ms = wakes_ms;
+	}
+	if (visit->worker == NULL || !idle)
+		watch_for(a, (struct mark){pid, tid, switches, idle, wakes_ms});
 	note_timeout(a, wakes_ms);
 	process->busy |= is_busy(&blocked);
 	if (visit->foreground && is_busy(&blocked))
@@ -265,18 +209,29 @@ static void visit_thread(void *context, pid_t pid, int tid) {
 	report(visit, tid, switches, &blocked);
 }
 
+static void visit_crowd(struct visit visit) {
+	struct attention *a = visit.attention;
+	const struct crowd *crowd = visit.process->crowd;
+	for (unsigned i = 0; i < crowd->count; i++) {
+		visit.worker = &crowd->workers[i];
+		if (visit.worker->idle && !visit.worker->awake)
+			note_timeout(a, visit.worker->wakes_ms);
+		else
+			visit_thread(&visit, crowd->pid, visit.worker->tid);
+	}
+	watch_for(a, (struct mark){crowd->pid, 0, visit.process->ran, false, -1});
+}
+
 static void visit_process(struct visit visit) {
 	const struct process *process = visit.process;
 	if (process->threads == 1 && process->state == 'Z')
 		return;
-	if (process->threads == 1)
+	if (process->crowd != NULL)
+		visit_crowd(visit);
+	else if (process->threads == 1)
 		visit_thread(&visit, process->pid, process->pid);
 	else if (!proc_threads(process->pid, visit_thread, &visit) && visit.foreground)
 		visit.attention->doubts |= DOUBT_CHANGED;
-}
-
-static bool is_member(const struct place *at, const struct process *process) {
-	return process->terminal == at->terminal.number && at->group > 0 && process->group == at->group;
 }
 
 void visit_members(struct attention *a, unsigned place) {
@@ -289,7 +244,7 @@ void visit_members(struct attention *a, unsigned place) {
 		if (place > 0)
 			at->group = process->terminal_group;
 		if (is_member(at, process))
-			visit_process((struct visit){a, process, place, true, false, AS_USUAL});
+			visit_process((struct visit){a, process, place, true, false, AS_USUAL, NULL});
 	}
 }
 
@@ -297,63 +252,10 @@ void visit_members(struct attention *a, unsigned place) {
 void visit_strangers(struct attention *a) {
 	for (unsigned i = 0; i < a->process_count; i++)
 		if (a->processes[i].terminal == 0)
-			visit_process((struct visit){a, &a->processes[i], 0, false, false, AS_USUAL});
+			visit_process((struct visit){a, &a->processes[i], 0, false, false, AS_USUAL, NULL});
 }
 
 // --- when nobody in the foreground reads ---------------------------------------------------------
-
-// One that looks at the keyboard on a timer's signal does so more often than this.
-enum { PEEKS_EVERY_MS = 1000 };
-
-struct openings {
-	const struct process *process;
-	const struct place *place;
-	bool nonblocking, peeks;
-};
-
-static void match_opening(void *context, pid_t pid, int fd) {
-	struct openings *openings = context;
-	const struct place *place = openings->place;
-	struct opened file;
-	char text[512];
-	proc_descriptor_link(pid, fd, text, sizeof text);
-	if (strstr(text, "[io_uring]") != NULL)
-		openings->peeks = true;
-	if (text[0] != '/' || !proc_descriptor(pid, fd, &file) || !is_terminal(openings->process, &file, &place->terminal) ||
-	    !proc_descriptor_reads(pid, fd))
-		return;
-	proc_descriptor_info(pid, fd, text, sizeof text);
-	char *line = strstr(text, "flags:");
-	unsigned long flags = line == NULL ? O_NONBLOCK : strtoul(line + 6, NULL, 8);
-	openings->nonblocking |= (flags & O_NONBLOCK) != 0 || (!place->canonical && place->least == 0 && place->tenths == 0);
-	openings->peeks |= (flags & O_ASYNC) != 0;
-}
-
-static bool has_rested(struct attention *a, const struct process *process) {
-	for (unsigned i = 0; i < MAX_REPORTED; i++) {
-		struct rest *rest = &a->rests[i];
-		if (rest->pid != process->pid)
-			continue;
-		if (rest->ran == process->ran)
-			return a->walked_ms - rest->since_ms >= PEEKS_EVERY_MS;
-		*rest = (struct rest){process->pid, process->ran, a->walked_ms};
-		return false;
-	}
-	a->rests[a->next_rest++ % MAX_REPORTED] = (struct rest){process->pid, process->ran, a->walked_ms};
-	return false;
-}
-
-static void look_for_openings(struct attention *a, struct thread *thread, const struct process *process) {
-	struct openings openings = {process, &a->places[0], false, false};
-	uint64_t caught;
-	if (!proc_descriptors(process->pid, match_opening, &openings) || !proc_caught(process->pid, &caught)) {
-		a->doubts |= DOUBT_LIST;
-		return;
-	}
-	thread->nonblocking = openings.nonblocking;
-	// Which timers a process has is not readable; that it has run is.
-	thread->peeks = openings.nonblocking || openings.peeks || (signals_wake(caught) && !has_rested(a, process));
-}
 
 static bool is_read_by(const struct attention *a, bool foreground) {
 	for (unsigned i = 0; i < a->reported_count; i++)
@@ -428,7 +330,9 @@ void visit_outside(struct attention *a) {
 	pid_t outside = server_outside(a);
 	if (outside == 0 || !proc_stat(outside, outside, &server))
 		return;
-	server.ran = 0, server.busy = false;
-	visit_process((struct visit){a, &server, 0, false, true, AS_USUAL});
+	server.ran = 0;
+	server.busy = false;
+	server.crowd = NULL;
+	visit_process((struct visit){a, &server, 0, false, true, AS_USUAL, NULL});
 	add_descendants(a, server.pid);
 }

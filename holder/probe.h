@@ -1,6 +1,7 @@
 // The data of one probe, shared by the files that make it on Linux:
-// attention-linux.c probes, relations-linux.c finds the members, members-linux.c reads
-// their threads, report-facts-linux.c writes JSON.
+// attention-linux.c probes, relations-linux.c finds the processes, members-linux.c chooses
+// the threads, thread-linux.c reads one, openings-linux.c finds who could read without
+// waiting, report-facts-linux.c writes JSON.
 
 #ifndef DIALTONE_PROBE_H
 #define DIALTONE_PROBE_H
@@ -44,7 +45,7 @@ struct thread {
 };
 
 struct mark {
-	pid_t pid, tid;
+	pid_t pid, tid;    // no thread: the whole of a big process, by its processor time
 	uint64_t switches;
 	bool idle; // a sleeping worker thread, no evidence
 	long wakes_ms; // but for when it wakes up by itself; -1: never
@@ -113,9 +114,17 @@ void walk(struct attention *a);
 // A server that is no descendant but was handed our terminal; 0 when there is none.
 pid_t server_outside(struct attention *a);
 
-// members-linux.c
+// thread-linux.c
+enum sight { SEEN, ENDED, LOST };
+enum sight look_at_thread(struct attention *a, const struct process *process, pid_t tid, const struct terminal *terminal,
+                          struct blocked *out, uint64_t *switches);
 bool reads_terminal(const struct blocked *blocked);
 bool is_busy(const struct blocked *blocked);
+
+// openings-linux.c
+void look_for_openings(struct attention *a, struct thread *thread, const struct process *process);
+
+// members-linux.c
 // The foreground of one terminal; those that left the session but read ours; a server outside; an inner terminal's modes.
 void visit_members(struct attention *a, unsigned place);
 void visit_strangers(struct attention *a);

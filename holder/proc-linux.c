@@ -76,14 +76,20 @@ bool proc_stat(pid_t pid, pid_t tid, struct process *out) {
 	return true;
 }
 
-bool proc_switches(pid_t pid, pid_t tid, uint64_t *out) {
+bool proc_scheduled(pid_t pid, pid_t tid, uint64_t *ran, uint64_t *switches) {
 	char path[PATH_BYTES], text[96];
 	snprintf(path, sizeof path, "/proc/%d/task/%d/schedstat", (int)pid, (int)tid);
-	unsigned long long count;
-	if (read_text(path, text, sizeof text) <= 0 || sscanf(text, "%*u %*u %llu", &count) != 1)
+	unsigned long long time, count;
+	if (read_text(path, text, sizeof text) <= 0 || sscanf(text, "%llu %*u %llu", &time, &count) != 2)
 		return false;
-	*out = count;
+	*ran = time;
+	*switches = count;
 	return true;
+}
+
+bool proc_switches(pid_t pid, pid_t tid, uint64_t *out) {
+	uint64_t ran;
+	return proc_scheduled(pid, tid, &ran, out);
 }
 
 uint64_t proc_ran(pid_t pid) {

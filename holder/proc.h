@@ -17,6 +17,8 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
+struct crowd;
+
 struct process {
 	pid_t pid, parent, group, session, terminal_group;
 	unsigned terminal; // tty_nr: the controlling terminal, as the kernel encodes it
@@ -24,6 +26,7 @@ struct process {
 	unsigned long long start; // with the pid it names a process for good
 	uint64_t ran;             // proc_ran, before its threads and children were read
 	bool busy;                // a thread of it was found at work
+	struct crowd *crowd;      // its threads, where it has many
 	char state;
 	char name[20];
 };
@@ -50,6 +53,9 @@ bool proc_stat(pid_t pid, pid_t tid, struct process *out);
 
 // How often the thread was given a processor: the epoch of what it does now.
 bool proc_switches(pid_t pid, pid_t tid, uint64_t *out);
+
+// The same, and its processor time in nanoseconds.
+bool proc_scheduled(pid_t pid, pid_t tid, uint64_t *ran, uint64_t *switches);
 
 // Processor time of all threads of a process in nanoseconds: unchanged means that none of them has run.
 uint64_t proc_ran(pid_t pid);

@@ -3,11 +3,15 @@
 // The tree is walked from the holder, which is a subreaper, so no process escapes it; all of
 // /proc is read only for what cannot be a descendant.
 
+#include "calls.h"
+#include "crowd.h"
 #include "ends.h"
 #include "os.h"
 #include "probe.h"
 #include "sockets.h"
 
+#include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -20,12 +24,18 @@ void add_process(struct attention *a, pid_t pid) {
 	struct process *process = &a->processes[a->process_count];
 	// Before anything else of it is read: see check_unchanged.
 	uint64_t ran = proc_ran(pid);
-	if (a->process_count == MAX_PROCESSES || !proc_stat(pid, pid, process)) {
-		a->doubts |= DOUBT_LIST; // too many, hidden, or gone meanwhile
+	if (a->process_count == MAX_PROCESSES) {
+		a->doubts |= DOUBT_LIST;
+		return;
+	}
+	if (!proc_stat(pid, pid, process)) {
+		bool gone = kill(pid, 0) != 0 && errno == ESRCH;
+		a->doubts |= gone ? DOUBT_CHANGED : DOUBT_LIST; // its children are elsewhere now; or it is hidden
 		return;
 	}
 	process->ran = ran;
 	process->busy = false;
+	process->crowd = NULL;
 	a->process_count++;
 }
 
@@ -40,24 +50,47 @@ static void add_children(void *context, pid_t pid, int tid) {
 		a->doubts |= DOUBT_LIST;
 }
 
+static bool is_added(const struct attention *a, unsigned from, pid_t pid) {
+	for (unsigned i = from; i < a->process_count; i++)
+		if (a->processes[i].pid == pid)
+			return true;
+	return false;
+}
+
+// Only a thread that ran can have other children than before.
+static void add_children_of_crowd(struct attention *a, pid_t pid, struct crowd *crowd) {
+	unsigned first = a->process_count;
+	for (unsigned i = 0; i < crowd->count; i++)
+		if (crowd->workers[i].awake)
+			add_children(a, pid, crowd->workers[i].tid);
+	for (unsigned i = 0; i < crowd->child_count; i++)
+		if (!is_added(a, first, crowd->children[i]))
+			add_process(a, crowd->children[i]);
+	crowd_keep_children(crowd, &a->processes[first], a->process_count - first);
+}
+
 // Children hang off the thread that forked them.
-static void add_children_of(struct attention *a, pid_t pid, unsigned threads) {
-	if (threads == 1)
-		add_children(a, pid, pid);
-	else if (!proc_threads(pid, add_children, a))
+static void add_children_of(struct attention *a, struct process *process) {
+	process->crowd = crowd_read(process);
+	if (process->crowd != NULL)
+		add_children_of_crowd(a, process->pid, process->crowd);
+	else if (process->threads == 1)
+		add_children(a, process->pid, process->pid);
+	else if (!proc_threads(process->pid, add_children, a))
 		a->doubts |= DOUBT_LIST;
 }
 
 void add_descendants(struct attention *a, pid_t pid) {
 	unsigned next = a->process_count;
-	add_children_of(a, pid, 1);
+	add_children(a, pid, pid);
 	for (; next < a->process_count; next++)
 		if (a->processes[next].state != 'Z' || a->processes[next].threads > 1)
-			add_children_of(a, a->processes[next].pid, a->processes[next].threads);
+			add_children_of(a, &a->processes[next]);
 }
 
 void walk(struct attention *a) {
 	a->process_count = 0;
+	calls_begin();
 	sockets_begin();
 	ends_begin(a->processes, &a->process_count);
 	add_descendants(a, a->root);

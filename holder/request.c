@@ -210,11 +210,13 @@ static void resize(struct holder *holder, struct client *client, const uint8_t *
 		return;
 	}
 	if (size.ws_col != holder->cols || size.ws_row != holder->rows) {
-		char json[80];
+		char json[112];
 		holder->cols = size.ws_col, holder->rows = size.ws_row;
 		disk_resized(holder, now_us());
-		snprintf(json, sizeof json, "{\"event\":\"resized\",\"cols\":%u,\"rows\":%u}", holder->cols, holder->rows);
+		snprintf(json, sizeof json, "{\"event\":\"resized\",\"cols\":%u,\"rows\":%u,\"at\":%" PRIu64 "}", holder->cols,
+		         holder->rows, holder->disk.taken);
 		send_event(holder, json);
+		watch_signalled(holder); // SIGWINCH has woken those who handle it
 	}
 	done(client, request, 0);
 }

@@ -36,6 +36,48 @@ struct list {
 
 static bool exists(pid_t pid) { return kill(pid, 0) == 0 || errno == EPERM; }
 
+// Who has left, with everything below it. The newest: whoever leaves after so many is not let go.
+#define LEFT_MOST 256
+
+static struct {
+	pid_t pid;
+	unsigned long long start;
+} left[LEFT_MOST];
+static size_t left_count;
+
+static bool has_left(size_t i) {
+	struct process process;
+	return proc_stat(left[i].pid, left[i].pid, &process) && process.start == left[i].start && process.state != 'Z';
+}
+
+void tree_let_go(pid_t pid) {
+	struct process process;
+	size_t place = 0;
+	while (place < left_count && has_left(place)) place++; // or where one was that is gone
+	if (place == LEFT_MOST || !proc_stat(pid, pid, &process)) return;
+	left[place].pid = pid, left[place].start = process.start;
+	if (place == left_count) left_count++;
+}
+
+static bool is_let_go(pid_t pid) {
+	for (size_t i = 0; i < left_count; i++)
+		if (left[i].pid == pid && has_left(i)) return true;
+	return false;
+}
+
+static bool any_left(void) {
+	for (size_t i = 0; i < left_count; i++)
+		if (has_left(i)) return true;
+	return false;
+}
+
+void tree_leave(void) {
+	struct process process;
+	for (pid_t pid = getppid(); pid > 1 && proc_stat(pid, pid, &process); pid = process.parent)
+		if (strcmp(process.name, "dialtone-holder") == 0 && tree_disposition(pid, LEAVE_SIGNAL) == DISPOSITION_CAUGHT)
+			kill(pid, LEAVE_SIGNAL);
+}
+
 static bool is_listed(const struct list *list, pid_t pid) {
 	for (size_t i = 0; i < list->count; i++)
 		if (list->members[i].pid == pid) return true;
@@ -43,6 +85,7 @@ static bool is_listed(const struct list *list, pid_t pid) {
 }
 
 static void add(struct list *list, pid_t pid, pid_t parent) {
+	if (is_let_go(pid)) return;
 	if (list->count == list->most) list->complete = false;
 	else list->members[list->count++] = (struct member){.pid = pid, .parent = parent};
 }
@@ -158,11 +201,11 @@ size_t tree_list(pid_t root, pid_t main_pid, struct member *members, size_t most
 	if (own_children() == CHILDREN_NONE) return 0;
 	walk(&list, root);
 	// A list without a living child, although the kernel knows one, is not all.
-	if (!list.complete || (!has_living_child(&list, root) && own_children() == CHILDREN_LIVE)) {
+	if (!list.complete || (!has_living_child(&list, root) && !any_left() && own_children() == CHILDREN_LIVE)) {
 		search(&list, root);
 		if (processes.count == 0) add_session(&list, root, main_pid);
 	}
-	*complete = list.count < most && processes.count < PROCESSES_MOST && (has_living_child(&list, root) || own_children() == CHILDREN_NONE);
+	*complete = list.count < most && processes.count < PROCESSES_MOST && (has_living_child(&list, root) || any_left() || own_children() == CHILDREN_NONE);
 	size_t living = 0;
 	for (size_t i = 0; i < list.count; i++) {
 		if (!lives(&members[i])) continue;

@@ -21,7 +21,7 @@
 static const int64_t pauses_us[] = {0, 0, 1000, 1500, 2200, 3400, 5000};
 #define PAUSES ((int)(sizeof pauses_us / sizeof *pauses_us))
 // After that the answer may be late by a 200th of how long it has taken.
-#define STEADY_LEAST_US 7000
+#define STEADY_LEAST_US 9000
 #define STEADY_MOST_US 25000
 #define STEADY_SHARE 200
 // Probes may cost 2 % of a core, with this much of it in one burst; a job with many threads is probed less often.

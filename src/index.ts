@@ -54,6 +54,7 @@ export class Dialtone implements AsyncDisposable {
 		// Takes the daemon's lock of this home: one owner at a time, and the one before is fenced.
 		const daemon = await becomeDaemon({
 			run: where.run,
+			state: where.state,
 			version: VERSION,
 			idleMs: 0,
 			log: { info: () => {}, error: ({ err }: { err?: unknown }) => process.emitWarning(`dialtone: ${err}`) },

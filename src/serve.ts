@@ -14,9 +14,11 @@ import { becomeDaemon, type Daemon } from "./daemon/run.ts";
 import { Fault } from "./protocol/fault.ts";
 import { Listeners, reportListenerErrors } from "./protocol/listeners.ts";
 import { liftLimits } from "./pty/native.ts";
+import { leaveOuterSessions } from "./pty/outer-session.ts";
 import { type Places, places, preparePlaces } from "./pty/places.ts";
 import { homeFault } from "./pty/private-directory.ts";
 import { leadsSession } from "./pty/process-stat.ts";
+import { giveScope } from "./pty/scope.ts";
 import { resolveOptions } from "./session/options.ts";
 import { type Client, TOOL_SETS } from "./tools/client.ts";
 import type { Caller } from "./tools/tool.ts";
@@ -41,6 +43,8 @@ export async function runInBackground(): Promise<number> {
 /** Runs the daemon until it is stopped. The caller then ends the process, whatever is still open. */
 export async function runDaemon(where: Places): Promise<number> {
 	resetInherited();
+	leaveOuterSessions();
+	void giveScope(`dialtone-daemon-${process.pid}`, process.pid);
 	preparePlaces(where);
 	const log = fileLog(join(where.state, "daemon.log"), process.env.DIALTONE_LOG_LEVEL);
 	reportListenerErrors((err, origin) => log.error({ err, origin }, "an error that had no caller"));
@@ -52,6 +56,7 @@ export async function runDaemon(where: Places): Promise<number> {
 	process.on("warning", (warning) => log.error({ err: warning }, "warning"));
 	daemon = await becomeDaemon({
 		run: where.run,
+		state: where.state,
 		version: VERSION,
 		log,
 		idleMs: IDLE_MS,

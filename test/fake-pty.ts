@@ -188,6 +188,7 @@ export class FakePty implements Pty {
 	async resize(cols: number, rows: number): Promise<void> {
 		this.#refuse();
 		this.asked.push(`resize ${cols}x${rows}`);
+		this.#events.emit({ event: "resized", cols, rows, at: null });
 	}
 
 	async signal(signal: string, target: SignalTarget): Promise<void> {

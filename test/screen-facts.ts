@@ -10,7 +10,8 @@ export function screenFacts({ lastLine = "", ...more }: Partial<ScreenFacts> = {
 		lastLine,
 		bracketedPaste: false,
 		applicationKeys: false,
-		footer: false,
+		footerBelow: 0,
+		endsAtCursor: false,
 		drawnCursor: false,
 		...more,
 	};

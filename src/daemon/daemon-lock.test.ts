@@ -11,15 +11,25 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { acquireLock, corruptLocks, isHeld, lastNumber, newestLock, releaseLock } from "./daemon-lock.ts";
+import {
+	acquireLock,
+	corruptLocks,
+	isHeld,
+	type LockPlaces,
+	lastNumber,
+	newestLock,
+	releaseLock,
+} from "./daemon-lock.ts";
 
 let run: string;
+let where: LockPlaces;
 beforeEach(() => {
 	run = mkdtempSync(join(tmpdir(), "dt-lock-"));
+	where = { run, state: run };
 });
 afterEach(() => rmSync(run, { recursive: true, force: true }));
 
-const take = () => acquireLock(run, lastNumber(run), "1.0.0");
+const take = () => acquireLock(where, lastNumber(where), "1.0.0");
 const file = (name: string) => join(run, name);
 
 describe("the lock of a daemon", () => {
@@ -36,11 +46,11 @@ describe("the lock of a daemon", () => {
 	});
 
 	test("is not given to one that looked before another took it, nor after that one has stopped", () => {
-		const before = lastNumber(run);
+		const before = lastNumber(where);
 		const winner = take()!;
-		expect(acquireLock(run, before, "1.0.0")).toBeNull();
+		expect(acquireLock(where, before, "1.0.0")).toBeNull();
 		releaseLock(run, winner);
-		expect(acquireLock(run, before, "1.0.0")).toBeNull();
+		expect(acquireLock(where, before, "1.0.0")).toBeNull();
 		expect(readdirSync(run)).toEqual(["epoch"]);
 	});
 
@@ -122,7 +132,7 @@ describe("G16 a lock file that is corrupt", () => {
 			const { epoch } = take()!;
 			expect(epoch).toBeGreaterThan(1_700_000_000);
 			expect(readFileSync(file("epoch"), "utf8")).toBe(String(epoch));
-			expect(acquireLock(run, lastNumber(run), "1.0.0")).toMatchObject({ epoch: epoch + 1 });
+			expect(acquireLock(where, lastNumber(where), "1.0.0")).toMatchObject({ epoch: epoch + 1 });
 		},
 	);
 

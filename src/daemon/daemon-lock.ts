@@ -4,12 +4,19 @@
 // link(2), so each number is taken once and with complete content; a start that
 // finds the newest lock stale takes the next number. No lock is ever taken over, so
 // two racing starts give one daemon. The number is also the epoch that fences an
-// older daemon at the holders.
+// older daemon at the holders; the last one is kept in the state directory, because
+// $RUN may be removed under running sessions (a cleaner of /tmp, a person).
 
 import { existsSync, linkSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { bornOf } from "../pty/process-stat.ts";
+import { identityOf, isAlive } from "../pty/process-stat.ts";
 import { readPrivate, setAsideUnlessFile } from "./private-file.ts";
+
+/** $RUN has the locks, $STATE the last number. */
+export interface LockPlaces {
+	readonly run: string;
+	readonly state: string;
+}
 
 export interface DaemonLock {
 	readonly epoch: number;
@@ -49,15 +56,17 @@ export function corruptLocks(run: string): string[] {
 }
 
 /** The highest number taken so far, also by a corrupt lock. Read it before you look at the newest lock. */
-export function lastNumber(run: string): number {
-	return Math.max(lastEpoch(run), ...lockEpochs(run));
+export function lastNumber(where: LockPlaces): number {
+	return Math.max(lastEpoch(where), ...lockEpochs(where.run));
 }
 
 /** Takes the number after `last`; null when another process has had it in the meantime. */
-export function acquireLock(run: string, last: number, version: string): DaemonLock | null {
+export function acquireLock(where: LockPlaces, last: number, version: string): DaemonLock | null {
+	const { run, state } = where;
 	const epoch = last + 1;
-	const lock = { pid: process.pid, born: bornOf(process.pid), version };
+	const lock = { ...identityOf(process.pid), version };
 	const draft = join(run, `.daemon.${process.pid}.${epoch}`);
+	const number = join(state, `.epoch.${process.pid}.${epoch}`);
 	try {
 		writeFileSync(draft, JSON.stringify(lock), { mode: 0o600 });
 		linkSync(draft, join(run, `daemon.${epoch}`));
@@ -68,17 +77,17 @@ export function acquireLock(run: string, last: number, version: string): DaemonL
 		rmSync(draft, { force: true });
 	}
 	const taken = { ...lock, epoch, socket: socketOf(run, epoch) };
-	if ((writtenEpoch(run) ?? 0) >= epoch) {
+	if ((writtenEpoch(where) ?? 0) >= epoch) {
 		releaseLock(run, taken); // its daemon came and went since `last` was read
 		return null;
 	}
 	try {
 		// The number must outlive its daemon, or holders would fence the next one. Renamed: a full disk leaves the old one.
-		writeFileSync(draft, String(epoch), { mode: 0o600 });
-		setAsideUnlessFile(join(run, "epoch"));
-		renameSync(draft, join(run, "epoch"));
+		writeFileSync(number, String(epoch), { mode: 0o600 });
+		setAsideUnlessFile(join(state, "epoch"));
+		renameSync(number, join(state, "epoch"));
 	} catch (error) {
-		rmSync(draft, { force: true });
+		rmSync(number, { force: true });
 		releaseLock(run, taken);
 		throw error;
 	}
@@ -106,14 +115,7 @@ function readLock(run: string, epoch: number): DaemonLock | null {
 }
 
 /** Whether the process that took this lock is still alive. */
-export function isHeld(lock: DaemonLock): boolean {
-	try {
-		process.kill(lock.pid, 0);
-	} catch {
-		return false; // gone, or the pid is now another user's process
-	}
-	return lock.born === null || lock.born === bornOf(lock.pid);
-}
+export const isHeld: (lock: DaemonLock) => boolean = isAlive;
 
 /** Removes the lock and its socket. */
 export function releaseLock(run: string, lock: DaemonLock): void {
@@ -144,22 +146,28 @@ function readdir(run: string): string[] {
 }
 
 /** A number that cannot be read is replaced by one above all that were counted: holders refuse a daemon with a lower one. */
-function lastEpoch(run: string): number {
-	const epoch = writtenEpoch(run);
+function lastEpoch(where: LockPlaces): number {
+	const epoch = writtenEpoch(where);
 	if (epoch !== null) return epoch;
-	const first = !existsSync(join(run, "epoch")) && !readdir(run).some(isHolderSocket);
-	return first ? 0 : ceiling();
+	const { run, state } = where;
+	const sessions = readdir(run).some(isHolderSocket) || readdir(join(state, "sessions")).length > 0;
+	return sessions || epochFiles(where).some(existsSync) ? ceiling() : 0;
 }
 
 /** The number of the last daemon; null where it is not known. */
-function writtenEpoch(run: string): number | null {
-	try {
-		const epoch = Number(readPrivate(join(run, "epoch"), MAX_BYTES));
-		return isOurs(epoch) ? epoch : null;
-	} catch {
-		return null; // there was none, or the file is not ours
-	}
+function writtenEpoch(where: LockPlaces): number | null {
+	const epochs = epochFiles(where).flatMap((path) => {
+		try {
+			return Number(readPrivate(path, MAX_BYTES));
+		} catch {
+			return []; // there is none, or the file is not ours
+		}
+	});
+	return epochs.length > 0 && epochs.every(isOurs) ? Math.max(...epochs) : null;
 }
+
+/** Earlier versions kept it in $RUN. */
+const epochFiles = ({ run, state }: LockPlaces) => [join(state, "epoch"), join(run, "epoch")];
 
 /** Its session may be running. */
 const isHolderSocket = (name: string) => name.endsWith(".sock") && !/^d\d+\.sock$/.test(name);

@@ -15,6 +15,7 @@ import {
 	acquireLock,
 	type DaemonLock,
 	isHeld,
+	type LockPlaces,
 	lastNumber,
 	newestLock,
 	releaseLock,
@@ -35,8 +36,7 @@ const REPLACED_MS = 500;
 // One that loses a race finds the winner's lock next time; two losses in a row are rare.
 const LOCK_ATTEMPTS = 50;
 
-export interface DaemonParts {
-	readonly run: string;
+export interface DaemonParts extends LockPlaces {
 	readonly version: string;
 	readonly log: DaemonLog;
 	/** 0: never stops by itself. */
@@ -83,7 +83,7 @@ export interface StopOptions {
 /** Becomes the daemon; null when one already runs. */
 export async function becomeDaemon(parts: DaemonParts): Promise<Daemon | null> {
 	const { run, version, log } = parts;
-	const lock = await acquireOrDefer(run, version);
+	const lock = await acquireOrDefer(parts);
 	if (lock === null) return null;
 	let stopListening: ((answered: Promise<unknown>) => Promise<void>) | null = null;
 	let stopCounting: (() => void) | null = null;
@@ -202,9 +202,10 @@ function watchLocks(run: string, changed: () => void): FSWatcher | null {
 }
 
 /** A lock of our own, or null once the daemon that has it listens. */
-async function acquireOrDefer(run: string, version: string): Promise<DaemonLock | null> {
+async function acquireOrDefer(parts: DaemonParts): Promise<DaemonLock | null> {
+	const { run, version } = parts;
 	for (let attempt = 0; attempt < LOCK_ATTEMPTS; attempt++) {
-		const last = lastNumber(run);
+		const last = lastNumber(parts);
 		const newest = newestLock(run);
 		if (newest !== null && isHeld(newest)) {
 			if (await listens(run, newest)) return null;
@@ -212,7 +213,7 @@ async function acquireOrDefer(run: string, version: string): Promise<DaemonLock 
 				throw new Fault("no_daemon", { problem: `process ${newest.pid} has the lock but does not answer` });
 			}
 		}
-		const mine = acquireLock(run, last, version);
+		const mine = acquireLock(parts, last, version);
 		if (mine !== null) return mine;
 	}
 	throw new Fault("no_daemon", { problem: `its lock in ${run} could not be taken in ${LOCK_ATTEMPTS} attempts` });

@@ -28,6 +28,7 @@ const record = (changes: Partial<SessionRecord> = {}): SessionRecord => ({
 	cwd: "/",
 	state: "running",
 	pid: 5,
+	holder: { pid: 4, born: "123" },
 	exit: null,
 	reason: null,
 	createdAt: 1,

@@ -20,6 +20,8 @@ export interface SessionRecord {
 	readonly cwd: string;
 	readonly state: Status;
 	readonly pid: number | null;
+	/** Its holder; null while it is being started, and in records of older versions. */
+	readonly holder: { readonly pid: number; readonly born: string | null } | null;
 	readonly exit: ExitFacts | null;
 	/** Why it failed or was lost, where an exit code is not enough. */
 	readonly reason: string | null;
@@ -164,6 +166,7 @@ const schema = z.object({
 	cwd: z.string(),
 	state: z.enum(STATUSES),
 	pid: count.nullable().default(null),
+	holder: z.object({ pid: count, born: z.string().nullable() }).nullable().default(null),
 	exit: z.object({ code: z.int().nullable(), signal: z.string().nullable() }).nullable().default(null),
 	reason: optionalText,
 	createdAt: time,

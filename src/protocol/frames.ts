@@ -122,7 +122,8 @@ export type LaunchAnswer =
 	  };
 
 export type HolderEvent =
-	| { readonly event: "resized"; readonly cols: number; readonly rows: number }
+	/** Output from the offset `at` on was drawn for the new size. */
+	| { readonly event: "resized"; readonly cols: number; readonly rows: number; readonly at: number | null }
 	| { readonly event: "log_lost"; readonly from: number; readonly to: number; readonly errno: number }
 	| { readonly event: "log_back"; readonly at: number }
 	/** The disk has not answered for a second: output from this offset on waits for it. */

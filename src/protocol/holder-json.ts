@@ -131,7 +131,7 @@ const refusal = object<Refusal>({
 });
 
 const EVENTS: { readonly [E in HolderEvent as E["event"]]: Check<E> } = {
-	resized: object({ event: oneOf(["resized"]), cols: number, rows: number }),
+	resized: object({ event: oneOf(["resized"]), cols: number, rows: number, at: optional(number, null) }),
 	log_lost: object({ event: oneOf(["log_lost"]), from: number, to: number, errno: number }),
 	log_back: object({ event: oneOf(["log_back"]), at: number }),
 	disk_stalled: object({ event: oneOf(["disk_stalled"]), at: number }),
@@ -192,6 +192,7 @@ const thread: Check<ThreadFacts> = object<ThreadFacts>({
 	others: optional(number, undefined),
 	timeoutMs: optional(number, undefined),
 	listens: optional(flag, undefined),
+	elsewhere: optional(flag, undefined),
 	local: optional(flag, undefined),
 	nonblocking: optional(flag, undefined),
 	peeks: optional(flag, undefined),

@@ -1,11 +1,12 @@
 // Adopts a session that another process started, after a daemon restart.
 //
 // Its state is derived, never remembered (DESIGN §3): an `exit` file → ended; a
-// holder behind the socket → running, also when it does not answer; neither → lost.
+// holder that lives → running, also when it does not answer; neither → lost.
 
 import { readExit } from "./exit-file.ts";
 import { HolderPty } from "./holder-pty.ts";
 import { readSecret } from "./owner-secret.ts";
+import { identityOf, type ProcessIdentity } from "./process-stat.ts";
 import { holderOf } from "./process-tree.ts";
 import type { PtyExit } from "./pty.ts";
 
@@ -16,8 +17,9 @@ export interface AdoptOptions {
 	readonly epoch: bigint;
 	/** The offset from which output is wanted. */
 	readonly from: number | "end";
-	/** The main program as recorded: identifies a holder that does not answer. */
+	/** The main program and the holder as recorded: they tell a holder that cannot be found from one that is dead. */
 	readonly pid?: number | null;
+	readonly holderProcess?: ProcessIdentity | null;
 }
 
 /**
@@ -27,13 +29,16 @@ export interface AdoptOptions {
  */
 export async function adopt({
 	pid,
+	holderProcess,
 	...options
 }: AdoptOptions): Promise<HolderPty | { readonly exit: PtyExit } | "lost"> {
 	const { directory } = options;
 	const before = await readExit(directory);
 	if (before?.closed) return { exit: before };
 	const secret = await readSecret(directory);
-	const pty = new HolderPty({ ...options, secret, pid: pid ?? 0, holderPid: pid ? holderOf(pid) : 0 });
+	// Older records do not name the holder.
+	const holder = holderProcess ?? identityOf(pid ? holderOf(pid) : 0);
+	const pty = new HolderPty({ ...options, secret, pid: pid ?? 0, holderProcess: holder });
 	// Also with an exit file: a descendant may keep the terminal open, and the holder with it.
 	if (await pty.connect()) return pty;
 	await pty[Symbol.asyncDispose]();

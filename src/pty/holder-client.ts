@@ -31,7 +31,7 @@ const LATE_MS = 250;
 const RETRY_MS = { first: 1, most: 1000 };
 /** After a malformed frame: the next connection may well get the same one. */
 const BAD_FRAME_RETRY_MS = { first: 100, most: 5000 };
-/** Errors of connect(2) that mean that no process listens on the socket. */
+/** Errors of connect(2) that mean that no process listens on the socket: the holder is dead, or its socket was removed. */
 const GONE: ReadonlySet<string> = new Set(["ENOENT", "ECONNREFUSED", "ENOTDIR"]);
 /** Refusals that the next attempt would get too. */
 const FINAL: ReadonlySet<string> = new Set(["version", "denied"]);
@@ -64,6 +64,8 @@ export interface HolderClientOptions {
 	readonly onWelcome: (welcome: Welcome) => void;
 	/** Everything but welcomes, refusals and acknowledgements. */
 	readonly onFrame: (frame: HolderFrame) => void;
+	/** Nothing listens on the socket. True when the holder lives all the same, and has been told to listen again. */
+	readonly listenAgain: () => boolean;
 	/** The holder waits for a processor on a busy machine. */
 	readonly isStarved: () => boolean;
 	/** The error for a request that the holder did not answer in time. */
@@ -252,7 +254,7 @@ export class HolderClient {
 			if (request.repeat || !request.sent) request.sent = false;
 			else request.caller?.fail(new PtyIoError(DISCONNECTED, "the connection broke before the answer", { sent: true }));
 		}
-		if (GONE.has(error.code ?? "")) this.#gone();
+		if (GONE.has(error.code ?? "") && !this.#options.listenAgain()) this.#gone();
 		else if (this.#opening !== null && (FINAL.has(error.code ?? "") || --this.#opening.triesLeft <= 0)) {
 			this.#opening.caller.fail(error);
 			this.close();

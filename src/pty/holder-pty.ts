@@ -21,6 +21,7 @@ import { readExit } from "./exit-file.ts";
 import { type Answer, DISCONNECTED, HolderClient, SILENCE_MS } from "./holder-client.ts";
 import { type Input, InputQueue } from "./input-queue.ts";
 import { OutputStream } from "./output-stream.ts";
+import { identityOf, isAlive, type ProcessIdentity, tellsStartTimes } from "./process-stat.ts";
 import { descendants, isRunnable } from "./process-tree.ts";
 import type { Pty, PtyEnding, PtyExit, WriteOptions } from "./pty.ts";
 import { isOver, type PtyEvent, type PtyState, refusals, stateAfter } from "./pty-state.ts";
@@ -49,7 +50,7 @@ export interface HolderPtyOptions {
 	readonly from: number | "end";
 	/** Known before the holder has answered. */
 	readonly pid?: number;
-	readonly holderPid?: number;
+	readonly holderProcess?: ProcessIdentity;
 	readonly startedAt?: number;
 }
 
@@ -65,7 +66,7 @@ export class HolderPty implements Pty {
 	readonly #disposed = new AbortController();
 	#state: PtyState = "connecting";
 	#pid: number;
-	#holderPid: number;
+	#holder: ProcessIdentity;
 	#startedAt: number;
 	#survivors: PtyExit["survivors"] = [];
 	#watchers = 0;
@@ -78,12 +79,12 @@ export class HolderPty implements Pty {
 		secret,
 		from,
 		pid = 0,
-		holderPid = 0,
+		holderProcess = identityOf(0),
 		startedAt = Date.now(),
 	}: HolderPtyOptions) {
 		this.#directory = directory;
 		this.#pid = pid;
-		this.#holderPid = holderPid;
+		this.#holder = holderProcess;
 		this.#startedAt = startedAt;
 		this.#client = new HolderClient({
 			socketPath,
@@ -93,7 +94,8 @@ export class HolderPty implements Pty {
 			onChange: (event) => this.#move(event),
 			onWelcome: (welcome) => this.#welcomed(welcome),
 			onFrame: (frame) => this.#take(frame),
-			isStarved: () => isRunnable(this.#holderPid),
+			isStarved: () => isRunnable(this.#holder.pid),
+			listenAgain: () => this.#listenAgain(),
 			unresponsive: (sent) => this.#unresponsive(sent),
 		});
 		this.#stream = new OutputStream({
@@ -117,7 +119,7 @@ export class HolderPty implements Pty {
 		return this.#pid;
 	}
 	get holderPid(): number {
-		return this.#holderPid;
+		return this.#holder.pid;
 	}
 	get responsive(): boolean {
 		return this.#state !== "unresponsive";
@@ -278,13 +280,13 @@ export class HolderPty implements Pty {
 	}
 
 	#unresponsive(sent: boolean): PtyIoError {
-		const facts = { holderPid: this.#holderPid, sinceMs: this.#client.silentMs, sent };
-		return new PtyIoError("unresponsive", `the holder (process ${this.#holderPid}) is not responding`, facts);
+		const facts = { holderPid: this.#holder.pid, sinceMs: this.#client.silentMs, sent };
+		return new PtyIoError("unresponsive", `the holder (process ${this.#holder.pid}) is not responding`, facts);
 	}
 
 	/** Gives up a holder that does not answer: kills it and everything below it. */
 	async #kill(): Promise<PtyExit["survivors"]> {
-		const pid = this.#holderPid;
+		const { pid } = this.#holder;
 		if (pid <= 1) throw this.#unresponsive(true);
 		// The holder first, so that it cannot be continued and find its tree half killed.
 		for (const each of [pid, ...(await descendants(pid))]) {
@@ -299,6 +301,14 @@ export class HolderPty implements Pty {
 		// In uninterruptible sleep (a dead network mount) not even SIGKILL ends it.
 		const stuck = [{ pid, command: "dialtone-holder" }];
 		return wait([closes, { start: (scope) => scope.after(SILENCE_MS, () => scope.settle(stuck)) }]);
+	}
+
+	/** H2: its socket may have been removed (a logout, a cleaner) under a holder that lives. */
+	#listenAgain(): boolean {
+		if (!isAlive(this.#holder)) return false;
+		// It would end another process that has its pid by now. Older holders ignore it.
+		if (this.#holder.born !== null || !tellsStartTimes()) process.kill(this.#holder.pid, "SIGUSR1");
+		return true;
 	}
 
 	#sendWatch(): void {
@@ -319,7 +329,7 @@ export class HolderPty implements Pty {
 
 	#welcomed(welcome: Welcome): void {
 		this.#pid = welcome.pid;
-		this.#holderPid = welcome.holder;
+		if (welcome.holder !== this.#holder.pid) this.#holder = identityOf(welcome.holder);
 		this.#startedAt = welcome.startedAt;
 		this.#input.connected(welcome.inputOffset);
 		this.#stream.connected(welcome.size);

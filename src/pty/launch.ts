@@ -10,6 +10,7 @@ import { PtyCreationError } from "./errors.ts";
 import { HolderPty } from "./holder-pty.ts";
 import { type LaunchSpec, launchBlock } from "./launch-block.ts";
 import { SECRET_BYTES } from "./owner-secret.ts";
+import { identityOf } from "./process-stat.ts";
 import { type WaitScope, wait } from "./wait.ts";
 
 export type { LaunchSpec } from "./launch-block.ts";
@@ -27,7 +28,7 @@ export async function launch(spec: LaunchSpec): Promise<HolderPty> {
 	const secret = randomBytes(SECRET_BYTES);
 	const answer = await ask(spec.holder ?? HOLDER, launchBlock(spec, secret));
 	if (!answer.ok) throw new PtyCreationError(answer);
-	const pty = new HolderPty({ ...spec, secret, from: 0, pid: answer.pid, holderPid: answer.holder });
+	const pty = new HolderPty({ ...spec, secret, from: 0, pid: answer.pid, holderProcess: identityOf(answer.holder) });
 	try {
 		// Program and holder may be gone before we connect: the log has the same output.
 		await pty.connect({ tries: CONNECT_TRIES });

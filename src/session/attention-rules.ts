@@ -42,6 +42,8 @@ const PEEK_MS = 10;
 const PEEK_QUIET_MS = 1000;
 const SECRET_QUIET_MS = 50;
 const SERVER_QUIET_MS = 300;
+// The far end of a connection may pause in the middle of a line: text that does not look like a question must stand this long.
+const FAR_QUIET_MS = 2000;
 // A flood that fills the terminal is read on within milliseconds, on a busy machine within this.
 const STOPPED_QUIET_MS = 250;
 // Without any evidence, text that does not look like a question must have been there this long.
@@ -209,13 +211,14 @@ export const rules: readonly Rule[] = [
 		name: "a terminal within",
 		verdict: (evidence) => {
 			const { reader, facts, restMs } = evidence;
-			const inner = reader?.thread.inner ?? [];
-			if (reader === null || inner.length === 0 || facts.unread) return null;
+			if (reader === null || facts.unread) return null;
+			const inner = addressed(reader.thread.inner ?? []);
+			if (inner.length === 0) return null;
 			const verdicts = inner.map((terminal) =>
 				within(terminal, evidence.input.screen, { relayed: !reader.thread.foreground }),
 			);
 			const [first] = verdicts;
-			// The kernel does not know which of several panes is shown.
+			// Several panes that do not agree, and none or more than one of them has run since we typed.
 			if (first === undefined || first === null || verdicts.some((other) => other?.activity !== first.activity))
 				return null;
 			// A relay that is about to wake up has something to paint.
@@ -319,6 +322,22 @@ export const rules: readonly Rule[] = [
 		},
 	},
 	{
+		// What it shows comes from elsewhere, and the screen is all that tells of the program there.
+		name: "a relay that shows no prompt",
+		verdict: (evidence) => {
+			const { reader, facts, shape, input } = evidence;
+			const { screen } = input;
+			if (reader === null || facts.canonical || !relays(reader.thread)) return null;
+			const drawn = screen.alternate && !screen.endsAtCursor;
+			// Three dots may be Python's prompt, which takes pastes, or progress.
+			const prompts = screen.bracketedPaste || (asks(shape) && screen.lastLine !== "...");
+			if (drawn || !screen.cursorVisible || prompts || input.midLine === true) return null;
+			if (screen.cursorColumn === 0) return screen.alternate ? listening(reader.thread) : null;
+			if (evidence.restMs >= FAR_QUIET_MS) return null;
+			return notYet(evidence, FAR_QUIET_MS, `${who(reader.thread)} relays text that does not look like a question`);
+		},
+	},
+	{
 		name: "a loop that invites",
 		verdict: (evidence) => {
 			const { reader } = evidence;
@@ -328,14 +347,7 @@ export const rules: readonly Rule[] = [
 	},
 	{
 		name: "listening",
-		verdict: ({ reader }) =>
-			reader === null
-				? null
-				: not(
-						"listening",
-						"likely",
-						`${who(reader.thread)} would take input (${how(reader.thread)}), but shows no prompt`,
-					),
+		verdict: ({ reader }) => (reader === null ? null : listening(reader.thread)),
 	},
 
 	// From here on the kernel is not readable.
@@ -391,6 +403,13 @@ function likely(evidence: Evidence, thread: ThreadFacts): Verdict {
 	return waiting(input.shell.atPrompt === true ? "command" : kind.kind, "likely", because);
 }
 
+const listening = (thread: ThreadFacts): Verdict =>
+	not("listening", "likely", `${who(thread)} would take input (${how(thread)}), but shows no prompt`);
+
+/** It passes input on: to terminals within, or over what else it waits for. */
+const relays = ({ main, others = 0, inner = [], outside }: ThreadFacts) =>
+	main && (others > 0 || inner.length > 0 || outside === true);
+
 function watches({ others = 0, main, listens }: ThreadFacts): string {
 	if (listens === true) return " and for connections";
 	if (others > 0) return ` and ${others === 1 ? "one other thing" : `${others} other things`}`;
@@ -407,13 +426,21 @@ function unseen({ opaque, facts }: Evidence): string {
 	return opaque === null ? "the kernel does not show what the program does" : `not allowed to inspect ${who(opaque)}`;
 }
 
+/** Of several terminals the one that our last input woke somebody in; all of them where that is not one. */
+function addressed(terminals: readonly InnerTerminal[]): readonly InnerTerminal[] {
+	const woken = terminals.filter(({ threads }) => threads.some((thread) => thread.fresh));
+	return woken.length === 1 ? woken : terminals;
+}
+
 /** The verdict for an inner terminal; null when unclear. Never certain: a relay is in between. */
 function within(terminal: InnerTerminal, screen: ScreenFacts, relay: { readonly relayed: boolean }): Verdict | null {
 	const threads = withTimeouts(terminal.threads, terminal);
 	const reader = readerAmong(threads);
 	if (reader === null) {
 		const doer = threads.find(isBusy) ?? threads.find((thread) => thread.doing === "timer") ?? threads.at(-1);
-		if (doer === undefined || threads.some((thread) => thread.doing === "opaque")) return null;
+		// Whoever passed this terminal on to a server knows no more of it.
+		const unclear = (thread: ThreadFacts) => thread.doing === "opaque" || thread.local === true;
+		if (doer === undefined || threads.some(unclear)) return null;
 		return not("working", "likely", `${who(doer)} ${does(doer)}`);
 	}
 	const { thread, reading } = reader;

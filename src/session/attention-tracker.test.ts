@@ -82,7 +82,7 @@ describe("R1.4 whose turn it is", () => {
 		onTestFinished(turn.watch());
 		pty.pushFacts(facts());
 		expect(turn.attention.activity).toBe("waiting");
-		const acknowledge = turn.typing();
+		const acknowledge = turn.disturb();
 		expect(turn.attention.activity).toBe("working");
 		pty.pushFacts(facts());
 		expect(turn.attention.activity).toBe("working");

@@ -25,7 +25,6 @@ const TYPED: Attention = {
 	because: "it has not read what was typed yet",
 };
 
-const NOTHING = new Uint8Array(0);
 const ESCAPE = 0x1b;
 const CTRL_S = 0x13;
 const CTRL_Q = 0x11;
@@ -56,6 +55,7 @@ export class AttentionTracker implements Disposable {
 	readonly #source: AttentionSource;
 	readonly #decisions = new Listeners<Attention>("attention");
 	readonly #taken = new Listeners<void>("input taken");
+	readonly #rested = new Listeners<void>("at rest");
 	readonly #undo: readonly (() => void)[];
 	#attention = UNKNOWN;
 	#decidedAt = 0;
@@ -101,6 +101,11 @@ export class AttentionTracker implements Disposable {
 		return this.#taken.add(listener);
 	}
 
+	/** Called on every decision by which the program is at rest. */
+	onRested(listener: () => void): () => void {
+		return this.#rested.add(listener);
+	}
+
 	/** The last write ended with Escape, which the program has not taken yet. */
 	get escapePending(): boolean {
 		return this.#escape !== null;
@@ -133,14 +138,18 @@ export class AttentionTracker implements Disposable {
 	}
 
 	/**
-	 * A write (these bytes) or a signal goes out: earlier facts are stale until the next probe. Returns the function
-	 * to call when it is acknowledged.
+	 * A write goes out: facts from before it are stale. Returns the function to call when it is acknowledged.
 	 */
-	typing(bytes: Uint8Array = NOTHING): () => void {
+	typing(bytes: Uint8Array): () => void {
 		this.#escape = bytes.at(-1) === ESCAPE ? TYPED_ESCAPE : null;
 		if (bytes.includes(CTRL_S)) this.#stopTyped = true;
 		if (bytes.includes(CTRL_Q)) this.#stopTyped = false;
 		this.#midLine = (this.#midLine || this.#attention.waitingFor === "line") && isText(bytes);
+		return this.disturb();
+	}
+
+	/** A write, a signal or another size goes out: facts from before it are stale. */
+	disturb(): () => void {
 		this.#typing++;
 		this.#facts = null;
 		this.#debounced = null;
@@ -164,6 +173,7 @@ export class AttentionTracker implements Disposable {
 		this.#forgetRecheck();
 		this.#decisions.clear();
 		this.#taken.clear();
+		this.#rested.clear();
 	}
 
 	/** The answer arrives through `onFacts`, in order with pushed facts. */
@@ -210,7 +220,11 @@ export class AttentionTracker implements Disposable {
 		});
 		this.#debounced = debounce(this.#debounced, decision, facts);
 		const { activity, waitingFor, certainty, because } = this.#debounced.decision;
-		const recheckMs = sooner(this.#debounced.decision.recheckMs, this.#taken.size > 0 ? decision.takenInMs : null);
+		const recheckMs = sooner(
+			this.#debounced.decision.recheckMs,
+			this.#taken.size > 0 ? decision.takenInMs : null,
+			this.#rested.size > 0 ? decision.restsInMs : null,
+		);
 		const attention: Attention = { activity, waitingFor, certainty, because };
 		this.#attention = attention;
 		this.#decidedAt = Date.now();
@@ -219,6 +233,7 @@ export class AttentionTracker implements Disposable {
 		}
 		this.#decisions.emit(attention);
 		if (decision.takenInMs === 0) this.#taken.emit();
+		if (decision.restsInMs === 0) this.#rested.emit();
 	}
 
 	#forgetRecheck(): void {

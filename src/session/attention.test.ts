@@ -44,6 +44,8 @@ interface Scene {
 	column?: number;
 	hidden?: boolean;
 	alternate?: boolean;
+	endsAtCursor?: boolean;
+	paste?: boolean;
 	atPrompt?: boolean | null;
 	pendingEscape?: EscapeTimer;
 	stopTyped?: boolean;
@@ -78,6 +80,8 @@ function inputFor(scene: Scene): AttentionInput {
 			cursorVisible: scene.hidden !== true,
 			cursorColumn: scene.column ?? line.length,
 			lastLine: line,
+			endsAtCursor: scene.endsAtCursor === true,
+			bracketedPaste: scene.paste === true,
 		}),
 		shell: { atPrompt: scene.atPrompt ?? null },
 		pendingEscape: scene.pendingEscape ?? null,
@@ -162,7 +166,7 @@ const scenes: readonly (readonly [sentence: string, scene: Scene, truth: string]
 	["nor with VMIN 1", { threads: [reads()], raw: true, facts: { vmin: 1, vtime: 5 } }, "waiting line certain"],
 	[
 		"su -c cat: a reader that left the session",
-		{ threads: [thread("child-wait"), reads({ pid: 500, foreground: false })] },
+		{ threads: [thread("child-wait", { elsewhere: true }), reads({ pid: 500, foreground: false })] },
 		"waiting line certain",
 	],
 	[
@@ -525,6 +529,76 @@ const scenes: readonly (readonly [sentence: string, scene: Scene, truth: string]
 			raw: true,
 			alternate: true,
 		},
+		"waiting screen likely",
+	],
+	[
+		"A11 tmux, what was typed woke the pane that works",
+		{
+			threads: [
+				polls({
+					foreground: false,
+					others: 4,
+					inner: [inner([reads({ pid: 8, fresh: false })]), inner([thread("timer", { pid: 9 })])],
+				}),
+			],
+			raw: true,
+			alternate: true,
+		},
+		"working likely",
+	],
+	[
+		"A11 tmux, what was typed woke the pane that waits",
+		{
+			threads: [
+				polls({
+					foreground: false,
+					others: 4,
+					inner: [inner([reads({ pid: 8 })]), inner([thread("timer", { pid: 9, fresh: false })])],
+				}),
+			],
+			raw: true,
+			alternate: true,
+			quietMs: 0,
+		},
+		"waiting line likely",
+	],
+	[
+		"A11 script runs a client that passed its terminal on",
+		{
+			threads: [polls({ others: 1, inner: [inner([thread("other", { pid: 9, call: "poll", local: true })])] })],
+			raw: true,
+			alternate: true,
+		},
+		"waiting screen likely",
+	],
+	[
+		"A11 ssh, the far shell shows its prompt",
+		{ threads: [polls({ others: 1 })], raw: true, line: "me@far:~ ", paste: true, quietMs: 160 },
+		"waiting line likely",
+	],
+	[
+		"A11 ssh, the far program asks",
+		{ threads: [polls({ others: 1 })], raw: true, line: "Name? ", quietMs: 160 },
+		"waiting line likely",
+	],
+	[
+		"A11 ssh, half a line from the far end",
+		{ threads: [polls({ others: 1 })], raw: true, line: "Unpacking ", quietMs: 1900 },
+		"working likely",
+	],
+	[
+		"A11 ssh, half a line that stays",
+		{ threads: [polls({ others: 1 })], raw: true, line: "Unpacking ", quietMs: 2100 },
+		"waiting key likely",
+	],
+	[
+		"A11 mosh, a command without output yet",
+		{ threads: [polls({ others: 1 })], raw: true, alternate: true, endsAtCursor: true },
+		"listening likely",
+	],
+	[
+		"A11 mosh, a full screen at the far end",
+		{ threads: [polls({ others: 1 })], raw: true, alternate: true, quietMs: 160 },
 		"waiting screen likely",
 	],
 	// opaque

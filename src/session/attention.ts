@@ -8,7 +8,7 @@ import type { Attention } from "../protocol/answer.ts";
 import type { KernelFacts } from "../protocol/kernel-facts.ts";
 import { rules } from "./attention-rules.ts";
 import type { EscapeTimer } from "./escape-timer.ts";
-import { evidenceOf, takenInMs } from "./evidence.ts";
+import { evidenceOf, restsInMs, takenInMs } from "./evidence.ts";
 
 export interface ScreenFacts {
 	/** The alternate screen is shown: a full-screen program. */
@@ -21,8 +21,10 @@ export interface ScreenFacts {
 	readonly bracketedPaste: boolean;
 	/** Arrow keys or the keypad send their application sequences: full-screen programs. */
 	readonly applicationKeys: boolean;
-	/** There is text on the last row, below the cursor. */
-	readonly footer: boolean;
+	/** How many rows below the cursor the last row is, where there is text on it; otherwise 0. */
+	readonly footerBelow: number;
+	/** Nothing is drawn below the cursor, unless on the last row, and the cursor is above that. */
+	readonly endsAtCursor: boolean;
 	/** The cursor is hidden, and a single cell in reverse video stands for it. */
 	readonly drawnCursor: boolean;
 }
@@ -55,6 +57,8 @@ export interface Decision extends Attention {
 	readonly rule: string;
 	/** The program has taken all that was typed and sleeps again: 0, or in how many milliseconds that may be so. Null: it has not. */
 	readonly takenInMs: number | null;
+	/** No thread of it is at work, and it has printed nothing for a moment: 0, or in how many milliseconds that may be so. */
+	readonly restsInMs: number | null;
 }
 
 export function decide(input: AttentionInput): Decision {
@@ -62,7 +66,8 @@ export function decide(input: AttentionInput): Decision {
 	for (const rule of rules) {
 		const verdict = rule.verdict(evidence);
 		if (verdict !== null) {
-			return { waitingFor: null, recheckMs: null, ...verdict, rule: rule.name, takenInMs: takenInMs(evidence) };
+			const soon = { takenInMs: takenInMs(evidence), restsInMs: restsInMs(evidence) };
+			return { waitingFor: null, recheckMs: null, ...verdict, rule: rule.name, ...soon };
 		}
 	}
 	throw new Error("the last rule of attention has no condition");

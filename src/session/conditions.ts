@@ -144,6 +144,19 @@ export function taken(
 	};
 }
 
+/** No thread of the program is at work, and it has drawn. */
+export function rested(tracker: {
+	onRested(listener: () => void): () => void;
+	watch(): () => void;
+}): Condition<Outcome<"still">> {
+	return {
+		start(scope) {
+			scope.own(tracker.onRested(scope.guard<void>(() => scope.settle(outcome("still")))));
+			scope.own(tracker.watch());
+		},
+	};
+}
+
 type ReturnReason = "waiting" | "still";
 
 function returnReasons({ activity }: Attention): ReturnReason | null {

@@ -144,9 +144,13 @@ export class Display implements Drawable, Cached, AsyncDisposable {
 		if (newest > journal.end) await this.#passOver(newest);
 	}
 
-	/** Settles when the new size would survive a restart: what is drawn again after it must be drawn for this size. */
-	async resize(cols: number, rows: number): Promise<void> {
-		this.#screen.resize(cols, rows);
+	/** Output from this offset on is for the new size. */
+	resize(cols: number, rows: number, at: number): void {
+		this.#screen.resize(cols, rows, at);
+	}
+
+	/** Settles when the screen would survive a restart: what is drawn after a change of size must be drawn for it. */
+	async keep(): Promise<void> {
 		await this.#save();
 	}
 

@@ -38,6 +38,9 @@ interface Row {
 	readonly applies: (clues: Clues) => boolean;
 }
 
+/** A list of completions ends this many rows below the line at the most. */
+const MOST_BELOW_LINE = 10;
+
 /** A line editor has a use of its own for Ctrl+V, and for that takes it from the terminal. Pagers do, too. */
 const tookEditingKeys = ({ flags, shape }: Clues) => flags !== null && !flags.has("lnext") && shape !== "pager";
 const onlyLineModeOff = ({ flags }: Clues) => flags?.has("icrnl") === true && flags.has("iexten");
@@ -57,11 +60,20 @@ const RAW_ROWS: readonly Row[] = [
 	},
 	{ kind: "screen", because: "alternate screen", applies: ({ screen }) => screen.alternate },
 	{
-		// Where there is no alternate screen, or the program does not use it.
+		// Where there is no alternate screen, or the program does not use it. Some shells switch these keys on at their prompt.
 		kind: "screen",
 		because: "draws the whole screen",
-		applies: ({ screen, flags }) =>
-			(screen.applicationKeys && !screen.bracketedPaste) || (screen.footer && flags !== null && !flags.has("opost")),
+		applies: ({ screen, shape }) =>
+			screen.applicationKeys && !screen.bracketedPaste && !(shape === "prompt" && screen.cursorVisible),
+	},
+	{
+		kind: "screen",
+		because: "shows a status line at the bottom",
+		applies: (clues) => {
+			const { screen, flags } = clues;
+			if (asks(clues)) return false; // a toolbar
+			return screen.footerBelow > MOST_BELOW_LINE || (screen.footerBelow > 0 && flags !== null && !flags.has("opost"));
+		},
 	},
 	{ kind: "line", because: "shows a cursor of its own", applies: ({ screen }) => screen.drawnCursor },
 	{ kind: "key", because: "hides the cursor", applies: ({ screen }) => !screen.cursorVisible },
@@ -69,6 +81,7 @@ const RAW_ROWS: readonly Row[] = [
 	{ kind: "key", because: "asks for a key", applies: ({ shape }) => shape === "keypress" || shape === "pager" },
 	{ kind: "key", because: "the terminal echoes each key", applies: ({ modes }) => modes.echo === true },
 	{ kind: "line", because: "edits the line itself", applies: tookEditingKeys },
+	{ kind: "line", because: "shows a prompt", applies: ({ shape }) => shape === "prompt" },
 	{
 		kind: "key",
 		because: "only line mode is off",

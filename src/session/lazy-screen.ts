@@ -40,6 +40,8 @@ export class LazyScreen implements Disposable {
 	#cols: number;
 	#rows: number;
 	#mayAsk = false;
+	/** Sizes to come, each from an offset on. */
+	readonly #sizes: { readonly cols: number; readonly rows: number; readonly at: number }[] = [];
 	#disposed = false;
 
 	constructor(parts: LazyScreenParts) {
@@ -100,22 +102,23 @@ export class LazyScreen implements Disposable {
 
 	/** Draws pending output, all or the first bytes of it. */
 	draw(maxBytes = Number.POSITIVE_INFINITY): void {
-		if (this.pendingBytes > 0) {
+		if (this.pendingBytes > 0 || this.#sizeIsDue) {
 			const screen = this.#awake();
 			this.#feed(screen, this.#parts.journal.recent(screen.offset).subarray(0, maxBytes));
 		}
 		if (this.pendingBytes === 0) this.#mayAsk = false;
 	}
 
-	resize(cols: number, rows: number): void {
-		this.current.resize(cols, rows);
-		this.#cols = cols;
-		this.#rows = rows;
+	/** Output from this offset on is for the new size; what came before it was for the old one. */
+	resize(cols: number, rows: number, at: number = this.#parts.journal.end): void {
+		this.#sizes.push({ cols, rows, at });
+		this.draw();
 	}
 
 	/** Null in the middle of an escape sequence or character. */
 	serialize(): ScreenState | null {
-		if (this.#content.kind === "asleep" && this.pendingBytes === 0) return unpacked(this.#content.state);
+		if (this.#content.kind === "asleep" && this.pendingBytes === 0 && !this.#sizeIsDue)
+			return unpacked(this.#content.state);
 		return this.current.serialize();
 	}
 
@@ -154,7 +157,26 @@ export class LazyScreen implements Disposable {
 		return this.#content.kind === "drawn" ? this.#content.screen.offset : this.#content.offset;
 	}
 
+	get #sizeIsDue(): boolean {
+		const [next] = this.#sizes;
+		return next !== undefined && next.at <= this.#parts.journal.end;
+	}
+
 	#feed(screen: Screen, bytes: Uint8Array): void {
+		let rest = bytes;
+		for (let [next] = this.#sizes; next !== undefined && next.at <= screen.offset + rest.length; [next] = this.#sizes) {
+			const before = Math.max(0, next.at - screen.offset);
+			this.#feedAtSize(screen, rest.subarray(0, before));
+			rest = rest.subarray(before);
+			screen.resize(next.cols, next.rows);
+			this.#cols = next.cols;
+			this.#rows = next.rows;
+			this.#sizes.shift();
+		}
+		this.#feedAtSize(screen, rest);
+	}
+
+	#feedAtSize(screen: Screen, bytes: Uint8Array): void {
 		const { answeredUntil, stops = [], onReplayed } = this.#parts;
 		let rest = bytes;
 		for (const stop of screen.offset < answeredUntil ? [...stops, answeredUntil] : []) {

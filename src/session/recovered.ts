@@ -25,6 +25,7 @@ export async function recoverRecord(directory: string): Promise<SessionRecord> {
 		cwd: "/",
 		state: exit === null ? "running" : exit.code === 0 ? "succeeded" : "failed",
 		pid: null,
+		holder: null,
 		exit: exit && { code: exit.code, signal: exit.signal },
 		reason: "its record was corrupt",
 		createdAt,

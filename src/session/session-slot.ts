@@ -10,10 +10,12 @@ import { RecordFile, type SessionRecord } from "../journal/records.ts";
 import type { Attention } from "../protocol/answer.ts";
 import { Fault } from "../protocol/fault.ts";
 import type { HolderEvent } from "../protocol/frames.ts";
+import { identityOf } from "../pty/process-stat.ts";
 import { within } from "../pty/wait.ts";
 import { IdleTimer } from "./idle-timer.ts";
 import { firstSlotState, hasEnded, type SlotEvent, type SlotState, slotAfter, statusAfter } from "./lifecycle.ts";
-import { describeEnd, type Session } from "./session.ts";
+import type { Session } from "./session.ts";
+import { describeEnd } from "./terminal-faults.ts";
 
 /** A launch that takes longer than this while the daemon stops is adopted by the next one. */
 const DETACH_TIMEOUT_MS = 3000;
@@ -303,9 +305,9 @@ export class SessionSlot {
 		const { events } = this.#parts;
 		const state = statusAfter(this.#record.state, "launched");
 		const isNew = this.#record.state !== state;
-		if (isNew || this.#record.pid !== session.pid || this.#record.reason !== null) {
-			this.update({ state, pid: session.pid, reason: null });
-		}
+		const holder = identityOf(session.holderPid);
+		const moved = this.#record.pid !== session.pid || this.#record.holder?.pid !== holder.pid;
+		if (isNew || moved || this.#record.reason !== null) this.update({ state, pid: session.pid, holder, reason: null });
 		let last = "";
 		subscriptions.push(
 			session.onEnded(() => this.#ended(live)),

@@ -8,6 +8,7 @@ import type { SessionRecord } from "../journal/records.ts";
 import { clean } from "../protocol/clean.ts";
 import { Fault } from "../protocol/fault.ts";
 import { Listeners } from "../protocol/listeners.ts";
+import { bootId } from "../pty/boot-id.ts";
 import type { Places } from "../pty/places.ts";
 import { within } from "../pty/wait.ts";
 import { Archive } from "./archive.ts";
@@ -188,8 +189,8 @@ export class Sessions implements AsyncDisposable {
 		return [];
 	}
 
-	async resize(session: Session, cols: number, rows: number): Promise<void> {
-		await session.resize(cols, rows);
+	async resize(session: Session, cols: number, rows: number, signal: AbortSignal): Promise<void> {
+		await session.resize(cols, rows, { signal });
 		const slot = this.#registry.atHand(session.id);
 		if (slot === undefined) return; // already removed
 		slot.update({ cols, rows });
@@ -259,7 +260,6 @@ export class Sessions implements AsyncDisposable {
 			directory,
 			socketPath: places.socketFor(record.id),
 			epoch: BigInt(epoch),
-			pid: record.pid,
 		};
 		return new SessionSlot(
 			{
@@ -268,7 +268,12 @@ export class Sessions implements AsyncDisposable {
 				idleMs: record.idleMs ?? options.idleMs,
 				evictMs: options.evictMs,
 				endGraceMs: options.endGraceMs,
-				adopt: (slot) => adoptSession(slot, context, (from) => this.#terminals.adopt({ ...connection, from })),
+				adopt: (slot) =>
+					adoptSession(slot, context, (from) => {
+						// Pids are meaningless after the next boot.
+						const { pid, holder } = slot.record.bootId === bootId() ? slot.record : { pid: null, holder: null };
+						return this.#terminals.adopt({ ...connection, pid, holderProcess: holder, from });
+					}),
 				revive: (slot) => reviveSession(slot, context),
 				events: this.#listener,
 				onProblem,

@@ -64,6 +64,7 @@ export function newRecord(spec: StartSpec, options: Options, names: NamesInUse):
 		cwd,
 		state: "starting",
 		pid: null,
+		holder: null,
 		exit: null,
 		reason: null,
 		createdAt: now,

@@ -32,7 +32,8 @@ export function compose(typing: Typing, modes: () => Modes): readonly [() => Uin
 			...(submit ? [encodeKeys(["enter"], modes())] : []),
 		]);
 	const hasLine = text !== "" || paste !== undefined || submit;
-	const [first = line, ...rest] = [...(hasLine ? [line] : []), ...keys.map((key) => () => encodeKeys([key], modes()))];
+	const presses = runsOf(keys).map((run) => () => encodeKeys(run, modes()));
+	const [first = line, ...rest] = hasLine ? [line, ...presses] : presses;
 	const checked = () => {
 		const bytes = first();
 		if (bytes.length + rest.reduce((sum, part) => sum + part().length, 0) === 0)
@@ -40,4 +41,16 @@ export function compose(typing: Typing, modes: () => Modes): readonly [() => Uin
 		return bytes;
 	};
 	return [checked, ...rest];
+}
+
+/** Each key by itself, but Escape twice is one thing to press: programs know it as such, within their timer. */
+function runsOf(keys: readonly string[]): readonly (readonly string[])[] {
+	const isEscape = (key: string | undefined) => /^esc(?:ape)?$/i.test(key ?? "");
+	const runs: string[][] = [];
+	for (const key of keys) {
+		const last = runs.at(-1);
+		if (isEscape(key) && isEscape(last?.[0])) last?.push(key);
+		else runs.push([key]);
+	}
+	return runs;
 }

@@ -1,10 +1,19 @@
 // Where a program that draws for itself takes input: what tells a text field and a full screen from lines of output.
 
-import { type Emulator, isReversed } from "./emulator.ts";
+import type { Emulator } from "./emulator.ts";
+import { isReversed } from "./grid.ts";
 
-/** There is text on the last row of the screen, below the cursor: a status line. */
-export function hasFooter({ active: grid, rows }: Emulator): boolean {
-	return grid.y < rows - 1 && (grid.lines.get(grid.ybase + rows - 1)?.getTrimmedLength() ?? 0) > 0;
+/** How many rows below the cursor the last row of the screen is, where it has text: a status line. Otherwise 0. */
+export function footerBelow({ active: grid, rows }: Emulator): number {
+	const lastRow = grid.lines.get(grid.ybase + rows - 1);
+	return lastRow !== undefined && lastRow.getTrimmedLength() > 0 ? rows - 1 - grid.y : 0;
+}
+
+/** Nothing is drawn below the cursor, unless on the last row, and the cursor is above that: output ends there. */
+export function endsAtCursor({ active: grid, rows }: Emulator): boolean {
+	for (let y = grid.y + 1; y < rows - 1; y++)
+		if ((grid.lines.get(grid.ybase + y)?.getTrimmedLength() ?? 0) > 0) return false;
+	return grid.y < rows - 1;
 }
 
 /** A single cell of the screen is in reverse video: with the real cursor hidden it is the program's own. */

@@ -8,7 +8,7 @@ import { Listeners } from "../protocol/listeners.ts";
 import type { OutputChunk } from "../protocol/output.ts";
 import { ControlFilter } from "./control-filter.ts";
 import { Emulator, SLICE } from "./emulator.ts";
-import { hasDrawnCursor, hasFooter } from "./input-area.ts";
+import { endsAtCursor, footerBelow, hasDrawnCursor } from "./input-area.ts";
 import { applyKeyframe, fitsKeyframe, type Keyframe, keyframeOf, takeKeyframe } from "./keyframe.ts";
 import { KittyKeyboard } from "./kitty-keyboard.ts";
 import { Links } from "./links.ts";
@@ -204,9 +204,14 @@ export class Screen {
 		return lineToCursor(this.#emulator.active);
 	}
 
-	/** There is text on the last row, below the cursor. */
-	get hasFooter(): boolean {
-		return hasFooter(this.#emulator);
+	/** How many rows below the cursor the last row is, where it has text; otherwise 0. */
+	get footerBelow(): number {
+		return footerBelow(this.#emulator);
+	}
+
+	/** Nothing is drawn below the cursor, unless on the last row, and the cursor is above that. */
+	get endsAtCursor(): boolean {
+		return endsAtCursor(this.#emulator);
 	}
 
 	/** A single cell is in reverse video: with the cursor hidden it is the program's own. */

@@ -14,9 +14,11 @@ export const resize = tool({
 	facts: sessionFactsSchema,
 	run: (input, context) =>
 		onSession(context, input, async (target) => {
-			await context.sessions.resize(target, input.cols, input.rows);
-			// A full-screen program repaints: the answer shows the new screen, not the torn one.
-			return target.wait({ until: { stillMs: 50, only: true }, timeoutMs: 1000, signal: context.signal });
+			await context.sessions.resize(target, input.cols, input.rows, context.signal);
+			return {
+				returned: target.ended ? "ended" : target.attention.activity === "waiting" ? "waiting" : "still",
+				attention: null,
+			};
 		}),
 	render: renderSession,
 });

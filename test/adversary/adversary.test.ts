@@ -15,7 +15,8 @@ import { build, outside, playAll, report, type Verdict } from "./play.ts";
 
 const LANES = 4;
 const TIMEOUT_MS = 600_000;
-const options = { timeout: TIMEOUT_MS, ...needing("gcc", "python3") };
+const ROOT = join(import.meta.dirname, "../..");
+const options = { timeout: TIMEOUT_MS, ...needing("gcc", "python3", "go") };
 
 let directory: string;
 let built: ReturnType<typeof build>;
@@ -40,7 +41,7 @@ async function play(socket: string): Promise<Verdict[]> {
 	using _server = await outside(outsideSocket);
 	const all = cases({ ...built, outsideSocket });
 	const root = process.getuid?.() === 0;
-	return playAll(
+	return await playAll(
 		all.filter((one) => root || one.needs !== "root"),
 		LANES,
 	);
@@ -62,11 +63,12 @@ describe("A1 A2 A3 A4 no program gets a wrong certain", () => {
 		}
 	});
 
-	test("for a normal user", { ...options, ...needing("root", "gcc", "python3") }, async ({ skip }) => {
+	test("for a normal user", { ...options, ...needing("root", "gcc", "python3", "go") }, async ({ skip }) => {
 		using user = new User(directory, "adversary");
 		if (!user.canRead(import.meta.filename)) skip("other users may not read this checkout");
 		const result = join(user.home, "verdicts.json");
-		const play = [process.execPath, "--import", "tsx", join(import.meta.dirname, "main.ts"), "--json", result];
+		const main = [process.execPath, "--import", "tsx", join(import.meta.dirname, "main.ts"), "--json", result];
+		const play = ["sh", "-c", 'cd "$0" && exec "$@"', ROOT, ...main];
 		const env = { TMPDIR: user.home, PATH: SYSTEM_PATH };
 		const { code, out, err } = await user.run(play, { env, timeoutMs: TIMEOUT_MS });
 		expect([code, out.slice(-500), err.slice(-500)]).toEqual([0, expect.anything(), expect.anything()]);

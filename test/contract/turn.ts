@@ -29,7 +29,7 @@ function fromText(text: string): Turn {
 	if (!isClean(text)) throw new Error(`not clean: ${JSON.stringify(text)}`);
 	const fence = /^<<([a-z]+-[0-9a-f]{3,})\n([\s\S]*)\n\1$/m.exec(rest.join("\n"));
 	const output = fence?.[2] ?? "";
-	const waiting = /waiting for (?:a (command|secret)|input \((line|key))/.exec(header);
+	const waiting = /waiting for (?:a (command|line|key|secret),|keys \(full (screen)\))/.exec(header);
 	if (waiting !== null) return { state: `waiting for ${waiting[1] ?? waiting[2]}`, output };
 	const ended = /ended(?:,|:) (?:exit code (\d+)|.*?(SIG\w+))/.exec(header);
 	if (ended !== null) return { state: `ended ${ended[1] ?? ended[2]}`, output };

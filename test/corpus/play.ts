@@ -3,7 +3,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Dialtone, SessionFacts, Terminal } from "../../src/index.ts";
+import { type Dialtone, Fault, type SessionFacts, type Terminal } from "../../src/index.ts";
 import { named, SYSTEM_PATH, stubs } from "../programs.ts";
 import type { Case, Place, Step, Truth } from "./case.ts";
 import { cpuMs, holderOf } from "./holder-cpu.ts";
@@ -103,7 +103,15 @@ async function playIn(one: Case, dialtone: Dialtone, place: Place): Promise<Outc
 				});
 				facts = terminal.facts;
 			} else {
-				facts = await act(terminal, step, timeoutMs);
+				const answer = await act(terminal, step, timeoutMs).catch((error: unknown) => {
+					if (error instanceof Fault) return error;
+					throw error;
+				});
+				if (answer instanceof Fault) {
+					outcomes.push(refusal(one, index, step, answer, (await terminal.read({ view: "screen" })).text));
+					break;
+				}
+				facts = answer;
 			}
 			holder ??= await holderFor(dialtone, terminal.id);
 			const cpuAfter = holder === null ? null : cpuMs(holder);
@@ -155,6 +163,24 @@ function judge(one: Case, index: number, step: Step, facts: SessionFacts, screen
 		certainty: certainty ?? "",
 		because,
 		elapsedMs,
+		known: one.known ?? null,
+		screen,
+	};
+}
+
+/** It ended after it had been called waiting, or took no input: as wrong as any other answer. */
+function refusal(one: Case, index: number, step: Step, { code, message }: Fault, screen: string): Outcome {
+	return {
+		case: one.name,
+		step: index,
+		truth: step.truth,
+		right: false,
+		kindRight: null,
+		told: `refused: ${code}`,
+		certainty: "",
+		because: message,
+		elapsedMs: 0,
+		holderCpu: null,
 		known: one.known ?? null,
 		screen,
 	};

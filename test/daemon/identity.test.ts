@@ -206,7 +206,7 @@ describe("G16 a corrupt lock file", () => {
 			}
 			expect(pids.size).toBe(1);
 			expect(existsSync(file)).toBe(false);
-			expect(readdirSync(join(mine.path, "run")).sort()).toEqual(["d6.sock", "daemon.6", "epoch"]);
+			expect(readdirSync(join(mine.path, "run")).sort()).toEqual(["d6.sock", "daemon.6"]);
 		},
 	);
 });

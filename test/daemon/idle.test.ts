@@ -24,7 +24,7 @@ async function daemonWith(idleMs: number) {
 		close: async () => {},
 	};
 	const log = { info: () => {}, error: () => {} };
-	const daemon = (await becomeDaemon({ run, version: "1", log, idleMs, open: async () => sessions }))!;
+	const daemon = (await becomeDaemon({ run, state: run, version: "1", log, idleMs, open: async () => sessions }))!;
 	return {
 		run,
 		daemon,

@@ -64,6 +64,7 @@ describe("S10 stopping always ends", () => {
 		const problems: string[] = [];
 		const daemon = await becomeDaemon({
 			run,
+			state: run,
 			version: "1.0.0",
 			idleMs: 0,
 			log: { info: () => {}, error: (_facts, message) => problems.push(message) },

@@ -1,7 +1,7 @@
 // No call waits for nothing, and no key goes out too early: real programs that have a timer for Escape, repaint by
 // themselves, drop what is typed ahead, or stop because of Ctrl+S.
 
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -97,6 +97,13 @@ describe("A6 Escape is answered when it has been taken", () => {
 	});
 });
 
+test("A6 Escape twice in one call is a double press: mc closes its menu without a timer", needing("mc"), async () => {
+	const mc = await start(["mc", "-u"]);
+	await mc.send({ keys: ["f9"], ...PATIENT });
+	const left = await mc.send({ keys: ["esc", "esc", "f10"], ...PATIENT });
+	expect(left).toMatchObject({ returned: "ended", exit: { code: 0 } });
+});
+
 describe("A8 a prompt is a turn whatever happens beside it", () => {
 	test("a node REPL with a timer", async () => {
 		const node = await start([process.execPath]);
@@ -116,6 +123,57 @@ describe("A8 a prompt is a turn whatever happens beside it", () => {
 		expect(answer.elapsedMs).toBeLessThan(SOON_MS);
 		expect(answer.text).toContain("hi");
 		await fish.close({ force: true });
+	});
+});
+
+describe("A7 resize answers after the redraw", () => {
+	const programs = [
+		["vim", ["vim", "-u", "NONE", "-N", "-n", "file.txt"]],
+		["less", ["less", "file.txt"]],
+		["nano", ["nano", "file.txt"]],
+		["htop", ["htop"]],
+		["mc", ["mc", "-u"]],
+	] as const;
+	const sizes = [
+		[70, 20],
+		[120, 40],
+		[90, 12],
+		[132, 43],
+	] as const;
+
+	test.each(programs)("%s", needing("vim", "less", "nano", "htop", "mc"), async (program, argv) => {
+		const terminal = await start([...argv]);
+		for (const [cols, rows] of sizes) {
+			const { elapsedMs } = await terminal.resize({ cols, rows });
+			expect(elapsedMs).toBeLessThan(SOON_MS);
+			const answered = (await screenOf(terminal)).split("\n");
+			// Drawn for this size, and nothing of it is drawn again: but a monitor's figures change.
+			if (program === "htop") expect(answered.at(-1)).toMatch(/^F1Help/);
+			else {
+				await terminal.wait({ until: { stillMs: 300, only: true }, ...PATIENT });
+				expect(answered).toEqual((await screenOf(terminal)).split("\n"));
+			}
+			expect(answered.length).toBeGreaterThanOrEqual(rows - 1); // vim's last one may be blank
+		}
+		await terminal.close({ force: true });
+	});
+
+	test("tmux, whose server draws", needing("tmux"), async () => {
+		const tmux = await start(["tmux", "-f", "/dev/null", "-S", join(home, "tmux"), "new", "cat"]);
+		for (const [cols, rows] of sizes) {
+			await tmux.resize({ cols, rows });
+			expect((await screenOf(tmux)).split("\n").at(-1)).toMatch(/^\[0\] 0:cat/);
+		}
+		await tmux.close({ force: true });
+	});
+
+	test("a program that ignores it costs a moment", async () => {
+		for (const argv of [["cat"], ["sleep", "600"]]) {
+			const terminal = await dialtone.start({ argv, timeoutMs: 200 });
+			const { elapsedMs } = await terminal.resize({ cols: 100, rows: 30 });
+			expect(elapsedMs).toBeLessThan(800);
+			await terminal.close({ force: true });
+		}
 	});
 });
 
@@ -164,12 +222,13 @@ for question in "abcde":
 	});
 
 	test("calls that type at the same time do not mix", async () => {
-		const echo = await start(["cat"]);
+		const taken = await start(["sh", "-c", "cat > taken.txt"]);
 		const keys = (key: string) => [...Array<string>(10).fill(key), "enter"];
-		await Promise.all(["x", "y", "z"].map((key) => echo.send({ keys: keys(key), ...PATIENT })));
-		const lines = new Set((await screenOf(echo)).split("\n").filter((line) => line !== ""));
-		expect(lines).toEqual(new Set(["x", "y", "z"].map((key) => key.repeat(10))));
-		await echo.close();
+		await Promise.all(["x", "y", "z"].map((key) => taken.send({ keys: keys(key), ...PATIENT })));
+		await taken.send({ keys: ["ctrl+d"], ...PATIENT });
+		expect(readFileSync(join(home, "taken.txt"), "utf8")).toBe(
+			["x", "y", "z"].map((key) => `${key.repeat(10)}\n`).join(""),
+		);
 	});
 
 	test("a program that does not read gets them all, without a wait for each", async () => {
