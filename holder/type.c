@@ -19,6 +19,7 @@
 #define WRITES_AT_ONCE 64
 // When a read has left no more than this in the terminal, Linux wakes those who write to it.
 #define WAKE_LEFT 128
+#define UNCOUNTED ((int)INPUT_FLIGHT + 1)
 
 // Half of the queue, or what was refused if that is more: earlier it would only be refused again.
 static void tell_room(struct holder *holder) {
@@ -38,7 +39,8 @@ static int unread(int slave) {
 	int count = -1;
 	struct pollfd arrived = {.fd = slave, .events = POLLIN}; // moves along what is still in the kernel's worker
 	if (slave < 0 || poll(&arrived, 1, 0) < 0 || ioctl(slave, FIONREAD, &count) != 0) return -1;
-	return count;
+	// An end of file is not counted, but there to be read: as many as can be, perhaps.
+	return count == 0 && (arrived.revents & POLLIN) ? UNCOUNTED : count;
 }
 
 void type_look(struct holder *holder, const struct termios *modes, size_t more) {
@@ -140,7 +142,7 @@ void type_interrupt(struct holder *holder, uint8_t byte, const struct termios *m
 		os_terminal_signal(holder->master, signal);
 	}
 	if (slave >= 0) close(slave);
-	size_t dropped = queued + (left > 0 ? (size_t)left : 0);
+	size_t dropped = queued + (left > 0 && left != UNCOUNTED ? (size_t)left : 0);
 	if (!stuck || dropped == 0) return;
 	char json[80];
 	snprintf(json, sizeof json, "{\"event\":\"input_dropped\",\"bytes\":%zu}", dropped);
