@@ -82,11 +82,11 @@ export function withTimeouts(
  * waits for can't come from elsewhere, nor from a clock.
  */
 function isPassive(thread: ThreadFacts, reader: ThreadFacts | undefined): boolean {
-	const { doing, others = 0, listens = false, elsewhere = false, timeoutMs } = thread;
+	const { doing, others = 0, listens = false, elsewhere = false, peeks = false, timeoutMs } = thread;
 	if (doing === "stopped") return true;
 	// A reader that left the session may be that child.
 	if (elsewhere && (doing !== "child-wait" || reader?.foreground !== false)) return false;
-	if (others > 0 || listens || timeoutMs !== undefined) return false;
+	if (others > 0 || listens || peeks || timeoutMs !== undefined) return false;
 	return doing === "child-wait" || doing === "other" || readingOf(thread) === "blocked";
 }
 
