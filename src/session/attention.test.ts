@@ -593,6 +593,36 @@ const scenes: readonly (readonly [sentence: string, scene: Scene, truth: string]
 		"waiting key likely",
 	],
 	[
+		"A11 tmux took what was typed itself, and the shell within is at its prompt",
+		{
+			threads: [polls({ foreground: false, others: 4, inner: [inner([reads({ pid: 8, fresh: false })])] })],
+			raw: true,
+			alternate: true,
+			quietMs: 160,
+		},
+		"waiting line likely",
+	],
+	[
+		"A11 mosh, the far shell shows its prompt",
+		{ threads: [polls({ others: 1 })], raw: true, alternate: true, endsAtCursor: true, line: "$ ", quietMs: 160 },
+		"waiting line likely",
+	],
+	[
+		"A4 a still full screen that wakes up ten times a second",
+		{ threads: [thread("timer", { timeoutMs: 100 })], raw: true, alternate: true, quietMs: 200 },
+		"waiting screen likely",
+	],
+	[
+		"A4 a still full screen that wakes up every second",
+		{ threads: [thread("timer", { timeoutMs: 1000 })], raw: true, alternate: true, quietMs: 200 },
+		"working likely",
+	],
+	[
+		"A4 a full screen that is woken by a signal when a key comes",
+		{ threads: [thread("other", { call: "futex", peeks: true })], raw: true, alternate: true, quietMs: 200 },
+		"waiting screen likely",
+	],
+	[
 		"A11 mosh, a command without output yet",
 		{ threads: [polls({ others: 1 })], raw: true, alternate: true, endsAtCursor: true },
 		"listening likely",
