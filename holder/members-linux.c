@@ -141,6 +141,28 @@ static bool is_reported(const struct attention *a, pid_t tid, unsigned place) {
 	return false;
 }
 
+static bool is_member(const struct place *at, const struct process *process) {
+	return process->terminal == at->terminal.number && at->group > 0 && process->group == at->group;
+}
+
+// Waits for a child that is not in the foreground, or for a signal though it has no child there.
+static bool waits_elsewhere(const struct attention *a, const struct visit *visit, const struct blocked *blocked) {
+	bool inside = false, outside = false, named = false;
+	if (blocked->doing != DOING_CHILD_WAIT && !blocked->signals)
+		return false;
+	for (unsigned i = 0; i < a->process_count; i++) {
+		const struct process *child = &a->processes[i];
+		if (child->parent != visit->process->pid || child->state == 'Z')
+			continue;
+		bool member = is_member(&a->places[visit->place], child);
+		if (child->pid == blocked->child && member)
+			named = true; // by another number in a PID namespace of its own: then any child counts
+		inside |= member;
+		outside |= !member;
+	}
+	return (outside && !named) || (blocked->signals && !inside);
+}
+
 static void visit_thread(void *context, pid_t pid, int tid) {
 	const struct visit *visit = context;
 	struct attention *a = visit->attention;
@@ -154,11 +176,13 @@ static void visit_thread(void *context, pid_t pid, int tid) {
 		a->doubts |= DOUBT_CHANGED;
 	if (sight != SEEN)
 		return;
+	blocked.elsewhere = waits_elsewhere(a, visit, &blocked);
 	bool main = tid == pid || process->threads == 1;
 	bool reads = reads_terminal(&blocked);
 	bool unknown = blocked.doing == DOING_UNKNOWN || blocked.doing == DOING_OPAQUE || blocked.doubts != 0;
 	// A sleeping worker is no evidence, unless it waits for other I/O or nobody knows for what.
-	bool idle = !main && !reads && !is_busy(&blocked) && !blocked.listens && blocked.others == 0 && blocked.doubts == 0 &&
+	bool idle = !main && !reads && !is_busy(&blocked) && !blocked.listens && blocked.others == 0 && !blocked.elsewhere &&
+	            blocked.doubts == 0 &&
 	            blocked.doing != DOING_TTY_WRITE && blocked.doing != DOING_STOPPED;
 	bool counts = visit->foreground || visit->what == EVERYTHING;
 	long wakes_ms = idle && counts && visit->place == 0 && blocked.timed ? blocked.timeout_ms : -1;
@@ -208,10 +232,6 @@ static void visit_process(struct visit visit) {
 		visit_thread(&visit, process->pid, process->pid);
 	else if (!proc_threads(process->pid, visit_thread, &visit) && visit.foreground)
 		visit.attention->doubts |= DOUBT_CHANGED;
-}
-
-static bool is_member(const struct place *at, const struct process *process) {
-	return process->terminal == at->terminal.number && at->group > 0 && process->group == at->group;
 }
 
 void visit_members(struct attention *a, unsigned place) {

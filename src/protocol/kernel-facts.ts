@@ -63,6 +63,8 @@ export interface ThreadFacts {
 	readonly timeoutMs?: number;
 	/** A listening socket is among what it waits for. */
 	readonly listens?: boolean;
+	/** It waits for a child that is not in the foreground, or for a signal though it has no child there. */
+	readonly elsewhere?: boolean;
 	/** It waits for a local socket whose other end may be outside the session, where the terminal may have been passed. */
 	readonly local?: boolean;
 	/** Its process has the terminal open such that reads do not wait. Told, as `peeks`, when nobody in the foreground reads. */

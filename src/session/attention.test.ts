@@ -166,7 +166,7 @@ const scenes: readonly (readonly [sentence: string, scene: Scene, truth: string]
 	["nor with VMIN 1", { threads: [reads()], raw: true, facts: { vmin: 1, vtime: 5 } }, "waiting line certain"],
 	[
 		"su -c cat: a reader that left the session",
-		{ threads: [thread("child-wait"), reads({ pid: 500, foreground: false })] },
+		{ threads: [thread("child-wait", { elsewhere: true }), reads({ pid: 500, foreground: false })] },
 		"waiting line certain",
 	],
 	[
