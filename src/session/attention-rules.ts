@@ -215,7 +215,7 @@ export const rules: readonly Rule[] = [
 			const inner = addressed(reader.thread.inner ?? []);
 			if (inner.length === 0) return null;
 			const verdicts = inner.map((terminal) =>
-				within(terminal, evidence.input.screen, { relayed: !reader.thread.foreground }),
+				within(terminal, evidence.input.screen, { relayed: !reader.thread.foreground, rested: restMs >= QUIET_MS }),
 			);
 			const [first] = verdicts;
 			// Several panes that do not agree, and none or more than one of them has run since we typed.
@@ -432,8 +432,15 @@ function addressed(terminals: readonly InnerTerminal[]): readonly InnerTerminal[
 	return woken.length === 1 ? woken : terminals;
 }
 
+interface Relay {
+	/** The relay draws a screen of its own. */
+	readonly relayed: boolean;
+	/** It has had the time to pass on what was typed. */
+	readonly rested: boolean;
+}
+
 /** The verdict for an inner terminal; null when unclear. Never certain: a relay is in between. */
-function within(terminal: InnerTerminal, screen: ScreenFacts, relay: { readonly relayed: boolean }): Verdict | null {
+function within(terminal: InnerTerminal, screen: ScreenFacts, relay: Relay): Verdict | null {
 	const threads = withTimeouts(terminal.threads, terminal);
 	const reader = readerAmong(threads);
 	if (reader === null) {
@@ -448,7 +455,8 @@ function within(terminal: InnerTerminal, screen: ScreenFacts, relay: { readonly 
 		return not("working", "likely", `${who(thread)} has not read ${bytes(terminal.unread)} of input yet`);
 	const deeper = thread.inner?.map((deepest) => within(deepest, screen, relay)) ?? [];
 	if (deeper.length > 0) return deeper.length === 1 ? (deeper[0] ?? null) : null;
-	if (reading !== "blocked" || !thread.fresh) return null;
+	// Input that has not woken it by now was for the relay itself: the answer to a question of the terminal.
+	if (reading !== "blocked" || !(thread.fresh || relay.rested)) return null;
 	const { kind, because } = inputKind(terminal, screen, relay);
 	return waiting(kind, "likely", `${who(thread)} is blocked in ${how(thread)}; ${because}`);
 }
