@@ -6,6 +6,7 @@
 #include <asm/ioctls.h>
 #include <poll.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
 
 enum {
@@ -92,6 +93,15 @@ bool sleeps_in_call(pid_t pid, pid_t tid) {
 		if (strncmp(place, places[i], strlen(places[i])) == 0)
 			return true;
 	return false;
+}
+
+// waitid(P_PID, pid, …) and wait4(pid, …): the child, or 0 for any of them.
+static pid_t child_of(const char *call, const uint64_t *argument) {
+	bool by_kind = strcmp(call, "waitid") == 0;
+	if (by_kind && argument[0] != P_PID)
+		return 0;
+	pid_t child = (pid_t)argument[by_kind ? 1 : 0];
+	return child > 0 ? child : 0;
 }
 
 void blocked_in(const struct process *process, const struct call *call, const struct terminal *terminal,
@@ -187,13 +197,13 @@ void blocked_in(const struct process *process, const struct call *call, const st
 		break;
 	case SIGNALS: {
 		uint64_t caught;
-		if (!proc_caught(process->pid, &caught) || signals_wake(caught))
-			limit_timeout(out, 0);
+		out->signals = true;
+		out->signalled = !proc_caught(process->pid, &caught) || signals_wake(caught);
 		break;
 	}
 	case SIGNALS_IN_TIME:
-		// Which signals is in the set, and which of them a timer or the terminal sends is not known.
-		limit_timeout(out, 0);
+		out->signals = out->signalled = true; // which ones it takes as they come
+		timeout_from(&g, argument[2], 1000000);
 		break;
 	case FUTEX:
 		wait_on_futex(&g, call);
@@ -203,6 +213,7 @@ void blocked_in(const struct process *process, const struct call *call, const st
 		break;
 	case WAITS:
 		out->doing = DOING_CHILD_WAIT;
+		out->child = child_of(meaning->name, argument);
 		break;
 	case ACCEPTS:
 		out->doing = DOING_ACCEPT;

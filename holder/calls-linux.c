@@ -43,7 +43,7 @@ static const struct meaning native[] = {
 #ifdef SYS_open
 	CALL(open, LOCKS)
 #endif
-	CALL(openat, LOCKS) CALL(openat2, LOCKS) // of a named pipe
+	CALL(openat, LOCKS) // of a named pipe
 	CALL(msgrcv, LOCKS) CALL(msgsnd, LOCKS) CALL(semop, LOCKS) CALL(semtimedop, LOCKS)
 	CALL(restart_syscall, RESTARTS)
 #undef CALL

@@ -10,6 +10,8 @@
 #include "probe.h"
 #include "sockets.h"
 
+#include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -22,8 +24,13 @@ void add_process(struct attention *a, pid_t pid) {
 	struct process *process = &a->processes[a->process_count];
 	// Before anything else of it is read: see check_unchanged.
 	uint64_t ran = proc_ran(pid);
-	if (a->process_count == MAX_PROCESSES || !proc_stat(pid, pid, process)) {
-		a->doubts |= DOUBT_LIST; // too many, hidden, or gone meanwhile
+	if (a->process_count == MAX_PROCESSES) {
+		a->doubts |= DOUBT_LIST;
+		return;
+	}
+	if (!proc_stat(pid, pid, process)) {
+		bool gone = kill(pid, 0) != 0 && errno == ESRCH;
+		a->doubts |= gone ? DOUBT_CHANGED : DOUBT_LIST; // its children are elsewhere now; or it is hidden
 		return;
 	}
 	process->ran = ran;

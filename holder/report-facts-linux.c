@@ -52,6 +52,8 @@ static void put_thread(struct text *text, const struct attention *a, unsigned in
 		text_add(text, ",\"timeoutMs\":%ld", blocked->timeout_ms);
 	if (blocked->listens)
 		text_add(text, ",\"listens\":true");
+	if (blocked->elsewhere)
+		text_add(text, ",\"elsewhere\":true");
 	if (blocked->local)
 		text_add(text, ",\"local\":true");
 	if (thread->nonblocking)

@@ -18,6 +18,7 @@ import { leaveOuterSessions } from "./pty/outer-session.ts";
 import { type Places, places, preparePlaces } from "./pty/places.ts";
 import { homeFault } from "./pty/private-directory.ts";
 import { leadsSession } from "./pty/process-stat.ts";
+import { giveScope } from "./pty/scope.ts";
 import { resolveOptions } from "./session/options.ts";
 import { type Client, TOOL_SETS } from "./tools/client.ts";
 import type { Caller } from "./tools/tool.ts";
@@ -43,6 +44,7 @@ export async function runInBackground(): Promise<number> {
 export async function runDaemon(where: Places): Promise<number> {
 	resetInherited();
 	leaveOuterSessions();
+	void giveScope(`dialtone-daemon-${process.pid}`, process.pid);
 	preparePlaces(where);
 	const log = fileLog(join(where.state, "daemon.log"), process.env.DIALTONE_LOG_LEVEL);
 	reportListenerErrors((err, origin) => log.error({ err, origin }, "an error that had no caller"));

@@ -8,7 +8,6 @@ import { Fault, type FaultFacts } from "../protocol/fault.ts";
 import { Listeners } from "../protocol/listeners.ts";
 import type { OutputChunk } from "../protocol/output.ts";
 import { type Condition, wait } from "../pty/wait.ts";
-import type { FactsOf, InputOf, ToolName } from "../tools/catalogue.ts";
 import {
 	type Answer,
 	AUTOMATIC_ID,
@@ -16,7 +15,6 @@ import {
 	type Client,
 	type DaemonStatus,
 	type EventsOptions,
-	type ForeignName,
 	type OutputOptions,
 	type ScreenSnapshot,
 	type ToolCard,
@@ -63,9 +61,7 @@ export class LastingClient implements Client {
 		return this;
 	}
 
-	call<N extends ToolName>(tool: N, input: InputOf<N>, options?: CallOptions): Promise<Answer<FactsOf<N>>>;
-	call<N extends string>(tool: ForeignName<N>, input: unknown, options?: CallOptions): Promise<Answer>;
-	call(tool: string, input: unknown, options: CallOptions = {}): Promise<Answer> {
+	readonly call: Client["call"] = (tool: string, input: unknown, options: CallOptions = {}): Promise<Answer> => {
 		const same = tool === "send" ? withId(input) : input;
 		const since = performance.now();
 		return this.#ask({
@@ -74,7 +70,7 @@ export class LastingClient implements Client {
 			signal: options.signal,
 			ask: (client) => client.call(tool, withinTimeout(same, performance.now() - since), options),
 		});
-	}
+	};
 
 	tools(sets?: readonly ToolSet[]): Promise<readonly ToolCard[]> {
 		return this.#ask({ doing: "tools", repeatable: true, ask: (client) => client.tools(sets) });

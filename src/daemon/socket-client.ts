@@ -11,14 +11,12 @@ import { deferred } from "../pty/deferred.ts";
 import { foreignPeer } from "../pty/native.ts";
 import { type Condition, onAbort, until, wait, within } from "../pty/wait.ts";
 import { limits, options } from "../session/options.ts";
-import type { FactsOf, InputOf, ToolName } from "../tools/catalogue.ts";
 import {
 	type Answer,
 	type CallOptions,
 	type Client,
 	type DaemonStatus,
 	type EventsOptions,
-	type ForeignName,
 	type OutputOptions,
 	type ScreenSnapshot,
 	STARTING_TOOLS,
@@ -105,12 +103,14 @@ export class SocketClient implements Client {
 		return (await within(HELLO_MS, "hello", this.#ask({ do: "hello", version }))).hello!;
 	}
 
-	call<N extends ToolName>(tool: N, input: InputOf<N>, options?: CallOptions): Promise<Answer<FactsOf<N>>>;
-	call<N extends string>(tool: ForeignName<N>, input: unknown, options?: CallOptions): Promise<Answer>;
-	async call(tool: string, input: unknown, { signal, caller }: CallOptions = {}): Promise<Answer> {
+	readonly call: Client["call"] = async (
+		tool: string,
+		input: unknown,
+		{ signal, caller }: CallOptions = {},
+	): Promise<Answer> => {
 		const question = { do: "call", tool, input, caller: sentWith(tool, caller ?? this.#caller) } as const;
 		return (await this.#ask(question, signal)).answer!;
-	}
+	};
 
 	async tools(sets: readonly ToolSet[] = ["native"]): Promise<readonly ToolCard[]> {
 		return (await this.#ask({ do: "tools", sets })).tools!;

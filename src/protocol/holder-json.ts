@@ -192,6 +192,7 @@ const thread: Check<ThreadFacts> = object<ThreadFacts>({
 	others: optional(number, undefined),
 	timeoutMs: optional(number, undefined),
 	listens: optional(flag, undefined),
+	elsewhere: optional(flag, undefined),
 	local: optional(flag, undefined),
 	nonblocking: optional(flag, undefined),
 	peeks: optional(flag, undefined),

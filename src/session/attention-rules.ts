@@ -100,6 +100,7 @@ function notOnlyItsTurn({ doubt, company, facts, foreground, reader }: Evidence)
 	if (doubt !== null) return doubt;
 	if (company !== null) return `${who(company)} ${does(company)}`;
 	if (facts.wakesMs !== undefined) return "a worker thread wakes up by itself";
+	if (reader?.thread.peeks === true) return "a signal may wake it";
 	if (facts.unread === null && facts.sinceInputMs !== null) return "how much input is unread is not known";
 	if (reader?.thread.foreground === false && foreground.some((thread) => thread.doing !== "child-wait"))
 		return "the reader is not in the foreground";

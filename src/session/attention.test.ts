@@ -163,10 +163,11 @@ const scenes: readonly (readonly [sentence: string, scene: Scene, truth: string]
 		"waiting line likely",
 	],
 	["VTIME is of no concern in line mode", { threads: [reads()], facts: { vmin: 0, vtime: 5 } }, "waiting line certain"],
+	["A3 a timer's signal may wake the reader", { threads: [polls({ peeks: true })] }, "waiting line likely"],
 	["nor with VMIN 1", { threads: [reads()], raw: true, facts: { vmin: 1, vtime: 5 } }, "waiting line certain"],
 	[
 		"su -c cat: a reader that left the session",
-		{ threads: [thread("child-wait"), reads({ pid: 500, foreground: false })] },
+		{ threads: [thread("child-wait", { elsewhere: true }), reads({ pid: 500, foreground: false })] },
 		"waiting line certain",
 	],
 	[

@@ -81,10 +81,12 @@ export function withTimeouts(
  * Goes on only when another thread of the session does: it waits for a child, or for its own process or group. What it
  * waits for can't come from elsewhere, nor from a clock.
  */
-function isPassive(thread: ThreadFacts): boolean {
-	const { doing, others = 0, listens = false, timeoutMs } = thread;
+function isPassive(thread: ThreadFacts, reader: ThreadFacts | undefined): boolean {
+	const { doing, others = 0, listens = false, elsewhere = false, peeks = false, timeoutMs } = thread;
 	if (doing === "stopped") return true;
-	if (others > 0 || listens || timeoutMs !== undefined) return false;
+	// A reader that left the session may be that child.
+	if (elsewhere && (doing !== "child-wait" || reader?.foreground !== false)) return false;
+	if (others > 0 || listens || peeks || timeoutMs !== undefined) return false;
 	return doing === "child-wait" || doing === "other" || readingOf(thread) === "blocked";
 }
 
@@ -137,7 +139,7 @@ export function evidenceOf(input: AttentionInput): Evidence {
 			foreground.find((thread) => thread.doing === "timer" && thread.main && thread.pid !== reader?.thread.pid) ?? null,
 		opaque: foreground.find((thread) => thread.doing === "opaque") ?? null,
 		doubt: doubtAbout(facts),
-		company: concerned.find((thread) => thread !== reader?.thread && !isPassive(thread)) ?? null,
+		company: concerned.find((thread) => thread !== reader?.thread && !isPassive(thread, reader?.thread)) ?? null,
 		blind: !facts.readable || (foreground.length === 0 && facts.foregroundLives),
 		kind: inputKind(facts, withoutRelay(input.screen, reader), { midLine: input.midLine ?? false }),
 		shape: shapeOf(input.screen.lastLine),

@@ -31,7 +31,8 @@ export interface PressOptions extends WriteOptions {
 
 export class KeyPresses {
 	readonly #keyboard: Keyboard;
-	#last: Promise<unknown> = Promise.resolve();
+	/** The last call of several parts, while it types. */
+	#last: Promise<unknown> | null = null;
 
 	constructor(keyboard: Keyboard) {
 		this.#keyboard = keyboard;
@@ -39,8 +40,16 @@ export class KeyPresses {
 
 	/** Types the parts in order. Each is encoded when its turn has come; when the first throws, nothing is typed. */
 	press(parts: readonly (() => Uint8Array)[], options: PressOptions): Promise<Typed> {
-		const typed = this.#last.then(() => this.#pressAll(parts, options));
-		this.#last = typed.catch(() => {}); // reported to its caller
+		const before = this.#last;
+		const typed = before === null ? this.#pressAll(parts, options) : before.then(() => this.#pressAll(parts, options));
+		// One write is not mixed with others anyway, and the queue of writes bounds how many wait.
+		if (parts.length === 1 && before === null) return typed;
+		const settled = typed
+			.catch(() => {}) // reported to its caller
+			.finally(() => {
+				if (this.#last === settled) this.#last = null;
+			});
+		this.#last = settled;
 		return typed;
 	}
 

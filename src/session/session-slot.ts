@@ -14,7 +14,8 @@ import { identityOf } from "../pty/process-stat.ts";
 import { within } from "../pty/wait.ts";
 import { IdleTimer } from "./idle-timer.ts";
 import { firstSlotState, hasEnded, type SlotEvent, type SlotState, slotAfter, statusAfter } from "./lifecycle.ts";
-import { describeEnd, type Session } from "./session.ts";
+import type { Session } from "./session.ts";
+import { describeEnd } from "./terminal-faults.ts";
 
 /** A launch that takes longer than this while the daemon stops is adopted by the next one. */
 const DETACH_TIMEOUT_MS = 3000;

@@ -5,7 +5,6 @@
 // terminal/, who may ask is in tools/. Reading the constructor is reading the
 // whole data path.
 
-import { constants } from "node:os";
 import type { Journal } from "../journal/journal.ts";
 import type { Attention, ExitFacts, Status } from "../protocol/answer.ts";
 import { Fault } from "../protocol/fault.ts";
@@ -13,7 +12,7 @@ import type { HolderEvent } from "../protocol/frames.ts";
 import { Listeners } from "../protocol/listeners.ts";
 import type { OutputChunk } from "../protocol/output.ts";
 import { deferred } from "../pty/deferred.ts";
-import { PtyError, PtyIoError } from "../pty/errors.ts";
+import { PtyIoError } from "../pty/errors.ts";
 import { descendants, listeningPorts, workingDirectory } from "../pty/process-tree.ts";
 import type { Pty, PtyExit, WriteOptions } from "../pty/pty.ts";
 import { type Condition, settled, wait } from "../pty/wait.ts";
@@ -30,8 +29,7 @@ import { hasEnded, type LifecycleEvent, statusAfter } from "./lifecycle.ts";
 import { NoticeBoard, type Notices } from "./notices.ts";
 import type { SeenPositions } from "./seen-positions.ts";
 import type { ShellCommands } from "./shell/commands.ts";
-
-const { errno } = constants;
+import { asFault, describeEnd } from "./terminal-faults.ts";
 
 // A caller repeats a write within seconds; the holder remembers 1024 for the time after a restart.
 const REMEMBERED_IDS = 256;
@@ -475,54 +473,5 @@ export class Session implements AsyncDisposable {
 		if (exit.reason === "lost") return "lost";
 		if (this.#endRequests.made) return "cancelled";
 		return exit.code === 0 ? "exited_well" : "exited_badly";
-	}
-}
-
-export function describeEnd(status: Status, exit: ExitFacts | null): string {
-	if (status === "stream_lost") return "its holder died, so how it ended is unknown";
-	if (exit === null) return status;
-	const how = exit.signal !== null ? `killed by ${exit.signal}` : `exit code ${exit.code}`;
-	return status === "cancelled" ? `closed, ${how}` : how;
-}
-
-/** What the kernel answers for a terminal or a process that is gone. */
-const ENDED_ERRNOS: ReadonlySet<number> = new Set([errno.EIO, errno.ESRCH, errno.EBADF, errno.ENXIO, errno.ENOTTY]);
-
-/** A terminal error as a fault. */
-function asFault(error: unknown, { name, status, exit }: Session): unknown {
-	if (!(error instanceof PtyError)) return error;
-	const facts = error instanceof PtyIoError ? error.facts : {};
-	const maybeTyped = error.sent;
-	const cause = { cause: error };
-	const howItEnded = hasEnded(status) ? describeEnd(status, exit) : "just now";
-	switch (error.code) {
-		case "line_too_long":
-			return new Fault("line_too_long", { limit: facts.limit ?? 4095 }, cause);
-		case "input_too_long":
-			return new Fault("input_too_long", { limit: facts.limit ?? 0 }, cause);
-		case "queue_full":
-			return new Fault("queue_full", { free: facts.free ?? 0 }, cause);
-		case "ended":
-			return new Fault("session_ended", { id: name, how: howItEnded, maybeTyped }, cause);
-		case "lost":
-			return new Fault("session_ended", { id: name, how: describeEnd("stream_lost", null), maybeTyped }, cause);
-		case "unresponsive":
-			return new Fault("unresponsive", { name, holderPid: facts.holderPid ?? 0, maybeTyped }, cause);
-		case "not_owner":
-		case "fenced":
-		case "disconnected":
-			return new Fault("taken_over", { name, maybeTyped }, cause);
-		case "bad_signal":
-			return new Fault("bad_input", { problems: [error.message] }, cause);
-		case "system":
-			// The terminal is closed: the news of the end is on its way.
-			if (hasEnded(status) || ENDED_ERRNOS.has(facts.errno ?? 0))
-				return new Fault("session_ended", { id: name, how: howItEnded, maybeTyped }, cause);
-			return new Fault("session_unreachable", { id: name, problem: error.message }, cause);
-		case "bad_frame":
-		case "input_gap":
-			return new Fault("session_unreachable", { id: name, problem: error.message }, cause);
-		default:
-			return error;
 	}
 }

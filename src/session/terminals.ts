@@ -1,9 +1,11 @@
 // Where sessions get their terminals: from holders, or in tests from a fake.
 
+import { basename } from "node:path";
 import { type AdoptOptions, adopt } from "../pty/adopt.ts";
 import { HolderPty } from "../pty/holder-pty.ts";
 import { type LaunchSpec, launch } from "../pty/launch.ts";
 import type { Pty } from "../pty/pty.ts";
+import { giveScope } from "../pty/scope.ts";
 
 export interface Terminals {
 	readonly launch: (spec: LaunchSpec) => Promise<Pty>;
@@ -12,7 +14,11 @@ export interface Terminals {
 }
 
 export const holderTerminals: Terminals = {
-	launch,
+	launch: async (spec) => {
+		const pty = await launch(spec);
+		void giveScope(`dialtone-${basename(spec.directory)}`, pty.holderPid);
+		return pty;
+	},
 	adopt: async (options) => {
 		const found = await adopt(options);
 		return found instanceof HolderPty ? found : null;

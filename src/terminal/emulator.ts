@@ -1,4 +1,4 @@
-// The emulator and its quirks: the only file that knows @xterm/headless.
+// The emulator and its quirks: with xterm-core.ts the only file that knows @xterm/headless.
 //
 // It reaches below the public API on purpose (a synchronous parse, the count of
 // trimmed rows, handlers whose payload is bounded), so the version is pinned and
@@ -7,8 +7,10 @@
 
 import { Unicode11Addon } from "@xterm/addon-unicode11/lib/addon-unicode11.mjs";
 import { Terminal } from "@xterm/headless/lib-headless/xterm-headless.mjs";
+import type { Cell, Grid, Row } from "./grid.ts";
 import { Utf8Decoder } from "./utf8.ts";
 import { ORDERS, PRICE, WorkBudget } from "./work-budget.ts";
+import type { Core, Params, Parser, PayloadHandler, SequenceId } from "./xterm-core.ts";
 
 export const LIMITS = {
 	/** A wide character needs two columns. */
@@ -22,128 +24,6 @@ export const LIMITS = {
 
 /** Bytes per parse call. */
 export const SLICE = 8192;
-
-/** A row of cells, as the emulator keeps it. */
-export interface Row {
-	readonly isWrapped: boolean;
-	readonly length: number;
-	getTrimmedLength(): number;
-	translateToString(trimRight: boolean, from?: number, to?: number): string;
-	loadCell(column: number, cell: Cell): Cell;
-	/** Colours and flags as the emulator packs them. */
-	getFg(column: number): number;
-	getBg(column: number): number;
-	resize(cols: number, fill: Cell): boolean;
-	cleanupMemory(): number;
-}
-
-const INVERSE_FLAG = 0x4000000;
-const COLOR_MODE_MASK = 0x3000000;
-
-/** Neither reversed nor on a colour: true for most cells, and ten times as fast as loading one. */
-export const isOnDefaultBackground = (row: Row, column: number): boolean =>
-	(row.getBg(column) & COLOR_MODE_MASK) === 0 && (row.getFg(column) & INVERSE_FLAG) === 0;
-
-export const isReversed = (row: Row, column: number): boolean => (row.getFg(column) & INVERSE_FLAG) !== 0;
-
-/** One cell; the same object is reused for every load. */
-export interface Cell {
-	fg: number;
-	bg: number;
-	content: number;
-	getChars(): string;
-	getWidth(): number;
-	isInverse(): number;
-	isBold(): number;
-	isDim(): number;
-	isItalic(): number;
-	isUnderline(): number;
-	isStrikethrough(): number;
-	isInvisible(): number;
-	getFgColorMode(): number;
-	getBgColorMode(): number;
-	getFgColor(): number;
-	getBgColor(): number;
-	isFgRGB(): boolean;
-	isBgRGB(): boolean;
-	isFgPalette(): boolean;
-	isBgPalette(): boolean;
-}
-
-interface Rows {
-	readonly length: number;
-	readonly maxLength: number;
-	get(index: number): Row | undefined;
-	onTrim(listener: (amount: number) => void): { dispose(): void };
-}
-
-/** A buffer: rows above the screen (scrollback), then the screen. */
-export interface Grid {
-	readonly lines: Rows;
-	/** The index of the first row of the screen. */
-	readonly ybase: number;
-	readonly x: number;
-	readonly y: number;
-	scrollTop: number;
-	scrollBottom: number;
-	savedX: number;
-	savedY: number;
-}
-
-export interface Params {
-	readonly length: number;
-	readonly params: Int32Array;
-}
-
-export interface SequenceId {
-	readonly prefix?: string;
-	readonly intermediates?: string;
-	readonly final: string;
-}
-
-interface Parser {
-	registerCsiHandler(id: SequenceId, handler: (params: Params) => boolean): void;
-	clearCsiHandler(id: SequenceId): void;
-	registerEscHandler(id: SequenceId, handler: () => boolean): void;
-	registerOscHandler(id: number, handler: PayloadHandler): void;
-	clearOscHandler(id: number): void;
-	registerDcsHandler(id: SequenceId, handler: object): void;
-	reset(): void;
-	/** 0 is the ground state: no sequence is incomplete. */
-	readonly currentState: number;
-}
-
-interface PayloadHandler {
-	start(): void;
-	put(data: Uint32Array, from: number, to: number): void;
-	end(complete: boolean): boolean;
-}
-
-interface Core {
-	readonly buffers: Record<"active" | "normal" | "alt", Grid & { _memoryCleanupQueue: object }>;
-	readonly coreService: {
-		isCursorHidden: boolean;
-		readonly modes: { insertMode: boolean };
-		readonly decPrivateModes: {
-			applicationCursorKeys: boolean;
-			applicationKeypad: boolean;
-			bracketedPasteMode: boolean;
-			origin: boolean;
-			sendFocus: boolean;
-			synchronizedOutput: boolean;
-			wraparound: boolean;
-		};
-	};
-	readonly coreMouseService: { activeProtocol: string; activeEncoding: string };
-	readonly _inputHandler: {
-		parse(bytes: Uint8Array): unknown;
-		readonly _parser: Parser;
-		/** The pen: how the next character will look. */
-		readonly _curAttrData: { fg: number; bg: number };
-		_utf8Decoder: { decode(bytes: Uint8Array, target: Uint32Array): number };
-		_parseBuffer: Uint32Array;
-	};
-}
 
 /** Parsing is synchronous, so that one buffer serves all. */
 const parseBuffer = new Uint32Array(SLICE + 3);

@@ -3,7 +3,8 @@
 // Menus show which item is selected by colour alone (dialog, whiptail, htop, mc, fzf), so
 // plain text hides it. A status bar stands out too: we report, we do not interpret.
 
-import { type Emulator, type Grid, isOnDefaultBackground } from "./emulator.ts";
+import type { Emulator } from "./emulator.ts";
+import { type Grid, isOnDefaultBackground } from "./grid.ts";
 import { BACKGROUND, backgroundOf } from "./rows.ts";
 
 export interface Highlight {

@@ -1,6 +1,7 @@
 // Where a program that draws for itself takes input: what tells a text field and a full screen from lines of output.
 
-import { type Emulator, isReversed } from "./emulator.ts";
+import type { Emulator } from "./emulator.ts";
+import { isReversed } from "./grid.ts";
 
 /** How many rows below the cursor the last row of the screen is, where it has text: a status line. Otherwise 0. */
 export function footerBelow({ active: grid, rows }: Emulator): number {

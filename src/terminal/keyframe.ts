@@ -6,7 +6,8 @@
 // character sets other than the default are lost.
 
 import { SerializeAddon } from "@xterm/addon-serialize/lib/addon-serialize.mjs";
-import type { Emulator, Grid } from "./emulator.ts";
+import type { Emulator } from "./emulator.ts";
+import type { Grid } from "./grid.ts";
 
 export interface Keyframe {
 	readonly cols: number;

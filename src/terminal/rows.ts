@@ -1,7 +1,8 @@
 // Reading the grid: rows as text, soft-wrapped rows joined to logical lines, and a
 // hash that changes when a line does.
 
-import { type Cell, type Emulator, type Grid, isOnDefaultBackground, type Row } from "./emulator.ts";
+import type { Emulator } from "./emulator.ts";
+import { type Cell, type Grid, isOnDefaultBackground, type Row } from "./grid.ts";
 
 /** Default colours, in the key space of `backgroundOf`. */
 export const BACKGROUND = { normal: 0, reversed: 1 } as const;

@@ -1,6 +1,7 @@
 // The screen with its colours, as runs of equal style: for pictures and viewers.
 
-import type { Cell, Emulator } from "./emulator.ts";
+import type { Emulator } from "./emulator.ts";
+import type { Cell } from "./grid.ts";
 
 /** Null: the theme's own · 0–255: of the palette · `#rrggbb`. */
 export type Color = number | string | null;

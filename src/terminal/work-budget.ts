@@ -5,7 +5,7 @@
 // larger value changes nothing, and each such sequence has a price, paid from a budget that
 // output earns. Normal programs never notice: a full-screen frame earns six times its cost.
 
-import type { SequenceId } from "./emulator.ts";
+import type { SequenceId } from "./xterm-core.ts";
 
 interface Order {
 	readonly id: SequenceId;

@@ -10,14 +10,13 @@ import { type Condition, onAbort, type Subscribe, settled, until, wait } from ".
 import { limits } from "../session/options.ts";
 import type { Sessions } from "../session/sessions.ts";
 import { repaint, repaintText } from "../terminal/repaint.ts";
-import { type FactsOf, findTool, type InputOf, type ToolName, toolCards, toolNames } from "./catalogue.ts";
+import { findTool, toolCards, toolNames } from "./catalogue.ts";
 import type {
 	Answer,
 	CallOptions,
 	Client,
 	DaemonStatus,
 	EventsOptions,
-	ForeignName,
 	OutputOptions,
 	ScreenSnapshot,
 	ToolSet,
@@ -43,9 +42,7 @@ export class LocalClient implements Client {
 		this.#parts = parts;
 	}
 
-	call<N extends ToolName>(name: N, input: InputOf<N>, options?: CallOptions): Promise<Answer<FactsOf<N>>>;
-	call<N extends string>(name: ForeignName<N>, input: unknown, options?: CallOptions): Promise<Answer>;
-	async call(name: string, input: unknown, options: CallOptions = {}): Promise<Answer> {
+	readonly call: Client["call"] = async (name: string, input: unknown, options: CallOptions = {}): Promise<Answer> => {
 		const startedAt = performance.now();
 		const { sessions } = this.#parts;
 		const caller = options.caller ?? this.#parts.caller;
@@ -69,7 +66,7 @@ export class LocalClient implements Client {
 		});
 		const facts = await this.#untilStopped(run, { doing: name, repeatable: tool.effect === "reads" });
 		return { facts, text: tool.render(facts) };
-	}
+	};
 
 	/** A call that is cut off by the end of this client ends in words that its caller can use. */
 	#untilStopped<T>(run: Promise<T>, facts: { doing: string; repeatable: boolean }): Promise<T> {

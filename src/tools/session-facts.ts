@@ -3,7 +3,8 @@
 import type { ProcessFacts, SessionFacts } from "../protocol/answer.ts";
 import { type CleanLine, clean, oneLine, safe } from "../protocol/clean.ts";
 import type { Outcome } from "../session/conditions.ts";
-import { describeEnd, type Session } from "../session/session.ts";
+import type { Session } from "../session/session.ts";
+import { describeEnd } from "../session/terminal-faults.ts";
 import type { ScreenDiff } from "../terminal/screen-diff.ts";
 import { fitNew } from "./excerpt.ts";
 import type { ToolContext } from "./tool.ts";

@@ -6,9 +6,10 @@ import { type CleanLine, oneLine, safe } from "../protocol/clean.ts";
 import { Fault } from "../protocol/fault.ts";
 import { nameFor } from "../session/identity.ts";
 import { hasEnded } from "../session/lifecycle.ts";
-import { describeEnd, type Session } from "../session/session.ts";
+import type { Session } from "../session/session.ts";
 import type { Sessions } from "../session/sessions.ts";
 import { type RunOutcome, type RunRequest, runCommand } from "../session/shell/run.ts";
+import { describeEnd } from "../session/terminal-faults.ts";
 import type { Caller } from "./tool.ts";
 
 interface ShellWanted {

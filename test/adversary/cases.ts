@@ -164,6 +164,8 @@ const WORKS = [
 	"nested-pipe-of-a-child",
 	"beside-worker",
 	"beside-receiver",
+	"beside-waiter",
+	"beside-signalled",
 	"beside-child",
 	"beside-sleeping-child",
 	"beside-stray",

@@ -124,6 +124,29 @@ static void beside(void *(*body)(void *)) {
 }
 static void beside_worker(void) { beside(working); }
 static void beside_receiver(void) { beside(receiving); }
+static pid_t detached(void) {
+	pid_t child = (pid_t)MUST(fork());
+	if (child == 0) {
+		setsid();
+		work();
+	}
+	return child;
+}
+static void *waiting(void *unused) {
+	waitpid(detached(), NULL, 0);
+	return unused;
+}
+static void beside_waiter(void) { beside(waiting); }
+// Another process of the foreground waits for a signal from one that works elsewhere.
+static void beside_signalled(void) {
+	if (MUST(fork()) == 0) {
+		detached();
+		for (;;) pause();
+	}
+	rest(100);
+	ready();
+	read_line();
+}
 static void beside_child(void) {
 	if (MUST(fork()) == 0) work();
 	ready();
@@ -233,6 +256,8 @@ int main(int count, char **arguments) {
 		{"nested-pipe-of-a-child", nested_pipe_of_a_child},
 		{"beside-worker", beside_worker},
 		{"beside-receiver", beside_receiver},
+		{"beside-waiter", beside_waiter},
+		{"beside-signalled", beside_signalled},
 		{"beside-child", beside_child},
 		{"beside-sleeping-child", beside_sleeping_child},
 		{"beside-stray", beside_stray},

@@ -1,0 +1,59 @@
+// The parts of @xterm/headless below its public API that emulator.ts uses. The version is pinned, and
+// emulator.test.ts fails when an upgrade moves one of them.
+
+import type { Grid } from "./grid.ts";
+
+export interface Params {
+	readonly length: number;
+	readonly params: Int32Array;
+}
+
+export interface SequenceId {
+	readonly prefix?: string;
+	readonly intermediates?: string;
+	readonly final: string;
+}
+
+export interface Parser {
+	registerCsiHandler(id: SequenceId, handler: (params: Params) => boolean): void;
+	clearCsiHandler(id: SequenceId): void;
+	registerEscHandler(id: SequenceId, handler: () => boolean): void;
+	registerOscHandler(id: number, handler: PayloadHandler): void;
+	clearOscHandler(id: number): void;
+	registerDcsHandler(id: SequenceId, handler: object): void;
+	reset(): void;
+	/** 0 is the ground state: no sequence is incomplete. */
+	readonly currentState: number;
+}
+
+export interface PayloadHandler {
+	start(): void;
+	put(data: Uint32Array, from: number, to: number): void;
+	end(complete: boolean): boolean;
+}
+
+export interface Core {
+	readonly buffers: Record<"active" | "normal" | "alt", Grid & { _memoryCleanupQueue: object }>;
+	readonly coreService: {
+		isCursorHidden: boolean;
+		readonly modes: { insertMode: boolean };
+		readonly decPrivateModes: {
+			applicationCursorKeys: boolean;
+			applicationKeypad: boolean;
+			bracketedPasteMode: boolean;
+			origin: boolean;
+			sendFocus: boolean;
+			synchronizedOutput: boolean;
+			wraparound: boolean;
+		};
+	};
+	readonly coreMouseService: { activeProtocol: string; activeEncoding: string };
+	readonly _inputHandler: {
+		parse(bytes: Uint8Array): unknown;
+		readonly _parser: Parser;
+		/** The pen: how the next character will look. */
+		readonly _curAttrData: { fg: number; bg: number };
+		_utf8Decoder: { decode(bytes: Uint8Array, target: Uint32Array): number };
+		_parseBuffer: Uint32Array;
+	};
+}
