@@ -1,5 +1,5 @@
 // How a quiet session fares while others flood: its keystroke echo and its `send`,
-// through the daemon, next to tmux with as many flooding windows.
+// through the daemon, next to a bare terminal beside the same floods, and tmux with as many flooding windows.
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { mkdtemp, open, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -20,12 +20,13 @@ export async function run({ quick }: { quick: boolean }): Promise<void> {
 	const echo = compiledBench("raw-echo");
 	const keys = quick ? 100 : 400;
 	const sends = quick ? 30 : 100;
-	console.log("flooding   echo p50    p99 ms   send p50    p99 ms   tmux p50    p99 ms");
+	const bare = compiledBench("bare-echo");
+	console.log("flooding   echo p50    p99 ms   send p50    p99 ms   bare p50    p99 ms   tmux p50    p99 ms");
 	const counts = process.env.DIALTONE_BENCH_FLOODS?.split(",").map(Number) ?? (quick ? [0, 100] : [0, 1, 10, 100]);
 	for (const floods of counts) {
-		const ours = await dialtone({ floods, keys, sends, echo });
+		const ours = await dialtone({ floods, keys, sends, echo, bare });
 		const peer = find("tmux") === null ? [] : await tmux({ floods, keys, echo });
-		const cells = [...quantiles(ours.echo), ...quantiles(ours.send), ...quantiles(peer)];
+		const cells = [...quantiles(ours.echo), ...quantiles(ours.send), ...quantiles(ours.bare), ...quantiles(peer)];
 		console.log(`${String(floods).padStart(8)}   ${cells.map((cell) => cell.padStart(8)).join("  ")}`);
 	}
 }
@@ -45,7 +46,8 @@ async function dialtone({
 	keys,
 	sends,
 	echo,
-}: Load & { sends: number }): Promise<{ echo: number[]; send: number[] }> {
+	bare,
+}: Load & { sends: number; bare: string }): Promise<{ echo: number[]; send: number[]; bare: number[] }> {
 	// A disk that 100 logs fill at once is not what is measured.
 	await using home = await DaemonHome.make({ DIALTONE_QUOTA_BYTES: String(16 << 20) });
 	const go = join(home.path, "go");
@@ -57,7 +59,9 @@ async function dialtone({
 		const flood = (i: number) => ({ name: `flood-${i}`, argv: ["bash", "-c", FLOOD, go], timeoutMs: 0 });
 		await Promise.all(Array.from({ length: floods }, (_, i) => client.call("start", flood(i))));
 		await using _ = await opened(go, floods);
-		return { echo: await echoes(client, keys), send: await turns(agent, sends) };
+		const [echoed, sent] = [await echoes(client, keys), await turns(agent, sends)];
+		const floor = execFileSync(bare, [echo, String(keys)], { encoding: "utf8", timeout: 60_000 });
+		return { echo: echoed, send: sent, bare: floor.trim().split("\n").map(Number) };
 	} finally {
 		// They end by themselves, all at once: ending a flood from outside while 99 others run takes its time.
 		await rm(go, { force: true });
