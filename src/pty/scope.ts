@@ -9,6 +9,7 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
 import { userInfo } from "node:os";
 import { descendants } from "./process-tree.ts";
+import { type WaitScope, wait } from "./wait.ts";
 
 /** The manager answers in milliseconds; what it does not answer by then stays where it is. */
 const ANSWER_MS = 10_000;
@@ -71,12 +72,9 @@ type Property = readonly [name: string, type: "s" | "au" | "b", value: string | 
 
 /** Whether the manager has done it. */
 function startUnit(path: string, unit: string, properties: readonly Property[]): Promise<boolean> {
-	return new Promise((resolve) => {
+	const start = ({ settle, own }: WaitScope<boolean>) => {
 		const socket = connect(path).unref();
-		const settle = (done: boolean) => {
-			resolve(done);
-			socket.destroy();
-		};
+		own(() => socket.destroy());
 		let received = Buffer.alloc(0);
 		socket
 			.setTimeout(ANSWER_MS, () => settle(false))
@@ -90,7 +88,8 @@ function startUnit(path: string, unit: string, properties: readonly Property[]):
 		const uid = Buffer.from(String(process.getuid?.() ?? 0)).toString("hex");
 		socket.write(`\0AUTH EXTERNAL ${uid}\r\nBEGIN\r\n`);
 		socket.write(startTransientUnit(unit, properties));
-	});
+	};
+	return wait([{ start }]);
 }
 
 // D-Bus, as far as one call needs it: https://dbus.freedesktop.org/doc/dbus-specification.html
