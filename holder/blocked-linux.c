@@ -198,13 +198,12 @@ void blocked_in(const struct process *process, const struct call *call, const st
 	case SIGNALS: {
 		uint64_t caught;
 		out->signals = true;
-		if (!proc_caught(process->pid, &caught) || signals_wake(caught))
-			limit_timeout(out, 0);
+		out->signalled = !proc_caught(process->pid, &caught) || signals_wake(caught);
 		break;
 	}
 	case SIGNALS_IN_TIME:
-		// Which signals is in the set, and which of them a timer or the terminal sends is not known.
-		limit_timeout(out, 0);
+		out->signals = out->signalled = true; // which ones it takes as they come
+		timeout_from(&g, argument[2], 1000000);
 		break;
 	case FUTEX:
 		wait_on_futex(&g, call);

@@ -48,7 +48,8 @@ struct blocked {
 	long timeout_ms;
 	bool listens; // a listening socket is in the set
 	bool local;   // a socket is in the set over which it may have passed the terminal to a process outside
-	bool signals; // it waits for a signal
+	bool signals;   // it waits for a signal
+	bool signalled; // among them, or caught meanwhile, are those of timers and of terminals
 	pid_t child;  // for a child: which; 0 = any
 	bool elsewhere; // what it waits for may come from a process outside the foreground (members-linux.c)
 	unsigned doubts;

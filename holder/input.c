@@ -142,11 +142,11 @@ void input_read(struct input *input, const struct termios *modes, size_t unread)
 
 size_t input_next(struct input *input, const struct termios *modes, const uint8_t **bytes) {
 	size_t queued = input_queued(input), flight = in_flight(input);
-	size_t room = flight < LINE_MOST ? LINE_MOST - flight : 0;
+	size_t room = flight < INPUT_FLIGHT ? INPUT_FLIGHT - flight : 0; // the last byte of it only for a line's end
 	*bytes = input->queue + input->head;
 	input->held = false;
 	if (!input_is_tight(input, 0)) return queued;
-	if (!(modes->c_lflag & ICANON)) return queued < room ? queued : room;
+	if (!(modes->c_lflag & ICANON)) return queued < room ? queued : room > 0 ? room - 1 : 0;
 	// Whole lines, as far as there is room. One that was accepted in raw mode may be too long now: it waits rather than be cut.
 	size_t line = unfinished(input, modes), whole = 0;
 	for (size_t i = 0; i < queued; i++) {
@@ -156,10 +156,10 @@ size_t input_next(struct input *input, const struct termios *modes, const uint8_
 			input->held = whole == 0;
 			return whole;
 		}
-		if (ends && i > room) return whole;
+		if (ends && i >= room) return whole;
 		if (ends) whole = i + 1;
 	}
-	return queued <= room ? queued : whole;
+	return queued < room ? queued : whole;
 }
 
 void input_written(struct input *input, size_t count) {

@@ -143,18 +143,23 @@ static nfds_t gather(const struct holder *holder, struct pollfd *fds) {
 	return (nfds_t)(CLIENTS + holder->client_places);
 }
 
+static void serve(struct holder *holder, struct client *client, const struct pollfd *poll) {
+	short got = poll->revents;
+	if (got & POLLOUT) client_flush(client);
+	client->read_due = client->fd >= 0 && (got & POLLOUT) && !client_has_backlog(client);
+	if (client->fd >= 0 && (got & (POLLIN | POLLHUP | POLLERR))) {
+		if (poll->events & POLLIN) hear(holder, client);
+		else if (got & (POLLHUP | POLLERR)) client_close(client);
+	}
+}
+
 static void serve_clients(struct holder *holder, const struct pollfd *fds, int places, int64_t now) {
 	for (int i = 0; i < places; i++) {
 		struct client *client = &holder->clients[i];
-		short got = fds[CLIENTS + i].revents;
+		const struct pollfd *poll = &fds[CLIENTS + i];
+		if (client->fd >= 0 && client->fd == poll->fd && poll->revents != 0) serve(holder, client, poll);
+		// After it was heard: if it was we who were held up, its HELLO is there.
 		if (client_is_passing(client) && now >= client->leave_by) client_close(client);
-		if (client->fd < 0 || client->fd != fds[CLIENTS + i].fd || got == 0) continue;
-		if (got & POLLOUT) client_flush(client);
-		client->read_due = client->fd >= 0 && (got & POLLOUT) && !client_has_backlog(client);
-		if (client->fd >= 0 && (got & (POLLIN | POLLHUP | POLLERR))) {
-			if (fds[CLIENTS + i].events & POLLIN) hear(holder, client);
-			else if (got & (POLLHUP | POLLERR)) client_close(client);
-		}
 	}
 }
 

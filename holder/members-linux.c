@@ -71,13 +71,20 @@ static void watch_for(struct attention *a, struct mark mark) {
 		a->settled = false;
 }
 
-static void note_timeout(struct attention *a, long ms) {
-	if (ms >= 0 && (a->wakes_ms < 0 || ms < a->wakes_ms))
+// Whether what a thread does counts for the verdict, even if it does not read.
+static bool counts(const struct visit *visit) {
+	return visit->foreground || visit->what == EVERYTHING;
+}
+
+static void note_timeout(const struct visit *visit, long ms) {
+	struct attention *a = visit->attention;
+	if (ms >= 0 && counts(visit) && visit->place == 0 && (a->wakes_ms < 0 || ms < a->wakes_ms))
 		a->wakes_ms = ms;
 }
 
 // Big programs have many such threads; one number shows that they have not run.
-static bool is_still_idle(struct attention *a, pid_t pid, pid_t tid) {
+static bool is_still_idle(const struct visit *visit, pid_t pid, pid_t tid) {
+	struct attention *a = visit->attention;
 	// Looks find threads in the same order, so the one in question mostly follows the last one found.
 	static unsigned next;
 	for (unsigned i = 0; i < a->before_count; i++, next++) {
@@ -91,7 +98,7 @@ static bool is_still_idle(struct attention *a, pid_t pid, pid_t tid) {
 		if (!before->idle || !proc_switches(pid, tid, &switches) || switches != before->switches)
 			return false;
 		watch_for(a, *before);
-		note_timeout(a, before->wakes_ms);
+		note_timeout(visit, before->wakes_ms);
 		return true;
 	}
 	return false;
@@ -124,6 +131,7 @@ static void report(const struct visit *visit, pid_t tid, uint64_t switches, cons
 		.outside = visit->outside,
 		.main = tid == process->pid || process->threads == 1,
 		.fresh = is_fresh(a, visit->place, tid, switches),
+		.peeks = blocked->signalled,
 		.switches = switches,
 		.blocked = *blocked,
 	};
@@ -169,7 +177,7 @@ static void visit_thread(void *context, pid_t pid, int tid) {
 	struct process *process = visit->process;
 	struct blocked blocked;
 	uint64_t switches;
-	if (visit->worker == NULL && is_still_idle(a, pid, tid))
+	if (visit->worker == NULL && is_still_idle(visit, pid, tid))
 		return;
 	enum sight sight = look_at_thread(a, process, tid, &a->places[visit->place].terminal, &blocked, &switches);
 	if (sight == LOST && visit->foreground && visit->place == 0)
@@ -182,10 +190,9 @@ static void visit_thread(void *context, pid_t pid, int tid) {
 	bool unknown = blocked.doing == DOING_UNKNOWN || blocked.doing == DOING_OPAQUE || blocked.doubts != 0;
 	// A sleeping worker is no evidence, unless it waits for other I/O or nobody knows for what.
 	bool idle = !main && !reads && !is_busy(&blocked) && !blocked.listens && blocked.others == 0 && !blocked.elsewhere &&
-	            blocked.doubts == 0 &&
-	            blocked.doing != DOING_TTY_WRITE && blocked.doing != DOING_STOPPED;
-	bool counts = visit->foreground || visit->what == EVERYTHING;
-	long wakes_ms = idle && counts && visit->place == 0 && blocked.timed ? blocked.timeout_ms : -1;
+	            !blocked.signalled &&
+	            blocked.doubts == 0 && blocked.doing != DOING_TTY_WRITE && blocked.doing != DOING_STOPPED;
+	long wakes_ms = idle && blocked.timed ? blocked.timeout_ms : -1;
 	if (visit->worker != NULL) {
 		visit->worker->awake = false;
 		visit->worker->idle = idle;
@@ -193,33 +200,32 @@ static void visit_thread(void *context, pid_t pid, int tid) {
 	}
 	if (visit->worker == NULL || !idle)
 		watch_for(a, (struct mark){pid, tid, switches, idle, wakes_ms});
-	note_timeout(a, wakes_ms);
+	note_timeout(visit, wakes_ms);
 	process->busy |= is_busy(&blocked);
 	if (visit->foreground && is_busy(&blocked))
 		a->settled = false;
 	if (visit->what == READERS_ONLY && blocked.doing != DOING_TTY_READ)
 		return;
 	// A process that left the session, or is outside, matters only as a reader, or where that is not known.
-	if (!counts && !reads && !unknown && !(visit->outside && main))
+	if (!counts(visit) && !reads && !unknown && !(visit->outside && main))
 		return;
 	if (idle || (visit->what == EVERYTHING && is_reported(a, tid, visit->place)))
 		return;
-	if (visit->place == 0 && (counts || reads))
+	if (visit->place == 0 && (counts(visit) || reads))
 		a->doubts |= blocked.doubts;
 	report(visit, tid, switches, &blocked);
 }
 
 static void visit_crowd(struct visit visit) {
-	struct attention *a = visit.attention;
 	const struct crowd *crowd = visit.process->crowd;
 	for (unsigned i = 0; i < crowd->count; i++) {
 		visit.worker = &crowd->workers[i];
 		if (visit.worker->idle && !visit.worker->awake)
-			note_timeout(a, visit.worker->wakes_ms);
+			note_timeout(&visit, visit.worker->wakes_ms);
 		else
 			visit_thread(&visit, crowd->pid, visit.worker->tid);
 	}
-	watch_for(a, (struct mark){crowd->pid, 0, visit.process->ran, false, -1});
+	watch_for(visit.attention, (struct mark){crowd->pid, 0, visit.process->ran, false, -1});
 }
 
 static void visit_process(struct visit visit) {

@@ -59,5 +59,5 @@ void look_for_openings(struct attention *a, struct thread *thread, const struct 
 	}
 	thread->nonblocking = openings.nonblocking;
 	// Which timers a process has is not readable; that it has run is.
-	thread->peeks = openings.nonblocking || openings.peeks || (signals_wake(caught) && !has_rested(a, process));
+	thread->peeks |= openings.nonblocking || openings.peeks || (signals_wake(caught) && !has_rested(a, process));
 }

@@ -154,8 +154,12 @@ void os_every_signal(bool ignored) {
 		unsigned long flags;
 		void (*restorer)(void);
 		uint64_t mask;
-	} action = {.handler = ignored ? SIG_IGN : SIG_DFL};
-	for (int signal = 1; signal <= 64; signal++) syscall(SYS_rt_sigaction, signal, &action, NULL, sizeof action.mask);
+	} action = {.handler = ignored ? SIG_IGN : SIG_DFL}, before;
+	for (int signal = 1; signal <= 64; signal++) {
+		// A sanitizer's, to report a fault.
+		bool handled = syscall(SYS_rt_sigaction, signal, NULL, &before, sizeof action.mask) == 0 && before.handler != SIG_IGN && before.handler != SIG_DFL;
+		if (!ignored || !handled) syscall(SYS_rt_sigaction, signal, &action, NULL, sizeof action.mask);
+	}
 }
 
 int64_t now_us(void) {

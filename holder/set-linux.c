@@ -76,8 +76,7 @@ static void add_signals(struct gathering *g, int fd) {
 	char info[512];
 	proc_descriptor_info(g->process->pid, fd, info, sizeof info);
 	char *line = strstr(info, "sigmask:");
-	if (line == NULL || signals_wake(strtoull(line + 8, NULL, 16)))
-		limit_timeout(g->out, 0);
+	g->out->signalled |= line == NULL || signals_wake(strtoull(line + 8, NULL, 16));
 }
 
 void set_add(struct gathering *g, int fd, bool reads, bool writes, unsigned depth) {

@@ -15,8 +15,11 @@
 // No event tells that the mode has changed, or that unread input was flushed.
 #define PAUSE_LEAST_US SETTLED_US
 #define PAUSE_MOST_US 320000
+// Before the rest of the loop has its turn.
+#define WRITES_AT_ONCE 64
 // When a read has left no more than this in the terminal, Linux wakes those who write to it.
 #define WAKE_LEFT 128
+#define UNCOUNTED ((int)INPUT_FLIGHT + 1)
 
 // Half of the queue, or what was refused if that is more: earlier it would only be refused again.
 static void tell_room(struct holder *holder) {
@@ -36,7 +39,8 @@ static int unread(int slave) {
 	int count = -1;
 	struct pollfd arrived = {.fd = slave, .events = POLLIN}; // moves along what is still in the kernel's worker
 	if (slave < 0 || poll(&arrived, 1, 0) < 0 || ioctl(slave, FIONREAD, &count) != 0) return -1;
-	return count;
+	// An end of file is not counted, but there to be read: as many as can be, perhaps.
+	return count == 0 && (arrived.revents & POLLIN) ? UNCOUNTED : count;
 }
 
 void type_look(struct holder *holder, const struct termios *modes, size_t more) {
@@ -71,7 +75,8 @@ static void tell_held(struct holder *holder) {
 void type_queued(struct holder *holder) {
 	struct input *input = &holder->input;
 	bool was_held = input->held;
-	while (holder->terminal == TERMINAL_OPEN && input_queued(input) > 0) {
+	int writes = 0;
+	while (holder->terminal == TERMINAL_OPEN && input_queued(input) > 0 && writes < WRITES_AT_ONCE) {
 		struct termios modes;
 		const uint8_t *bytes;
 		if (tcgetattr(holder->master, &modes) != 0) break;
@@ -83,6 +88,7 @@ void type_queued(struct holder *holder) {
 		if (put < 0 && errno == EINTR) continue;
 		if (put <= 0) break;
 		input_written(input, (size_t)put);
+		writes++;
 		holder->typed_at = now_us();
 		holder->type_pause = 0;
 		if (holder->reads >= 0) os_reads_taken(holder->reads); // writing wakes us, too
@@ -93,7 +99,7 @@ void type_queued(struct holder *holder) {
 		if (holder->reads < 0) holder->reads = os_watch_reads(holder->master);
 		holder->type_pause = holder->type_pause == 0 ? PAUSE_LEAST_US : holder->type_pause * 2;
 		if (holder->type_pause > PAUSE_MOST_US) holder->type_pause = PAUSE_MOST_US;
-		holder->type_at = now_us() + holder->type_pause;
+		holder->type_at = now_us() + (writes < WRITES_AT_ONCE ? holder->type_pause : 0);
 		if (input->held && !was_held) tell_held(holder);
 	} else {
 		if (holder->reads >= 0) close(holder->reads);
@@ -136,7 +142,7 @@ void type_interrupt(struct holder *holder, uint8_t byte, const struct termios *m
 		os_terminal_signal(holder->master, signal);
 	}
 	if (slave >= 0) close(slave);
-	size_t dropped = queued + (left > 0 ? (size_t)left : 0);
+	size_t dropped = queued + (left > 0 && left != UNCOUNTED ? (size_t)left : 0);
 	if (!stuck || dropped == 0) return;
 	char json[80];
 	snprintf(json, sizeof json, "{\"event\":\"input_dropped\",\"bytes\":%zu}", dropped);

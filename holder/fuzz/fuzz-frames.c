@@ -28,8 +28,11 @@ static void type(const struct inbox *inbox, struct termios *modes) {
 	if (input_queued(&input) != queued + taken || input_queued(&input) > INPUT_QUEUE) abort();
 	if ((answer == INPUT_TAKEN) != (taken > 0)) abort();
 	if (answer == INPUT_TAKEN && value != input.accepted) abort();
+	if (payload[6] & 1) input_settled(&input, modes);
+	if (payload[6] & 2) input_read(&input, modes, payload[7]);
 	size_t count = input_next(&input, modes, &next);
 	if (count > input_queued(&input)) abort();
+	if (input.head - input.start + count > INPUT_FLIGHT) abort(); // never more on its way than the kernel keeps
 	if (payload[5] & 1) input_drop(&input, (payload[5] & 4) != 0);
 	else input_written(&input, payload[5] & 2 ? count : count / 2);
 }

@@ -67,9 +67,9 @@ export interface ThreadFacts {
 	readonly elsewhere?: boolean;
 	/** It waits for a local socket whose other end may be outside the session, where the terminal may have been passed. */
 	readonly local?: boolean;
-	/** Its process has the terminal open such that reads do not wait. Told, as `peeks`, when nobody in the foreground reads. */
+	/** Its process has the terminal open such that reads do not wait. Told when nobody in the foreground reads. */
 	readonly nonblocking?: boolean;
-	/** It may take input without waiting for it: so, or on a timer's or the terminal's signal, or through io_uring. */
+	/** It may take input without waiting for it: so, or on a timer's or the terminal's signal (then told always), or through io_uring. */
 	readonly peeks?: boolean;
 	/** Not a descendant of the session: a server such as tmux that was passed the terminal. */
 	readonly outside?: boolean;

@@ -72,18 +72,18 @@ type Property = readonly [name: string, type: "s" | "au" | "b", value: string | 
 
 /** Whether the manager has done it. */
 function startUnit(path: string, unit: string, properties: readonly Property[]): Promise<boolean> {
-	const start = ({ settle, own }: WaitScope<boolean>) => {
+	const start = (scope: WaitScope<boolean>) => {
 		const socket = connect(path).unref();
-		own(() => socket.destroy());
+		scope.own(() => socket.destroy());
+		scope.after(ANSWER_MS, () => scope.settle(false));
 		let received = Buffer.alloc(0);
 		socket
-			.setTimeout(ANSWER_MS, () => settle(false))
-			.on("error", () => settle(false)) // no manager, or not ours: the process stays where it is
-			.on("close", () => settle(false))
+			.on("error", () => scope.settle(false)) // no manager, or not ours: the process stays where it is
+			.on("close", () => scope.settle(false))
 			.on("data", (bytes) => {
 				received = Buffer.concat([received, bytes]);
 				const answer = answerIn(received);
-				if (answer !== null) settle(answer);
+				if (answer !== null) scope.settle(answer);
 			});
 		const uid = Buffer.from(String(process.getuid?.() ?? 0)).toString("hex");
 		socket.write(`\0AUTH EXTERNAL ${uid}\r\nBEGIN\r\n`);

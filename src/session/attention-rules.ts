@@ -16,7 +16,7 @@ import type { Activity, Attention, Certainty, WaitingFor } from "../protocol/ans
 import type { InnerTerminal, ThreadFacts } from "../protocol/kernel-facts.ts";
 import type { ScreenFacts } from "./attention.ts";
 import { untilTaken } from "./escape-timer.ts";
-import { does, type Evidence, how, isBusy, type Reader, readerAmong, who, withTimeouts } from "./evidence.ts";
+import { does, type Evidence, how, isBusy, type Reader, readerAmong, relays, who, withTimeouts } from "./evidence.ts";
 import { inputKind } from "./input-kind.ts";
 import { asks } from "./last-line.ts";
 
@@ -32,6 +32,8 @@ interface Rule {
 
 // A program that looks at the keyboard between two sleeps sleeps no longer than this: one in raw mode wants keys.
 const PEEKS_EVERY_MS = { canonical: 1000, raw: 5000 };
+// A full screen that is still, and yet wakes up this often, does so to look at the keyboard.
+const CLOCK_MS = 250;
 // Spinners redraw every 80 to 120 ms: a shorter silence is no evidence.
 const QUIET_MS = 150;
 // A loop that watches only the terminal and sleeps long has nothing else to do; this is for what it still prints.
@@ -98,6 +100,7 @@ function notOnlyItsTurn({ doubt, company, facts, foreground, reader }: Evidence)
 	if (doubt !== null) return doubt;
 	if (company !== null) return `${who(company)} ${does(company)}`;
 	if (facts.wakesMs !== undefined) return "a worker thread wakes up by itself";
+	if (reader?.thread.peeks === true) return "a signal may wake it";
 	if (facts.unread === null && facts.sinceInputMs !== null) return "how much input is unread is not known";
 	if (reader?.thread.foreground === false && foreground.some((thread) => thread.doing !== "child-wait"))
 		return "the reader is not in the foreground";
@@ -214,9 +217,9 @@ export const rules: readonly Rule[] = [
 			if (reader === null || facts.unread) return null;
 			const inner = addressed(reader.thread.inner ?? []);
 			if (inner.length === 0) return null;
-			const verdicts = inner.map((terminal) =>
-				within(terminal, evidence.input.screen, { relayed: !reader.thread.foreground }),
-			);
+			const { screen } = evidence.input;
+			const relay = { relayed: !reader.thread.foreground || screen.endsAtCursor, rested: restMs >= QUIET_MS };
+			const verdicts = inner.map((terminal) => within(terminal, screen, relay));
 			const [first] = verdicts;
 			// Several panes that do not agree, and none or more than one of them has run since we typed.
 			if (first === undefined || first === null || verdicts.some((other) => other?.activity !== first.activity))
@@ -247,11 +250,17 @@ export const rules: readonly Rule[] = [
 		// It sleeps, repaints, and looks at the keyboard without waiting for it.
 		name: "a screen that looks at the keyboard",
 		verdict: (evidence) => {
-			const { reader, foreground, opaque, busy, timer, facts, input, kind } = evidence;
-			if (reader !== null || opaque !== null || busy !== null || timer?.nonblocking !== true) return null;
+			const { reader, foreground, opaque, busy, timer, facts, input, kind, shape } = evidence;
+			if (reader !== null || opaque !== null || busy !== null) return null;
 			if (facts.canonical || facts.unread || !input.screen.alternate) return null;
-			if (!foreground.every((thread) => thread.pid === timer.pid)) return null;
-			const because = `${who(timer)} ${does(timer)} and may look at the keyboard when it wakes up`;
+			if (shape === "empty" && input.screen.endsAtCursor) return null; // nothing is drawn yet
+			// By a clock, or on a signal (SIGIO).
+			const woken = foreground.find(({ main, peeks, local }) => main && peeks === true && local !== true);
+			const looks = timer ?? woken;
+			if (looks === undefined) return null;
+			if (!foreground.every(({ pid, doing }) => pid === looks.pid || doing === "child-wait")) return null;
+			if (timer !== null && timer.nonblocking !== true && (timer.timeoutMs ?? CLOCK_MS) >= CLOCK_MS) return null;
+			const because = `${who(looks)} ${does(looks)} and may look at the keyboard when it wakes up`;
 			if (evidence.restMs < QUIET_MS) return notYet(evidence, QUIET_MS, because);
 			return waiting(kind.kind, "likely", `${because}${quiet(evidence)}; ${kind.because}`);
 		},
@@ -406,10 +415,6 @@ function likely(evidence: Evidence, thread: ThreadFacts): Verdict {
 const listening = (thread: ThreadFacts): Verdict =>
 	not("listening", "likely", `${who(thread)} would take input (${how(thread)}), but shows no prompt`);
 
-/** It passes input on: to terminals within, or over what else it waits for. */
-const relays = ({ main, others = 0, inner = [], outside }: ThreadFacts) =>
-	main && (others > 0 || inner.length > 0 || outside === true);
-
 function watches({ others = 0, main, listens }: ThreadFacts): string {
 	if (listens === true) return " and for connections";
 	if (others > 0) return ` and ${others === 1 ? "one other thing" : `${others} other things`}`;
@@ -432,8 +437,15 @@ function addressed(terminals: readonly InnerTerminal[]): readonly InnerTerminal[
 	return woken.length === 1 ? woken : terminals;
 }
 
+interface Relay {
+	/** The full screen is its own. */
+	readonly relayed: boolean;
+	/** It has had the time to pass our input on: what nobody within woke up for was meant for the relay itself. */
+	readonly rested: boolean;
+}
+
 /** The verdict for an inner terminal; null when unclear. Never certain: a relay is in between. */
-function within(terminal: InnerTerminal, screen: ScreenFacts, relay: { readonly relayed: boolean }): Verdict | null {
+function within(terminal: InnerTerminal, screen: ScreenFacts, relay: Relay): Verdict | null {
 	const threads = withTimeouts(terminal.threads, terminal);
 	const reader = readerAmong(threads);
 	if (reader === null) {
@@ -448,7 +460,7 @@ function within(terminal: InnerTerminal, screen: ScreenFacts, relay: { readonly 
 		return not("working", "likely", `${who(thread)} has not read ${bytes(terminal.unread)} of input yet`);
 	const deeper = thread.inner?.map((deepest) => within(deepest, screen, relay)) ?? [];
 	if (deeper.length > 0) return deeper.length === 1 ? (deeper[0] ?? null) : null;
-	if (reading !== "blocked" || !thread.fresh) return null;
+	if (reading !== "blocked" || !(thread.fresh || relay.rested)) return null;
 	const { kind, because } = inputKind(terminal, screen, relay);
 	return waiting(kind, "likely", `${who(thread)} is blocked in ${how(thread)}; ${because}`);
 }

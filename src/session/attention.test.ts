@@ -163,6 +163,7 @@ const scenes: readonly (readonly [sentence: string, scene: Scene, truth: string]
 		"waiting line likely",
 	],
 	["VTIME is of no concern in line mode", { threads: [reads()], facts: { vmin: 0, vtime: 5 } }, "waiting line certain"],
+	["A3 a timer's signal may wake the reader", { threads: [polls({ peeks: true })] }, "waiting line likely"],
 	["nor with VMIN 1", { threads: [reads()], raw: true, facts: { vmin: 1, vtime: 5 } }, "waiting line certain"],
 	[
 		"su -c cat: a reader that left the session",
@@ -517,6 +518,16 @@ const scenes: readonly (readonly [sentence: string, scene: Scene, truth: string]
 		"working likely",
 	],
 	[
+		"a multiplexer took the terminal's replies for itself, and its pane waits as before",
+		{
+			threads: [polls({ foreground: false, others: 2, inner: [inner([reads({ pid: 8, fresh: false })])] })],
+			raw: true,
+			alternate: true,
+			sinceInputMs: 2000,
+		},
+		"waiting line likely",
+	],
+	[
 		"tmux, one pane waits and one works",
 		{
 			threads: [
@@ -590,6 +601,36 @@ const scenes: readonly (readonly [sentence: string, scene: Scene, truth: string]
 		"A11 ssh, half a line that stays",
 		{ threads: [polls({ others: 1 })], raw: true, line: "Unpacking ", quietMs: 2100 },
 		"waiting key likely",
+	],
+	[
+		"A11 tmux took what was typed itself, and the shell within is at its prompt",
+		{
+			threads: [polls({ foreground: false, others: 4, inner: [inner([reads({ pid: 8, fresh: false })])] })],
+			raw: true,
+			alternate: true,
+			quietMs: 160,
+		},
+		"waiting line likely",
+	],
+	[
+		"A11 mosh, the far shell shows its prompt",
+		{ threads: [polls({ others: 1 })], raw: true, alternate: true, endsAtCursor: true, line: "$ ", quietMs: 160 },
+		"waiting line likely",
+	],
+	[
+		"A4 a still full screen that wakes up ten times a second",
+		{ threads: [thread("timer", { timeoutMs: 100 })], raw: true, alternate: true, quietMs: 200 },
+		"waiting screen likely",
+	],
+	[
+		"A4 a still full screen that wakes up every second",
+		{ threads: [thread("timer", { timeoutMs: 1000 })], raw: true, alternate: true, quietMs: 200 },
+		"working likely",
+	],
+	[
+		"A4 a full screen that is woken by a signal when a key comes",
+		{ threads: [thread("other", { call: "futex", peeks: true })], raw: true, alternate: true, quietMs: 200 },
+		"waiting screen likely",
 	],
 	[
 		"A11 mosh, a command without output yet",

@@ -2,7 +2,7 @@
 
 import { oneLine, quoted } from "../protocol/clean.ts";
 import type { Doubt, InnerTerminal, KernelFacts, ThreadFacts } from "../protocol/kernel-facts.ts";
-import type { AttentionInput } from "./attention.ts";
+import type { AttentionInput, ScreenFacts } from "./attention.ts";
 import { untilTaken } from "./escape-timer.ts";
 import { type InputKind, inputKind } from "./input-kind.ts";
 import { type LineShape, shapeOf } from "./last-line.ts";
@@ -82,11 +82,11 @@ export function withTimeouts(
  * waits for can't come from elsewhere, nor from a clock.
  */
 function isPassive(thread: ThreadFacts, reader: ThreadFacts | undefined): boolean {
-	const { doing, others = 0, listens = false, elsewhere = false, timeoutMs } = thread;
+	const { doing, others = 0, listens = false, elsewhere = false, peeks = false, timeoutMs } = thread;
 	if (doing === "stopped") return true;
 	// A reader that left the session may be that child.
 	if (elsewhere && (doing !== "child-wait" || reader?.foreground !== false)) return false;
-	if (others > 0 || listens || timeoutMs !== undefined) return false;
+	if (others > 0 || listens || peeks || timeoutMs !== undefined) return false;
 	return doing === "child-wait" || doing === "other" || readingOf(thread) === "blocked";
 }
 
@@ -105,6 +105,17 @@ function doubtAbout({ doubts, more, threads }: KernelFacts): string | null {
 	if (more > 0) return DOUBTS.list;
 	const unseen = threads.find(({ foreground, doing }) => foreground && (doing === "opaque" || doing === "unknown"));
 	return unseen === undefined ? null : `${who(unseen)} ${does(unseen)}`;
+}
+
+/** It passes input on: to terminals within, or over what else it waits for. */
+export function relays({ main, others = 0, inner = [], outside }: ThreadFacts): boolean {
+	return main && (others > 0 || inner.length > 0 || outside === true);
+}
+
+/** A full screen of a relay's own, in which a program prints lines. */
+function withoutRelay(screen: ScreenFacts, reader: Reader | null): ScreenFacts {
+	if (reader === null || !screen.alternate || !screen.endsAtCursor || !relays(reader.thread)) return screen;
+	return { ...screen, alternate: false, applicationKeys: false, footerBelow: 0 };
 }
 
 export function isBusy(thread: ThreadFacts): boolean {
@@ -129,7 +140,7 @@ export function evidenceOf(input: AttentionInput): Evidence {
 		doubt: doubtAbout(facts),
 		company: concerned.find((thread) => thread !== reader?.thread && !isPassive(thread, reader?.thread)) ?? null,
 		blind: !facts.readable || (foreground.length === 0 && facts.foregroundLives),
-		kind: inputKind(facts, input.screen, { midLine: input.midLine ?? false }),
+		kind: inputKind(facts, withoutRelay(input.screen, reader), { midLine: input.midLine ?? false }),
 		shape: shapeOf(input.screen.lastLine),
 		restMs: Math.min(facts.quietMs, facts.sinceInputMs ?? Number.POSITIVE_INFINITY),
 	};

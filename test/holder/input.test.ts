@@ -175,6 +175,20 @@ describe("H4: no more is in flight than the terminal can keep", () => {
 		expect(readFileSync(file).equals(Buffer.concat([line, Buffer.from("\n")]))).toBe(true);
 	});
 
+	test.each([
+		["empty lines", "\n"],
+		["ends of file", "\x04"],
+	])(
+		"100,000 %s that nobody reads wait in the queue, not in the kernel, and do not hold up the loop",
+		async (_name, end) => {
+			const { client } = await ready(["sh", "-c", "stty -echo; echo ready; exec sleep 1000"]);
+			await client.type(Buffer.alloc(100_000, end));
+			const { queued } = await client.facts();
+			expect(queued).toBeGreaterThanOrEqual(100_000 - 4096);
+			await client.end(0);
+		},
+	);
+
 	test("Ctrl+C drops a line that waits because it is too long", async () => {
 		const { client } = await atPrompt();
 		await client.type(`cat > f\n${"x".repeat(12_000)}\n`);

@@ -176,7 +176,7 @@ describe("R4.1 the log", () => {
 		const client = await Client.open(session.socket);
 		await client.until(() => client.text.includes("one"));
 		expect(await client.resize(101, 33)).toEqual({ done: 0 });
-		expect(client.events).toContainEqual({ event: "resized", cols: 101, rows: 33 });
+		expect(client.events).toContainEqual({ event: "resized", cols: 101, rows: 33, at: 5 });
 		await client.type("\n");
 		await client.exited();
 		expect(client.text).toContain("33 101");

@@ -111,6 +111,19 @@ describe("H8: nobody inside gets at the controls", () => {
 		await Promise.all(silent.map(({ closed }) => closed));
 	});
 
+	test("a HELLO that was sent in time is heard by a holder that was stopped for longer than it may take", async () => {
+		const session = await launch({ argv: ["cat"], records: withSecret });
+		const first = await Client.open(session.socket, { secret });
+		const second = new Client(session.socket);
+		await new Promise((resolve) => second.socket.once("connect", resolve));
+		await first.facts(); // the second has been accepted
+		process.kill(session.holder, "SIGSTOP");
+		second.send(0x01, Buffer.concat([hello(), secret]));
+		await new Promise((resolve) => setTimeout(resolve, 2500));
+		process.kill(session.holder, "SIGCONT");
+		await second.frame((frame) => frame.type === 0x81);
+	});
+
 	test.runIf(process.getuid?.() === 0)(
 		"no process of the same user gets at its memory or its descriptors",
 		async () => {

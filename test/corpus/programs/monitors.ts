@@ -32,6 +32,7 @@ export const cases: Case[] = [
 			{ truth: "screen", shows: /nmon/ },
 			{ text: "q", truth: "ended" },
 		],
+		{ known: "it sleeps a second between two looks at the keyboard, as programs do that take no keys" },
 	),
 	program(
 		"mtr",

@@ -13,7 +13,7 @@ const shellWithin: readonly Step[] = [
 	{ line: "echo hi", truth: "command", shows: /\nhi\n/ },
 	{ line: "sleep 30", truth: "busy", forMs: 1200 },
 	{ keys: ["ctrl+c"], truth: "command" },
-	{ line: "printf 'working... '; sleep 2; echo; echo done", truth: "busy", forMs: 1200, shows: /working\.\.\. / },
+	{ line: "printf 'working... '; sleep 1.7; echo; echo done", truth: "busy", forMs: 1200, shows: /working\.\.\. / },
 	{ truth: "command", shows: /\ndone\n/ },
 	{ line: "read -p 'name? ' n; sleep 30", truth: "line", shows: /name\? / },
 	{ line: "ann", truth: "busy", forMs: 1000 },
@@ -46,16 +46,16 @@ const ssh =
 const overSsh: Partial<Case> = { needs: SSHD_NEEDS, user: "root" };
 
 /** A mosh server of our own, for one client. */
-async function mosh({ defer }: Place): Promise<readonly string[]> {
-	const said = execFileSync("mosh-server", ["new", "-i", "127.0.0.1", "--", "bash", "--norc", "--noprofile"], {
+function mosh({ defer }: Place): readonly string[] {
+	const { stdout, stderr } = spawnSync("mosh-server", ["new", "-i", "127.0.0.1", "--", ...BASH.split(" ")], {
 		encoding: "utf8",
 		env: { ...process.env, LC_ALL: "C.UTF-8" },
 		stdio: ["ignore", "pipe", "pipe"],
 	});
-	const [, port, key] = /MOSH CONNECT (\d+) (\S+)/.exec(said) ?? [];
-	if (port === undefined) throw new Error(`mosh-server said ${said}`);
-	// It leaves no other trace of itself than its port.
-	defer(() => void spawnSync("pkill", ["-f", `^mosh-server new .*|mosh-server.*${port}`]));
+	const [, port, key] = /MOSH CONNECT (\d+) (\S+)/.exec(stdout) ?? [];
+	const [, pid] = /detached, pid = (\d+)/.exec(stdout + stderr) ?? [];
+	if (port === undefined || pid === undefined) throw new Error(`mosh-server said ${stdout}${stderr}`);
+	defer(() => void spawnSync("kill", [pid])); // its shell may have ended it already
 	return ["env", `MOSH_KEY=${key}`, "mosh-client", "127.0.0.1", port];
 }
 
@@ -131,11 +131,11 @@ export const cases: Case[] = [
 		ssh(),
 		[
 			...logIn,
-			{ line: "printf 'working... '; sleep 2; echo; echo done", truth: "busy", forMs: 1200, shows: /working\.\.\. / },
+			{ line: "printf 'working... '; sleep 1.7; echo; echo done", truth: "busy", forMs: 1200, shows: /working\.\.\. / },
 			{ truth: "line", shows: /\ndone\n.*\$ $/ },
 			{ line: "for i in 1 2 3 4 5 6; do printf .; sleep 0.5; done; echo", truth: "busy", forMs: 2000 },
 			{ truth: "line", shows: /\.\.\.\.\.\.\n.*\$ $/ },
-			{ line: "read -s -p 'PIN: ' n", truth: "line", shows: /PIN: $/ },
+			{ line: "read -s -p 'PIN: ' n", truth: "secret", shows: /PIN: $/ },
 			{ line: "1234", truth: "line", shows: /\$ $/ },
 			{ line: "sleep 2", truth: "busy", forMs: 1000 },
 			{ truth: "line", shows: /\$ $/ },
@@ -160,7 +160,7 @@ export const cases: Case[] = [
 		[logIn[0] as Step, { line: "open-sesame-42", truth: "screen", shows: /PID/ }, { text: "q", truth: "ended" }],
 		{ ...overSsh, needs: [...SSHD_NEEDS, "top"] },
 	),
-	program("mosh-client", mosh, shellWithin, { needs: ["mosh-server", "mosh-client", "pkill"] }),
+	program("mosh-client", mosh, shellWithin, { needs: ["mosh-server", "mosh-client"] }),
 	program("socat over TCP to a shell", overTcp, shellWithin, { needs: ["socat"] }),
 	program(
 		"nvim :sleep",
