@@ -109,6 +109,7 @@ const READS = [
 	"epoll_pwait2",
 	"nested-epoll",
 	"closed-number",
+	"added-late",
 	"ring",
 	"ring-poll",
 	"ring-event",
@@ -152,6 +153,10 @@ const PEEKS = [
 	"sigwait",
 	"signalfd",
 	"signalfd-polled",
+	"every-second",
+	"running",
+	"receive-timeout",
+	"child-of-another-session",
 ];
 const WORKS = [
 	"spinner",
@@ -172,6 +177,8 @@ const WORKS = [
 	"beside-stray-child-works",
 	"supervised",
 	"traced",
+	"exchanged",
+	"until-a-child-ends",
 ];
 const NARROW = [
 	"read",

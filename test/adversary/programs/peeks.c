@@ -157,6 +157,39 @@ static void signalfd_polled(void) {
 	MUST(poll(&one, 1, -1));
 }
 
+static int is_typed(void) {
+	struct pollfd keyboard = {.fd = 0, .events = POLLIN};
+	return poll(&keyboard, 1, 0) > 0;
+}
+static void every_second(void) {
+	ready();
+	while (!is_typed()) sleep(1);
+}
+static void running(void) {
+	ready();
+	while (!is_typed()) {
+	}
+}
+static void receives_for_a_while(void) {
+	int ends[2];
+	struct timeval most = {.tv_usec = 200000};
+	MUST(socketpair(AF_UNIX, SOCK_STREAM, 0, ends));
+	MUST(setsockopt(ends[0], SOL_SOCKET, SO_RCVTIMEO, &most, sizeof most));
+	ready();
+	while (!is_typed()) recv(ends[0], buffer, 1, 0);
+}
+static void child_of_another_session(void) {
+	ready();
+	while (!is_typed()) {
+		if (MUST(fork()) == 0) {
+			setsid();
+			rest(300);
+			_exit(0);
+		}
+		wait(NULL);
+	}
+}
+
 int main(int count, char **arguments) {
 	static const struct program programs[] = {
 		{"nonblocking", nonblocking},
@@ -180,6 +213,10 @@ int main(int count, char **arguments) {
 		{"sigwait", sigwait_for_sigio},
 		{"signalfd", signalfd_for_sigio},
 		{"signalfd-polled", signalfd_polled},
+		{"every-second", every_second},
+		{"running", running},
+		{"receive-timeout", receives_for_a_while},
+		{"child-of-another-session", child_of_another_session},
 		{NULL, NULL},
 	};
 	return run_by_name(programs, count > 1 ? arguments[1] : NULL);

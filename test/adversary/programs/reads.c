@@ -328,6 +328,25 @@ static void by_an_orphan(void) {
 	for (;;) rest(60000);
 }
 
+static int late_set;
+static void *wait_in_late_set(void *unused) {
+	struct epoll_event event;
+	epoll_wait(late_set, &event, 1, -1);
+	return unused;
+}
+// The set gets the terminal while its waiter sleeps on.
+static void added_late(void) {
+	pthread_t worker;
+	struct epoll_event event = {.events = EPOLLIN};
+	late_set = (int)MUST(epoll_create1(0));
+	pthread_create(&worker, NULL, wait_in_late_set, NULL);
+	rest(700);
+	MUST(epoll_ctl(late_set, EPOLL_CTL_ADD, 0, &event));
+	ready();
+	pthread_join(worker, NULL);
+	rest(100000);
+}
+
 int main(int count, char **arguments) {
 	static const struct program programs[] = {
 		{"read", with_read},
@@ -345,6 +364,7 @@ int main(int count, char **arguments) {
 		{"epoll_pwait2", with_epoll_pwait2},
 		{"nested-epoll", with_nested_epoll},
 		{"closed-number", with_closed_number},
+		{"added-late", added_late},
 		{"edges", with_edges},
 		{"vmin", with_vmin},
 		{"ring", with_ring},

@@ -243,6 +243,39 @@ static void traced(void) {
 	}
 }
 
+static int received; // a connection to somebody who does not answer
+static void *exchange(void *unused) {
+	rest(300);
+	MUST(dup2(0, received));
+	ready();
+	rest(100000);
+	return unused;
+}
+// It sleeps in a read of a socket, at whose number the terminal is by now.
+static void exchanged(void) {
+	int ends[2];
+	pthread_t other;
+	MUST(socketpair(AF_UNIX, SOCK_STREAM, 0, ends));
+	received = ends[0];
+	pthread_create(&other, NULL, exchange, NULL);
+	MUST(read(received, buffer, 1));
+}
+static void woken(int signal) { (void)signal; }
+// The end of a child that is in no foreground interrupts the read; only then it goes on.
+static void until_a_child_ends(void) {
+	struct sigaction action = {.sa_handler = woken};
+	MUST(sigaction(SIGCHLD, &action, NULL));
+	if (MUST(fork()) == 0) {
+		setsid();
+		rest(100000);
+		_exit(0);
+	}
+	ready();
+	while (read(0, buffer, 1) > 0) {
+	}
+	rest(100000);
+}
+
 int main(int count, char **arguments) {
 	static const struct program programs[] = {
 		{"spinner", spinner},
@@ -265,6 +298,8 @@ int main(int count, char **arguments) {
 		{"supervised", supervised},
 		{"page-to-come", on_a_page_to_come},
 		{"traced", traced},
+		{"exchanged", exchanged},
+		{"until-a-child-ends", until_a_child_ends},
 		{NULL, NULL},
 	};
 	return run_by_name(programs, count > 1 ? arguments[1] : NULL);
