@@ -102,14 +102,9 @@ static void count_our_unread(struct attention *a) {
 // --- a probe -----------------------------------------------------------------------------------
 
 static bool nobody_ran(const struct attention *a) {
-	for (unsigned i = 0; i < a->watched_count; i++) {
-		const struct mark *mark = &a->watched[i];
-		uint64_t switches = 0;
-		if (mark->tid == 0)
-			switches = proc_ran(mark->pid);
-		else if (!proc_switches(mark->pid, mark->tid, &switches))
-			return false;
-		if (switches != mark->switches)
+	for (unsigned i = 0; i < a->visited_count; i++) {
+		const struct visited *visited = &a->visited[i];
+		if (visited->ran == 0 || proc_ran(visited->pid) != visited->ran)
 			return false;
 	}
 	return true;
@@ -146,7 +141,7 @@ static void look_afresh(struct attention *a) {
 	a->place_count = 1;
 	memcpy(a->before, a->watched, a->watched_count * sizeof *a->watched);
 	a->before_count = a->watched_count;
-	a->reported_count = a->more = a->watched_count = a->doubts = 0;
+	a->reported_count = a->more = a->watched_count = a->visited_count = a->doubts = 0;
 	a->wakes_ms = -1;
 	walk(a);
 	visit_members(a, 0);

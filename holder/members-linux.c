@@ -71,6 +71,13 @@ static void watch_for(struct attention *a, struct mark mark) {
 		a->settled = false;
 }
 
+static void watch_for_process(struct attention *a, const struct process *process) {
+	if (a->visited_count < MAX_PROCESSES)
+		a->visited[a->visited_count++] = (struct visited){process->pid, process->ran};
+	else
+		a->settled = false;
+}
+
 // Whether what a thread does counts for the verdict, even if it does not read.
 static bool counts(const struct visit *visit) {
 	return visit->foreground || visit->what == EVERYTHING;
@@ -225,13 +232,13 @@ static void visit_crowd(struct visit visit) {
 		else
 			visit_thread(&visit, crowd->pid, visit.worker->tid);
 	}
-	watch_for(visit.attention, (struct mark){crowd->pid, 0, visit.process->ran, false, -1});
 }
 
 static void visit_process(struct visit visit) {
 	const struct process *process = visit.process;
 	if (process->threads == 1 && process->state == 'Z')
 		return;
+	watch_for_process(visit.attention, process);
 	if (process->crowd != NULL)
 		visit_crowd(visit);
 	else if (process->threads == 1)
@@ -334,9 +341,10 @@ void visit_outside(struct attention *a) {
 			return;
 	struct process server;
 	pid_t outside = server_outside(a);
+	uint64_t ran = proc_ran(outside);
 	if (outside == 0 || !proc_stat(outside, outside, &server))
 		return;
-	server.ran = 0;
+	server.ran = ran;
 	server.busy = false;
 	server.crowd = NULL;
 	visit_process((struct visit){a, &server, 0, false, true, AS_USUAL, NULL});
