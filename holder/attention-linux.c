@@ -102,9 +102,10 @@ static void count_our_unread(struct attention *a) {
 // --- a probe -----------------------------------------------------------------------------------
 
 static bool nobody_ran(const struct attention *a) {
-	for (unsigned i = 0; i < a->visited_count; i++) {
-		const struct visited *visited = &a->visited[i];
-		if (visited->ran == 0 || proc_ran(visited->pid) != visited->ran)
+	// By process: one call tells for all of its threads, in a tenth of the time that one file takes.
+	for (unsigned i = 0; i < a->watched_count; i++) {
+		const struct mark *mark = &a->watched[i];
+		if (mark->tid == 0 && (mark->switches == 0 || proc_ran(mark->pid) != mark->switches))
 			return false;
 	}
 	return true;
@@ -141,7 +142,7 @@ static void look_afresh(struct attention *a) {
 	a->place_count = 1;
 	memcpy(a->before, a->watched, a->watched_count * sizeof *a->watched);
 	a->before_count = a->watched_count;
-	a->reported_count = a->more = a->watched_count = a->visited_count = a->doubts = 0;
+	a->reported_count = a->more = a->watched_count = a->doubts = 0;
 	a->wakes_ms = -1;
 	walk(a);
 	visit_members(a, 0);

@@ -71,13 +71,6 @@ static void watch_for(struct attention *a, struct mark mark) {
 		a->settled = false;
 }
 
-static void watch_for_process(struct attention *a, const struct process *process) {
-	if (a->visited_count < MAX_PROCESSES)
-		a->visited[a->visited_count++] = (struct visited){process->pid, process->ran};
-	else
-		a->settled = false;
-}
-
 // Whether what a thread does counts for the verdict, even if it does not read.
 static bool counts(const struct visit *visit) {
 	return visit->foreground || visit->what == EVERYTHING;
@@ -238,7 +231,7 @@ static void visit_process(struct visit visit) {
 	const struct process *process = visit.process;
 	if (process->threads == 1 && process->state == 'Z')
 		return;
-	watch_for_process(visit.attention, process);
+	watch_for(visit.attention, (struct mark){process->pid, 0, process->ran, false, -1});
 	if (process->crowd != NULL)
 		visit_crowd(visit);
 	else if (process->threads == 1)

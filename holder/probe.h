@@ -45,7 +45,7 @@ struct thread {
 };
 
 struct mark {
-	pid_t pid, tid;
+	pid_t pid, tid;    // no thread: the whole process, by its processor time
 	uint64_t switches;
 	bool idle; // a sleeping worker thread, no evidence
 	long wakes_ms; // but for when it wakes up by itself; -1: never
@@ -67,15 +67,9 @@ struct attention {
 	bool main_foreground, group_lives;
 	uint64_t fingerprint;
 
-	// The threads that were looked at, by this probe and by the one before.
+	// While none of these has run, and all slept, that probe is still valid.
 	struct mark watched[MAX_THREADS], before[MAX_THREADS];
 	unsigned watched_count, before_count;
-	// While none of these has run, and all slept, that probe is still valid.
-	struct visited {
-		pid_t pid;
-		uint64_t ran;
-	} visited[MAX_PROCESSES];
-	unsigned visited_count;
 	bool settled;
 	int64_t walked_ms;
 
