@@ -518,6 +518,16 @@ const scenes: readonly (readonly [sentence: string, scene: Scene, truth: string]
 		"working likely",
 	],
 	[
+		"a multiplexer took the terminal's replies for itself, and its pane waits as before",
+		{
+			threads: [polls({ foreground: false, others: 2, inner: [inner([reads({ pid: 8, fresh: false })])] })],
+			raw: true,
+			alternate: true,
+			sinceInputMs: 2000,
+		},
+		"waiting line likely",
+	],
+	[
 		"tmux, one pane waits and one works",
 		{
 			threads: [

@@ -162,7 +162,7 @@ describe("A7 resize answers after the redraw", () => {
 		const tmux = await start(["tmux", "-f", "/dev/null", "-S", join(home, "tmux"), "new", "cat"]);
 		for (const [cols, rows] of sizes) {
 			await tmux.resize({ cols, rows });
-			expect((await screenOf(tmux)).split("\n").at(-1)).toMatch(/^\[0\] 0:cat/);
+			expect((await screenOf(tmux)).split("\n").at(-1)).toMatch(/^\[0\] 0:/);
 		}
 		await tmux.close({ force: true });
 	});
