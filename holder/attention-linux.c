@@ -102,14 +102,10 @@ static void count_our_unread(struct attention *a) {
 // --- a probe -----------------------------------------------------------------------------------
 
 static bool nobody_ran(const struct attention *a) {
+	// By process: one call tells for all of its threads, in a tenth of the time that one file takes.
 	for (unsigned i = 0; i < a->watched_count; i++) {
 		const struct mark *mark = &a->watched[i];
-		uint64_t switches = 0;
-		if (mark->tid == 0)
-			switches = proc_ran(mark->pid);
-		else if (!proc_switches(mark->pid, mark->tid, &switches))
-			return false;
-		if (switches != mark->switches)
+		if (mark->tid == 0 && (mark->switches == 0 || proc_ran(mark->pid) != mark->switches))
 			return false;
 	}
 	return true;

@@ -160,6 +160,7 @@ bool life_is_over(const struct holder *holder, int64_t now);
 
 // watch.c
 void watch_stir(struct holder *holder, int64_t now); // output came or something was typed
+void watch_input(struct holder *holder);             // a client has something typed
 // Before something is written to the terminal, and after a signal was sent.
 void watch_typing(struct holder *holder, const uint8_t *bytes, size_t count);
 void watch_signalled(struct holder *holder);

@@ -230,13 +230,13 @@ static void visit_crowd(struct visit visit) {
 		else
 			visit_thread(&visit, crowd->pid, visit.worker->tid);
 	}
-	watch_for(visit.attention, (struct mark){crowd->pid, 0, visit.process->ran, false, -1});
 }
 
 static void visit_process(struct visit visit) {
 	const struct process *process = visit.process;
 	if (process->threads == 1 && process->state == 'Z')
 		return;
+	watch_for(visit.attention, (struct mark){process->pid, 0, process->ran, false, -1});
 	if (process->crowd != NULL)
 		visit_crowd(visit);
 	else if (process->threads == 1)
@@ -339,9 +339,10 @@ void visit_outside(struct attention *a) {
 			return;
 	struct process server;
 	pid_t outside = server_outside(a);
+	uint64_t ran = proc_ran(outside);
 	if (outside == 0 || !proc_stat(outside, outside, &server))
 		return;
-	server.ran = 0;
+	server.ran = ran;
 	server.busy = false;
 	server.crowd = NULL;
 	visit_process((struct visit){a, &server, 0, false, true, AS_USUAL, NULL});

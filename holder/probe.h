@@ -46,7 +46,7 @@ struct thread {
 };
 
 struct mark {
-	pid_t pid, tid;    // no thread: the whole of a big process, by its processor time
+	pid_t pid, tid;    // no thread: the whole process, by its processor time
 	uint64_t switches;
 	bool idle; // a sleeping worker thread, no evidence
 	long wakes_ms; // but for when it wakes up by itself; -1: never

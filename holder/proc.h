@@ -57,7 +57,7 @@ bool proc_switches(pid_t pid, pid_t tid, uint64_t *out);
 // The same, and its processor time in nanoseconds.
 bool proc_scheduled(pid_t pid, pid_t tid, uint64_t *ran, uint64_t *switches);
 
-// Processor time of all threads of a process in nanoseconds: unchanged means that none of them has run.
+// Processor time of all threads of a process in nanoseconds: unchanged means that none of them has run. 0: not known.
 uint64_t proc_ran(pid_t pid);
 
 // The signals that a process catches: bit N-1 for signal N. False: not readable.

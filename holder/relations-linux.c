@@ -57,11 +57,12 @@ static bool is_added(const struct attention *a, unsigned from, pid_t pid) {
 	return false;
 }
 
-// Only a thread that ran can have other children than before.
+// Only a thread that ran can have other children than before, but for the first: orphans come to it if the process is a
+// subreaper.
 static void add_children_of_crowd(struct attention *a, pid_t pid, struct crowd *crowd) {
 	unsigned first = a->process_count;
 	for (unsigned i = 0; i < crowd->count; i++)
-		if (crowd->workers[i].awake)
+		if (i == 0 || crowd->workers[i].awake)
 			add_children(a, pid, crowd->workers[i].tid);
 	for (unsigned i = 0; i < crowd->child_count; i++)
 		if (!is_added(a, first, crowd->children[i]))

@@ -191,6 +191,7 @@ static void type(struct holder *holder, struct client *client, const uint8_t *pa
 		break;
 	}
 	if (write.priority && write.count == 1 && holder->master >= 0) type_interrupt(holder, write.bytes[0], &modes);
+	watch_input(holder);
 	type_queued(holder);
 	done(client, request, value);
 }

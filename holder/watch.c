@@ -28,6 +28,8 @@ static const int64_t pauses_us[] = {0, 0, 1000, 1500, 2200, 3400, 5000};
 #define COST_SHARE 50
 #define COST_AT_ONCE_US 4000
 #define COST_PAUSE_MOST_US 125000
+// What is typed is answered at once, however much looks have cost: the client chose to type, and that costs it more.
+#define COST_OF_INPUT_US 1500
 // Which of several busy threads is on a core changes all the time and does not matter: not reported at that rate.
 #define WORK_NEWS_US 100000
 #define FLOODED_US 1000 // the terminal is never empty: it works, no need for a full probe
@@ -74,6 +76,12 @@ static void account(struct holder *holder, int64_t cost, int64_t now) {
 	if (rest < APART_US) rest = APART_US;
 	holder->look_not_before = now + (rest < COST_PAUSE_MOST_US ? rest : COST_PAUSE_MOST_US);
 	holder->looked_at = now;
+}
+
+void watch_input(struct holder *holder) {
+	if (holder->look_cost <= COST_AT_ONCE_US - COST_OF_INPUT_US) return;
+	holder->look_cost = COST_AT_ONCE_US - COST_OF_INPUT_US;
+	holder->look_not_before = holder->looked_at + APART_US;
 }
 
 void watch_stir(struct holder *holder, int64_t now) {

@@ -87,6 +87,12 @@ export const faults = {
 		message: ({ id, problem }) => safe`Session "${oneLine(id)}" is currently unreachable (${oneLine(problem)}).`,
 		next: () => safe`It may still be running: call again in a moment. Other sessions are not affected.`,
 	}),
+	disk_stalled: row<{ id: string }>({
+		status: 503,
+		message: ({ id }) =>
+			safe`Everything in session "${oneLine(id)}" was ended, but the disk that keeps its output does not answer: how it ended is not known yet.`,
+		next: () => safe`Nothing of it runs any more; \`read\` it when the disk answers again.`,
+	}),
 	name_taken: row<{ name: string }>({
 		status: 409,
 		message: ({ name }) => safe`The name "${oneLine(name)}" is taken by a running session.`,

@@ -43,7 +43,12 @@ const SHAPES: Readonly<Record<number, Shape>> = {
 	[FrameType.done]: {
 		least: 16,
 		most: 16,
-		read: (payload) => ({ type: "done", request: payload.getUint32(0, true), value: offsetAt(payload, 8) }),
+		read: (payload) => ({
+			type: "done",
+			request: payload.getUint32(0, true),
+			unsaved: (payload.getUint32(4, true) & 1) !== 0,
+			value: offsetAt(payload, 8),
+		}),
 	},
 	[FrameType.refused]: {
 		least: 10,

@@ -162,7 +162,7 @@ describe("what a holder sends is decoded however the stream is split", () => {
 			"fenced",
 		]);
 		expect(frames[0]).toEqual({ type: "welcome", welcome });
-		expect(frames[4]).toEqual({ type: "done", request: 4, value: 2 });
+		expect(frames[4]).toEqual({ type: "done", request: 4, unsaved: false, value: 2 });
 		expect(frames[5]).toMatchObject({ refusal: { code: "queue_full", free: 12 } });
 		expect(frames[8]).toMatchObject({ exit: { code: 7, survivors: [], closed: true } });
 		expect(frames[9]).toEqual({ type: "fenced", epoch: 12n });

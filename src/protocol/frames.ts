@@ -144,7 +144,8 @@ export type HolderFrame =
 	| { readonly type: "welcome"; readonly welcome: Welcome }
 	| { readonly type: "output"; readonly offset: number; readonly bytes: Uint8Array }
 	| { readonly type: "gap"; readonly from: number; readonly to: number }
-	| { readonly type: "done"; readonly request: number; readonly value: number }
+	/** `unsaved`, of END: the disk does not answer, so the exit is told later. */
+	| { readonly type: "done"; readonly request: number; readonly unsaved: boolean; readonly value: number }
 	| { readonly type: "refused"; readonly request: number; readonly refusal: Refusal }
 	| { readonly type: "facts"; readonly request: number; readonly facts: KernelFacts }
 	| { readonly type: "event"; readonly event: HolderEvent }

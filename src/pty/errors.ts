@@ -1,7 +1,7 @@
 // What can go wrong between us and a terminal, by class (R3.3): it could not be
 // made, it refused a request, or its holder died. `code` is an errno name
 // (ENOENT), one of the holder's refusals (queue_full), or `unresponsive`,
-// `disconnected`, `input_too_long` or `lost`.
+// `disconnected`, `disk_stalled`, `input_too_long` or `lost`.
 
 import type { CreationStage, Refusal } from "../protocol/frames.ts";
 

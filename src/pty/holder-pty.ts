@@ -200,7 +200,9 @@ export class HolderPty implements Pty {
 			void this.#client.request(askFactsFrame).catch(() => {}); // a refusal proves it is alive, too
 			const silenceMs = graceMs + END_MS;
 			const answer = await this.#client.request((request) => endFrame(request, graceMs), { silenceMs });
-			return answer.type === "done" && answer.value > 0 ? this.#survivors : [];
+			if (answer.type === "done" && answer.value > 0) return this.#survivors;
+			if (answer.type === "done" && answer.unsaved) throw new PtyIoError("disk_stalled", "the disk does not answer");
+			return [];
 		} catch (error) {
 			if (!(error instanceof PtyError)) throw error;
 			if (error.code === "unresponsive" && graceMs === 0) return await this.#kill();

@@ -16,7 +16,7 @@ function queue() {
 					id: frame.subarray(24, 40).toString("hex"),
 					accept: () => {
 						offset += frame.length - 40;
-						resolve({ type: "done", request: 1, value: offset });
+						resolve({ type: "done", request: 1, unsaved: false, value: offset });
 					},
 					refuse: (code) => reject(new PtyIoError(code, code)),
 				});

@@ -92,7 +92,8 @@ export interface Pty extends AsyncDisposable {
 	signal(signal: string, target: SignalTarget): Promise<void>;
 	/**
 	 * TERM to the tree, KILL after the grace; settles when all are gone, with the survivors if any. Without a grace an
-	 * unresponsive holder is killed together with its tree.
+	 * unresponsive holder is killed together with its tree. Rejects with `disk_stalled` when all are gone but the disk
+	 * does not answer: the exit comes when it does.
 	 */
 	end(graceMs: number): Promise<readonly { pid: number; command: string }[]>;
 	facts(): Promise<KernelFacts>;

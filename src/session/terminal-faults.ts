@@ -45,6 +45,8 @@ export function asFault(
 		case "fenced":
 		case "disconnected":
 			return new Fault("taken_over", { name, maybeTyped }, cause);
+		case "disk_stalled":
+			return new Fault("disk_stalled", { id: name }, cause);
 		case "bad_signal":
 			return new Fault("bad_input", { problems: [error.message] }, cause);
 		case "system":

@@ -6,7 +6,7 @@ import { connect } from "node:net";
 import { join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
 import { needing } from "../programs.ts";
-import { Client, cleanUp, HOLDER, launch, record, sessionDirectory, Tag, u16, u32, u64 } from "./raw-holder.ts";
+import { Client, cleanUp, HOLDER, launch, record, SLOWED, sessionDirectory, Tag, u16, u32, u64 } from "./raw-holder.ts";
 
 afterEach(cleanUp);
 
@@ -124,7 +124,8 @@ describe("H8: nobody inside gets at the controls", () => {
 		await second.frame((frame) => frame.type === 0x81);
 	});
 
-	test.runIf(process.getuid?.() === 0)(
+	// A leak checker has to get at it: built for one, a holder stays open.
+	test.runIf(process.getuid?.() === 0 && !SLOWED)(
 		"no process of the same user gets at its memory or its descriptors",
 		async () => {
 			const dir = sessionDirectory();

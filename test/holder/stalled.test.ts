@@ -5,6 +5,8 @@ import { spawn } from "node:child_process";
 import { closeSync, existsSync, openSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
+import { HolderPty } from "../../src/pty/holder-pty.ts";
+import { asFault } from "../../src/session/terminal-faults.ts";
 import { until } from "../condition.ts";
 import { needing } from "../programs.ts";
 import { compiled } from "../pty/stage.ts";
@@ -243,6 +245,44 @@ describe("H12 a disk that stopped answering does not stop the session", () => {
 		expect(exitFile({ dir: mount.behind })).toEqual(client.exit);
 		expect(logOf(mount)).toBe(client.text);
 	});
+
+	test(
+		"a close is answered, says that the exit is not known yet, and gets it when the disk answers",
+		mounted,
+		async () => {
+			await using mount = await MirrorMount.open();
+			const session = await onMount(mount, [
+				"bash",
+				"-c",
+				"trap 'exit 3' TERM; echo ready; while :; do sleep 0.1; done",
+			]);
+			const parts = { directory: mount.path, socketPath: session.socket, epoch: 1n, secret: null, from: 0 };
+			await using pty = new HolderPty(parts);
+			let text = "";
+			pty.onOutput((chunk) => {
+				if ("bytes" in chunk) text += Buffer.from(chunk.bytes).toString();
+			});
+			expect(await pty.connect()).toBe(true);
+			await until("the program is ready", () => text.includes("ready"));
+			await mount.stop();
+			const refusal = await within(
+				ANSWER_MS,
+				"end",
+				pty.end(10_000).then(
+					() => null,
+					(error: unknown) => asFault(error, { name: "one", status: "running", exit: null }),
+				),
+			);
+			expect(refusal).toMatchObject({
+				code: "disk_stalled",
+				message: expect.stringContaining("Everything in session"),
+			});
+			expect(lives(session.pid)).toBe(false);
+			expect(pty.exit).toBe(null);
+			mount.continue();
+			expect(await within(ANSWER_MS, "the exit", pty.closed)).toMatchObject({ code: 3, reason: "end", survivors: [] });
+		},
+	);
 
 	test("a client that reads older output from it waits alone", mounted, async () => {
 		await using mount = await MirrorMount.open();
