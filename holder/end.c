@@ -10,6 +10,8 @@
 #include <errno.h>
 #include <signal.h>
 
+#include "cgroup.h"
+
 #define MEMBERS_MOST 4096
 #define LOOK_FIRST_US 1000
 #define LOOK_MOST_US 50000
@@ -106,9 +108,10 @@ bool end_step(struct end *end, int64_t now, pid_t root, pid_t main_pid) {
 	bool complete = true;
 	for (int round = 0; round < ROUNDS_MOST; round++) {
 		living = tree_list(root, main_pid, members, MEMBERS_MOST, &complete);
-		if (end->phase == END_KILLING)
+		if (end->phase == END_KILLING) {
+			cgroup_kill(members, living);
 			for (size_t i = 0; i < living; i++) tree_signal(&members[i], SIGKILL);
-		else ask_the_rest(end, now, living, main_pid);
+		} else ask_the_rest(end, now, living, main_pid);
 		if (living > 0 || !complete) end->clean_passes = 0;
 		else if (++end->clean_passes >= 2) break;
 		// Killing repeats at once only while it may be racing against new forks.
@@ -116,6 +119,7 @@ bool end_step(struct end *end, int64_t now, pid_t root, pid_t main_pid) {
 	}
 	bool gave_up = end->phase == END_KILLING && now >= end->give_up_at;
 	if (end->clean_passes >= 2 || gave_up) {
+		cgroup_remove();
 		end->phase = END_OVER;
 		end->survivors = living + (complete ? 0 : 1);
 		return true;

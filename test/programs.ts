@@ -6,7 +6,18 @@
 // to a stub until the program is declared.
 
 import { spawnSync } from "node:child_process";
-import { accessSync, constants, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from "node:fs";
+import {
+	accessSync,
+	constants,
+	existsSync,
+	mkdirSync,
+	mkdtempSync,
+	readdirSync,
+	readFileSync,
+	rmdirSync,
+	rmSync,
+	symlinkSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type { TestContext, TestOptions } from "vitest";
@@ -90,6 +101,21 @@ export function find(program: string): string | null {
 	return null;
 }
 
+/** Where the cgroups of version 2 are; beside those of version 1 they have a directory of their own. */
+export const CGROUPS = existsSync("/sys/fs/cgroup/cgroup.procs") ? "/sys/fs/cgroup" : "/sys/fs/cgroup/unified";
+
+function canKillCgroups(): boolean {
+	const probe = join(CGROUPS, `dt-probe-${process.pid}`);
+	try {
+		mkdirSync(probe);
+	} catch {
+		return false; // none here, or only to be read
+	}
+	const can = existsSync(join(probe, "cgroup.kill"));
+	rmdirSync(probe);
+	return can;
+}
+
 /** What a test may need beside programs. */
 const ABILITIES: Readonly<Record<string, () => boolean>> = {
 	root: () => process.getuid?.() === 0,
@@ -114,6 +140,8 @@ const ABILITIES: Readonly<Record<string, () => boolean>> = {
 			return false; // not in this kernel or container
 		}
 	},
+	/** Root, and cgroups of version 2 that can be made and killed. */
+	cgroups: () => process.getuid?.() === 0 && canKillCgroups(),
 	/** Mounts of its own: root, and not in a container that forbids it. */
 	mounts: () => process.getuid?.() === 0 && spawnSync("unshare", ["-m", "true"]).status === 0,
 };
