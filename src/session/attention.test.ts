@@ -97,6 +97,16 @@ const summary = ({ activity, waitingFor, certainty }: Decision) =>
 // --- the truth, scene by scene ------------------------------------------------
 
 const scenes: readonly (readonly [sentence: string, scene: Scene, truth: string])[] = [
+	[
+		"it sleeps between two looks at the keyboard, as was learnt",
+		{
+			threads: [thread("timer", { timeoutMs: 300 })],
+			raw: true,
+			line: "ready:",
+			learnt: { pid: 412, rests: ["peeks"] },
+		},
+		"waiting line likely",
+	],
 	// blocked
 	["input() asks for a line", { threads: [reads()], line: "name? " }, "waiting line certain"],
 	["the moment it blocks, with no quiet at all", { threads: [reads()], quietMs: 0 }, "waiting line certain"],
@@ -822,7 +832,6 @@ describe("what was learnt of a process", () => {
 	const learnt = { pid: 412, rests: ["peeks"] } as const;
 
 	test.each<[string, Scene, string]>([
-		["it sleeps between two looks at the keyboard", { ...sleeps, learnt }, "waiting"],
 		["nothing is learnt", sleeps, "working"],
 		["another process", { ...sleeps, learnt: { ...learnt, pid: 7 } }, "working"],
 		["another way to rest", { ...sleeps, learnt: { ...learnt, rests: ["loop"] } }, "working"],
