@@ -47,8 +47,8 @@ interface Rule {
 
 // A program that looks at the keyboard between two sleeps sleeps no longer than this: one in raw mode wants keys.
 const PEEKS_EVERY_MS = { canonical: 1000, raw: 5000 };
-// A full screen that is still, and yet wakes up this often, does so to look at the keyboard.
-const CLOCK_MS = 250;
+// A full screen that is still, and yet wakes up this often, does so to look at the keyboard; more often, to look for data.
+const CLOCK_MS = { least: 10, most: 250 };
 // One that has answered a key may have more to draw when it wakes up next.
 const LEARNT_QUIET_MS = 300;
 // A loop that watches only the terminal and sleeps long has nothing else to do; this is for what it still prints.
@@ -132,6 +132,8 @@ function mayTakeInput({ doubt, facts, foreground }: Evidence): string | null {
 		return "it may look at the keyboard when it wakes up";
 	return null;
 }
+
+const isClock = ({ timeoutMs = 0 }: ThreadFacts) => timeoutMs >= CLOCK_MS.least && timeoutMs <= CLOCK_MS.most;
 
 /**
  * Waits for input only, prompt or not: a worker thread that sleeps in a read while no thread waits for other I/O
@@ -226,7 +228,7 @@ export const rules: readonly Rule[] = [
 			const inner = addressed(reader.thread.inner ?? []);
 			if (inner.length === 0) return null;
 			const { screen } = evidence.input;
-			const relay = { relayed: !reader.thread.foreground || screen.endsAtCursor, rested: restMs >= QUIET_MS };
+			const relay = { relayed: !reader.thread.foreground, rested: restMs >= QUIET_MS };
 			const verdicts = inner.map((terminal) => within(terminal, screen, relay));
 			const [first] = verdicts;
 			// Several panes that do not agree, and none or more than one of them has run since we typed.
@@ -267,7 +269,7 @@ export const rules: readonly Rule[] = [
 			const looks = timer ?? woken;
 			if (looks === undefined) return null;
 			if (!foreground.every(({ pid, doing }) => pid === looks.pid || doing === "child-wait")) return null;
-			if (timer !== null && timer.nonblocking !== true && (timer.timeoutMs ?? CLOCK_MS) >= CLOCK_MS) return null;
+			if (timer !== null && timer.nonblocking !== true && !isClock(timer)) return null;
 			const because = `${who(looks)} ${does(looks)} and may look at the keyboard when it wakes up`;
 			if (evidence.restMs < QUIET_MS) return notYet(evidence, QUIET_MS, because);
 			return waiting(kind.kind, "likely", `${because}${quiet(evidence)}; ${kind.because}`);

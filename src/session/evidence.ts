@@ -113,9 +113,10 @@ export function relays({ main, others = 0, inner = [], outside }: ThreadFacts): 
 	return main && (others > 0 || inner.length > 0 || outside === true);
 }
 
-/** A full screen of a relay's own, in which a program prints lines. */
+/** A full screen of a relay's own, in which a program prints lines. Not of one that shows more than its terminal within. */
 function withoutRelay(screen: ScreenFacts, reader: Reader | null): ScreenFacts {
 	if (reader === null || !screen.alternate || !screen.endsAtCursor || !relays(reader.thread)) return screen;
+	if (reader.thread.foreground && (reader.thread.inner?.length ?? 0) > 0) return screen;
 	return { ...screen, alternate: false, applicationKeys: false, footerBelow: 0 };
 }
 

@@ -5,6 +5,7 @@
 // Calls that type at the same time do not mix. The emulator's replies and Ctrl+C do not wait here.
 
 import { createHash } from "node:crypto";
+import { Fault } from "../protocol/fault.ts";
 import type { WriteOptions } from "../pty/pty.ts";
 import { type Condition, wait } from "../pty/wait.ts";
 
@@ -61,8 +62,14 @@ export class KeyPresses {
 		for (const [index, part] of parts.entries()) {
 			if (reads && (index > 0 || escapePending)) reads = await this.#takesWithin(until - Date.now(), options.signal);
 			const id = options.id === undefined ? {} : { id: index === 0 ? options.id : idOfPart(options.id, index) };
-			const typed = await this.#keyboard.type(part, { ...options, ...id });
-			repeated &&= typed.repeated;
+			try {
+				const typed = await this.#keyboard.type(part, { ...options, ...id });
+				repeated &&= typed.repeated;
+			} catch (error) {
+				// What was typed so far ended the program: that is the answer, not a refusal.
+				if (index > 0 && error instanceof Fault && error.code === "session_ended") return { repeated };
+				throw error;
+			}
 		}
 		return { repeated };
 	}

@@ -35,7 +35,9 @@ test("H9 a session and its daemon that were started inside another session outli
 	const lines = await before.call("wait", { session: "inner", until: { text: "line 100" }, ...patient });
 	expect(lines.facts.status).toBe("running");
 	const read = await before.call("read", { session: "inner", view: "lines", from: 0, lines: 100 });
-	expect(read.facts.text.trimEnd().split("\n")).toEqual(Array.from({ length: 100 }, (_, index) => `line ${index + 1}`));
+	expect(read.facts.text.split("\n").slice(0, 100)).toEqual(
+		Array.from({ length: 100 }, (_, index) => `line ${index + 1}`),
+	);
 	// A session that the inner daemon starts later is its own, too.
 	await before.call("start", { name: "later", argv: ["cat"], ...patient });
 	await before[Symbol.asyncDispose]();

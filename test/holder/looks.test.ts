@@ -54,12 +54,15 @@ describe("A2 H6 a look is complete, or says that it is not", needing("gcc"), () 
 
 	test("one of 500 threads that begins to work is found by the next look", async () => {
 		const { client } = await started([crowd, "0", "500", "-1"], "ready");
-		const idle = async () => (await client.facts()).threads.length === 1;
+		const working = ({ doing }: Thread) => doing === "running" || doing === "disk";
+		const idle = async () => {
+			const { threads } = await client.facts();
+			return threads.some(({ doing }: Thread) => doing === "tty-poll") && !threads.some(working);
+		};
 		await until("all threads sleep", idle);
 		// SIGUSR1 makes one of them run.
 		await client.signal(10, 1);
-		const works = async () =>
-			(await client.facts()).threads.some(({ doing }: Thread) => doing === "running" || doing === "disk");
+		const works = async () => (await client.facts()).threads.some(working);
 		await until("the work is seen", works);
 	});
 
