@@ -30,14 +30,19 @@ async function start(dialtone: Dialtone): Promise<Terminal> {
 	return terminal;
 }
 
-/** Types keys, each of which takes the whole timeout; the third answer makes the program known. */
+/** Types keys, of which the first two take the whole timeout, until the program is known: a look that hits it awake is no lesson. */
 async function teach(terminal: Terminal): Promise<void> {
 	expect((await terminal.wait(LESSON)).returned).toBe("timeout");
-	for (const key of ["a", "b"]) {
+	for (const key of "abcdefghij") {
 		const answer = await terminal.send({ text: key, ...LESSON });
-		expect(answer).toMatchObject({ returned: "timeout", activity: "working", certainty: "likely" });
 		expect(answer.text).toContain(`got ${key}`);
+		expect(answer.certainty).toBe("likely");
+		if (answer.returned === "waiting") {
+			expect(key >= "c").toBe(true);
+			return;
+		}
 	}
+	throw new Error("it was not learnt from ten keys");
 }
 
 async function expectPrompt(terminal: Terminal, key: string): Promise<void> {
@@ -56,7 +61,7 @@ test(
 			await using dialtone = await Dialtone.open({ home });
 			const terminal = await start(dialtone);
 			await teach(terminal);
-			await expectPrompt(terminal, "c");
+			await expectPrompt(terminal, "z");
 			await terminal.close();
 		}
 		expect(statSync(file).mode & 0o777).toBe(0o600);
@@ -84,6 +89,6 @@ test("a corrupt file is set aside, and everything works without it", needing("py
 	expect(readdirSync(home)).toContain("learnt.json.corrupt-bad-content");
 	const terminal = await start(dialtone);
 	await teach(terminal);
-	await expectPrompt(terminal, "c");
+	await expectPrompt(terminal, "z");
 	await terminal.close();
 });
