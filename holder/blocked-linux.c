@@ -168,8 +168,9 @@ void blocked_in(const struct process *process, const struct call *call, const st
 	case SELECTS:
 	case PSELECTS:
 		timeout_from(&g, argument[4], shape == SELECTS ? 1000 : 1000000);
-		set_add_selected(&g, (unsigned)argument[0], argument[1], true);
-		set_add_selected(&g, (unsigned)argument[0], argument[2], false);
+		set_add_selected(&g, (unsigned)argument[0], argument[1], SELECT_READS);
+		set_add_selected(&g, (unsigned)argument[0], argument[2], SELECT_WRITES);
+		set_add_selected(&g, (unsigned)argument[0], argument[3], SELECT_EXCEPTIONS);
 		classify(&g);
 		break;
 	case EPOLLS:

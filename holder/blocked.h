@@ -47,6 +47,7 @@ struct blocked {
 	bool timed;
 	long timeout_ms;
 	bool listens; // a listening socket is in the set
+	bool wakes;   // something by which its own process wakes it is in the set
 	bool local;   // a socket is in the set over which it may have passed the terminal to a process outside
 	bool signals;   // it waits for a signal
 	bool signalled; // among them, or caught meanwhile, are those of timers and of terminals

@@ -132,6 +132,7 @@ static void report(const struct visit *visit, pid_t tid, uint64_t switches, cons
 		.main = tid == process->pid || process->threads == 1,
 		.fresh = is_fresh(a, visit->place, tid, switches),
 		.peeks = blocked->signalled,
+		.workers = process->threads > 1,
 		.switches = switches,
 		.blocked = *blocked,
 	};
@@ -153,10 +154,12 @@ static bool is_member(const struct place *at, const struct process *process) {
 	return process->terminal == at->terminal.number && at->group > 0 && process->group == at->group;
 }
 
-// Waits for a child that is not in the foreground, or for a signal though it has no child there.
+// Waits for a child that is not in the foreground, or for a signal though it has no child there; or reads, and has a child
+// that is not there: its end interrupts the read.
 static bool waits_elsewhere(const struct attention *a, const struct visit *visit, const struct blocked *blocked) {
 	bool inside = false, outside = false, named = false;
-	if (blocked->doing != DOING_CHILD_WAIT && !blocked->signals)
+	bool reads = reads_terminal(blocked);
+	if (blocked->doing != DOING_CHILD_WAIT && !blocked->signals && !reads)
 		return false;
 	for (unsigned i = 0; i < a->process_count; i++) {
 		const struct process *child = &a->processes[i];
@@ -168,7 +171,7 @@ static bool waits_elsewhere(const struct attention *a, const struct visit *visit
 		inside |= member;
 		outside |= !member;
 	}
-	return (outside && !named) || (blocked->signals && !inside);
+	return (outside && !named) || (blocked->signals && !inside && !reads);
 }
 
 static void visit_thread(void *context, pid_t pid, int tid) {
@@ -193,13 +196,15 @@ static void visit_thread(void *context, pid_t pid, int tid) {
 	            !blocked.signalled &&
 	            blocked.doubts == 0 && blocked.doing != DOING_TTY_WRITE && blocked.doing != DOING_STOPPED;
 	long wakes_ms = idle && blocked.timed ? blocked.timeout_ms : -1;
+	// An epoll set may get another member while the thread sleeps on: it is read again at each look.
+	bool stays_idle = idle && (blocked.call == NULL || strncmp(blocked.call, "epoll", 5) != 0);
 	if (visit->worker != NULL) {
 		visit->worker->awake = false;
-		visit->worker->idle = idle;
+		visit->worker->idle = stays_idle;
 		visit->worker->wakes_ms = wakes_ms;
 	}
-	if (visit->worker == NULL || !idle)
-		watch_for(a, (struct mark){pid, tid, switches, idle, wakes_ms});
+	if (visit->worker == NULL || !stays_idle)
+		watch_for(a, (struct mark){pid, tid, switches, stays_idle, wakes_ms});
 	note_timeout(visit, wakes_ms);
 	process->busy |= is_busy(&blocked);
 	if (visit->foreground && is_busy(&blocked))

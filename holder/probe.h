@@ -39,6 +39,7 @@ struct thread {
 	unsigned place;
 	bool foreground, outside, main, fresh;
 	bool nonblocking; // its process has the terminal open such that reads do not wait
+	bool workers;     // its process has other threads
 	bool peeks;       // it may take input without waiting for it: so, or on a signal, or through a ring
 	uint64_t switches;
 	struct blocked blocked;

@@ -56,6 +56,10 @@ static void put_thread(struct text *text, const struct attention *a, unsigned in
 		text_add(text, ",\"elsewhere\":true");
 	if (blocked->local)
 		text_add(text, ",\"local\":true");
+	if (blocked->wakes)
+		text_add(text, ",\"wakes\":true");
+	if (thread->workers)
+		text_add(text, ",\"workers\":true");
 	if (thread->nonblocking)
 		text_add(text, ",\"nonblocking\":true");
 	if (thread->peeks)

@@ -126,6 +126,8 @@ void set_add(struct gathering *g, int fd, bool reads, bool writes, unsigned dept
 		g->inside++;
 		break;
 	case FD_WAKE:
+		out->wakes = true;
+		break;
 	case FD_GONE:
 		break;
 	}
@@ -188,7 +190,7 @@ void set_add_polled(struct gathering *g, uint64_t address, uint64_t count) {
 	}
 }
 
-void set_add_selected(struct gathering *g, uint64_t count, uint64_t address, bool reads) {
+void set_add_selected(struct gathering *g, uint64_t count, uint64_t address, enum selected set) {
 	unsigned char bits[MAX_SELECT / 8];
 	if (address == 0 || count == 0)
 		return;
@@ -199,7 +201,7 @@ void set_add_selected(struct gathering *g, uint64_t count, uint64_t address, boo
 	}
 	for (size_t fd = 0; fd < count; fd++)
 		if (bits[fd / 8] & (1u << (fd % 8)))
-			set_add(g, (int)fd, reads, !reads, 0);
+			set_add(g, (int)fd, set == SELECT_READS, set == SELECT_WRITES, 0);
 }
 
 // A ring's requests are not to be seen: those that the kernel has taken are in its own memory. The slots that they were

@@ -28,7 +28,8 @@ struct gathering {
 void set_add(struct gathering *g, int fd, bool reads, bool writes, unsigned depth);
 void set_add_epoll(struct gathering *g, int epoll, unsigned depth);
 void set_add_polled(struct gathering *g, uint64_t address, uint64_t count);
-void set_add_selected(struct gathering *g, uint64_t count, uint64_t address, bool reads);
+enum selected { SELECT_READS, SELECT_WRITES, SELECT_EXCEPTIONS };
+void set_add_selected(struct gathering *g, uint64_t count, uint64_t address, enum selected set);
 void set_add_ring(struct gathering *g);
 
 // The shortest of its timeouts counts. `per_ms`: how many of the smaller unit at `address` are a millisecond.

@@ -196,6 +196,8 @@ const thread: Check<ThreadFacts> = object<ThreadFacts>({
 	local: optional(flag, undefined),
 	nonblocking: optional(flag, undefined),
 	peeks: optional(flag, undefined),
+	wakes: optional(flag, undefined),
+	workers: optional(flag, undefined),
 	outside: optional(flag, undefined),
 	inner: optional(list(innerTerminal), undefined),
 });

@@ -63,7 +63,7 @@ export interface ThreadFacts {
 	readonly timeoutMs?: number;
 	/** A listening socket is among what it waits for. */
 	readonly listens?: boolean;
-	/** It waits for a child that is not in the foreground, or for a signal though it has no child there. */
+	/** It waits for a child that is not in the foreground, or for a signal though it has no child there; or it reads, and has such a child. */
 	readonly elsewhere?: boolean;
 	/** It waits for a local socket whose other end may be outside the session, where the terminal may have been passed. */
 	readonly local?: boolean;
@@ -71,6 +71,10 @@ export interface ThreadFacts {
 	readonly nonblocking?: boolean;
 	/** It may take input without waiting for it: so, or on a timer's or the terminal's signal (then told always), or through io_uring. */
 	readonly peeks?: boolean;
+	/** Something by which its own process wakes it (a pipe, an event counter) is among what it waits for. */
+	readonly wakes?: boolean;
+	/** Its process has other threads, which share its memory and descriptors: what it waits for may have become another. */
+	readonly workers?: boolean;
 	/** Not a descendant of the session: a server such as tmux that was passed the terminal. */
 	readonly outside?: boolean;
 	/** Terminals whose other end it holds: it relays (script, sudo, expect, tmux). */

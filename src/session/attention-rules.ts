@@ -5,12 +5,10 @@
 //
 // What `certain` requires, of facts without a doubt (unknown calls, lists that were cut, threads that changed):
 // - waiting: a main thread sleeps in a read of this very terminal, or polls nothing else, without a timeout; it has run
-//   since we last typed and left nothing unread; every other thread of the foreground waits for a child, its own process
-//   or its own group
-// - working: no process reads the terminal, every thread is in a call that never does, and none may look at the keyboard
-//   between two sleeps: not with O_NONBLOCK, not on signals, not by a clock of a second (in raw mode: of five, nor while it
-//   runs)
-// - working: input is queued or unread; a foreground thread is blocked writing. Stopped: all of them are
+//   since we last typed and left nothing unread; its process has no other thread, and every other process of the foreground
+//   waits for a child, itself or its own group
+// - working: input is queued or unread; a foreground thread is blocked writing. Stopped: all of them are. That no process
+//   reads the terminal is not enough: a program may look at the keyboard whenever it runs
 
 import type { Activity, Attention, Certainty, WaitingFor } from "../protocol/answer.ts";
 import type { InnerTerminal, ThreadFacts } from "../protocol/kernel-facts.ts";
@@ -45,8 +43,6 @@ interface Rule {
 	readonly verdict: (evidence: Evidence) => Verdict | null;
 }
 
-// A program that looks at the keyboard between two sleeps sleeps no longer than this: one in raw mode wants keys.
-const PEEKS_EVERY_MS = { canonical: 1000, raw: 5000 };
 // A full screen that is still, and yet wakes up this often, does so to look at the keyboard; more often, to look for data.
 const CLOCK_MS = { least: 10, most: 250 };
 // One that has answered a key may have more to draw when it wakes up next.
@@ -104,32 +100,17 @@ const unless = (doubt: string | null, verdict: Verdict): Verdict =>
 		: { ...verdict, certainty: "likely", because: `${verdict.because}; not certain: ${doubt}` };
 
 /** Why it may be more than its turn that keeps a blocked reader waiting; null: nothing. */
-function notOnlyItsTurn({ doubt, company, facts, foreground, reader }: Evidence): string | null {
+function notOnlyItsTurn({ doubt, company, facts, foreground, reader, input }: Evidence): string | null {
 	if (doubt !== null) return doubt;
 	if (company !== null) return `${who(company)} ${does(company)}`;
 	if (facts.wakesMs !== undefined) return "a worker thread wakes up by itself";
 	if (reader?.thread.peeks === true) return "a signal may wake it";
+	if (reader?.thread.elsewhere === true && input.shell.atPrompt !== true) return "it has a child in the background";
+	if (reader?.thread.wakes === true) return "its own process may wake it";
+	if (reader?.thread.workers === true) return "its other threads may have changed what it waits for";
 	if (facts.unread === null && facts.sinceInputMs !== null) return "how much input is unread is not known";
 	if (reader?.thread.foreground === false && foreground.some((thread) => thread.doing !== "child-wait"))
 		return "the reader is not in the foreground";
-	return null;
-}
-
-/** Why somebody may take input although no process waits for it; null: nobody may. */
-function mayTakeInput({ doubt, facts, foreground }: Evidence): string | null {
-	if (doubt !== null) return doubt;
-	const unseen = facts.threads.find((thread) => thread.doing === "opaque" || thread.doing === "unknown");
-	if (unseen !== undefined) return `${who(unseen)} ${does(unseen)}`;
-	const passes = foreground.find((thread) => thread.local === true);
-	if (passes !== undefined) return `${who(passes)} waits for a process that may have the terminal`;
-	const wakes = ({ doing, timeoutMs }: ThreadFacts) => (doing === "timer" ? (timeoutMs ?? 0) : timeoutMs);
-	const tooSoonMs = facts.canonical ? PEEKS_EVERY_MS.canonical : PEEKS_EVERY_MS.raw;
-	const peeks = foreground.find(
-		(thread) =>
-			thread.peeks === true || (wakes(thread) ?? tooSoonMs) < tooSoonMs || (!facts.canonical && isBusy(thread)),
-	);
-	if (peeks !== undefined || (facts.wakesMs ?? tooSoonMs) < tooSoonMs)
-		return "it may look at the keyboard when it wakes up";
 	return null;
 }
 
@@ -296,7 +277,7 @@ export const rules: readonly Rule[] = [
 			const unread = facts.unread ? `; ${bytes(facts.unread)} of input unread` : "";
 			if (doer === undefined) return not("working", "likely", `no process has the terminal${unread}`);
 			const because = `no process reads the terminal: ${who(doer)} ${does(doer)}${unread}`;
-			return unless(mayTakeInput(evidence), not("working", "certain", because));
+			return not("working", "likely", because);
 		},
 	},
 

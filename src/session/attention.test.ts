@@ -176,6 +176,22 @@ const scenes: readonly (readonly [sentence: string, scene: Scene, truth: string]
 	],
 	["VTIME is of no concern in line mode", { threads: [reads()], facts: { vmin: 0, vtime: 5 } }, "waiting line certain"],
 	["A3 a timer's signal may wake the reader", { threads: [polls({ peeks: true })] }, "waiting line likely"],
+	[
+		"A3 its other threads may have exchanged the descriptor",
+		{ threads: [reads({ workers: true })] },
+		"waiting line likely",
+	],
+	["A3 its own pipe, of which others may have the end", { threads: [polls({ wakes: true })] }, "waiting line likely"],
+	[
+		"A3 a child in the background, whose end interrupts the read",
+		{ threads: [reads({ elsewhere: true })] },
+		"waiting line likely",
+	],
+	[
+		"… but a shell at its prompt has jobs there",
+		{ threads: [reads({ elsewhere: true })], atPrompt: true },
+		"waiting command certain",
+	],
 	["nor with VMIN 1", { threads: [reads()], raw: true, facts: { vmin: 1, vtime: 5 } }, "waiting line certain"],
 	[
 		"su -c cat: a reader that left the session",
@@ -261,15 +277,15 @@ const scenes: readonly (readonly [sentence: string, scene: Scene, truth: string]
 	[
 		"typed at a program that never reads",
 		{ threads: [thread("timer", { timeoutMs: 70_000 })], facts: { unread: 3 } },
-		"working certain",
+		"working likely",
 	],
 	// no reader
-	["sleep 70", { threads: [thread("timer", { timeoutMs: 70_000 })], quietMs: 70_000 }, "working certain"],
-	["a prompt printed before a computation", { threads: [thread("running")], line: "name? " }, "working certain"],
+	["sleep 70", { threads: [thread("timer", { timeoutMs: 70_000 })], quietMs: 70_000 }, "working likely"],
+	["a prompt printed before a computation", { threads: [thread("running")], line: "name? " }, "working likely"],
 	[
 		"a prompt printed before two silent seconds",
 		{ threads: [thread("timer", { timeoutMs: 2000 })], line: "name? " },
-		"working certain",
+		"working likely",
 	],
 	[
 		"A4 a sleep so short that it may look between",
@@ -322,11 +338,11 @@ const scenes: readonly (readonly [sentence: string, scene: Scene, truth: string]
 		{ threads: [thread("other", { call: "recvfrom", others: 1, local: true })] },
 		"working likely",
 	],
-	["make waits for cc", { threads: [thread("child-wait"), thread("running", { pid: 413 })] }, "working certain"],
+	["make waits for cc", { threads: [thread("child-wait"), thread("running", { pid: 413 })] }, "working likely"],
 	[
 		"less without data reads its pipe",
 		{ threads: [thread("other", { call: "read", others: 1 })], raw: true },
-		"working certain",
+		"working likely",
 	],
 	["blocked writing", { threads: [thread("tty-write", { call: "write", fd: 1 })] }, "working certain"],
 	[
@@ -335,7 +351,7 @@ const scenes: readonly (readonly [sentence: string, scene: Scene, truth: string]
 		"working likely",
 	],
 	["stopped", { threads: [thread("stopped")] }, "stopped certain"],
-	["one of a pipeline stopped", { threads: [thread("stopped"), thread("running", { pid: 413 })] }, "working certain"],
+	["one of a pipeline stopped", { threads: [thread("stopped"), thread("running", { pid: 413 })] }, "working likely"],
 	// servers
 	["a server at rest", { threads: [polls({ doing: "other", listens: true })] }, "serving likely"],
 	["accept()", { threads: [thread("accept", { listens: true })] }, "serving likely"],
@@ -344,11 +360,11 @@ const scenes: readonly (readonly [sentence: string, scene: Scene, truth: string]
 		{ threads: [thread("accept", { listens: true })], quietMs: 100 },
 		"working likely",
 	],
-	["a server with a client", { threads: [polls({ doing: "other", listens: true, others: 1 })] }, "working certain"],
+	["a server with a client", { threads: [polls({ doing: "other", listens: true, others: 1 })] }, "working likely"],
 	[
 		"a server that computes",
 		{ threads: [thread("accept", { listens: true }), thread("running", { tid: 9, main: false })] },
-		"working certain",
+		"working likely",
 	],
 	["a server that also takes keys, without a prompt", { threads: [polls({ listens: true })] }, "serving likely"],
 	["a server with a prompt", { threads: [polls({ listens: true })], raw: true, line: "> " }, "waiting line likely"],
@@ -667,7 +683,7 @@ const scenes: readonly (readonly [sentence: string, scene: Scene, truth: string]
 	],
 	["a set-uid program asks", { threads: [thread("opaque")], line: "Continue? [Y/n] " }, "waiting line guess"],
 	["a set-uid program works", { threads: [thread("opaque")] }, "working guess"],
-	["a set-uid program computes", { threads: [thread("running")], line: "Continue? [Y/n] " }, "working certain"],
+	["a set-uid program computes", { threads: [thread("running")], line: "Continue? [Y/n] " }, "working likely"],
 	["an answer was typed", { threads: [thread("opaque")], line: "Continue? [Y/n] y", quietMs: 300 }, "working guess"],
 	// blind
 	["macOS: a question", { facts: { readable: false }, line: "Overwrite? (y/N) " }, "waiting line guess"],
@@ -873,6 +889,12 @@ describe("settling", () => {
 		expect(second.decision.activity).toBe("waiting");
 		expect(second.decision.recheckMs).toBeGreaterThan(0);
 		expect(at(second, waits, 1050).doubtedAt).toBeNull();
+	});
+
+	test("what was certain is not while it is seen to run", () => {
+		const first = at(null, inputFor({ threads: [reads()], line: "name? " }), 1000);
+		expect(first.decision.certainty).toBe("certain");
+		expect(at(first, wakes, 1025).decision).toMatchObject({ activity: "waiting", certainty: "likely" });
 	});
 
 	test("work that lasts does", () => {

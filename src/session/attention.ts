@@ -4,7 +4,7 @@
 // quiet), a verdict with its sentence goes out. The rules are in attention-rules.ts,
 // what they look at is made once in evidence.ts. The session decides when to probe.
 
-import type { Attention } from "../protocol/answer.ts";
+import type { Attention, Certainty } from "../protocol/answer.ts";
 import type { KernelFacts } from "../protocol/kernel-facts.ts";
 import { rules } from "./attention-rules.ts";
 import type { EscapeTimer } from "./escape-timer.ts";
@@ -93,6 +93,9 @@ const DOUBT_MS = 60;
 // A shell notices at once that its job was stopped and takes the terminal back; this is for a busy machine.
 const TAKEN_BACK_MS = 250;
 
+/** What it was before is not certain any more. */
+const least = (certainty: Certainty): Certainty => (certainty === "certain" ? "likely" : certainty);
+
 /**
  * Keeps "waiting" through one probe that hit a program between two sleeps. Only in that direction: a change to
  * "waiting" is accepted at once, and any input or output ends it. A stopped job is accepted as such only when no
@@ -117,5 +120,12 @@ export function debounce(debounced: Debounced | null, decision: Decision, facts:
 	if (printed || typed || facts.queued > 0 || facts.unread) return anew;
 	const doubtedAt = debounced.doubtedAt ?? facts.at;
 	const left = doubtedAt + DOUBT_MS - facts.at;
-	return left <= 0 ? anew : { ...debounced, doubtedAt, decision: { ...debounced.decision, recheckMs: left } };
+	if (left <= 0) return anew;
+	const because =
+		debounced.doubtedAt === null ? `${debounced.decision.because}, until it ran just now` : debounced.decision.because;
+	return {
+		...debounced,
+		doubtedAt,
+		decision: { ...debounced.decision, certainty: least(debounced.decision.certainty), because, recheckMs: left },
+	};
 }
