@@ -47,6 +47,8 @@ interface Rule {
 const CLOCK_MS = { least: 10, most: 250 };
 // One that has answered a key may have more to draw when it wakes up next.
 const LEARNT_QUIET_MS = 300;
+// A longer sleep is no look at the keyboard.
+const LONG_SLEEP_MS = 5000;
 // A loop that watches only the terminal and sleeps long has nothing else to do; this is for what it still prints.
 const REST_MS = 20;
 const SECRET_QUIET_MS = 50;
@@ -259,11 +261,10 @@ export const rules: readonly Rule[] = [
 	{
 		name: "a learnt look at the keyboard",
 		verdict: (evidence) => {
-			const { timer, foreground, facts, kind } = evidence;
-			const sleeper = timer ?? foreground.at(-1);
-			if (sleeper === undefined || facts.unread !== 0 || !isLearnt(evidence, "peeks")) return null;
-			if (mayTakeInput(evidence) === null) return null;
-			const because = `${who(sleeper)} ${does(sleeper)}, but has taken input like this before`;
+			const { timer, facts, kind } = evidence;
+			if (timer === null || facts.unread !== 0 || !isLearnt(evidence, "peeks")) return null;
+			if ((timer.timeoutMs ?? 0) > LONG_SLEEP_MS) return null;
+			const because = `${who(timer)} ${does(timer)}, but has taken input like this before`;
 			if (evidence.restMs < LEARNT_QUIET_MS) return notYet(evidence, LEARNT_QUIET_MS, because);
 			return waiting(kind.kind, "likely", `${because}${quiet(evidence)}; ${kind.because}`);
 		},
