@@ -7,6 +7,7 @@ import { setAsideIn } from "../journal/state-file.ts";
 import { oneLine } from "../protocol/clean.ts";
 import { Fault } from "../protocol/fault.ts";
 import { checkPrivate } from "../pty/private-directory.ts";
+import { LEARNT_FILE, readLearnt } from "../session/learnt.ts";
 import type { Dependencies, Invocation } from "./command.ts";
 import { EXIT } from "./exit-codes.ts";
 
@@ -116,14 +117,24 @@ const CHECKS: readonly Check[] = [
 	{
 		name: "state files",
 		check: ({ stateDir }) => {
-			const corrupt = setAsideIn(join(stateDir, "sessions"));
+			const corrupt = [...new Set([stateDir, join(stateDir, "sessions")].flatMap(setAsideIn))];
 			if (corrupt.length === 0) return { ok: true, found: "none was corrupt" };
 			const shown = corrupt.slice(0, MAX_NAMES).join(", ");
 			return {
 				ok: "warn",
 				found: `${corrupt.length} corrupt and set aside: ${shown}${corrupt.length > MAX_NAMES ? ", …" : ""}`,
-				next: "Their sessions were read from the log instead; remove these files when you have looked at them.",
+				next: "Their content was read from the log instead, or is learnt anew; remove these files when you have looked at them.",
 			};
+		},
+	},
+	{
+		name: "learnt programs",
+		check: async ({ stateDir }) => {
+			const path = join(stateDir, LEARNT_FILE);
+			const entries = await readLearnt(path);
+			if (entries === null) return { ok: true, found: "none" };
+			const count = new Set(entries.map((entry) => `${entry.path} ${entry.version} ${entry.arguments}`)).size;
+			return { ok: true, found: `${count}, in ${path}; deleting it is safe` };
 		},
 	},
 	{

@@ -14,7 +14,14 @@ export const FORMAT = 1;
 
 const MIB = 1 << 20;
 /** Well above what we write ourselves, well below what would hurt to read. */
-export const MAX_BYTES = { record: 8 * MIB, exit: MIB, seen: 16 * MIB, keyframe: 8 * MIB, index: 64 * MIB } as const;
+export const MAX_BYTES = {
+	record: 8 * MIB,
+	exit: MIB,
+	seen: 16 * MIB,
+	keyframe: 8 * MIB,
+	index: 64 * MIB,
+	learnt: MIB,
+} as const;
 
 /** A text of a few megabytes can describe an object of a gigabyte. The index is parsed line by line. */
 const MAX_VALUES = 200_000;

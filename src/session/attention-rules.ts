@@ -14,7 +14,22 @@ import type { Activity, Attention, Certainty, WaitingFor } from "../protocol/ans
 import type { InnerTerminal, ThreadFacts } from "../protocol/kernel-facts.ts";
 import type { ScreenFacts } from "./attention.ts";
 import { untilTaken } from "./escape-timer.ts";
-import { does, type Evidence, how, isBusy, type Reader, readerAmong, relays, who, withTimeouts } from "./evidence.ts";
+import {
+	atEditorsPrompt,
+	does,
+	type Evidence,
+	how,
+	isBusy,
+	isLearnt,
+	LONG_TICK_MS,
+	loopQuietMs,
+	QUIET_MS,
+	type Reader,
+	readerAmong,
+	relays,
+	who,
+	withTimeouts,
+} from "./evidence.ts";
 import { inputKind } from "./input-kind.ts";
 import { asks } from "./last-line.ts";
 
@@ -30,14 +45,12 @@ interface Rule {
 
 // A full screen that is still, and yet wakes up this often, does so to look at the keyboard; more often, to look for data.
 const CLOCK_MS = { least: 10, most: 250 };
-// Spinners redraw every 80 to 120 ms: a shorter silence is no evidence.
-const QUIET_MS = 150;
+// One that has answered a key may have more to draw when it wakes up next.
+const LEARNT_QUIET_MS = 300;
+// A longer sleep is no look at the keyboard.
+const LONG_SLEEP_MS = 5000;
 // A loop that watches only the terminal and sleeps long has nothing else to do; this is for what it still prints.
 const REST_MS = 20;
-const LONG_TICK_MS = 500;
-// A poll this short is a quick check of the keyboard during other work (irb at its start), unless it repeats forever.
-const PEEK_MS = 10;
-const PEEK_QUIET_MS = 1000;
 const SECRET_QUIET_MS = 50;
 const SERVER_QUIET_MS = 300;
 // The far end of a connection may pause in the middle of a line: text that does not look like a question must stand this long.
@@ -71,9 +84,6 @@ const quiet = ({ restMs }: Evidence) => (Number.isFinite(restMs) ? `, quiet for 
 function invites({ input: { screen }, facts }: Evidence): boolean {
 	return screen.alternate || screen.cursorColumn > 0 || (!facts.canonical && !screen.cursorVisible);
 }
-
-/** The program edits the line itself and shows a prompt. */
-const atEditorsPrompt = ({ facts, kind, shape }: Evidence) => !facts.canonical && kind.kind === "line" && asks(shape);
 
 /**
  * It has set up a line editor and shows a prompt: after some quiet that is a turn, though another process of its group is at
@@ -249,6 +259,17 @@ export const rules: readonly Rule[] = [
 		},
 	},
 	{
+		name: "a learnt look at the keyboard",
+		verdict: (evidence) => {
+			const { timer, facts, kind } = evidence;
+			if (timer === null || facts.unread !== 0 || !isLearnt(evidence, "peeks")) return null;
+			if ((timer.timeoutMs ?? 0) > LONG_SLEEP_MS) return null;
+			const because = `${who(timer)} ${does(timer)}, but has taken input like this before`;
+			if (evidence.restMs < LEARNT_QUIET_MS) return notYet(evidence, LEARNT_QUIET_MS, because);
+			return waiting(kind.kind, "likely", `${because}${quiet(evidence)}; ${kind.because}`);
+		},
+	},
+	{
 		name: "nobody reads",
 		verdict: (evidence) => {
 			const { reader, opaque, blind, foreground, busy, timer, facts } = evidence;
@@ -304,11 +325,7 @@ export const rules: readonly Rule[] = [
 		verdict: (evidence) => {
 			const { reader } = evidence;
 			if (reader === null) return null;
-			const tickMs = reader.thread.timeoutMs ?? Number.POSITIVE_INFINITY;
-			// One that redraws on every tick is quiet for at most a tick; a long tick is not a spinner.
-			// But nothing spins behind the prompt of a line editor: its ticks are a program's own timers.
-			const ticks = tickMs < LONG_TICK_MS && !atEditorsPrompt(evidence);
-			const neededMs = tickMs < PEEK_MS ? PEEK_QUIET_MS : ticks ? Math.max(QUIET_MS, 1.5 * tickMs) : QUIET_MS;
+			const neededMs = loopQuietMs(evidence, reader.thread);
 			if (evidence.restMs >= neededMs) return null;
 			return notYet(evidence, neededMs, `${who(reader.thread)} was active ${seconds(evidence.restMs)} ago`);
 		},

@@ -11,6 +11,8 @@ import type { Pty } from "../pty/pty.ts";
 import { type Debounced, debounce, decide, type ScreenFacts, type ShellFacts } from "./attention.ts";
 import { type EscapeTimer, escapeTimer, TYPED as TYPED_ESCAPE } from "./escape-timer.ts";
 import { readerAmong } from "./evidence.ts";
+import type { Learnt } from "./learnt.ts";
+import { Lessons } from "./lessons.ts";
 
 const UNKNOWN: Attention = {
 	activity: "working",
@@ -49,6 +51,8 @@ export interface AttentionSource {
 	readonly seen: () => number;
 	readonly screen: () => ScreenFacts;
 	readonly shell: () => ShellFacts;
+	/** Null: nothing is learnt. */
+	readonly learnt?: Learnt | null;
 }
 
 export class AttentionTracker implements Disposable {
@@ -69,10 +73,15 @@ export class AttentionTracker implements Disposable {
 	#watchedAt = 0;
 	#unwatch: (() => void) | null = null;
 	#recheck: NodeJS.Timeout | null = null;
+	readonly #lessons: Lessons | null;
 
 	constructor(source: AttentionSource) {
 		this.#source = source;
-		const { pty } = source;
+		const { pty, learnt = null } = source;
+		const look = () => {
+			if (this.#watchers > 0) void this.#refresh();
+		};
+		this.#lessons = learnt && new Lessons(learnt, look);
 		this.#undo = [pty.onFacts((facts) => this.#take(facts)), pty.onResponsive(() => this.#responsiveChanged())];
 	}
 
@@ -145,11 +154,14 @@ export class AttentionTracker implements Disposable {
 		if (bytes.includes(CTRL_S)) this.#stopTyped = true;
 		if (bytes.includes(CTRL_Q)) this.#stopTyped = false;
 		this.#midLine = (this.#midLine || this.#attention.waitingFor === "line") && isText(bytes);
-		return this.disturb();
+		const acknowledge = this.disturb();
+		this.#lessons?.typed();
+		return acknowledge;
 	}
 
 	/** A write, a signal or another size goes out: facts from before it are stale. */
 	disturb(): () => void {
+		this.#lessons?.disturbed();
 		this.#typing++;
 		this.#facts = null;
 		this.#debounced = null;
@@ -163,6 +175,7 @@ export class AttentionTracker implements Disposable {
 
 	/** More output has reached the screen: facts held back for it may now count. */
 	outputSeen(): void {
+		this.#lessons?.printed(this.#source.seen());
 		if (this.#facts !== null) this.#decide();
 	}
 
@@ -217,7 +230,9 @@ export class AttentionTracker implements Disposable {
 			pendingEscape: this.#escape,
 			midLine: this.#midLine,
 			stopTyped: this.#stopTyped,
+			learnt: this.#lessons?.known ?? null,
 		});
+		this.#lessons?.decided(decision, facts);
 		this.#debounced = debounce(this.#debounced, decision, facts);
 		const { activity, waitingFor, certainty, because } = this.#debounced.decision;
 		const recheckMs = sooner(

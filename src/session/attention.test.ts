@@ -49,6 +49,7 @@ interface Scene {
 	atPrompt?: boolean | null;
 	pendingEscape?: EscapeTimer;
 	stopTyped?: boolean;
+	learnt?: AttentionInput["learnt"];
 }
 
 function inputFor(scene: Scene): AttentionInput {
@@ -86,6 +87,7 @@ function inputFor(scene: Scene): AttentionInput {
 		shell: { atPrompt: scene.atPrompt ?? null },
 		pendingEscape: scene.pendingEscape ?? null,
 		stopTyped: scene.stopTyped ?? false,
+		learnt: scene.learnt ?? null,
 	};
 }
 
@@ -95,6 +97,16 @@ const summary = ({ activity, waitingFor, certainty }: Decision) =>
 // --- the truth, scene by scene ------------------------------------------------
 
 const scenes: readonly (readonly [sentence: string, scene: Scene, truth: string])[] = [
+	[
+		"it sleeps between two looks at the keyboard, as was learnt",
+		{
+			threads: [thread("timer", { timeoutMs: 300 })],
+			raw: true,
+			line: "ready:",
+			learnt: { pid: 412, rests: ["peeks"] },
+		},
+		"waiting line likely",
+	],
 	// blocked
 	["input() asks for a line", { threads: [reads()], line: "name? " }, "waiting line certain"],
 	["the moment it blocks, with no quiet at all", { threads: [reads()], quietMs: 0 }, "waiting line certain"],
@@ -774,6 +786,7 @@ const anyScene = fc.record({
 	foregroundLives: fc.boolean(),
 	unread: fc.constantFrom(null, 0, 0, 5),
 	queued: fc.constantFrom(0, 0, 0, 7),
+	learnt: fc.option(fc.record({ pid: fc.constantFrom(412, 413, 77), rests: fc.subarray(["peeks", "loop"] as const) })),
 });
 
 test("certain means certain, whatever the facts", () => {
@@ -790,6 +803,12 @@ test("certain means certain, whatever the facts", () => {
 			);
 			const decision = decide(inputFor({ ...scene, raw, threads: all, facts }));
 			expect(decision.activity === "waiting").toBe(decision.waitingFor !== null);
+			// What was learnt makes nothing certain, and ends only what was likely: work, or too short a silence.
+			const unlearnt = decide(inputFor({ ...scene, raw, threads: all, facts, learnt: null }));
+			if (decision.certainty === "certain" || unlearnt.certainty === "certain") {
+				const { activity, certainty, because, rule } = unlearnt;
+				expect(decision).toMatchObject({ activity, certainty, because, rule });
+			}
 			expect(decision.because).toMatch(/^[^\n]+$/);
 			if (decision.recheckMs !== null) expect(decision.recheckMs).toBeGreaterThan(0);
 			const doubted = doubts === null || doubts.length > 0 || more > 0;
@@ -817,11 +836,45 @@ test("certain means certain, whatever the facts", () => {
 				const foreground = all.filter((one) => one.foreground);
 				expect(foreground.map(({ doing }) => doing).filter((doing) => !passive.includes(doing))).toEqual([]);
 			}
-			if (decision.certainty === "likely" && decision.rule !== "a screen that looks at the keyboard")
+			if (decision.certainty === "likely" && !/looks? at the keyboard$/.test(decision.rule))
 				expect(all.some((one) => one.doing === "tty-read" || one.doing === "tty-poll")).toBe(true);
 		}),
 		{ numRuns: 3000 },
 	);
+});
+
+describe("what was learnt of a process", () => {
+	const sleeps = { threads: [thread("timer", { timeoutMs: 300 })], raw: true, line: "ready:" };
+	const learnt = { pid: 412, rests: ["peeks"] } as const;
+
+	test.each<[string, Scene, string]>([
+		["nothing is learnt", sleeps, "working"],
+		["another process", { ...sleeps, learnt: { ...learnt, pid: 7 } }, "working"],
+		["another way to rest", { ...sleeps, learnt: { ...learnt, rests: ["loop"] } }, "working"],
+		["it has not taken the input", { ...sleeps, learnt, facts: { unread: 1 } }, "working"],
+		["how much is unread is not known", { ...sleeps, learnt, facts: { unread: null } }, "working"],
+		["it has just printed", { ...sleeps, learnt, quietMs: 200 }, "working"],
+		[
+			"it does not come alone",
+			{ ...sleeps, learnt, threads: [...sleeps.threads, thread("other", { pid: 9 })] },
+			"working",
+		],
+		[
+			"it sleeps long: nobody takes input",
+			{ ...sleeps, learnt, threads: [thread("timer", { timeoutMs: 9000 })] },
+			"working",
+		],
+		["line mode", { ...sleeps, learnt, raw: false }, "working"],
+	])("%s", (_, scene, activity) => {
+		expect(decide(inputFor(scene)).activity).toBe(activity);
+	});
+
+	test("a loop that ticks is told after a short silence", () => {
+		const loop = { threads: [polls({ timeoutMs: 5 })], raw: true, line: "hello", alternate: true, quietMs: 200 };
+		expect(decide(inputFor(loop)).activity).toBe("working");
+		const known = decide(inputFor({ ...loop, learnt: { pid: 412, rests: ["loop"] } }));
+		expect(known).toMatchObject({ activity: "waiting", certainty: "likely" });
+	});
 });
 
 describe("settling", () => {

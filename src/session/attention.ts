@@ -8,7 +8,8 @@ import type { Attention, Certainty } from "../protocol/answer.ts";
 import type { KernelFacts } from "../protocol/kernel-facts.ts";
 import { rules } from "./attention-rules.ts";
 import type { EscapeTimer } from "./escape-timer.ts";
-import { evidenceOf, restsInMs, takenInMs } from "./evidence.ts";
+import { type AtRest, atRest, evidenceOf, restsInMs, takenInMs } from "./evidence.ts";
+import type { Rest } from "./learnt.ts";
 
 export interface ScreenFacts {
 	/** The alternate screen is shown: a full-screen program. */
@@ -48,6 +49,8 @@ export interface AttentionInput {
 	readonly stopTyped?: boolean;
 	/** It waited for a line, and since then only text was typed: no Enter, no other key. */
 	readonly midLine?: boolean;
+	/** How this process rests, as it did under this user before. Makes nothing certain. */
+	readonly learnt?: { readonly pid: number; readonly rests: readonly Rest[] } | null;
 }
 
 export interface Decision extends Attention {
@@ -59,6 +62,8 @@ export interface Decision extends Attention {
 	readonly takenInMs: number | null;
 	/** No thread of it is at work, and it has printed nothing for a moment: 0, or in how many milliseconds that may be so. */
 	readonly restsInMs: number | null;
+	/** It may rest in a way that the rules take for work, or for a turn only after a long silence. */
+	readonly rest: AtRest | null;
 }
 
 export function decide(input: AttentionInput): Decision {
@@ -66,7 +71,7 @@ export function decide(input: AttentionInput): Decision {
 	for (const rule of rules) {
 		const verdict = rule.verdict(evidence);
 		if (verdict !== null) {
-			const soon = { takenInMs: takenInMs(evidence), restsInMs: restsInMs(evidence) };
+			const soon = { takenInMs: takenInMs(evidence), restsInMs: restsInMs(evidence), rest: atRest(evidence) };
 			return { waitingFor: null, recheckMs: null, ...verdict, rule: rule.name, ...soon };
 		}
 	}

@@ -5,7 +5,8 @@ import type { Doubt, InnerTerminal, KernelFacts, ThreadFacts } from "../protocol
 import type { AttentionInput, ScreenFacts } from "./attention.ts";
 import { untilTaken } from "./escape-timer.ts";
 import { type InputKind, inputKind } from "./input-kind.ts";
-import { type LineShape, shapeOf } from "./last-line.ts";
+import { asks, type LineShape, shapeOf } from "./last-line.ts";
+import type { Rest } from "./learnt.ts";
 
 /**
  * How the terminal is being read:
@@ -166,6 +167,57 @@ export function takenInMs({ input, facts, reader, busy, opaque, blind, restMs }:
 export function restsInMs({ facts, reader, busy }: Evidence): number | null {
 	if (busy !== null) return null;
 	return reader?.reading === "blocked" ? 0 : Math.max(0, UNSEEN_REST_MS - facts.quietMs);
+}
+
+// Spinners redraw every 80 to 120 ms: a shorter silence is no evidence.
+export const QUIET_MS = 150;
+export const LONG_TICK_MS = 500;
+// A poll this short is a quick check of the keyboard during other work (irb at its start), unless it repeats forever.
+const PEEK_MS = 10;
+const PEEK_QUIET_MS = 1000;
+
+/** The program edits the line itself and shows a prompt. */
+export const atEditorsPrompt = ({ facts, kind, shape }: Evidence) =>
+	!facts.canonical && kind.kind === "line" && asks(shape);
+
+/** How long a loop must have been quiet, as far as nothing is learnt of it. */
+function unlearntQuietMs(evidence: Evidence, { timeoutMs: tickMs = Number.POSITIVE_INFINITY }: ThreadFacts): number {
+	if (tickMs < PEEK_MS) return PEEK_QUIET_MS;
+	// One that redraws on every tick is quiet for at most a tick; a long tick is not a spinner.
+	// But nothing spins behind the prompt of a line editor: its ticks are a program's own timers.
+	return tickMs < LONG_TICK_MS && !atEditorsPrompt(evidence) ? Math.max(QUIET_MS, 1.5 * tickMs) : QUIET_MS;
+}
+
+/** How long a loop must have been quiet. */
+export function loopQuietMs(evidence: Evidence, thread: ThreadFacts): number {
+	return isLearnt(evidence, "loop") ? QUIET_MS : unlearntQuietMs(evidence, thread);
+}
+
+/** A process that may be at rest, and how. */
+export interface AtRest {
+	readonly rest: Rest;
+	readonly pid: number;
+	readonly command: string;
+}
+
+/** The only process of the foreground that does not wait for a child, where its rest has to be learnt. */
+export function atRest(evidence: Evidence): AtRest | null {
+	const { facts, foreground, reader, busy, opaque, blind } = evidence;
+	if (facts.canonical || facts.echo || busy !== null || opaque !== null || blind) return null;
+	const awake = foreground.filter((thread) => thread.doing !== "child-wait");
+	const first = awake.find((thread) => thread.main);
+	if (first === undefined || awake.some((thread) => thread.pid !== first.pid)) return null;
+	const { pid, command } = first;
+	if (reader === null) return { rest: "peeks", pid, command };
+	const isSlow = reader.reading === "ticking" && unlearntQuietMs(evidence, reader.thread) > QUIET_MS;
+	return isSlow && reader.thread.pid === pid ? { rest: "loop", pid, command } : null;
+}
+
+/** It rests in a way that was learnt. */
+export function isLearnt(evidence: Evidence, rest: Rest): boolean {
+	const { learnt } = evidence.input;
+	const now = learnt ? atRest(evidence) : null;
+	return now !== null && now.rest === rest && now.pid === learnt?.pid && learnt.rests.includes(rest);
 }
 
 // The kernel keeps 15 bytes of a name, which the process may have set itself.

@@ -8,6 +8,7 @@ import { PtyCreationError } from "../pty/errors.ts";
 import type { Places } from "../pty/places.ts";
 import type { Drawing } from "./display.ts";
 import { KeyedQueue } from "./keyed-queue.ts";
+import type { Learnt } from "./learnt.ts";
 import type { Options } from "./options.ts";
 import type { Registry } from "./registry.ts";
 import { sessionOf } from "./revive.ts";
@@ -24,6 +25,7 @@ export interface LauncherParts {
 	readonly places: Places;
 	readonly options: Options;
 	readonly drawing: Drawing;
+	readonly learnt: Learnt;
 	readonly epoch: number;
 	readonly terminals: Terminals;
 	readonly registry: Registry;
@@ -92,7 +94,7 @@ export class Launcher {
 	}
 
 	async #launched(slot: SessionSlot, spec: StartSpec): Promise<Session> {
-		const { places, options, drawing, epoch, terminals } = this.#parts;
+		const { places, options, drawing, learnt, epoch, terminals } = this.#parts;
 		const { id, argv, cwd, cols, rows, command } = slot.record;
 		await makeSessionDirectory(places.sessions, id);
 		await slot.writeRecord();
@@ -114,7 +116,7 @@ export class Launcher {
 				...(spec.caller.rlimits === undefined ? {} : { rlimits: spec.caller.rlimits }),
 				...(spec.limits === undefined ? {} : { limits: spec.limits }),
 			});
-			return sessionOf({ slot, pty, options, drawing, commands: shell?.commands ?? null });
+			return sessionOf({ slot, pty, options, drawing, learnt, commands: shell?.commands ?? null });
 		} catch (error) {
 			if (!(error instanceof PtyCreationError)) throw error;
 			const { stage, code, message } = error;

@@ -9,6 +9,7 @@ import type { Pty } from "../pty/pty.ts";
 import type { Drawing } from "./display.ts";
 import type { KeyedQueue } from "./keyed-queue.ts";
 import { type Keyframe, Keyframes } from "./keyframes.ts";
+import type { Learnt } from "./learnt.ts";
 import { hasEnded, statusAfter } from "./lifecycle.ts";
 import type { Options } from "./options.ts";
 import { endOf, RecordedPty } from "./recorded-pty.ts";
@@ -27,6 +28,7 @@ const NOTHING_COUNTED = { offset: 0, lines: 0 } as const;
 export interface SessionContext {
 	readonly options: Options;
 	readonly drawing: Drawing;
+	readonly learnt: Learnt;
 	/** Earlier lines are counted for one session at a time: a log of 256 MB takes seconds. */
 	readonly counting: KeyedQueue;
 }
@@ -39,7 +41,7 @@ interface SessionOf extends Omit<SessionContext, "counting"> {
 	readonly beginning?: Beginning;
 }
 
-export function sessionOf({ slot, pty, options, drawing, commands, beginning }: SessionOf): Session {
+export function sessionOf({ slot, pty, options, drawing, learnt, commands, beginning }: SessionOf): Session {
 	const { record, directory } = slot;
 	const { from, to, keyframe, tail, seen, counted } = beginning ?? newBeginning(directory);
 	const status = hasEnded(record.state) ? record.state : statusAfter(record.state, "launched");
@@ -63,6 +65,7 @@ export function sessionOf({ slot, pty, options, drawing, commands, beginning }: 
 			from: keyframe?.screen ?? from,
 		},
 		drawing,
+		learnt,
 		replayedUntil: to,
 		seen,
 		keyframes: new Keyframes(directory, { everyBytes: options.replayBytes / 4, savedAt: from }),

@@ -25,6 +25,7 @@ import { Display, type Drawing } from "./display.ts";
 import { EndRequests } from "./end-requests.ts";
 import { KeyPresses, type PressOptions, type Typed } from "./key-presses.ts";
 import type { Keyframes } from "./keyframes.ts";
+import type { Learnt } from "./learnt.ts";
 import { hasEnded, type LifecycleEvent, statusAfter } from "./lifecycle.ts";
 import { NoticeBoard, type Notices } from "./notices.ts";
 import type { SeenPositions } from "./seen-positions.ts";
@@ -54,6 +55,8 @@ export interface SessionParts {
 	readonly keyframes: Keyframes | null;
 	/** What each caller has seen. */
 	readonly seen: SeenPositions;
+	/** How programs rest. */
+	readonly learnt?: Learnt | null;
 }
 
 export interface SessionWait {
@@ -124,6 +127,7 @@ export class Session implements AsyncDisposable {
 			seen: () => journal.end,
 			screen: () => this.#screenFacts(),
 			shell: () => ({ atPrompt: commands?.atPrompt ?? null }),
+			learnt: parts.learnt ?? null,
 		});
 
 		this.#display = new Display({

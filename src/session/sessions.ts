@@ -19,6 +19,7 @@ import { EventLog } from "./event-log.ts";
 import { inParallel } from "./in-parallel.ts";
 import { KeyedQueue } from "./keyed-queue.ts";
 import { Launcher } from "./launcher.ts";
+import { LEARNT_FILE, Learnt } from "./learnt.ts";
 import { hasEnded } from "./lifecycle.ts";
 import { limits, type Options } from "./options.ts";
 import type { Registry } from "./registry.ts";
@@ -63,9 +64,10 @@ export class Sessions implements AsyncDisposable {
 	readonly #parts: SessionsParts;
 	readonly #terminals: Terminals;
 	readonly #drawing: Drawing;
-	// Set once, by `open`: both need the other parts.
+	// Set once, by `open`: they need the other parts, or a file.
 	#archive!: Archive;
 	#launcher!: Launcher;
+	#learnt!: Learnt;
 	readonly #attention = new AttentionRefresh();
 	readonly #counting = new KeyedQueue();
 	readonly #counts = new Listeners<void>("session count");
@@ -112,6 +114,7 @@ export class Sessions implements AsyncDisposable {
 	/** With a slot for every session that is on disk. Adoption continues in the background: each slot waits for its own. */
 	static async open(parts: SessionsParts): Promise<Sessions> {
 		const sessions = new Sessions(parts);
+		sessions.#learnt = await Learnt.load(join(parts.places.state, LEARNT_FILE));
 		sessions.#archive = await Archive.open({
 			sessions: parts.places.sessions,
 			options: parts.options,
@@ -121,6 +124,7 @@ export class Sessions implements AsyncDisposable {
 		sessions.#launcher = new Launcher({
 			...parts,
 			drawing: sessions.#drawing,
+			learnt: sessions.#learnt,
 			terminals: sessions.#terminals,
 			registry: sessions.#registry,
 		});
@@ -242,6 +246,7 @@ export class Sessions implements AsyncDisposable {
 		this.#attention[Symbol.dispose]();
 		await Promise.all((await this.#registry.close()).map((slot) => slot.detach()));
 		await this.#archive.settled();
+		await this.#learnt[Symbol.asyncDispose]();
 		this.#drawing.scheduler[Symbol.dispose]();
 		this.#drawing.cache[Symbol.dispose]();
 		this.#counts.clear();
@@ -254,7 +259,7 @@ export class Sessions implements AsyncDisposable {
 	#slot(record: SessionRecord, launch?: (slot: SessionSlot) => Promise<Session>): SessionSlot {
 		const { places, epoch, onProblem } = this.#parts;
 		const { options } = this;
-		const context = { options, drawing: this.#drawing, counting: this.#counting };
+		const context = { options, drawing: this.#drawing, learnt: this.#learnt, counting: this.#counting };
 		const directory = join(places.sessions, record.id);
 		const connection = {
 			directory,
