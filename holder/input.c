@@ -21,10 +21,16 @@ static bool ends_line(uint8_t byte, const struct termios *modes) {
 	return false;
 }
 
+// The byte after this one is taken as it is (Ctrl+V), so it finishes no line.
+static bool is_quote(uint8_t byte, const struct termios *modes) {
+	return (modes->c_lflag & IEXTEN) && modes->c_cc[VLNEXT] != _POSIX_VDISABLE && byte == modes->c_cc[VLNEXT];
+}
+
 // The length of the unfinished line after these bytes; `*longest` grows to the longest line on the way.
 static size_t measure(size_t line, const uint8_t *bytes, size_t count, const struct termios *modes, size_t *longest) {
 	for (size_t i = 0; i < count; i++) {
-		line = ends_line(bytes[i], modes) ? 0 : line + 1;
+		bool literal = i > 0 && is_quote(bytes[i - 1], modes); // two of them: too long rather than too short
+		line = !literal && ends_line(bytes[i], modes) ? 0 : line + 1;
 		if (line > *longest) *longest = line;
 	}
 	return line;

@@ -50,7 +50,8 @@ static bool has_left(size_t i) {
 	return proc_stat(left[i].pid, left[i].pid, &process) && process.start == left[i].start && process.state != 'Z';
 }
 
-void tree_let_go(pid_t pid) {
+void tree_let_go(pid_t pid, pid_t main_pid) {
+	if (pid == main_pid) return; // it is what END is for
 	struct process process;
 	size_t place = 0;
 	while (place < left_count && has_left(place)) place++; // or where one was that is gone

@@ -64,6 +64,14 @@ describe("R4.4 H10 HUP does not shorten the grace", needing("python3"), () => {
 	});
 });
 
+test("H9 the main program cannot leave its own session", async () => {
+	const session = await launch({ argv: ["bash", "-c", "kill -50 $PPID; echo up; exec sleep 300"] });
+	const client = await Client.open(session.socket);
+	await client.until(() => client.text.includes("up"));
+	expect(await client.end(2000)).toEqual({ done: 0 });
+	expect(await client.exited()).toMatchObject({ signal: 15 });
+});
+
 test("a program that takes longer than the grace is killed when it is over, not before", async () => {
 	const session = await launch({
 		argv: ["bash", "-c", "trap 'echo asked' TERM; echo up; while :; do sleep 0.02; done"],

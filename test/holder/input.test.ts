@@ -175,6 +175,15 @@ describe("H4: no more is in flight than the terminal can keep", () => {
 		expect(readFileSync(file).equals(Buffer.concat([line, Buffer.from("\n")]))).toBe(true);
 	});
 
+	test("a quoted line end (Ctrl+V) ends no line: what would be cut is refused", async () => {
+		const session = await launch({ argv: ["sh", "-c", "echo up; exec cat > /dev/null"] });
+		const client = await Client.open(session.socket);
+		await client.until(() => client.text.includes("up"));
+		const half = "x".repeat(4000);
+		await expect(client.type(`${half}\x16\n${half}\n`)).resolves.toMatchObject({ refused: "line_too_long" });
+		await expect(client.type(`${half}\n${half}\n`)).resolves.not.toHaveProperty("refused");
+	});
+
 	test.each([
 		["empty lines", "\n"],
 		["ends of file", "\x04"],
