@@ -33,7 +33,8 @@ function open(what: Open["what"], isOver: () => boolean = () => false): () => vo
 	const stack = new Error().stack?.split("\n").slice(3) ?? [];
 	// What a library sets for itself and does not wait for (the MCP client's kill after 2 s, the connections that fetch keeps) is its own.
 	if (/node_modules|node:internal/.test(stack[0] ?? "")) return () => {};
-	const ofWait = stack.some((line) => line.includes("/src/pty/wait.ts"));
+	// A timer that something else sets for itself while a wait begins (the deadline of a new connection) is not the wait's.
+	const ofWait = (what === "timer" ? stack.slice(0, 1) : stack).some((line) => line.includes("/src/pty/wait.ts"));
 	const outside = stack.filter((line) => !/\/src\/pty\/wait\.ts|new Promise/.test(line));
 	const it = { what, place: `${what}\n${outside.slice(0, 3).join("\n")}`, ofWait, isOver };
 	opened.add(it);
