@@ -3,6 +3,8 @@
 // They are in programs/, several to a source. From the moment one has printed READY
 // its truth does not change, unless a step types something.
 
+import { SYSTEM_PATH } from "../programs.ts";
+
 export interface Moment {
 	/** Typed before it. */
 	readonly type?: string;
@@ -29,6 +31,8 @@ export interface Built {
 	readonly outsideSocket: string;
 }
 
+/** The system's own, which every user may run. */
+const system = ["env", `PATH=${SYSTEM_PATH}`];
 const python = new URL("programs/adversary.py", import.meta.url).pathname;
 
 export function cases(built: Built): readonly Case[] {
@@ -54,8 +58,8 @@ export function cases(built: Built): readonly Case[] {
 	const read = of("waits", [built.reads]);
 	const peek = of("waits", [built.peeks]);
 	const work = of("works", [built.works]);
-	const asks = of("waits", ["/usr/bin/python3", python]);
-	const toils = of("works", ["/usr/bin/python3", python]);
+	const asks = of("waits", [...system, "python3", python]);
+	const toils = of("works", [...system, "python3", python]);
 	return [
 		...READS.map(read),
 		typed(read("edges"), "abc", "waits"),
@@ -73,7 +77,7 @@ export function cases(built: Built): readonly Case[] {
 			"passed-inside",
 			"relay-to-a-reader",
 		].map(asks),
-		{ ...asks("passed-outside"), argv: ["/usr/bin/python3", python, "passed-outside", built.outsideSocket] },
+		{ ...asks("passed-outside"), argv: [...system, "python3", python, "passed-outside", built.outsideSocket] },
 		...[
 			"loop-and-sleeping-child",
 			"input-while-a-thread-computes",

@@ -6,6 +6,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as after } from "node:timers/promises";
 import { Dialtone, type SessionFacts } from "../../src/index.ts";
+import { SYSTEM_PATH } from "../programs.ts";
 import type { Built, Case, Moment } from "./cases.ts";
 
 export interface Verdict {
@@ -65,7 +66,8 @@ export function build(directory: string): Omit<Built, "outsideSocket"> {
 
 /** A server outside of every session that reads the terminal which is passed to it. */
 export async function outside(socket: string): Promise<Disposable> {
-	const server = spawn("/usr/bin/python3", [join(PROGRAMS, "outside.py"), socket], {
+	const server = spawn("python3", [join(PROGRAMS, "outside.py"), socket], {
+		env: { PATH: SYSTEM_PATH },
 		stdio: ["ignore", "pipe", "inherit"],
 	});
 	await once(server.stdout, "data");

@@ -9,7 +9,7 @@ import { mutateBytes, mutateJson, nasty, Random } from "./random.ts";
 export const FILES = {
 	ended: ["meta.json", "keyframe.json", "seen.json", "exit", "timing", "out.00000000000000000000"],
 	live: ["meta.json", "keyframe.json", "seen.json", "exit", "out.00000000000000099999"],
-	home: ["sessions/ended.jsonl", "tokens.json", "run/epoch", "run/daemon.7", "run/d7.sock"],
+	home: ["sessions/ended.jsonl", "tokens.json", "learnt.json", "epoch", "run/daemon.7", "run/d7.sock"],
 } as const;
 const PLANTED = ["out.99999999999999999999", "out.00000000000000000005", "out.x", "meta.json.tmp", "exit.tmp"] as const;
 

@@ -14,7 +14,7 @@ import type { Ring, Target } from "./runner.ts";
 import { apply, FILES, type StateCase, stateCase } from "./state-case.ts";
 
 /** Others in a home, which the daemon does not read. */
-const NOT_READ = /^(daemon\.log(\.1)?|run\/daemon\.\d+|sessions\/[^/]+\/(out\.\d+|.*\.tmp))$/;
+const NOT_READ = /^(daemon\.log(\.1)?|run\/daemon\.\d+|sessions\/[^/]+\/(out\.\d+|secret|.*\.tmp))$/;
 const COPIES = 16;
 const START_MS = 20_000;
 const ANSWER_MS = 10_000;
@@ -86,7 +86,7 @@ class StateHome implements AsyncDisposable {
 		for (const id of this.#live) {
 			const directory = join(this.home.path, "sessions", id);
 			for (const name of readdirSync(directory))
-				if (!/^(timing|out\.0{20}|exit.*\.tmp)$/.test(name)) rmSync(join(directory, name), { recursive: true });
+				if (!/^(timing|secret|out\.0{20}|exit.*\.tmp)$/.test(name)) rmSync(join(directory, name), { recursive: true });
 			for (const name of ["meta.json", "keyframe.json", "seen.json"]) this.#putBack(join("sessions", id, name));
 		}
 		for (const file of FILES.home) this.#putBack(file);
@@ -94,7 +94,7 @@ class StateHome implements AsyncDisposable {
 
 	#putBack(file: string): void {
 		// Its number must never go back.
-		if (file === "run/epoch") return;
+		if (file === "epoch") return;
 		rmSync(join(this.home.path, file), { recursive: true, force: true });
 		if (existsSync(join(this.#good, file))) cpSync(join(this.#good, file), join(this.home.path, file));
 	}

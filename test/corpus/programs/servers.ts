@@ -3,6 +3,7 @@
 import { execFileSync } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { find } from "../../programs.ts";
 import { type Case, program, type Step } from "../case.ts";
 
 const serving: Step[] = [
@@ -71,7 +72,7 @@ export const cases: Case[] = [
 			mkdirSync(join(directory, "d"));
 			writeFileSync(
 				join(directory, "go.sh"),
-				"mkdir -p /run/sshd; ssh-keygen -q -t ed25519 -N '' -f k; exec /usr/sbin/sshd -D -e -o ListenAddress=127.0.0.1 -o Port=40114 -o PidFile=none -h $PWD/k -f /dev/null\n",
+				`mkdir -p /run/sshd; ssh-keygen -q -t ed25519 -N '' -f k; exec ${find("sshd")} -D -e -o ListenAddress=127.0.0.1 -o Port=40114 -o PidFile=none -h $PWD/k -f /dev/null\n`,
 			);
 			return ["sh", "go.sh"];
 		},
