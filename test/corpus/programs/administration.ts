@@ -184,7 +184,7 @@ export const cases: Case[] = [
 			{ line: "D", truth: "line", shows: /\+version 2[\s\S]*\[default=N\] \? $/ },
 			{ line: "N", truth: "ended" },
 		],
-		{ user: "root", needs: ["less"], env: { PAGER: "less", LESS: "-FRSXMQ" } },
+		{ user: "root", env: { PAGER: "cat" } },
 	),
 	program(
 		"gpg --gen-key",
