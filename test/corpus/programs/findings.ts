@@ -2,7 +2,7 @@
 
 import { execFileSync } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
+import { createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import { type Case, type Place, program, type Step } from "../case.ts";
 
@@ -14,9 +14,16 @@ const busy = (forMs = 1200): Step[] => [{ truth: "busy", forMs }];
 const silent =
 	(argv: (port: number) => readonly string[]) =>
 	async ({ defer }: Place) => {
-		const server = createServer((socket) => socket.on("error", () => {})).listen(0, "127.0.0.1");
+		const sockets = new Set<Socket>();
+		const server = createServer((socket) => {
+			sockets.add(socket);
+			socket.on("error", () => {}); // the client is killed while it waits
+		}).listen(0, "127.0.0.1");
 		await new Promise((resolve) => server.once("listening", resolve));
-		defer(() => void server.close());
+		defer(() => {
+			for (const socket of sockets) socket.destroy();
+			server.close();
+		});
 		return argv((server.address() as { port: number }).port);
 	};
 
