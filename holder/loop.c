@@ -29,7 +29,7 @@ static void on_signal(int signal, siginfo_t *info, void *context) {
 	int error = errno;
 	(void)context;
 	if (signal == SIGCHLD) child_died = 1;
-	else if (signal == LEAVE_SIGNAL) tree_let_go(info->si_pid, held == NULL ? 0 : held->main_pid);
+	else if (signal == LEAVE_SIGNAL) tree_let_go(info->si_pid);
 	else if (signal == SIGUSR1) told_to_listen = 1;
 	else told_to_end = 1;
 	wake_up();

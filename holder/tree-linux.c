@@ -29,6 +29,7 @@
 #define PID_LIMIT 4194304 // of every kernel; the actual one is in /proc
 
 struct list {
+	pid_t main_pid;
 	struct member *members;
 	size_t count, most;
 	bool complete;
@@ -50,8 +51,7 @@ static bool has_left(size_t i) {
 	return proc_stat(left[i].pid, left[i].pid, &process) && process.start == left[i].start && process.state != 'Z';
 }
 
-void tree_let_go(pid_t pid, pid_t main_pid) {
-	if (pid == main_pid) return; // it is what END is for
+void tree_let_go(pid_t pid) {
 	struct process process;
 	size_t place = 0;
 	while (place < left_count && has_left(place)) place++; // or where one was that is gone
@@ -86,7 +86,7 @@ static bool is_listed(const struct list *list, pid_t pid) {
 }
 
 static void add(struct list *list, pid_t pid, pid_t parent) {
-	if (is_let_go(pid)) return;
+	if (pid != list->main_pid && is_let_go(pid)) return; // the main program is what END is for
 	if (list->count == list->most) list->complete = false;
 	else list->members[list->count++] = (struct member){.pid = pid, .parent = parent};
 }
@@ -196,7 +196,7 @@ static bool has_living_child(const struct list *list, pid_t root) {
 }
 
 size_t tree_list(pid_t root, pid_t main_pid, struct member *members, size_t most, bool *complete) {
-	struct list list = {.members = members, .most = most, .complete = true};
+	struct list list = {.main_pid = main_pid, .members = members, .most = most, .complete = true};
 	*complete = true;
 	processes.count = 0;
 	if (own_children() == CHILDREN_NONE) return 0;

@@ -16,7 +16,7 @@ size_t tree_list(pid_t root, pid_t main_pid, struct member *members, size_t most
 
 int tree_signal(const struct member *member, int signal) { return kill(member->pid, signal) == 0 ? 0 : errno; }
 
-void tree_let_go(pid_t pid, pid_t main_pid) { (void)pid, (void)main_pid; }
+void tree_let_go(pid_t pid) { (void)pid; }
 
 void tree_leave(void) {}
 

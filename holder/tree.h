@@ -24,7 +24,7 @@ int tree_signal(const struct member *member, int signal);
 // A holder or a daemon that was started from inside a session is not part of it, although it is below this process. It
 // says so itself, with this signal: the kernel names the sender. The number is also in src/pty/outer-session.ts.
 #define LEAVE_SIGNAL 50
-void tree_let_go(pid_t pid, pid_t main_pid); // in the signal's handler
+void tree_let_go(pid_t pid); // in the signal's handler
 // Sends it to every holder above this process.
 void tree_leave(void);
 
