@@ -9,6 +9,9 @@ import { until } from "../condition.ts";
 import { needing } from "../programs.ts";
 import { Client, cleanUp, HOLDER, launch, SLOWED, sessionDirectory } from "./raw-holder.ts";
 
+/** Which knows no pidfd_getfd, so nothing is borrowed. */
+const UNDER_VALGRIND = process.env.DIALTONE_TEST_THROUGH !== undefined;
+
 afterEach(cleanUp);
 
 const id = (byte: number) => Buffer.alloc(16, byte);
@@ -282,7 +285,7 @@ describe("H4: no more is in flight than the terminal can keep", () => {
 			});
 			const client = await Client.open(session.socket);
 			await client.until(() => client.text.includes("ready"));
-			expect(await client.facts()).toMatchObject({ unread });
+			expect(await client.facts()).toMatchObject({ unread: UNDER_VALGRIND ? null : unread });
 			const bytes = Buffer.alloc(200_000, "exclusive ");
 			await client.type(bytes);
 			await client.until(() => client.text.includes(createHash("sha256").update(bytes).digest("hex")));
