@@ -2,9 +2,7 @@
 
 import { execFileSync } from "node:child_process";
 import {
-	chmodSync,
 	chownSync,
-	copyFileSync,
 	type FSWatcher,
 	mkdirSync,
 	mkdtempSync,
@@ -17,9 +15,9 @@ import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { afterEach, describe, expect, test } from "vitest";
 import { CGROUPS, needing } from "../programs.ts";
-import { Client, cleanUp, gone, HOLDER, launch, lives, sessionDirectory } from "./raw-holder.ts";
+import { NOBODY, nobodysSession } from "./nobody.ts";
+import { Client, cleanUp, gone, launch, lives } from "./raw-holder.ts";
 
-const NOBODY = 65534;
 /** Hears neither TERM nor HUP, left by setsid in part, and starts new processes all the time. */
 const BOMB = `trap '' TERM HUP
 (setsid sh -c 'sleep 300; sleep 300' &)
@@ -85,26 +83,8 @@ describe("H12 killing in a delegated cgroup", needing("cgroups"), () => {
 		const cgroup = newCgroup((directory) => {
 			for (const file of [".", "cgroup.procs"]) chownSync(join(directory, file), NOBODY, NOBODY);
 		});
-		const dir = sessionDirectory();
-		chmodSync(dir, 0o755);
-		const setpriv = execFileSync("sh", ["-c", "command -v setpriv"], { encoding: "utf8" }).trim();
-		for (const [name, from, mode] of [
-			["holder", HOLDER, 0o755],
-			["become-root", setpriv, 0o4755],
-		] as const) {
-			copyFileSync(from, join(dir, name));
-			chmodSync(join(dir, name), mode);
-		}
-		const own = join(dir, "own");
-		mkdirSync(own);
-		chownSync(own, NOBODY, NOBODY);
-		const asNobody = [setpriv, `--reuid=${NOBODY}`, `--regid=${NOBODY}`, "--clear-groups"];
-		const session = await bomb({ dir: own, holder: join(dir, "holder"), through: [...cgroup.enter, ...asNobody] }, [
-			join(dir, "become-root"),
-			"--reuid=0",
-			"--regid=0",
-			"--clear-groups",
-		]);
+		const { dir, holder, asNobody, asRoot } = nobodysSession();
+		const session = await bomb({ dir, holder, through: [...cgroup.enter, ...asNobody] }, asRoot);
 		expect(cgroup.others(session.holder).length).toBeGreaterThan(100);
 		expect(await session.client.end(0)).toEqual({ done: 0 });
 		expect(cgroup.others(session.holder)).toEqual([]);

@@ -2,11 +2,10 @@
 // same, and "no survivors" is never said of what could not be seen.
 
 import { execFileSync } from "node:child_process";
-import { chmodSync, chownSync, copyFileSync, mkdirSync } from "node:fs";
-import { join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
 import { needing } from "../programs.ts";
-import { Client, cleanUp, gone, HOLDER, launch, lives, sessionDirectory } from "./raw-holder.ts";
+import { nobodysSession } from "./nobody.ts";
+import { Client, cleanUp, gone, launch, lives } from "./raw-holder.ts";
 
 afterEach(cleanUp);
 
@@ -74,31 +73,13 @@ describe("H3 END with a /proc that hides", needing("mounts", "ps"), () => {
 	});
 
 	test("other users' processes (hidepid): a set-uid program and what it started", needing("root"), async () => {
-		const dir = sessionDirectory();
-		chmodSync(dir, 0o777);
-		const setpriv = execFileSync("sh", ["-c", "command -v setpriv"], { encoding: "utf8" }).trim();
-		for (const [name, from, mode] of [
-			["holder", HOLDER, 0o755],
-			["become-root", setpriv, 0o4755],
-		] as const) {
-			copyFileSync(from, join(dir, name));
-			chmodSync(join(dir, name), mode);
-		}
-		const own = join(dir, "own");
-		mkdirSync(own);
-		chownSync(own, 65534, 65534);
+		const { dir, holder, asNobody, asRoot } = nobodysSession();
 		const program = "trap '' HUP; sleep 304 & echo up; wait; wait";
 		const session = await launch({
-			argv: ["sh", "-c", `${join(dir, "become-root")} --reuid=0 --regid=0 --clear-groups sh -c "${program}"; exit`],
-			dir: own,
-			through: [
-				...after("mount -t proc -o hidepid=2 proc /proc"),
-				setpriv,
-				"--reuid=65534",
-				"--regid=65534",
-				"--clear-groups",
-			],
-			holder: join(dir, "holder"),
+			argv: ["sh", "-c", `${asRoot.join(" ")} sh -c "${program}"; exit`],
+			dir,
+			through: [...after("mount -t proc -o hidepid=2 proc /proc"), ...asNobody],
+			holder,
 		});
 		const client = await Client.open(session.socket);
 		await client.until(() => client.text.includes("up"));

@@ -1,9 +1,9 @@
 // What is not your turn, however quiet it is and whatever it printed last.
 
 import { mkdirSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { join } from "node:path";
 import { type Case, program, type Step } from "../case.ts";
+import { serve } from "../server.ts";
 
 const sh = (script: string) => ["sh", "-c", script];
 const busy = (forMs = 900, shows?: RegExp): Step[] => [{ truth: "busy", forMs, ...(shows ? { shows } : {}) }];
@@ -47,14 +47,11 @@ export const cases: Case[] = [
 	),
 	program(
 		"a download that stalls",
-		async ({ defer }) => {
-			const server = createServer((socket) => {
-				socket.on("error", () => {}); // the client is killed while it waits
-				socket.once("data", () => socket.write("HTTP/1.1 200 OK\r\ncontent-length: 100000\r\n\r\nx"));
-			}).listen(0, "127.0.0.1");
-			await new Promise((resolve) => server.once("listening", resolve));
-			defer(() => void server.close());
-			return ["curl", `http://127.0.0.1:${(server.address() as { port: number }).port}/`, "-o", "/dev/null"];
+		async (place) => {
+			const port = await serve(place, (socket) =>
+				socket.once("data", () => socket.write("HTTP/1.1 200 OK\r\ncontent-length: 100000\r\n\r\nx")),
+			);
+			return ["curl", `http://127.0.0.1:${port}/`, "-o", "/dev/null"];
 		},
 		busy(1500),
 		{ needs: ["curl"] },

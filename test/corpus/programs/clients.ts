@@ -1,28 +1,20 @@
 // Clients and debuggers: between a person and something else that may take its time.
 
 import { writeFileSync } from "node:fs";
-import { createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import { type Case, type Place, program } from "../case.ts";
+import { serve } from "../server.ts";
 
 /** A server that greets at once, and answers each line after two seconds. */
 const greeting =
 	(argv: (port: number) => readonly string[], greets = "220 hello\r\n") =>
-	async ({ defer }: Place) => {
-		const sockets = new Set<Socket>();
-		const server = createServer((socket) => {
-			sockets.add(socket);
-			socket.on("error", () => {}); // the client is killed while it waits
-			socket.write(greets);
-			socket.on("data", () => setTimeout(() => socket.writable && socket.write("230 thanks\r\n"), 2000));
-		}).listen(0, "127.0.0.1");
-		await new Promise((resolve) => server.once("listening", resolve));
-		defer(() => {
-			for (const socket of sockets) socket.destroy();
-			server.close();
-		});
-		return argv((server.address() as { port: number }).port);
-	};
+	async (place: Place) =>
+		argv(
+			await serve(place, (socket) => {
+				socket.write(greets);
+				socket.on("data", () => setTimeout(() => socket.writable && socket.write("230 thanks\r\n"), 2000));
+			}),
+		);
 
 const fiveLines = ({ directory }: Place) =>
 	writeFileSync(

@@ -2,30 +2,17 @@
 
 import { execFileSync } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
-import { createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import { type Case, type Place, program, type Step } from "../case.ts";
+import { serve } from "../server.ts";
 
 const python = (code: string) => ["python3", "-c", code];
 const bash = (script: string) => ["bash", "-c", script];
 const busy = (forMs = 1200): Step[] => [{ truth: "busy", forMs }];
 
 /** A server that takes connections and says nothing. */
-const silent =
-	(argv: (port: number) => readonly string[]) =>
-	async ({ defer }: Place) => {
-		const sockets = new Set<Socket>();
-		const server = createServer((socket) => {
-			sockets.add(socket);
-			socket.on("error", () => {}); // the client is killed while it waits
-		}).listen(0, "127.0.0.1");
-		await new Promise((resolve) => server.once("listening", resolve));
-		defer(() => {
-			for (const socket of sockets) socket.destroy();
-			server.close();
-		});
-		return argv((server.address() as { port: number }).port);
-	};
+const silent = (argv: (port: number) => readonly string[]) => async (place: Place) =>
+	argv(await serve(place, () => {}));
 
 const manyLines = ({ directory }: Place) =>
 	writeFileSync(join(directory, "f.txt"), Array.from({ length: 200 }, (_, i) => `line ${i + 1}\n`).join(""));
