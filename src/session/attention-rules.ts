@@ -10,33 +10,24 @@
 // - working: input is queued or unread; a foreground thread is blocked writing. Stopped: all of them are. That no process
 //   reads the terminal is not enough: a program may look at the keyboard whenever it runs
 
-import type { Activity, Attention, Certainty, WaitingFor } from "../protocol/answer.ts";
 import type { InnerTerminal, ThreadFacts } from "../protocol/kernel-facts.ts";
-import type { ScreenFacts } from "./attention.ts";
 import { untilTaken } from "./escape-timer.ts";
 import {
 	atEditorsPrompt,
 	does,
 	type Evidence,
 	how,
-	isBusy,
 	isLearnt,
 	LONG_TICK_MS,
 	loopQuietMs,
 	QUIET_MS,
 	type Reader,
-	readerAmong,
 	relays,
 	who,
-	withTimeouts,
 } from "./evidence.ts";
-import { inputKind } from "./input-kind.ts";
+import { addressed, within } from "./inner-terminal.ts";
 import { asks } from "./last-line.ts";
-
-type Verdict = Pick<Attention, "activity" | "certainty" | "because"> & {
-	readonly waitingFor?: WaitingFor | null;
-	readonly recheckMs?: number | null;
-};
+import { bytes, not, notYet, quiet, seconds, unless, type Verdict, waiting } from "./verdict.ts";
 
 interface Rule {
 	readonly name: string;
@@ -60,26 +51,6 @@ const STOPPED_QUIET_MS = 250;
 // Without any evidence, text that does not look like a question must have been there this long.
 const BLIND_QUIET_MS = 700;
 
-const waiting = (waitingFor: WaitingFor, certainty: Certainty, because: string): Verdict => ({
-	activity: "waiting",
-	waitingFor,
-	certainty,
-	because,
-});
-const not = (activity: Exclude<Activity, "waiting">, certainty: Certainty, because: string): Verdict => ({
-	activity,
-	certainty,
-	because,
-});
-/** Working for now; recheck after enough silence. */
-const notYet = ({ restMs }: Evidence, neededMs: number, because: string): Verdict => ({
-	...not("working", "likely", because),
-	recheckMs: Math.max(1, Math.ceil(neededMs - restMs)),
-});
-const bytes = (count: number) => (count === 1 ? "1 byte" : `${count} bytes`);
-const seconds = (ms: number) => (ms < 1000 ? `${Math.round(ms)} ms` : `${Math.round(ms / 100) / 10} s`);
-const quiet = ({ restMs }: Evidence) => (Number.isFinite(restMs) ? `, quiet for ${seconds(restMs)}` : ", quiet");
-
 /** The cursor is where input would be typed, or a full screen is drawn. */
 function invites({ input: { screen }, facts }: Evidence): boolean {
 	return screen.alternate || screen.cursorColumn > 0 || (!facts.canonical && !screen.cursorVisible);
@@ -94,12 +65,6 @@ function hasPrompt(evidence: Evidence, doer: ThreadFacts): boolean {
 	if (reader === null || !reader.thread.foreground || reader.thread.pid === doer.pid) return false;
 	return !evidence.facts.unread && atEditorsPrompt(evidence);
 }
-
-/** Without a doubt it is certain; otherwise likely, and the doubt is told. */
-const unless = (doubt: string | null, verdict: Verdict): Verdict =>
-	doubt === null || verdict.certainty !== "certain"
-		? verdict
-		: { ...verdict, certainty: "likely", because: `${verdict.because}; not certain: ${doubt}` };
 
 /** Why it may be more than its turn that keeps a blocked reader waiting; null: nothing. */
 function notOnlyItsTurn({ doubt, company, facts, foreground, reader, input }: Evidence): string | null {
@@ -271,14 +236,12 @@ export const rules: readonly Rule[] = [
 	},
 	{
 		name: "nobody reads",
-		verdict: (evidence) => {
-			const { reader, opaque, blind, foreground, busy, timer, facts } = evidence;
+		verdict: ({ reader, opaque, blind, foreground, busy, timer, facts }) => {
 			if (reader !== null || opaque !== null || blind) return null;
 			const doer = busy ?? timer ?? foreground.at(-1);
 			const unread = facts.unread ? `; ${bytes(facts.unread)} of input unread` : "";
 			if (doer === undefined) return not("working", "likely", `no process has the terminal${unread}`);
-			const because = `no process reads the terminal: ${who(doer)} ${does(doer)}${unread}`;
-			return not("working", "likely", because);
+			return not("working", "likely", `no process reads the terminal: ${who(doer)} ${does(doer)}${unread}`);
 		},
 	},
 
@@ -429,38 +392,4 @@ const guessLater = (evidence: Evidence, neededMs: number): Verdict => ({
 function unseen({ opaque, facts }: Evidence): string {
 	if (facts.late) return "its processes could not be inspected in time";
 	return opaque === null ? "the kernel does not show what the program does" : `not allowed to inspect ${who(opaque)}`;
-}
-
-/** Of several terminals the one that our last input woke somebody in; all of them where that is not one. */
-function addressed(terminals: readonly InnerTerminal[]): readonly InnerTerminal[] {
-	const woken = terminals.filter(({ threads }) => threads.some((thread) => thread.fresh));
-	return woken.length === 1 ? woken : terminals;
-}
-
-interface Relay {
-	/** The full screen is its own. */
-	readonly relayed: boolean;
-	/** It has had the time to pass our input on: what nobody within woke up for was meant for the relay itself. */
-	readonly rested: boolean;
-}
-
-/** The verdict for an inner terminal; null when unclear. Never certain: a relay is in between. */
-function within(terminal: InnerTerminal, screen: ScreenFacts, relay: Relay): Verdict | null {
-	const threads = withTimeouts(terminal.threads, terminal);
-	const reader = readerAmong(threads);
-	if (reader === null) {
-		const doer = threads.find(isBusy) ?? threads.find((thread) => thread.doing === "timer") ?? threads.at(-1);
-		// Whoever passed this terminal on to a server knows no more of it.
-		const unclear = (thread: ThreadFacts) => thread.doing === "opaque" || thread.local === true;
-		if (doer === undefined || threads.some(unclear)) return null;
-		return not("working", "likely", `${who(doer)} ${does(doer)}`);
-	}
-	const { thread, reading } = reader;
-	if (terminal.unread)
-		return not("working", "likely", `${who(thread)} has not read ${bytes(terminal.unread)} of input yet`);
-	const deeper = thread.inner?.map((deepest) => within(deepest, screen, relay)) ?? [];
-	if (deeper.length > 0) return deeper.length === 1 ? (deeper[0] ?? null) : null;
-	if (reading !== "blocked" || !(thread.fresh || relay.rested)) return null;
-	const { kind, because } = inputKind(terminal, screen, relay);
-	return waiting(kind, "likely", `${who(thread)} is blocked in ${how(thread)}; ${because}`);
 }

@@ -46,7 +46,8 @@ function evidenceOf({ activity, certainty, because }: SessionFacts): CleanLine {
 		: because;
 }
 
-const WANTS = {
+/** What a program waits for, in words. */
+export const WANTS = {
 	command: "a command",
 	line: "a line",
 	key: "a key",
