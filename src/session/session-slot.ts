@@ -297,7 +297,11 @@ export class SessionSlot {
 	#unreachable(error: unknown): never {
 		this.#enter("unreachable", { name: "unreached" });
 		this.#record = { ...this.#record, reason: `its holder is unreachable: ${messageOf(error)}` };
-		throw new Fault("session_unreachable", { id: this.#record.name, problem: messageOf(error) }, { cause: error });
+		throw new Fault(
+			"session_unreachable",
+			{ id: this.#record.name, sessionId: this.#record.id, problem: messageOf(error) },
+			{ cause: error },
+		);
 	}
 
 	#running(live: Live): void {

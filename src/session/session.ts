@@ -410,10 +410,10 @@ export class Session implements AsyncDisposable {
 		const deadline: Condition<never> = {
 			start({ after, fail }) {
 				after(graceMs, overdue);
-				after(graceMs + EXIT_MS, () => fail(new Fault("session_unreachable", { id: name, problem })));
+				after(graceMs + EXIT_MS, () => fail(new Fault("session_unreachable", { id: name, sessionId: id, problem })));
 			},
 		};
-		const { name } = this;
+		const { name, id } = this;
 		await wait<unknown>([settled(this.#pty.exited), settled(this.#detached.promise), deadline]);
 		if (!this.ended) throw asFault(new PtyIoError("disconnected", "this session was detached", { sent: true }), this);
 	}
@@ -439,7 +439,12 @@ export class Session implements AsyncDisposable {
 	}
 
 	#mustRun(): void {
-		if (this.ended) throw new Fault("session_ended", { id: this.name, how: describeEnd(this.#status, this.exit) });
+		if (this.ended)
+			throw new Fault("session_ended", {
+				id: this.name,
+				sessionId: this.id,
+				how: describeEnd(this.#status, this.exit),
+			});
 	}
 
 	/** Only output and a resize change them: a hibernated screen is not restored for a verdict. */

@@ -21,12 +21,18 @@ const ENDED_ERRNOS: ReadonlySet<number> = new Set([errno.EIO, errno.ESRCH, errno
 /** A terminal error as a fault. */
 export function asFault(
 	error: unknown,
-	{ name, status, exit }: { readonly name: string; readonly status: Status; readonly exit: ExitFacts | null },
+	{
+		name,
+		id,
+		status,
+		exit,
+	}: { readonly name: string; readonly id: string; readonly status: Status; readonly exit: ExitFacts | null },
 ): unknown {
 	if (!(error instanceof PtyError)) return error;
 	const facts = error instanceof PtyIoError ? error.facts : {};
 	const maybeTyped = error.sent;
 	const cause = { cause: error };
+	const session = { id: name, sessionId: id };
 	const howItEnded = hasEnded(status) ? describeEnd(status, exit) : "just now";
 	switch (error.code) {
 		case "line_too_long":
@@ -36,27 +42,27 @@ export function asFault(
 		case "queue_full":
 			return new Fault("queue_full", { free: facts.free ?? 0 }, cause);
 		case "ended":
-			return new Fault("session_ended", { id: name, how: howItEnded, maybeTyped }, cause);
+			return new Fault("session_ended", { ...session, how: howItEnded, maybeTyped }, cause);
 		case "lost":
-			return new Fault("session_ended", { id: name, how: describeEnd("stream_lost", null), maybeTyped }, cause);
+			return new Fault("session_ended", { ...session, how: describeEnd("stream_lost", null), maybeTyped }, cause);
 		case "unresponsive":
-			return new Fault("unresponsive", { name, holderPid: facts.holderPid ?? 0, maybeTyped }, cause);
+			return new Fault("unresponsive", { name, sessionId: id, holderPid: facts.holderPid ?? 0, maybeTyped }, cause);
 		case "not_owner":
 		case "fenced":
 		case "disconnected":
-			return new Fault("taken_over", { name, maybeTyped }, cause);
+			return new Fault("taken_over", { name, sessionId: id, maybeTyped }, cause);
 		case "disk_stalled":
-			return new Fault("disk_stalled", { id: name }, cause);
+			return new Fault("disk_stalled", session, cause);
 		case "bad_signal":
 			return new Fault("bad_input", { problems: [error.message] }, cause);
 		case "system":
 			// The terminal is closed: the news of the end is on its way.
 			if (hasEnded(status) || ENDED_ERRNOS.has(facts.errno ?? 0))
-				return new Fault("session_ended", { id: name, how: howItEnded, maybeTyped }, cause);
-			return new Fault("session_unreachable", { id: name, problem: error.message }, cause);
+				return new Fault("session_ended", { ...session, how: howItEnded, maybeTyped }, cause);
+			return new Fault("session_unreachable", { ...session, problem: error.message }, cause);
 		case "bad_frame":
 		case "input_gap":
-			return new Fault("session_unreachable", { id: name, problem: error.message }, cause);
+			return new Fault("session_unreachable", { ...session, problem: error.message }, cause);
 		default:
 			return error;
 	}

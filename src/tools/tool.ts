@@ -3,6 +3,7 @@
 
 import type { z } from "zod";
 import type { Clean } from "../protocol/clean.ts";
+import type { Fault } from "../protocol/fault.ts";
 import type { Sessions } from "../session/sessions.ts";
 import type { Caller } from "../session/start-spec.ts";
 
@@ -35,7 +36,11 @@ export interface Tool<
 	readonly input: I;
 	/** Documents and tests the answer; not parsed on the way to the caller. */
 	readonly facts: F;
+	/** Where two sets have a tool of this name: whether a call is meant for this one. */
+	takes?(input: unknown): boolean;
 	run(input: z.output<I>, context: ToolContext): Promise<z.output<F>>;
+	/** A refusal in the shape of a result, for a set that has one; the input may be anything. Otherwise the fault is thrown. */
+	refuse?(fault: Fault, input: unknown): z.output<F>;
 	/** The text a model reads. */
 	render(facts: z.output<F>): Clean;
 }
