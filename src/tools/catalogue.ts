@@ -2,6 +2,7 @@
 
 import { z } from "zod";
 import type { Fault } from "../protocol/fault.ts";
+import type { Sessions } from "../session/sessions.ts";
 import { askHuman } from "./ask-human.ts";
 import { type Answer, TOOL_SETS, type ToolCard, type ToolSet } from "./client.ts";
 import { close } from "./close.ts";
@@ -56,12 +57,12 @@ export function toolNames(): readonly string[] {
 }
 
 /** A refusal as the callers of this tool know it: in the words of its set, and with facts of its own where the set has them. */
-export function refusal(name: string, fault: Fault, input: unknown): Answer | Fault {
+export function refusal(name: string, fault: Fault, input: unknown, sessions: Sessions | null = null): Answer | Fault {
 	const tool = findTool(name, input);
 	if (tool === undefined) return fault;
 	const worded = fault.in(setOf.get(tool)!);
 	if (tool.refuse === undefined) return worded;
-	const facts = tool.refuse(worded, input);
+	const facts = tool.refuse(worded, input, sessions);
 	return { facts, text: tool.render(facts), refused: fault.code };
 }
 

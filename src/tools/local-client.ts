@@ -48,8 +48,9 @@ export class LocalClient implements Client {
 		try {
 			return await this.#call(name, input, options);
 		} catch (error) {
-			const told = error instanceof Fault && !UNSHAPED.has(error.code) ? refusal(name, error, input) : null;
-			if (told === null || told instanceof Fault) throw told ?? error;
+			if (!(error instanceof Fault) || UNSHAPED.has(error.code)) throw error;
+			const told = refusal(name, error, input, this.#parts.sessions);
+			if (told instanceof Fault) throw told;
 			return told;
 		}
 	};

@@ -39,8 +39,11 @@ export interface Tool<
 	/** Where two sets have a tool of this name: whether a call is meant for this one. */
 	takes?(input: unknown): boolean;
 	run(input: z.output<I>, context: ToolContext): Promise<z.output<F>>;
-	/** A refusal in the shape of a result, for a set that has one; the input may be anything. Otherwise the fault is thrown. */
-	refuse?(fault: Fault, input: unknown): z.output<F>;
+	/**
+	 * A refusal in the shape of a result, for a set that has one; otherwise the fault is thrown. The input may be
+	 * anything, and where no daemon was reached there are no sessions.
+	 */
+	refuse?(fault: Fault, input: unknown, sessions: Sessions | null): z.output<F>;
 	/** The text a model reads. */
 	render(facts: z.output<F>): Clean;
 }
