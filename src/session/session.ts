@@ -20,7 +20,7 @@ import type { Screen, ScreenOptions, ScreenState } from "../terminal/screen.ts";
 import type { ScreenDiff } from "../terminal/screen-diff.ts";
 import type { ScreenFacts } from "./attention.ts";
 import { AttentionTracker } from "./attention-tracker.ts";
-import { conditionsOf, ended, type Outcome, rested, taken, timeout, type Until } from "./conditions.ts";
+import { conditionsOf, ended, hasCondition, type Outcome, rested, taken, timeout, type Until } from "./conditions.ts";
 import { Display, type Drawing } from "./display.ts";
 import { EndRequests } from "./end-requests.ts";
 import { KeyPresses, type PressOptions, type Typed } from "./key-presses.ts";
@@ -70,6 +70,8 @@ export interface SessionWait {
 	/** Output below `from` that counts as new, too: read from disk. */
 	readonly earlier?: Uint8Array | undefined;
 	readonly typed?: string | undefined;
+	/** A condition in `until` is what is waited for: that the program waits for input does not end it. */
+	readonly strict?: boolean | undefined;
 	/** Who waits: each caller has a share of the loop for its patterns. */
 	readonly caller?: string | undefined;
 }
@@ -304,8 +306,8 @@ export class Session implements AsyncDisposable {
 		return this.#tracker.watch();
 	}
 
-	/** Returns on the first of: waiting, ended, a condition of `until`, timeout. */
-	wait({ until, timeoutMs, signal, from, earlier, typed, caller }: SessionWait): Promise<Outcome> {
+	/** Returns on the first of: waiting (unless `strict`, with a condition), ended, a condition of `until`, timeout. */
+	async wait({ until, timeoutMs, signal, from, earlier, typed, strict, caller }: SessionWait): Promise<Outcome> {
 		// Taken only where it is needed: a diff of a full scrollback costs a millisecond.
 		const since =
 			until.text === undefined && until.pattern === undefined ? null : this.screen.diffSince(null, TEXT).position;
@@ -315,9 +317,13 @@ export class Session implements AsyncDisposable {
 		const already = earlier === undefined ? recent : Buffer.concat([earlier, recent ?? new Uint8Array(0)]);
 		const newOnScreen = () => (since === null ? "" : this.screen.diffSince(since, TEXT).text);
 		const done = this.use();
-		return wait(conditionsOf(this, until, { timeoutMs, already, typed, newOnScreen, caller }), { signal }).finally(
-			done,
-		);
+		try {
+			const conditions = conditionsOf(this, until, { timeoutMs, already, typed, newOnScreen, strict, caller });
+			const outcome = await wait(conditions, { signal });
+			return hasCondition(until) ? outcome : { ...outcome, matched: null };
+		} finally {
+			done();
+		}
 	}
 
 	/** Receives what was left in the log while unattended. */

@@ -40,7 +40,7 @@ export interface ToolCard {
 
 /** Values that tools take, here because the command line must not load their schemas. */
 export const IF_EXISTS = ["fail", "use", "replace"] as const;
-export const VIEWS = ["new", "screen", "lines", "raw", "picture"] as const;
+export const VIEWS = ["new", "screen", "lines", "raw", "picture", "why"] as const;
 export const SIGNALS = ["INT", "TERM", "KILL", "HUP", "TSTP", "CONT"] as const;
 export const LISTED = ["running", "ended", "starting", "succeeded", "failed", "cancelled", "stream_lost"] as const;
 

@@ -15,7 +15,7 @@ const MAX_PATH_CHARS = 4096;
 export type Shown = Pick<ScreenDiff, "kind" | "text" | "highlights" | "cursor" | "missed" | "offset">;
 
 export interface FactsRequest {
-	readonly outcome: Outcome;
+	readonly outcome: Pick<Outcome, "returned" | "attention"> & Partial<Pick<Outcome, "matched">>;
 	readonly maxTokens: number;
 	/** What to show instead of what is new to the caller. */
 	readonly diff?: Shown;
@@ -66,6 +66,7 @@ export async function sessionFacts(
 		certainty: ended ? null : attention.certainty,
 		because: oneLine(ended ? session.howItEnded : attention.because, MAX_BECAUSE_CHARS),
 		returned: request.outcome.returned,
+		matched: request.outcome.matched ?? null,
 		text: clean(text).text,
 		offset,
 		truncated,
