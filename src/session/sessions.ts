@@ -87,7 +87,7 @@ export class Sessions implements AsyncDisposable {
 			this.#registry.freeName(slot);
 			this.#counts.emit();
 			if (session === null) return; // it never started
-			const lines = session.screen.lines(LAST_LINES).map((line) => line.slice(-limits.lineChars));
+			const lines = session.screen.lines(LAST_LINES, limits).map((line) => line.slice(-limits.lineChars));
 			this.#emit(slot, "ended", { exit: slot.record.exit, lastLines: clean(lines.join("\n")).text });
 		},
 		closed: (slot) => void this.#archive.add(slot),
