@@ -32,10 +32,11 @@ function luminance(rgb: Rgb): number {
 	return 0.2126 * r + 0.7152 * g + 0.0722 * b;
 }
 
-const ratio = (one: number, other: number) => (Math.max(one, other) + 0.05) / (Math.min(one, other) + 0.05);
-
 /** From 1 (the same) to 21 (black on white). */
-export const contrast = (one: string, other: string): number => ratio(luminance(parse(one)), luminance(parse(other)));
+export function contrast(one: string, other: string): number {
+	const [dark, light] = [one, other].map((color) => luminance(parse(color))).sort((a, b) => a - b) as [number, number];
+	return (light + 0.05) / (dark + 0.05);
+}
 
 /** A share of the way from one colour to another. */
 export const blend = (one: string, other: string, share: number): string =>
@@ -65,16 +66,14 @@ export function readable(
 	background: string,
 	{ least = LEAST_CONTRAST, goal = GOOD_CONTRAST }: { least?: number; goal?: number } = {},
 ): string {
-	if (text === background) return text;
+	if (text === background || contrast(text, background) >= least) return text;
 	const rgb = parse(text);
-	const behind = luminance(parse(background));
-	if (ratio(luminance(rgb), behind) >= least) return text;
-	const ways = luminance(rgb) >= behind ? [lighter, darker] : [darker, lighter];
-	for (const move of ways)
+	const isLighter = luminance(rgb) >= luminance(parse(background));
+	for (const move of isLighter ? [lighter, darker] : [darker, lighter])
 		for (let step = 1; step <= STEPS; step++) {
 			// As it will be written: rounding to whole values may cost the last hundredth.
 			const moved = format(move(rgb, step));
-			if (ratio(luminance(parse(moved)), behind) >= goal) return moved;
+			if (contrast(moved, background) >= goal) return moved;
 		}
 	return text; // not reached: black or white has 4.58 on any colour
 }

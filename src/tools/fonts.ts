@@ -16,7 +16,7 @@ export interface Fonts {
 }
 
 /** `DIALTONE_FONTS`, or where systems and people keep them. */
-export function fontDirectories(): readonly string[] {
+function fontDirectories(): readonly string[] {
 	const given = process.env.DIALTONE_FONTS;
 	if (given !== undefined && given !== "") return given.split(delimiter);
 	const own = [".local/share/fonts", ".fonts", "Library/Fonts"].map((path) => join(homedir(), path));
