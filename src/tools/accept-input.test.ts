@@ -8,7 +8,7 @@ import type { Caller } from "./tool.ts";
 
 const caller: Caller = { owner: "agent", cwd: "/work", env: { HOME: "/home/me" } };
 
-const accept = (tool: string, input: unknown) => acceptInput(findTool(tool)!, input, caller);
+const accept = (tool: string, input: unknown) => acceptInput(findTool(tool, input)!, input, caller);
 
 function refusal(tool: string, input: unknown): Fault {
 	try {

@@ -9,6 +9,7 @@ import { VIEWS } from "./client.ts";
 import { excerptOf, linesOf } from "./excerpt.ts";
 import { readFactsSchema } from "./facts.ts";
 import { budget, offset, session as reference } from "./fields.ts";
+import { missingFontsNotice } from "./fonts.ts";
 import { sessionHeader } from "./header.ts";
 import { pictureToPng } from "./picture.ts";
 import { renderSession } from "./render.ts";
@@ -70,8 +71,14 @@ export const read = tool({
 				const part = `[… only rows ${row + 1} to ${row + rows} and columns ${column + 1} to ${column + cols} are in the picture …]`;
 				const svg = pictureSvg(screen);
 				const facts = await showing(shown(session, "screen", isPart ? part : ""));
-				const base64 = Buffer.from(await pictureToPng(svg)).toString("base64");
-				return { ...facts, truncated: isPart, picture: { mimeType: "image/png", base64 } };
+				const { png, missing } = await pictureToPng(svg);
+				const notice = missingFontsNotice(missing);
+				return {
+					...facts,
+					truncated: isPart,
+					picture: { mimeType: "image/png", base64: Buffer.from(png).toString("base64") },
+					...(notice && { notices: [...(facts.notices ?? []), notice] }),
+				};
 			}
 		}
 	},
