@@ -46,6 +46,7 @@ const record = (changes: Partial<SessionRecord> = {}): SessionRecord => ({
 	rows: 24,
 	keep: false,
 	idleMs: null,
+	inherit: null,
 	env: {},
 	limits: {},
 	shell: null,

@@ -87,6 +87,15 @@ export interface SessionFacts {
 	readonly repeated?: true;
 }
 
+/** The result of `start`: what the program got of its caller's environment. */
+export interface StartFacts extends SessionFacts {
+	readonly environment: {
+		readonly inherit: "none" | "safe" | "all";
+		/** Names that were left out because they look like credentials. */
+		readonly withheld: readonly CleanLine[];
+	};
+}
+
 export interface ProcessFacts {
 	readonly pid: number;
 	readonly command: CleanLine;

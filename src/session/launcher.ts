@@ -3,7 +3,6 @@
 
 import { makeSessionDirectory } from "../journal/records.ts";
 import { Fault } from "../protocol/fault.ts";
-import { environment } from "../pty/environment.ts";
 import { PtyCreationError } from "../pty/errors.ts";
 import type { Places } from "../pty/places.ts";
 import type { Drawing } from "./display.ts";
@@ -15,7 +14,7 @@ import { sessionOf } from "./revive.ts";
 import type { Session } from "./session.ts";
 import type { SessionSlot } from "./session-slot.ts";
 import { prepareShell } from "./shell/prepare.ts";
-import { newRecord, type StartSpec } from "./start-spec.ts";
+import { environmentOf, newRecord, type StartSpec } from "./start-spec.ts";
 import type { Terminals } from "./terminals.ts";
 
 /** For a caller that names none: what login(1) would give, not the daemon's own. */
@@ -52,7 +51,7 @@ export class Launcher {
 		if (ifExists !== "replace") return start();
 		// Two identical concurrent replacements are one: neither caller has its session ended by the other.
 		const { caller, ...what } = spec;
-		const env = environment({ caller: caller.env, explicit: spec.env ?? {} });
+		const env = environmentOf(spec, this.#parts.options);
 		const key = JSON.stringify([{ ...caller, env }, caller.env.SHELL, what]);
 		const replacing = this.#replacing.get(key) ?? start().finally(() => this.#replacing.delete(key));
 		this.#replacing.set(key, replacing);
@@ -98,7 +97,7 @@ export class Launcher {
 		const { id, argv, cwd, cols, rows, command } = slot.record;
 		await makeSessionDirectory(places.sessions, id);
 		await slot.writeRecord();
-		const env = environment({ caller: spec.caller.env, explicit: spec.env ?? {} });
+		const env = environmentOf(spec, options);
 		const shell = spec.shell === undefined ? null : await prepareShell(slot.directory, spec.shell, env);
 		try {
 			const pty = await terminals.launch({

@@ -3,6 +3,7 @@
 // environment → default.
 
 import { Fault } from "../protocol/fault.ts";
+import type { EnvironmentRules, Inherit } from "../pty/environment.ts";
 
 interface OptionRow {
 	readonly default: number;
@@ -233,6 +234,32 @@ export const options = {
 	}),
 } as const;
 
+interface TextRow {
+	readonly default: string;
+	/** What it may be. */
+	readonly form: RegExp;
+	readonly meaning: string;
+}
+
+const text = (fields: TextRow): TextRow => fields;
+
+const NAMES = /^[\w*]*(?:[\s,]+[\w*]+)*$/;
+
+/** The options that are words: names are separated by commas or spaces. */
+export const textOptions = {
+	inherit: text({
+		default: "safe",
+		form: /^(?:none|safe|all)$/,
+		meaning: "what programs inherit of their caller's environment: none, safe (all but credentials) or all",
+	}),
+	pass: text({
+		default: "",
+		form: NAMES,
+		meaning: "variables that programs inherit although they look like credentials; a star is any text",
+	}),
+	withhold: text({ default: "", form: NAMES, meaning: "more variables that programs do not inherit" }),
+} as const;
+
 /**
  * Bounds of what a caller may send or receive at once. Not configurable: they are part of the interface, and together
  * they keep every call below 200 ms of the event loop and 50 MB of memory.
@@ -283,13 +310,14 @@ export const limits = {
 } as const;
 
 export type OptionName = keyof typeof options;
-export type Options = Readonly<Record<OptionName, number>>;
+export type TextOptionName = keyof typeof textOptions;
+export type Options = Readonly<Record<OptionName, number>> & Readonly<Record<TextOptionName, string>>;
 
 /** `maxSessions` is set by DIALTONE_MAX_SESSIONS, and so on. */
 const environmentName = (name: string) => `DIALTONE_${name.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()}`;
 
 /** The variables that set options. */
-export const optionVariables = (): string[] => Object.keys(options).map(environmentName);
+export const optionVariables = (): string[] => Object.keys({ ...options, ...textOptions }).map(environmentName);
 
 /** The options in force. A value out of bounds is a fault, not a surprise later. */
 export function resolveOptions(
@@ -305,6 +333,18 @@ export function resolveOptions(
 		}
 		return [name, value] as const;
 	});
+	const words = Object.entries(textOptions).map(([name, { default: fallback, form }]) => {
+		const value = given[name as TextOptionName] ?? environment[environmentName(name)] ?? fallback;
+		if (!form.test(value)) problems.push(`${name} cannot be ${JSON.stringify(value.slice(0, limits.lineChars))}`);
+		return [name, value] as const;
+	});
 	if (problems.length > 0) throw new Fault("bad_input", { problems });
-	return Object.fromEntries(entries) as Options;
+	return Object.fromEntries([...entries, ...words]) as unknown as Options;
 }
+
+/** What the options say about the environment of programs. */
+export function environmentRules({ inherit, pass, withhold }: Pick<Options, TextOptionName>): EnvironmentRules {
+	return { inherit: inherit as Inherit, pass: namesIn(pass), withhold: namesIn(withhold) };
+}
+
+const namesIn = (names: string): readonly string[] => names.split(/[\s,]+/).filter((name) => name !== "");

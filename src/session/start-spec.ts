@@ -6,10 +6,12 @@ import type { SessionRecord } from "../journal/records.ts";
 import { Fault } from "../protocol/fault.ts";
 import { PROTOCOL_VERSION } from "../protocol/frames.ts";
 import { bootId } from "../pty/boot-id.ts";
+import { environment, type Inherit } from "../pty/environment.ts";
 import type { Limits } from "../pty/launch-block.ts";
 import type { ResourceLimits } from "../pty/resource-limits.ts";
 import { nameFor, newId } from "./identity.ts";
-import type { Options } from "./options.ts";
+import { asInherited } from "./inheriting.ts";
+import { environmentRules, type Options } from "./options.ts";
 import type { Registry } from "./registry.ts";
 import type { ShellSpec } from "./shell/prepare.ts";
 
@@ -18,8 +20,12 @@ export interface Caller {
 	/** Stable for one agent, person or program: `cli`, `mcp:…`, a token's name. */
 	readonly owner: string;
 	readonly cwd: string;
-	/** The allow-listed part of the caller's environment. */
+	/** The caller's environment without what programs do not inherit. */
 	readonly env: Readonly<Record<string, string>>;
+	/** The names of what was left out of it and looks like a credential. */
+	readonly withheld?: readonly string[] | undefined;
+	/** Both for another choice than the default. A function, so that what is withheld cannot be sent by mistake. */
+	readonly inheriting?: ((inherit?: Inherit) => Pick<Caller, "env" | "withheld">) | undefined;
 	readonly umask?: number | undefined;
 	readonly nice?: number | undefined;
 	readonly rlimits?: ResourceLimits | undefined;
@@ -37,6 +43,8 @@ export interface StartSpec {
 	readonly pickName?: ((names: NamesInUse) => string) | undefined;
 	readonly cwd?: string | undefined;
 	readonly env?: Readonly<Record<string, string>> | undefined;
+	/** What it inherits of the caller's environment; without it, what the options say. */
+	readonly inherit?: Inherit | undefined;
 	readonly cols?: number | undefined;
 	readonly rows?: number | undefined;
 	readonly keep?: boolean | undefined;
@@ -83,10 +91,18 @@ export function newRecord(spec: StartSpec, options: Options, names: NamesInUse):
 		keep: spec.keep ?? false,
 		idleMs: spec.idleMs ?? null,
 		env: spec.env ?? {},
+		inherit: spec.inherit ?? null,
 		limits: { ...spec.limits },
 		shell: spec.shell?.name ?? null,
 		terminalOpen: true,
 	};
+}
+
+/** The environment of its program. */
+export function environmentOf({ caller, env: explicit, inherit }: StartSpec, options: Options): Record<string, string> {
+	const rules = environmentRules(options);
+	const { env } = asInherited(caller, inherit);
+	return environment({ ...rules, caller: env, inherit: inherit ?? rules.inherit, explicit: explicit ?? {} });
 }
 
 /** A command line runs in the caller's shell; without one, the shell itself. */

@@ -12,10 +12,12 @@ import {
 	type RunFacts,
 	type SessionFacts,
 	STATUSES,
+	type StartFacts,
 	WAITING_FOR,
 } from "../protocol/answer.ts";
 import { type Clean, type CleanLine, isClean, isCleanLine } from "../protocol/clean.ts";
 import { EVENTS, type EventsDropped, type SessionEvent } from "../protocol/events.ts";
+import { INHERIT } from "../pty/environment.ts";
 
 /** One schema for each field, no more and no fewer: the compiler compares it with the type. */
 type Shape<T> = { readonly [K in keyof T]-?: z.ZodType<T[K]> };
@@ -65,6 +67,15 @@ const session = {
 } satisfies Shape<SessionFacts>;
 
 export const sessionFactsSchema: z.ZodType<SessionFacts> = z.strictObject(session);
+
+const start = {
+	...session,
+	environment: z
+		.strictObject({ inherit: z.enum(INHERIT), withheld: z.array(cleanLine) })
+		.describe("What the program got of its caller's environment, and what was withheld"),
+} satisfies Shape<StartFacts>;
+
+export const startFactsSchema: z.ZodType<StartFacts> = z.strictObject(start);
 
 const read = {
 	...session,

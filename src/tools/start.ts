@@ -1,7 +1,10 @@
 import { z } from "zod";
+import type { StartFacts } from "../protocol/answer.ts";
 import { Fault } from "../protocol/fault.ts";
+import { INHERIT } from "../pty/environment.ts";
+import { environmentRules } from "../session/options.ts";
 import { IF_EXISTS } from "./client.ts";
-import { sessionFactsSchema } from "./facts.ts";
+import { startFactsSchema } from "./facts.ts";
 import {
 	argv,
 	budget,
@@ -18,6 +21,7 @@ import {
 import { renderSession } from "./render.ts";
 import { sessionFacts } from "./session-facts.ts";
 import { tool } from "./tool.ts";
+import { withEnvironmentNotice, withheldFrom } from "./withheld.ts";
 
 const count = z.int().min(1).max(Number.MAX_SAFE_INTEGER);
 
@@ -39,7 +43,8 @@ export const start = tool({
 			.describe("An ended session: start what it ran once more, in its directory, under its name"),
 		name: sessionName.optional().describe("Short name to call it by; made from the command if left out"),
 		cwd: directory.optional(),
-		env: environment.optional().describe("Added to the usual environment"),
+		env: environment.optional().describe("Added to what it inherits"),
+		inherit: z.enum(INHERIT).optional().describe("Of your environment: `safe` (default) is all but credentials"),
 		cols: width.optional(),
 		rows: height.optional(),
 		until,
@@ -63,8 +68,8 @@ export const start = tool({
 		parent: parent.optional().describe("The conversation it belongs to, if your host does not set it"),
 		maxTokens: budget,
 	}),
-	facts: sessionFactsSchema,
-	async run(input, context) {
+	facts: startFactsSchema,
+	async run(input, context): Promise<StartFacts> {
 		const { sessions, caller, signal } = context;
 		if (input.again !== undefined && (input.command ?? input.argv) !== undefined) {
 			const problem = `give \`again\` alone (it starts what "${input.again}" ran) or \`${input.argv === undefined ? "command" : "argv"}\`, not both`;
@@ -73,6 +78,8 @@ export const start = tool({
 		const before = input.again === undefined ? null : await sessions.endedRecord(input.again);
 		const isShell =
 			input.command === undefined && input.argv === undefined && (before === null || before.shell !== null);
+		const env = { ...before?.env, ...input.env };
+		const inherit = input.inherit ?? before?.inherit ?? undefined;
 		const session = await sessions.start({
 			command: input.command,
 			argv: input.argv ?? before?.argv,
@@ -85,7 +92,8 @@ export const start = tool({
 				: undefined,
 			name: input.name ?? before?.name,
 			cwd: input.cwd ?? before?.cwd,
-			env: { ...before?.env, ...input.env },
+			env,
+			inherit,
 			cols: input.cols ?? before?.cols,
 			rows: input.rows ?? before?.rows,
 			keep: input.keep ?? before?.keep,
@@ -99,7 +107,13 @@ export const start = tool({
 		const from = session.seenBy(caller.owner);
 		const { until: wanted = {}, timeoutMs } = input;
 		const outcome = await session.wait({ until: wanted, timeoutMs, signal, from, caller: caller.owner });
-		return sessionFacts(session, context, { outcome, maxTokens: input.maxTokens });
+		const facts = await sessionFacts(session, context, { outcome, maxTokens: input.maxTokens });
+		const chosen = inherit ?? environmentRules(sessions.options).inherit;
+		const withheld = withheldFrom(caller, chosen, env);
+		return {
+			...withEnvironmentNotice(facts, context, withheld),
+			environment: { inherit: chosen, withheld },
+		};
 	},
 	render: renderSession,
 });
