@@ -1,4 +1,4 @@
-import type { NamesInUse } from "../../session/start-spec.ts";
+import type { NamesInUse } from "../../session/registry.ts";
 
 /** The name of the first number from `first` on that no session in memory has. */
 export function freeNumber(names: NamesInUse, first: number, nameOf: (number: number) => string): string {
