@@ -294,7 +294,8 @@ function timeoutOf(question: Question): number | null {
 
 /** What the daemon needs to know of the caller: the rest of its world only where a program may inherit it. */
 function sentWith(tool: string, input: unknown, caller: Caller): Caller {
-	if (!STARTING_TOOLS.has(tool)) return { owner: caller.owner, parent: caller.parent, cwd: "/", env: {} };
+	const { owner, sessionsOf, parent } = caller;
+	if (!STARTING_TOOLS.has(tool)) return { owner, sessionsOf, parent, cwd: "/", env: {} };
 	return { ...caller, ...asInherited(caller, inheritIn(input)) };
 }
 

@@ -167,6 +167,8 @@ export interface ListedSession {
 	readonly lastLine: CleanLine;
 	readonly truncated: boolean;
 	readonly owner: string | null;
+	/** The caller's own: reached by name, prefix and `-`. */
+	readonly mine: boolean;
 	readonly parent: string | null;
 	readonly keep: boolean;
 }

@@ -26,6 +26,7 @@ interface SessionId {
 
 const row = <F>(fields: FaultRow<F>): FaultRow<F> => fields;
 const PROBLEM_CHARS = 1000;
+const MAX_OTHERS = 3;
 const PATH_CHARS = 4096;
 const listed = (names: readonly string[]) =>
 	joined(
@@ -69,10 +70,26 @@ export const faults = {
 			return safe`${close.length === 0 ? "" : safe`Did you mean ${listed(close)}? `}Use one of: ${listed(tools)}.`;
 		},
 	}),
-	session_not_found: row<{ id: string; open: readonly string[]; ids?: readonly string[] }>({
+	session_not_found: row<{
+		id: string;
+		open: readonly string[];
+		ids?: readonly string[];
+		/** Those of this name that belong to others. */
+		others?: readonly { readonly id: string; readonly owner: string }[];
+	}>({
 		status: 404,
-		message: ({ id }, { noun }) => safe`There is no ${noun} called "${oneLine(id)}".`,
-		next: ({ open, ids }, words) => openOnes(words, open, ids),
+		message: ({ id, others = [] }, { noun }) =>
+			others.length === 0
+				? safe`There is no ${noun} called "${oneLine(id)}".`
+				: safe`You have no ${noun} called "${oneLine(id)}"; nothing was done.`,
+		next: ({ id, open, ids, others = [] }, words) => {
+			const close = nearest(id, open);
+			const meant = close.length === 0 ? "" : safe`Did you mean ${listed(close)}? `;
+			const theirs = others
+				.slice(0, MAX_OTHERS)
+				.map((one) => safe`${oneLine(one.owner)} has one: its id is ${oneLine(one.id)}.`);
+			return safe`${meant}${joined([...theirs, openOnes(words, open, ids)], " ")}`;
+		},
 	}),
 	session_ended: row<{ id: string; how: string; maybeTyped?: boolean } & SessionId>({
 		status: 409,

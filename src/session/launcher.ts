@@ -1,4 +1,4 @@
-// How sessions are started: one at a time for each name, within the limits, and
+// How sessions are started: one at a time for each name of an owner, within the limits, and
 // recorded before they are launched, so that the next daemon finds them.
 
 import { makeSessionDirectory } from "../journal/records.ts";
@@ -46,8 +46,8 @@ export class Launcher {
 		this.#refuse();
 		const { name, ifExists = "fail" } = spec;
 		if (name === undefined) return this.#launch(spec);
-		if (ifExists === "fail") this.#refuse(name);
-		const start = () => this.#names.run(name, () => this.#startNamed(name, spec));
+		if (ifExists === "fail") this.#refuse(spec);
+		const start = () => this.#names.run(`${name} ${spec.caller.owner}`, () => this.#startNamed(name, spec));
 		if (ifExists !== "replace") return start();
 		// Two identical concurrent replacements are one: neither caller has its session ended by the other.
 		const { caller, ...what } = spec;
@@ -60,13 +60,13 @@ export class Launcher {
 
 	/** A second caller gets the session that the first one started. */
 	async #startNamed(name: string, spec: StartSpec): Promise<Session> {
-		const existing = this.#parts.registry.runningNamed(name);
+		const existing = this.#parts.registry.namesOf(spec.caller.owner).runningNamed(name);
 		if (existing !== null && spec.ifExists === "use") {
 			existing.touch();
 			return existing.session();
 		}
 		if (existing !== null && spec.ifExists === "replace") await existing.end(this.#parts.options.endGraceMs);
-		this.#refuse(name);
+		this.#refuse(spec);
 		return this.#launch(spec);
 	}
 
@@ -75,9 +75,11 @@ export class Launcher {
 		this.#stopped = true;
 	}
 
-	#refuse(name?: string): void {
+	#refuse(spec?: StartSpec): void {
 		if (this.#stopped) throw new Fault("no_daemon", { problem: "it is stopping" });
-		if (name !== undefined && this.#parts.registry.runningNamed(name) !== null) throw new Fault("name_taken", { name });
+		if (spec?.name === undefined) return;
+		const { name, caller } = spec;
+		if (this.#parts.registry.namesOf(caller.owner).runningNamed(name) !== null) throw new Fault("name_taken", { name });
 	}
 
 	#launch(spec: StartSpec): Promise<Session> {
@@ -87,7 +89,7 @@ export class Launcher {
 			all: options.maxSessions,
 			owner: spec.maxForOwner ?? options.maxSessions,
 		});
-		const record = newRecord(spec, options, registry);
+		const record = newRecord(spec, options, registry.namesOf(spec.caller.owner));
 		// From here on the name is taken and the session counts towards the limit, also for a concurrent start.
 		return registry.add(record, (slot) => this.#launched(slot, spec)).session();
 	}

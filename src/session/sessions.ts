@@ -143,14 +143,15 @@ export class Sessions implements AsyncDisposable {
 		return this.#launcher.start(spec);
 	}
 
-	/** The referenced session, in memory and marked as used. */
-	find(reference: string): Promise<Session> {
-		return this.#registry.use(reference, async (slot) => {
+	/** The session that this owner means, in memory and marked as used. */
+	find(reference: string, by: { readonly owner?: string | undefined } = {}): Promise<Session> {
+		const find = async (slot: SessionSlot) => {
 			slot.touch();
 			const session = await slot.session();
 			await session.catchUp();
 			return session;
-		});
+		};
+		return this.#registry.use(reference, find, by);
 	}
 
 	/** What runs and what ended last, the newest first. */
@@ -171,17 +172,23 @@ export class Sessions implements AsyncDisposable {
 			.map(listed);
 	}
 
+	/** Who started it; null where that is not known. */
+	ownerOf(session: Session): string | null {
+		return this.#registry.atHand(session.id)?.record.owner ?? null;
+	}
+
 	/** The record of a session, also of one that ended long ago. */
 	recordOf(session: Session): Promise<SessionRecord> {
 		return this.#registry.use(session.id, ({ record }) => record);
 	}
 
 	/** The record of a session that has ended, to be started again. */
-	endedRecord(reference: string): Promise<SessionRecord> {
-		return this.#registry.use(reference, ({ isRunning, record }) => {
+	endedRecord(reference: string, by: { readonly owner: string }): Promise<SessionRecord> {
+		const ended = ({ isRunning, record }: SessionSlot) => {
 			if (isRunning) throw new Fault("name_taken", { name: record.name });
 			return record;
-		});
+		};
+		return this.#registry.use(reference, ended, by);
 	}
 
 	/** Ends a session and its whole tree; returns what could not be ended. */

@@ -12,13 +12,15 @@ import type { ResourceLimits } from "../pty/resource-limits.ts";
 import { nameFor, newId } from "./identity.ts";
 import { asInherited } from "./inheriting.ts";
 import { environmentRules, type Options } from "./options.ts";
-import type { Registry } from "./registry.ts";
+import type { NamesInUse } from "./registry.ts";
 import type { ShellSpec } from "./shell/prepare.ts";
 
 /** The caller: decides what is new to it, and what a session it starts inherits. */
 export interface Caller {
 	/** Stable for one agent, person or program: `cli`, `mcp:…`, a token's name. */
 	readonly owner: string;
+	/** Whose sessions are its own, where it only looks on for another. */
+	readonly sessionsOf?: string | undefined;
 	readonly cwd: string;
 	/** The caller's environment without what programs do not inherit. */
 	readonly env: Readonly<Record<string, string>>;
@@ -32,8 +34,6 @@ export interface Caller {
 	/** The agent conversation that it calls for, if known. */
 	readonly parent?: string | undefined;
 }
-
-export type NamesInUse = Pick<Registry, "nameIsTaken" | "runningNamed">;
 
 export interface StartSpec {
 	readonly command?: string | undefined;

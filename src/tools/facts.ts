@@ -125,6 +125,7 @@ const listed = {
 	lastLine: cleanLine,
 	truncated: z.boolean(),
 	owner: z.string().nullable(),
+	mine: z.boolean(),
 	parent: z.string().nullable(),
 	keep: z.boolean(),
 } satisfies Shape<ListedSession>;

@@ -7,6 +7,7 @@ import { outputOf } from "../session/sessions.ts";
 import { describeEnd } from "../session/terminal-faults.ts";
 import { LISTED } from "./client.ts";
 import { listFactsSchema } from "./facts.ts";
+import { ownerOf } from "./session-facts.ts";
 import { tool } from "./tool.ts";
 
 const MAX_COMMAND_CHARS = 1000;
@@ -26,7 +27,7 @@ export const list = tool({
 			.describe("Only where something happened since: ms since 1970, or an ISO time"),
 	}),
 	facts: listFactsSchema,
-	async run({ status, since }, { sessions }): Promise<ListFacts> {
+	async run({ status, since }, { sessions, caller }): Promise<ListFacts> {
 		const after = since === undefined ? 0 : typeof since === "number" ? since : Date.parse(since);
 		if (status !== "ended") await sessions.refresh();
 		const wanted = sessions.list().filter(({ record }) => {
@@ -60,6 +61,7 @@ export const list = tool({
 					lastLine: oneLine(lastLine),
 					truncated,
 					owner: record.owner,
+					mine: record.owner === ownerOf(caller),
 					parent: record.parent,
 					keep: record.keep,
 				};

@@ -6,7 +6,7 @@ import type { Outcome } from "../session/conditions.ts";
 import type { Session } from "../session/session.ts";
 import type { ScreenDiff } from "../terminal/screen-diff.ts";
 import { fitNew } from "./excerpt.ts";
-import type { ToolContext } from "./tool.ts";
+import type { Caller, ToolContext } from "./tool.ts";
 
 const MAX_BECAUSE_CHARS = 400;
 const MAX_PATH_CHARS = 4096;
@@ -24,8 +24,8 @@ export interface FactsRequest {
 }
 
 /** The session that a call is about. */
-export function target({ sessions }: ToolContext, reference: string): Promise<Session> {
-	return sessions.find(reference);
+export function target({ sessions, caller }: ToolContext, reference: string): Promise<Session> {
+	return sessions.find(reference, { owner: ownerOf(caller) });
 }
 
 /** A call on one session: finds it, acts on it, answers with what is new. */
@@ -41,14 +41,15 @@ export async function onSession(
 /** What is new to the caller, whose turn it is, and everything else worth knowing. */
 export async function sessionFacts(
 	session: Session,
-	{ caller, startedAt }: ToolContext,
+	context: ToolContext,
 	request: FactsRequest,
 ): Promise<SessionFacts> {
+	const { caller, startedAt } = context;
 	// Before anything is awaited, so that text, offset and verdict are of the moment in which the wait ended.
 	const { diff, since } =
 		request.diff === undefined ? session.takeNew(caller.owner) : { diff: request.diff, since: request.since ?? 0 };
 	const { ended, status, exit } = session;
-	const notices = noticesFor(session, caller.owner);
+	const notices = [...belonging(session, context), ...noticesFor(session, caller.owner)];
 	const offset = session.journal.end;
 	const attention = request.outcome.attention ?? session.attention;
 	const last = session.commands?.running === null ? session.commands.last : null;
@@ -83,6 +84,15 @@ export async function sessionFacts(
 		...(notices.length > 0 && { notices }),
 		...(last === null ? {} : { lastCommand: { exitCode: last.exitCode, pipeStatus: last.pipeStatus } }),
 	};
+}
+
+/** Whose sessions are the caller's own. */
+export const ownerOf = ({ owner, sessionsOf }: Caller): string => sessionsOf ?? owner;
+
+/** Said with every answer: what is done to it is done to another's work. */
+function belonging(session: Session, { sessions, caller }: ToolContext): readonly CleanLine[] {
+	const owner = sessions.ownerOf(session);
+	return owner === null || owner === ownerOf(caller) ? [] : [safe`this session belongs to ${oneLine(owner)}`];
 }
 
 function noticesFor(session: Session, owner: string): readonly CleanLine[] {

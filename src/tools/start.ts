@@ -19,7 +19,7 @@ import {
 	width,
 } from "./fields.ts";
 import { renderSession } from "./render.ts";
-import { sessionFacts } from "./session-facts.ts";
+import { ownerOf, sessionFacts } from "./session-facts.ts";
 import { tool } from "./tool.ts";
 import { withEnvironmentNotice, withheldFrom } from "./withheld.ts";
 
@@ -75,7 +75,8 @@ export const start = tool({
 			const problem = `give \`again\` alone (it starts what "${input.again}" ran) or \`${input.argv === undefined ? "command" : "argv"}\`, not both`;
 			throw new Fault("bad_input", { problems: [problem] });
 		}
-		const before = input.again === undefined ? null : await sessions.endedRecord(input.again);
+		const before =
+			input.again === undefined ? null : await sessions.endedRecord(input.again, { owner: ownerOf(caller) });
 		const isShell =
 			input.command === undefined && input.argv === undefined && (before === null || before.shell !== null);
 		const env = { ...before?.env, ...input.env };

@@ -12,7 +12,7 @@ import { runIn } from "../shell-named.ts";
 import { type ToolContext, tool } from "../tool.ts";
 import { command } from "./command.ts";
 import { cut } from "./new-output.ts";
-import { findNumbered, labelOf, pickNumbered } from "./numbered.ts";
+import { findNumbered, pickNumbered } from "./numbered.ts";
 
 const SHELL = "bash";
 /** A day: what takes longer belongs in the background. */
@@ -82,7 +82,7 @@ export const startBackgroundProcess = tool({
 	facts: z.strictObject({ process_id: cleanLine, status: z.literal("started") }),
 	async run(input, context) {
 		const session = await startNumbered(context, input);
-		return { process_id: oneLine(labelOf(session.name)), status: "started" as const };
+		return { process_id: oneLine(session.name), status: "started" as const };
 	},
 	render: cleanJson,
 });
@@ -133,6 +133,6 @@ async function startNumbered(
 ): Promise<Session> {
 	const shell = sessions.shells(caller.owner, SHELL)[0]?.session;
 	const cwd = shell && !shell.ended ? await shell.cwd() : undefined;
-	const pickName = pickNumbered({ sessions, caller }, 1, (number) => `bg_${String(number).padStart(3, "0")}`);
+	const pickName = pickNumbered(1, (number) => `bg_${String(number).padStart(3, "0")}`);
 	return sessions.start({ argv: ["bash", "-c", command], pickName, cwd, env, keep: true, caller });
 }
