@@ -83,7 +83,8 @@ export const faults = {
 				? safe`There is no ${noun} called "${oneLine(id)}".`
 				: safe`You have no ${noun} called "${oneLine(id)}"; nothing was done.`,
 		next: ({ id, open, ids, others = [] }, words) => {
-			const close = nearest(id, open);
+			// Of numbers each is as near as the other.
+			const close = /\d$/.test(id) ? [] : nearest(id, open);
 			const meant = close.length === 0 ? "" : safe`Did you mean ${listed(close)}? `;
 			const theirs = others
 				.slice(0, MAX_OTHERS)
