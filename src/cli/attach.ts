@@ -8,7 +8,7 @@ import type { Invocation } from "./command.ts";
 import { detachKey } from "./detach-key.ts";
 import { EXIT, exitCodeOfProgram } from "./exit-codes.ts";
 import { takeTerminal } from "./person-terminal.ts";
-import { sessionNamed } from "./session-named.ts";
+import { onSession } from "./session-named.ts";
 import { drained } from "./stream-commands.ts";
 import { withoutQueries } from "./terminal-queries.ts";
 
@@ -21,9 +21,9 @@ export async function attach(invocation: Invocation): Promise<number> {
 			what: "Attaching without a terminal",
 			instead: "Use `dialtone logs -f` to follow and `dialtone send` to type.",
 		});
-	const session = sessionNamed(invocation);
 	await using client = await invocation.dependencies.connect();
-	const { facts } = await client.call("read", { session, view: "screen" });
+	const look = (session: string) => client.call("read", { session, view: "screen" });
+	const { facts } = await onSession(invocation, client, invocation.words[0]!, look);
 	if (facts.exit === null) return await watchAndType(invocation, client, facts, flags.on("read-only"));
 	io.out(`${facts.text}\n`);
 	io.err(`[dialtone: ${facts.name} has ended: ${describe(facts)}]\n`);
