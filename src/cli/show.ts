@@ -8,17 +8,16 @@ import { type Colour, coloured } from "./colour.ts";
 import type { Invocation } from "./command.ts";
 import { badInput } from "./flags.ts";
 
-const FENCED = /^([^\n]*)\n(?:([^\n]+)\n)??<<(\S+)\n([\s\S]*)\n\3(?:\n([\s\S]*))?$/;
+const FENCED = /^([^\n]*)\n<<(\S+)\n([\s\S]*)\n\2(?:\n([\s\S]*))?$/;
 
 export function showText({ io }: Invocation, { text, facts }: Answer): void {
-	const [, header, note, , output, rest] = (io.stdout.isTTY && FENCED.exec(text)) || [];
+	const [, header, , output, notes] = (io.stdout.isTTY && FENCED.exec(text)) || [];
 	if (header === undefined) {
 		io.out(`${text}\n`);
 		return;
 	}
 	const paint = coloured(io);
-	const aside = [note, rest].flatMap((more) => (more ? `${paint("dim", more)}\n` : []));
-	io.out(`${paint(stateColour(facts as SessionFacts), header)}\n${output}\n${aside.join("")}`);
+	io.out(`${paint(stateColour(facts as SessionFacts), header)}\n${output}\n${notes ? `${paint("dim", notes)}\n` : ""}`);
 }
 
 /** Yellow: it is your turn. */

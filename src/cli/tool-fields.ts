@@ -83,7 +83,7 @@ export const TOOL_FIELDS = {
 		title: "Read a terminal",
 		fields: {
 			session: { type: "string", about: "Name or id of the session" },
-			view: { type: "string", choices: ["new", "screen", "lines", "raw", "picture"], default: "new" },
+			view: { type: "string", choices: ["new", "screen", "lines", "raw", "picture", "why"], default: "new" },
 			lines: { type: "integer", about: "How many, with view `lines`", default: 50, least: 1 },
 			from: {
 				type: "integer",

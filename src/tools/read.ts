@@ -9,6 +9,7 @@ import { VIEWS } from "./client.ts";
 import { excerptOf, linesOf } from "./excerpt.ts";
 import { readFactsSchema } from "./facts.ts";
 import { budget, session as reference } from "./fields.ts";
+import { sessionHeader } from "./header.ts";
 import { pictureToPng } from "./picture.ts";
 import { renderSession } from "./render.ts";
 import { type Shown, sessionFacts, target } from "./session-facts.ts";
@@ -20,7 +21,7 @@ export const read = tool({
 	name: "read",
 	title: "Read a terminal",
 	description:
-		"Read without waiting. `new` (default): what is new since your last read. `screen`: all of what is on the screen now. `lines`: the last lines, also those scrolled away. `search`: lines that contain a text. `raw`: exact bytes by offset, as base64. `picture`: the screen as an image. Also works on ended sessions.",
+		"Read without waiting. `new` (default): what is new since your last read. `screen`: all of what is on the screen now. `lines`: the last lines, also those scrolled away. `search`: lines that contain a text. `raw`: exact bytes by offset, as base64. `picture`: the screen as an image. `why`: the evidence for whose turn it is. Also works on ended sessions.",
 	effect: "reads",
 	always: true,
 	input: z.strictObject({
@@ -57,6 +58,8 @@ export const read = tool({
 					: screen.lines(input.lines);
 				return showing(shown(session, "lines", lines.join("\n")));
 			}
+			case "why":
+				return { ...(await showing(shown(session, "lines", ""))), why: true };
 			case "raw": {
 				const excerpt = await excerptOf(session, { ...input, maxBytes: limits.rawBytes });
 				const { from, to, gaps } = excerpt;
@@ -76,6 +79,7 @@ export const read = tool({
 	},
 	render(facts) {
 		const { base64, from = 0, to = 0 } = facts;
+		if (facts.why === true) return stacked([sessionHeader(facts), facts.because]);
 		const head = renderSession(facts);
 		if (base64 === undefined) return head;
 		return stacked([head, safe`bytes ${from} to ${to}: ${oneLine(base64, base64.length)}`]);
