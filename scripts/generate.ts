@@ -69,16 +69,23 @@ export async function referencePage(): Promise<string> {
 	return `${head}${BEGIN}\n${reference(COMMANDS)}`;
 }
 
+/** Writes it as the formatter would have it. */
+function write(file: string, text: string): void {
+	const args = ["node_modules/@biomejs/biome/bin/biome", "format", `--stdin-file-path=${file}`];
+	const { stdout, stderr, status } = spawnSync(process.execPath, args, { cwd: root, input: text, encoding: "utf8" });
+	if (status !== 0) throw new Error(stderr);
+	writeFileSync(file, stdout);
+}
+
 if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
-	const table = `// Written by \`npm run generate\` from the declarations in src/tools.
+	write(
+		TABLE,
+		`// Written by \`npm run generate\` from the declarations in src/tools.
 
 import type { DeclaredTool } from "./declared-tool.ts";
 
 export const TOOL_FIELDS = ${JSON.stringify(declaredTools())} as const satisfies Record<string, DeclaredTool>;
-`;
-	const format = ["node_modules/@biomejs/biome/bin/biome", "format", `--stdin-file-path=${TABLE}`];
-	const { stdout, stderr, status } = spawnSync(process.execPath, format, { cwd: root, input: table, encoding: "utf8" });
-	if (status !== 0) throw new Error(stderr);
-	writeFileSync(TABLE, stdout);
-	writeFileSync(PAGE, await referencePage());
+`,
+	);
+	write(PAGE, await referencePage());
 }

@@ -93,7 +93,9 @@ describe("commands become tool calls", () => {
 describe("C5: verbs follow the declarations of the tools", () => {
 	test("the generated files are those that `npm run generate` writes now", async () => {
 		expect(TOOL_FIELDS, "stale: run `npm run generate`").toEqual(declaredTools());
-		expect(readFileSync(PAGE, "utf8"), "stale: run `npm run generate`").toBe(await referencePage());
+		// The formatter pads the cells of a table.
+		const unpadded = (page: string) => page.replaceAll(/ +/g, " ").replaceAll(/-{3,}/g, "---");
+		expect(unpadded(readFileSync(PAGE, "utf8")), "stale: run `npm run generate`").toBe(unpadded(await referencePage()));
 	});
 
 	test("every field of every native tool is a flag or a word of some verb", () => {

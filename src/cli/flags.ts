@@ -7,7 +7,7 @@ import { nearest } from "../protocol/nearest.ts";
 import type { Command, Flag } from "./command.ts";
 
 /** Flags that every command has. */
-export const COMMON_FLAGS: Readonly<Record<string, Flag>> = {
+const COMMON_FLAGS: Readonly<Record<string, Flag>> = {
 	json: { kind: "switch", summary: "Answer with one JSON object" },
 	help: { kind: "switch", short: "h", summary: "Show this help" },
 };

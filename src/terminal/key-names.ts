@@ -2,6 +2,7 @@
 // nearest names for an unknown one.
 
 import { Fault } from "../protocol/fault.ts";
+import { distance } from "../protocol/nearest.ts";
 
 export interface Key {
 	/** A name from `NAMED`, or one character. */
@@ -115,20 +116,4 @@ function nearest(rest: string, whole: string): string[] {
 		.map(({ name }) => prefix + name)
 		.filter((name, i, all) => all.indexOf(name) === i)
 		.slice(0, 3);
-}
-
-/** Edits from one word to the other, two neighbours swapped being one edit. */
-function distance(a: string, b: string): number {
-	if (a.length > 32) return a.length;
-	const table = Array.from({ length: a.length + 1 }, (_, i) => [i, ...Array<number>(b.length).fill(0)]);
-	for (let j = 0; j <= b.length; j++) table[0]![j] = j;
-	for (let i = 1; i <= a.length; i++)
-		for (let j = 1; j <= b.length; j++) {
-			const same = a[i - 1] === b[j - 1] ? 0 : 1;
-			let best = Math.min(table[i - 1]![j]! + 1, table[i]![j - 1]! + 1, table[i - 1]![j - 1]! + same);
-			if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1])
-				best = Math.min(best, table[i - 2]![j - 2]! + 1);
-			table[i]![j] = best;
-		}
-	return table[a.length]![b.length]!;
 }
