@@ -153,11 +153,11 @@ export function reference(commands: readonly Command[]): string {
 	const sections = GROUPS.map(([title, names]) => {
 		const all = names.map((name) => named(commands, name));
 		const rows = all.map(
-			(one) => `| \`${usageLine(one).slice("usage: dialtone ".length)}\` | ${cell(summaryOf(one))} |`,
+			(one) => `| \`${cell(usageLine(one).slice("usage: dialtone ".length))}\` | ${cell(summaryOf(one))} |`,
 		);
 		const flags = all.flatMap((one) => {
 			const own = Object.entries(one.flags ?? {}).map(flagRow);
-			const lines = own.map(([spelled, about]) => `| \`${spelled.trim()}\` | ${cell(about)} |`);
+			const lines = own.map(([spelled, about]) => `| \`${cell(spelled.trim())}\` | ${cell(about)} |`);
 			return own.length === 0 ? [] : [`### ${one.name}\n\n| flag | meaning |\n| --- | --- |\n${lines.join("\n")}`];
 		});
 		return [`## ${title}`, `| command | what it does |\n| --- | --- |\n${rows.join("\n")}`, ...flags].join("\n\n");

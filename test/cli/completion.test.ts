@@ -55,7 +55,7 @@ async function typist(shell: Shell, script: string) {
 		idleTab: async (text: string) => {
 			await call("send", { text, keys: ["tab", "tab"], until: { stillMs: 200 } });
 			await call("send", { keys: ["ctrl+u"], until: { stillMs: 50 } });
-			await call("send", { text: "echo done$((40 + 2))", submit: true, until: { text: "done42", only: true } });
+			await call("send", { text: 'echo do""ne', submit: true, until: { text: "done", only: true } });
 		},
 	};
 }
