@@ -69,9 +69,9 @@ export const COMMANDS: readonly Command[] = [
 			format: {
 				kind: "choice",
 				short: "f",
-				choices: ["cast", "cast2", "script", "text", "svg"],
+				choices: ["cast", "cast2", "script", "text", "svg", "png"],
 				default: "cast",
-				summary: "asciicast v3, v2, the two files of script(1), text, or a picture of the screen",
+				summary: "asciicast v3, v2, the two files of script(1), text, or a picture of the screen (svg, png)",
 			},
 			output: { kind: "text", short: "o", value: "FILE", summary: "Write to this file (default: stdout)" },
 		},

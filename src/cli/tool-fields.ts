@@ -172,7 +172,11 @@ export const TOOL_FIELDS = {
 		title: "Signal a program",
 		fields: {
 			session: { type: "string", about: "Name or id of the session" },
-			signal: { type: "string", choices: ["INT", "TERM", "KILL", "HUP", "TSTP", "CONT"], default: "INT" },
+			signal: {
+				type: "string",
+				choices: ["INT", "TERM", "KILL", "HUP", "QUIT", "USR1", "USR2", "WINCH", "TSTP", "CONT"],
+				default: "INT",
+			},
 			timeoutMs: {
 				type: "integer",
 				about: "Return after this at the latest; the program keeps running",

@@ -3,15 +3,23 @@
 const MAX_WORD_CHARS = 32;
 const MOST = 3;
 
-/** The known words within a third of their length of `word`, the closest first. */
+/** What a word must have in common with one that it contains, or is part of. */
+const MIN_PART_CHARS = 3;
+
+/** The known words within a third of their length of `word`, then those that contain it or are part of it. */
 export function nearest(word: string, known: readonly string[]): string[] {
 	const wanted = word.toLowerCase();
-	return known
+	const close = known
 		.map((candidate) => ({ candidate, edits: distance(wanted, candidate.toLowerCase()) }))
 		.filter(({ candidate, edits }) => edits <= Math.max(1, Math.floor(candidate.length / 3)))
 		.sort((a, b) => a.edits - b.edits)
-		.map(({ candidate }) => candidate)
-		.slice(0, MOST);
+		.map(({ candidate }) => candidate);
+	const related = known.filter((candidate) => !close.includes(candidate) && sharesAll(wanted, candidate.toLowerCase()));
+	return [...close, ...related].slice(0, MOST);
+}
+
+function sharesAll(a: string, b: string): boolean {
+	return Math.min(a.length, b.length) >= MIN_PART_CHARS && (a.includes(b) || b.includes(a));
 }
 
 /** Edits from one word to the other, two neighbours swapped being one edit. */

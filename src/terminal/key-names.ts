@@ -54,6 +54,30 @@ const SPELLINGS: Record<string, string> = {
 	minus: "-",
 };
 
+/** What a keyboard sends for these, for callers that write the bytes instead of the name. */
+const SENT: Record<string, string> = {
+	"\n": "enter",
+	"\r": "enter",
+	"\r\n": "enter",
+	"\\n": "enter",
+	"\\r": "enter",
+	"\t": "tab",
+	"\\t": "tab",
+	"\x1b": "esc",
+	"\\e": "esc",
+	"\b": "backspace",
+	"\x7f": "backspace",
+	"\x1b[A": "up",
+	"\x1b[B": "down",
+	"\x1b[C": "right",
+	"\x1b[D": "left",
+	"\x1b[H": "home",
+	"\x1b[F": "end",
+	"\x1b[3~": "delete",
+	"\x1b[5~": "pageup",
+	"\x1b[6~": "pagedown",
+};
+
 const MODIFIERS: Record<string, "shift" | "alt" | "ctrl" | "super"> = {
 	shift: "shift",
 	s: "shift",
@@ -73,13 +97,15 @@ const MODIFIERS: Record<string, "shift" | "alt" | "ctrl" | "super"> = {
 	win: "super",
 };
 
-/** `ctrl+alt+x`, `C-M-x`, `^X`, `Up`, `x` → a key; anything else is refused with the nearest names. */
+/** `ctrl+alt+x`, `C-M-x`, `^X`, `Up`, `x`, or the byte that a key sends → a key; anything else is refused with the nearest names. */
 export function parseKey(name: string): Key {
 	const held = { shift: false, alt: false, ctrl: false, super: false };
 	// A caret before one character is Ctrl; the caret alone is itself.
 	const caret = /^\^(.)$/u.exec(name);
 	if (caret) return { name: lower(caret[1]!), ...held, ctrl: true };
-	let rest = name;
+	const letter = /^[\x01-\x1a]$/.test(name) && SENT[name] === undefined;
+	if (letter) return { name: String.fromCharCode(name.charCodeAt(0) + 96), ...held, ctrl: true };
+	let rest = SENT[name] ?? name;
 	for (;;) {
 		const match = /^([a-z]+)[+-](?=.)/i.exec(rest);
 		const modifier = match && MODIFIERS[match[1]!.toLowerCase()];
@@ -95,11 +121,21 @@ export function parseKey(name: string): Key {
 	return { name: held.ctrl ? lower(key) : key, ...held };
 }
 
+/** Whether there is such a key, by any of its names. */
+export function isKey(name: string): boolean {
+	try {
+		parseKey(name);
+		return true;
+	} catch {
+		return false; // the fault for it belongs to whoever presses it
+	}
+}
+
 const lower = (text: string) => text.toLowerCase();
 
 function nameOf(spelling: string): string | undefined {
 	if ([...spelling].length === 1) return spelling === " " ? "space" : /\p{Cc}/u.test(spelling) ? undefined : spelling;
-	const name = lower(spelling).replace(/^<(.*)>$/, "$1");
+	const name = lower(spelling).replace(/^(?:<(.*)>|\{(.*)\})$/, "$1$2");
 	if (name === "btab" || name === "backtab") return name;
 	const known = SPELLINGS[name] ?? name;
 	return NAMED.includes(known) || known === "+" || known === "-" ? known : undefined;
