@@ -37,7 +37,8 @@ async function person(cols = 100, rows = 30) {
 		sees: async () => (await call("read", { view: "screen" })).text,
 		attach: (session: string, until: string) =>
 			call("send", {
-				text: `${process.execPath} ${MAIN} attach ${session}; echo "left with $?"`,
+				// In two pieces, so that the typed line does not look like the answer when it comes back on the screen.
+				text: `${process.execPath} ${MAIN} attach ${session}; echo "left ""with $?"`,
 				submit: true,
 				until: { text: until, only: true },
 			}),
