@@ -66,6 +66,11 @@ export class SeenPositions {
 		this.#save();
 	}
 
+	/** The offsets up to which callers have read. */
+	offsets(): readonly number[] {
+		return [...this.#positions.values()].map(({ offset }) => offset);
+	}
+
 	getRaw(owner: string): number {
 		return this.#raw.get(owner) ?? 0;
 	}

@@ -36,10 +36,10 @@ export interface RendererOptions {
 	readonly drawAll?: boolean;
 }
 
-/** Where the cursor is: its line, counted from the first of the tail, and its column. */
+/** The cursor's line, counted from the first of the tail, and whether there is nothing on it yet. */
 export interface TailCursor {
 	readonly line: number;
-	readonly column: number;
+	readonly blank: boolean;
 }
 
 /** Plain lines that are not drawn yet, the newest that the emulator, which is blank, has room for. */
@@ -124,8 +124,10 @@ export class TranscriptRenderer {
 
 	cursor(): TailCursor {
 		this.#drawUndrawn();
-		const { x, y, ybase } = this.#emulator.normal;
-		return { line: this.#linesTo(ybase + y + 1).length - 1, column: x };
+		const { normal } = this.#emulator;
+		const lines = this.#linesTo(normal.ybase + normal.y + 1);
+		const { start, end } = lines.at(-1)!;
+		return { line: lines.length - 1, blank: joinRows(normal, start, end) === "" };
 	}
 
 	/** Null where it cannot be described, in the middle of a sequence or a character for one: ask again later. */

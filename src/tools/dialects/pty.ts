@@ -8,10 +8,12 @@ import { hasEnded } from "../../session/lifecycle.ts";
 import type { Session } from "../../session/session.ts";
 import { outputOf, type Sessions } from "../../session/sessions.ts";
 import { compose } from "../../session/typing.ts";
+import { outerLines } from "../excerpt.ts";
 import { cleanLine, cleanText, count } from "../facts.ts";
 import { commandLine, directory, environment, height, keys as keysField, sessionName, text, width } from "../fields.ts";
 import { target } from "../session-facts.ts";
 import { tool } from "../tool.ts";
+import { truncatedMark } from "./new-output.ts";
 
 /** Keys wait this long for a program that takes each only after the one before. */
 const PACED_MS = 10_000;
@@ -100,10 +102,11 @@ export const ptyCapture = tool({
 	facts: z.strictObject({ ...card, output: cleanText }),
 	async run({ terminal_id, lines, tail }, context) {
 		const session = await target(context, terminal_id);
-		const all = session.screen.lines(tail ? lines : Number.MAX_SAFE_INTEGER);
 		const full = session.screen.modes.alternateScreen && !session.ended;
-		const shown = full ? session.screen.snapshot().text.split("\n") : tail ? all : all.slice(0, lines);
-		return { ...(await cardFor(context.sessions, session)), output: clean(shown.join("\n")).text };
+		const shown = full
+			? session.screen.snapshot()
+			: await outerLines(session, { count: lines, end: tail ? "last" : "first" }, truncatedMark);
+		return { ...(await cardFor(context.sessions, session)), output: clean(shown.text).text };
 	},
 	render: ({ output }) => output,
 });

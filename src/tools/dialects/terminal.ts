@@ -7,13 +7,14 @@ import { clean, cleanJson, oneLine, safe } from "../../protocol/clean.ts";
 import type { Session } from "../../session/session.ts";
 import type { Sessions } from "../../session/sessions.ts";
 import type { NamesInUse } from "../../session/start-spec.ts";
+import { outerLines } from "../excerpt.ts";
 import { cleanLine, cleanText } from "../facts.ts";
 import { commandLine, script } from "../fields.ts";
 import { target } from "../session-facts.ts";
 import { runIn } from "../shell-named.ts";
 import { type Caller, tool } from "../tool.ts";
 import { freeNumber } from "./free-number.ts";
-import { cut } from "./new-output.ts";
+import { cut, truncatedMark } from "./new-output.ts";
 
 const SHELL = "bash";
 // What a model can use; the rest is in the session's log.
@@ -99,7 +100,7 @@ export const getProcessOutput = tool({
 	async run({ process_id, lines }, context) {
 		const session = await target(context, process_id);
 		return {
-			output: clean(session.screen.lines(lines).join("\n")).text,
+			output: clean((await outerLines(session, { count: lines, end: "last" }, truncatedMark)).text).text,
 			is_running: !session.ended,
 			process_id: oneLine(process_id),
 			...(session.exit === null ? {} : { exit_code: session.exit.code }),
