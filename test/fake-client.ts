@@ -82,6 +82,7 @@ export class FakeClient implements Client {
 			certainty: this.exit ? null : "certain",
 			because: oneLine("python3 (7) reads the terminal"),
 			returned,
+			matched: null,
 			text: clean(">>> ").text,
 			offset: this.output_.length,
 			truncated: false,

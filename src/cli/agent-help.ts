@@ -19,10 +19,11 @@ you type, and the call returns the moment the program wants your next answer. Ne
 
 The first line of each answer says whose turn it is:
 
-    [db] waiting for a line, certain · 4 ms · sqlite3 reads the terminal
+    [db] waiting for a line
 
-- waiting: your turn. a command (a shell prompt), a line (type it and Enter), a key (one is enough), keys (a full-screen
-  program), or a secret: do not type one you were not given; ask the person to \`dialtone attach db\`.
+- waiting: your turn. For a command (a shell prompt), a line (type it and Enter), a key (one is enough), a full-screen
+  program, or a secret: do not type one you were not given; ask the person to \`dialtone attach db\`.
+  "likely" and "maybe" say how sure that is.
 - working: not your turn. \`wait\` for it; do something else in the meantime.
 - ended: the exit code is shown, and all its output can still be read.
 

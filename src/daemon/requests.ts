@@ -3,8 +3,8 @@
 
 import { z } from "zod";
 import { Fault } from "../protocol/fault.ts";
-import { parentId } from "../session/parent.ts";
 import { TOOL_SETS } from "../tools/client.ts";
+import { parent } from "../tools/fields.ts";
 import type { Request } from "./wire.ts";
 
 const MAX_NAME_CHARS = 1000;
@@ -53,7 +53,7 @@ const caller = z.object({
 	umask: z.int().min(0).max(0o777).optional(),
 	nice: z.int().min(-20).max(19).optional(),
 	rlimits: few(RESOURCES, z.array(rlimit)).optional(),
-	parent: parentId.optional(),
+	parent: parent.optional(),
 });
 
 const request = z.discriminatedUnion("do", [

@@ -52,6 +52,10 @@ export interface SessionFacts {
 	readonly certainty: Certainty | null;
 	readonly because: CleanLine;
 	readonly returned: Returned;
+	/** Whether a condition of the caller's `until` came true; null where none was given. */
+	readonly matched: boolean | null;
+	/** The wait was cut short for the caller's host; the program goes on, and so does `wait`. */
+	readonly limited?: { readonly askedMs: number; readonly waitedMs: number };
 	/** What is new since this caller's last read, clean and within the budget. */
 	readonly text: Clean;
 	/** The absolute byte offset up to which `text` covers the output. */
@@ -99,6 +103,8 @@ export interface ReadFacts extends SessionFacts {
 	readonly to?: number;
 	readonly gaps?: readonly { readonly from: number; readonly to: number }[];
 	readonly picture?: Picture;
+	/** With view `why`: the evidence is shown, whatever the verdict. */
+	readonly why?: true;
 }
 
 export interface Picture {

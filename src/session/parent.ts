@@ -1,13 +1,11 @@
 // Which agent conversation a call belongs to, as reported by its host. Each row is what one
 // host really sends or exports; without any, the parent is null.
 
-import { z } from "zod";
-
 /** A printable label of a sensible length; anything else is not an id that a host would send. */
-export const parentId = z
-	.string()
-	.max(200)
-	.regex(/^[\x21-\x7e]+$/, "must be printable ASCII without spaces");
+export const PARENT_ID = {
+	pattern: /^[\x21-\x7e]{1,200}$/,
+	form: "1 to 200 printable ASCII characters without spaces",
+};
 
 /** Ours first: lets a person or a wrapper override the host's. */
 const VARIABLES = [
@@ -46,7 +44,7 @@ export function parentFromHeader(value: string | null | undefined): string | und
 }
 
 function firstOf(candidates: readonly unknown[]): string | undefined {
-	return candidates.find((value): value is string => parentId.safeParse(value).success);
+	return candidates.find((value): value is string => typeof value === "string" && PARENT_ID.pattern.test(value));
 }
 
 function fieldOf(value: unknown, field: string): unknown {

@@ -71,8 +71,9 @@ export class SeenPositions {
 		return [...this.#positions.values()].map(({ offset }) => offset);
 	}
 
-	getRaw(owner: string): number {
-		return this.#raw.get(owner) ?? 0;
+	/** Null for a caller that has not asked for it. */
+	getRaw(owner: string): number | null {
+		return this.#raw.get(owner) ?? null;
 	}
 
 	setRaw(owner: string, offset: number): void {

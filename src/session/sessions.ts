@@ -62,6 +62,8 @@ export interface ListedSession {
 export class Sessions implements AsyncDisposable {
 	readonly options: Options;
 	readonly events: EventLog;
+	/** Calls that take turns in a shell instead of being refused while it is busy, by shell and owner. */
+	readonly shellTurns = new KeyedQueue();
 	readonly #parts: SessionsParts;
 	readonly #terminals: Terminals;
 	readonly #drawing: Drawing;
@@ -88,7 +90,7 @@ export class Sessions implements AsyncDisposable {
 			this.#registry.freeName(slot);
 			this.#counts.emit();
 			if (session === null) return; // it never started
-			const lines = session.screen.lines(LAST_LINES).map((line) => line.slice(-limits.lineChars));
+			const lines = session.screen.lines(LAST_LINES, limits).map((line) => line.slice(-limits.lineChars));
 			this.#emit(slot, "ended", { exit: slot.record.exit, lastLines: clean(lines.join("\n")).text });
 		},
 		closed: (slot) => void this.#archive.add(slot),

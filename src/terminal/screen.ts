@@ -219,13 +219,14 @@ export class Screen {
 		return hasDrawnCursor(this.#emulator);
 	}
 
-	/** The last logical lines of line output, scrollback included. */
-	lines(count: number): string[] {
+	/** The last logical lines of line output, scrollback included; of a long one at least its last `lineChars` characters. */
+	lines(count: number, { lineChars = Number.POSITIVE_INFINITY }: { readonly lineChars?: number } = {}): string[] {
 		const grid = this.#emulator.normal;
 		const starts = lineStarts(grid);
 		const newestFirst: string[] = [];
 		for (let i = starts.length - 1; i >= 0 && newestFirst.length < count; i--) {
-			const text = joinRows(grid, starts[i]!, starts[i + 1] ?? grid.lines.length);
+			const end = starts[i + 1] ?? grid.lines.length;
+			const text = joinRows(grid, Math.max(starts[i]!, end - 1 - Math.ceil(lineChars / this.cols)), end);
 			if (text !== "" || newestFirst.length > 0) newestFirst.push(text);
 		}
 		return newestFirst.reverse();

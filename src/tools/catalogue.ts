@@ -1,8 +1,10 @@
 // Every tool there is, in the order in which they are shown.
 
 import { z } from "zod";
+import type { Fault } from "../protocol/fault.ts";
+import type { Sessions } from "../session/sessions.ts";
 import { askHuman } from "./ask-human.ts";
-import type { ToolCard, ToolSet } from "./client.ts";
+import { type Answer, TOOL_SETS, type ToolCard, type ToolSet } from "./client.ts";
 import { close } from "./close.ts";
 import { codexWriteStdin, execCommand } from "./dialects/codex.ts";
 import { closePtySession, listPtySessions, unifiedExec, writeStdin } from "./dialects/exec.ts";
@@ -35,31 +37,50 @@ export type InputOf<N extends ToolName> = z.input<ByName[N]["input"]>;
 /** What a tool answers. */
 export type FactsOf<N extends ToolName> = z.output<ByName[N]["facts"]>;
 
-// Where two sets have a tool of the same name the first one is called: exec's write_stdin passes on what is meant for Codex's.
-const byName = new Map<string, Tool>();
-for (const tool of Object.values(catalogue).flat()) if (!byName.has(tool.name)) byName.set(tool.name, tool);
+const setOf = new Map<Tool, ToolSet>();
+const byName = new Map<string, readonly Tool[]>();
+for (const set of TOOL_SETS) {
+	for (const tool of catalogue[set]) {
+		setOf.set(tool, set);
+		byName.set(tool.name, [...(byName.get(tool.name) ?? []), tool]);
+	}
+}
 
-export function findTool(name: string): Tool | undefined {
-	return byName.get(name);
+/** The tool of this name. Where two sets have one, the first unless the input is meant for another. */
+export function findTool(name: string, input?: unknown): Tool | undefined {
+	const found = byName.get(name);
+	return found?.find((tool) => tool.takes?.(input)) ?? found?.[0];
 }
 
 export function toolNames(): readonly string[] {
 	return [...byName.keys()];
 }
 
-const cards = new Map<string, ToolCard>();
+/** A refusal as the callers of this tool know it: in the words of its set, and with facts of its own where the set has them. */
+export function refusal(name: string, fault: Fault, input: unknown, sessions: Sessions | null = null): Answer | Fault {
+	const tool = findTool(name, input);
+	if (tool === undefined) return fault;
+	const worded = fault.in(setOf.get(tool)!);
+	if (tool.refuse === undefined) return worded;
+	const facts = tool.refuse(worded, input, sessions);
+	return { facts, text: tool.render(facts), refused: fault.code };
+}
 
-/** The tools of these sets as the outside sees them. */
+const cards = new Map<Tool, ToolCard>();
+
+/** The tools of these sets as the outside sees them; of two with the same name the first. */
 export function toolCards(sets: readonly ToolSet[] = ["native"]): readonly ToolCard[] {
-	const names = new Set(sets.flatMap((set) => catalogue[set].map(({ name }) => name)));
-	return [...names].map(toolCard);
+	const tools = new Map<string, Tool>();
+	for (const tool of sets.flatMap((set): readonly Tool[] => catalogue[set]))
+		if (!tools.has(tool.name)) tools.set(tool.name, tool);
+	return [...tools.values()].map(toolCard);
 }
 
 /** Made once: a JSON schema takes a millisecond, which is as long as a whole turn. */
-function toolCard(name: ToolName): ToolCard {
-	const known = cards.get(name);
+function toolCard(tool: Tool): ToolCard {
+	const known = cards.get(tool);
 	if (known !== undefined) return known;
-	const { title, description, effect, always = false, input, facts } = byName.get(name)!;
+	const { name, title, description, effect, always = false, input, facts } = tool;
 	const card = {
 		name,
 		title,
@@ -69,7 +90,7 @@ function toolCard(name: ToolName): ToolCard {
 		inputSchema: inputSchema(input),
 		factsSchema: factsSchema(facts),
 	};
-	cards.set(name, card);
+	cards.set(tool, card);
 	return card;
 }
 

@@ -38,6 +38,10 @@ const session = {
 	certainty: z.enum(CERTAINTIES).nullable(),
 	because: cleanLine.describe("One sentence of evidence"),
 	returned: z.enum(RETURNED).describe("Why the call returned"),
+	matched: z.boolean().nullable().describe("Whether a condition of `until` came true; null where none was given"),
+	limited: z
+		.exactOptional(z.strictObject({ askedMs: count, waitedMs: count }))
+		.describe("The wait was cut short for the caller's host; `wait` continues it"),
 	text: cleanText.describe("What is new since this caller's last read"),
 	offset: count.describe("The byte offset up to which `text` is complete"),
 	truncated: z.boolean(),
@@ -75,6 +79,7 @@ const read = {
 	to: z.exactOptional(count),
 	gaps: z.exactOptional(z.array(z.strictObject(range))),
 	picture: z.exactOptional(z.strictObject({ mimeType: z.literal("image/png"), base64: z.string() })),
+	why: z.exactOptional(z.literal(true)),
 } satisfies Shape<ReadFacts>;
 
 export const readFactsSchema: z.ZodType<ReadFacts> = z.strictObject(read);

@@ -2,6 +2,7 @@
 
 import { z } from "zod";
 import { limits, options } from "../session/options.ts";
+import { PARENT_ID } from "../session/parent.ts";
 
 const { timeoutMs, maxTokens, cols, rows } = options;
 
@@ -45,6 +46,8 @@ export const sessionName = z
 	.string()
 	.max(64)
 	.regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, "letters, digits, dot, dash and underscore, at most 64");
+/** The agent conversation that a session belongs to. */
+export const parent = z.string().max(200).regex(PARENT_ID.pattern, PARENT_ID.form);
 
 const argument = z.string().max(limits.argumentChars);
 /** A command line that becomes one argument of a shell. */

@@ -1,7 +1,7 @@
 // A Client in this process: checks the input, runs the tool, makes the text.
 
 import type { EventsDropped, SessionEvent } from "../protocol/events.ts";
-import { Fault } from "../protocol/fault.ts";
+import { Fault, type FaultCode } from "../protocol/fault.ts";
 import { Listeners } from "../protocol/listeners.ts";
 import type { OutputChunk } from "../protocol/output.ts";
 import type { Places } from "../pty/places.ts";
@@ -10,7 +10,7 @@ import { type Condition, onAbort, type Subscribe, settled, until, wait } from ".
 import { limits } from "../session/options.ts";
 import type { Sessions } from "../session/sessions.ts";
 import { repaint, repaintText } from "../terminal/repaint.ts";
-import { findTool, toolCards, toolNames } from "./catalogue.ts";
+import { findTool, refusal, toolCards, toolNames } from "./catalogue.ts";
 import type {
 	Answer,
 	CallOptions,
@@ -24,6 +24,8 @@ import type {
 import type { Caller } from "./tool.ts";
 
 const OUTPUT_PIECE_BYTES = 64 * 1024;
+/** Thrown whatever the tool: a client that reaches the next daemon repeats the call. */
+const UNSHAPED: ReadonlySet<FaultCode> = new Set(["no_daemon", "daemon_replaced", "taken_over"]);
 
 export interface LocalClientParts {
 	readonly sessions: Sessions;
@@ -43,12 +45,23 @@ export class LocalClient implements Client {
 	}
 
 	readonly call: Client["call"] = async (name: string, input: unknown, options: CallOptions = {}): Promise<Answer> => {
+		try {
+			return await this.#call(name, input, options);
+		} catch (error) {
+			if (!(error instanceof Fault) || UNSHAPED.has(error.code)) throw error;
+			const told = refusal(name, error, input, this.#parts.sessions);
+			if (told instanceof Fault) throw told;
+			return told;
+		}
+	};
+
+	async #call(name: string, input: unknown, options: CallOptions): Promise<Answer> {
 		const startedAt = performance.now();
 		const { sessions } = this.#parts;
 		const caller = options.caller ?? this.#parts.caller;
 		if (caller.owner.length > limits.ownerChars)
 			throw new Fault("bad_input", { problems: [`the caller's name has more than ${limits.ownerChars} characters`] });
-		const tool = findTool(name);
+		const tool = findTool(name, input);
 		if (tool === undefined) throw new Fault("unknown_tool", { tool: name, tools: toolNames() });
 		if (!hasFewValues(input)) throw new Fault("bad_input", { problems: [`more than ${limits.inputValues} values`] });
 		const parsed = tool.input.safeParse(input === undefined ? {} : input);
@@ -66,7 +79,7 @@ export class LocalClient implements Client {
 		});
 		const facts = await this.#untilStopped(run, { doing: name, repeatable: tool.effect === "reads" });
 		return { facts, text: tool.render(facts) };
-	};
+	}
 
 	/** A call that is cut off by the end of this client ends in words that its caller can use. */
 	#untilStopped<T>(run: Promise<T>, facts: { doing: string; repeatable: boolean }): Promise<T> {

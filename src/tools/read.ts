@@ -9,6 +9,7 @@ import { VIEWS } from "./client.ts";
 import { excerptOf, type FittedLines, fitLines, nativeBudget } from "./excerpt.ts";
 import { readFactsSchema } from "./facts.ts";
 import { budget, session as reference } from "./fields.ts";
+import { sessionHeader } from "./header.ts";
 import { pictureToPng } from "./picture.ts";
 import { renderSession } from "./render.ts";
 import { searchLines } from "./search.ts";
@@ -31,7 +32,7 @@ export const read = tool({
 	name: "read",
 	title: "Read a terminal",
 	description:
-		"Read without waiting. `new` (default): what is new since your last read. `screen`: all of what is on the screen now. `lines`: any lines of all that was printed, by number, or the last ones. `search` or `pattern`: the lines that match, with their numbers. `raw`: exact bytes by offset, as base64. `picture`: the screen as an image. Also works on ended sessions.",
+		"Read without waiting. `new` (default): what is new since your last read. `screen`: all of what is on the screen now. `lines`: any lines of all that was printed, by number, or the last ones. `search` or `pattern`: the lines that match, with their numbers. `raw`: exact bytes by offset, as base64. `picture`: the screen as an image. `why`: the evidence for whose turn it is. Also works on ended sessions.",
 	effect: "reads",
 	always: true,
 	input: z.strictObject({
@@ -70,6 +71,8 @@ export const read = tool({
 				return showing(shown(session, "screen"));
 			case "lines":
 				return showing(shown(session, "lines", ""), await linesOf(session, input));
+			case "why":
+				return { ...(await showing(shown(session, "lines", ""))), why: true };
 			case "raw": {
 				const excerpt = await excerptOf(session, { ...input, maxBytes: limits.rawBytes });
 				const { from, to, gaps } = excerpt;
@@ -89,6 +92,7 @@ export const read = tool({
 	},
 	render(facts) {
 		const { base64, from = 0, to = 0, lines, matches } = facts;
+		if (facts.why === true) return stacked([sessionHeader(facts), facts.because]);
 		const head = renderSession(facts);
 		if (matches !== undefined && lines !== undefined) return stacked([head, matchesIn(matches, lines)]);
 		if (base64 === undefined) return lines === undefined ? head : stacked([head, rangeOf(lines)]);

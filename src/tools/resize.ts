@@ -18,6 +18,7 @@ export const resize = tool({
 			return {
 				returned: target.ended ? "ended" : target.attention.activity === "waiting" ? "waiting" : "still",
 				attention: null,
+				matched: null,
 			};
 		}),
 	render: renderSession,

@@ -4,7 +4,6 @@ import type { ProcessFacts, SessionFacts } from "../protocol/answer.ts";
 import { type CleanLine, clean, oneLine, safe } from "../protocol/clean.ts";
 import type { Outcome } from "../session/conditions.ts";
 import type { Session } from "../session/session.ts";
-import { describeEnd } from "../session/terminal-faults.ts";
 import type { ScreenDiff } from "../terminal/screen-diff.ts";
 import { type FittedLines, fitNew, nativeBudget } from "./excerpt.ts";
 import type { ToolContext } from "./tool.ts";
@@ -16,7 +15,7 @@ const MAX_PATH_CHARS = 4096;
 export type Shown = Pick<ScreenDiff, "kind" | "text" | "highlights" | "cursor" | "missed" | "offset">;
 
 export interface FactsRequest {
-	readonly outcome: Outcome;
+	readonly outcome: Pick<Outcome, "returned" | "attention"> & Partial<Pick<Outcome, "matched">>;
 	readonly maxTokens: number;
 	/** What to show instead of what is new to the caller. */
 	readonly diff?: Shown;
@@ -64,8 +63,9 @@ export async function sessionFacts(
 		activity: ended ? null : attention.activity,
 		waitingFor: ended ? null : attention.waitingFor,
 		certainty: ended ? null : attention.certainty,
-		because: oneLine(ended ? describeEnd(status, exit) : attention.because, MAX_BECAUSE_CHARS),
+		because: oneLine(ended ? session.howItEnded : attention.because, MAX_BECAUSE_CHARS),
 		returned: request.outcome.returned,
+		matched: request.outcome.matched ?? null,
 		text: clean(text).text,
 		offset,
 		truncated,

@@ -63,8 +63,8 @@ async function shellNamed(
 	mine.set(key, start);
 	const session = await start.finally(() => mine.delete(key));
 	if (latest === undefined) return { session, note: null };
-	const { state, exit } = latest.record;
-	const fate = replaced ? safe`became another program` : safe`had ended (${oneLine(describeEnd(state, exit))})`;
+	const { state, exit, reason } = latest.record;
+	const fate = replaced ? safe`became another program` : safe`had ended (${oneLine(describeEnd(state, exit, reason))})`;
 	return { session, note: safe`a new shell: the one before ${fate}, and its state is gone` };
 }
 

@@ -1,5 +1,4 @@
 import { z } from "zod";
-import { parentId } from "../session/parent.ts";
 import { IF_EXISTS } from "./client.ts";
 import { sessionFactsSchema } from "./facts.ts";
 import {
@@ -9,6 +8,7 @@ import {
 	directory,
 	environment,
 	height,
+	parent,
 	sessionName,
 	timeout,
 	until,
@@ -59,7 +59,7 @@ export const start = tool({
 			.enum(IF_EXISTS)
 			.default("fail")
 			.describe("When a running session has this name: refuse, use it, or end it first"),
-		parent: parentId.optional().describe("The conversation it belongs to, if your host does not set it"),
+		parent: parent.optional().describe("The conversation it belongs to, if your host does not set it"),
 		maxTokens: budget,
 	}),
 	facts: sessionFactsSchema,

@@ -3,6 +3,7 @@
 
 import type { z } from "zod";
 import type { Clean } from "../protocol/clean.ts";
+import type { Fault } from "../protocol/fault.ts";
 import type { Sessions } from "../session/sessions.ts";
 import type { Caller } from "../session/start-spec.ts";
 
@@ -35,7 +36,14 @@ export interface Tool<
 	readonly input: I;
 	/** Documents and tests the answer; not parsed on the way to the caller. */
 	readonly facts: F;
+	/** Where two sets have a tool of this name: whether a call is meant for this one. */
+	takes?(input: unknown): boolean;
 	run(input: z.output<I>, context: ToolContext): Promise<z.output<F>>;
+	/**
+	 * A refusal in the shape of a result, for a set that has one; otherwise the fault is thrown. The input may be
+	 * anything, and where no daemon was reached there are no sessions.
+	 */
+	refuse?(fault: Fault, input: unknown, sessions: Sessions | null): z.output<F>;
 	/** The text a model reads. */
 	render(facts: z.output<F>): Clean;
 }

@@ -37,6 +37,7 @@ export const wait = tool({
 			return target.wait({
 				until: input.until ?? {},
 				timeoutMs: input.timeoutMs,
+				strict: true,
 				signal: context.signal,
 				caller: context.caller.owner,
 				// Output between the caller's last read and this call is new to them, and may be what they wait for.

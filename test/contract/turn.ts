@@ -29,12 +29,12 @@ function fromText(text: string): Turn {
 	if (!isClean(text)) throw new Error(`not clean: ${JSON.stringify(text)}`);
 	const fence = /^<<([a-z]+-[0-9a-f]{3,})\n([\s\S]*)\n\1$/m.exec(rest.join("\n"));
 	const output = fence?.[2] ?? "";
-	const waiting = /waiting for (?:a (command|line|key|secret),|keys \(full (screen)\))/.exec(header);
+	const waiting = /waiting(?: for a (command|line|key|secret)|, full (screen))/.exec(header);
 	if (waiting !== null) return { state: `waiting for ${waiting[1] ?? waiting[2]}`, output };
 	const ended = /ended(?:,|:) (?:exit code (\d+)|.*?(SIG\w+))/.exec(header);
 	if (ended !== null) return { state: `ended ${ended[1] ?? ended[2]}`, output };
-	const activity = /\] (?:matched; )?(serving|stopped|still running|still working)/.exec(header)?.[1] ?? header;
-	return { state: { "still running": "listening", "still working": "working" }[activity] ?? activity, output };
+	const activity = /\b(working|running, may take input|serving|stopped)\b/.exec(header)?.[1] ?? header;
+	return { state: activity.startsWith("running") ? "listening" : activity, output };
 }
 
 /** A refusal, as far as the surface tells it: those made for models have words and no code. */

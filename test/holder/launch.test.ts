@@ -4,6 +4,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { chmodSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
+import { until } from "../condition.ts";
 import { needing } from "../programs.ts";
 import {
 	Client,
@@ -15,6 +16,7 @@ import {
 	launch,
 	launchBlock,
 	lives,
+	processesIn,
 	record,
 	say,
 	sessionDirectory,
@@ -275,7 +277,7 @@ describe("H7 a launch that is given up", () => {
 		const { dir, launcher, status } = started(["sh", "-c", "echo $$ > $DIR/ran; sleep 300"]);
 		launcher.stdin.destroy();
 		expect(await status).toBe(1);
-		while (readdirSync(dir).some((name) => name === "s")) await new Promise((resolve) => setTimeout(resolve, 5));
+		await until("no process is left", () => processesIn(dir).length === 0);
 	});
 
 	test("the session stays when its launcher goes after it was kept", async () => {

@@ -3,7 +3,7 @@
 // different hands.
 
 import { spawn } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync } from "node:fs";
 import { connect, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -150,6 +150,24 @@ export function lives(pid: number): boolean {
 /** Waits until a process that is not our child is gone. */
 export async function gone(pid: number): Promise<void> {
 	while (lives(pid)) await new Promise((resolve) => setTimeout(resolve, 5));
+}
+
+/** The processes that have something in this directory open, as far as they may be looked at. */
+export function processesIn(dir: string): number[] {
+	const orNothing = <T>(read: () => T, nothing: T): T => {
+		try {
+			return read();
+		} catch {
+			return nothing; // gone meanwhile, or another user's
+		}
+	};
+	const filesOf = (pid: string) =>
+		orNothing(() => readdirSync(`/proc/${pid}/fd`), []).map((fd) =>
+			orNothing(() => readlinkSync(`/proc/${pid}/fd/${fd}`), ""),
+		);
+	return readdirSync("/proc")
+		.filter((name) => /^\d+$/.test(name) && filesOf(name).some((file) => file.startsWith(dir)))
+		.map(Number);
 }
 
 export type Frame = { type: number; payload: Buffer };

@@ -118,7 +118,7 @@ describe("when the system is short of something, the others go on", () => {
 	});
 
 	test("descriptors", async () => {
-		const told = await inside<Exhaustion>("ulimit -n 60; exec $RUN", "exhaustion.ts", stage.home);
+		const told = await inside<Exhaustion>("exec $RUN", "exhaustion.ts", stage.home, "60");
 		expect(told).toMatchObject({ failure: { name: "PtyCreationError", code: "EMFILE" }, recovered: true });
 		expect(told.started).toBeGreaterThan(5);
 		expect(told.answered).toBe(told.started);

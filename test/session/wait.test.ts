@@ -57,7 +57,7 @@ test("S2: resize answers after the program has redrawn", needing("python3"), asy
 test("S2: waits of every kind that end at once leave no subscription behind", async () => {
 	const program = await dialtone.start({ argv: ["cat"], timeoutMs: 60_000 });
 	const before = openSubscriptions();
-	for (const until of [{ gone: "not there" }, { stillMs: 1 }, { text: "x", stillMs: 1 }, {}]) {
+	for (const until of [{ gone: "not there", stillMs: 1 }, { stillMs: 1 }, { text: "x", stillMs: 1 }, {}]) {
 		await program.wait({ until, timeoutMs: 60_000 });
 	}
 	await expect(program.wait({ until: { pattern: "(" } })).rejects.toMatchObject({ code: "bad_pattern" });
