@@ -146,7 +146,9 @@ export class Transcript implements Cached, AsyncDisposable {
 			while (open.raw < end && !signal?.aborted) await this.#render(open, end);
 			signal?.throwIfAborted();
 			this.#nextStop(open);
-			if (this.#parts.isComplete() && open.raw >= this.#parts.journal.end && !open.sealed) {
+			const complete = this.#parts.isComplete() && open.raw >= this.#parts.journal.end;
+			// A small one is rendered again faster than it is read.
+			if (complete && !open.sealed && open.raw >= WORTH_SAVING_BYTES) {
 				open.renderer.seal();
 				open.sealed = true;
 			}

@@ -93,9 +93,9 @@ export const read = tool({
 	render(facts) {
 		const { base64, from = 0, to = 0, lines, matches } = facts;
 		if (facts.why === true) return stacked([sessionHeader(facts), facts.because]);
-		const head = renderSession(facts);
-		if (matches !== undefined && lines !== undefined) return stacked([head, matchesIn(matches, lines)]);
-		if (base64 === undefined) return lines === undefined ? head : stacked([head, rangeOf(lines)]);
+		const notes = lines === undefined ? [] : [matches === undefined ? rangeOf(lines) : matchesIn(matches, lines)];
+		const head = renderSession(facts, notes);
+		if (base64 === undefined) return head;
 		return stacked([head, safe`bytes ${from} to ${to}: ${oneLine(base64, base64.length)}`]);
 	},
 });

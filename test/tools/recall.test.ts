@@ -142,9 +142,9 @@ describe("D1 the dialects", () => {
 	test("show the first and the last lines of everything", async () => {
 		const { terminal_id } = await call<{ terminal_id: string }>("pty_create", { cmd: "seq -f 'line %.0f' 1 300000" });
 		await dialtone.client.call("wait", { session: terminal_id, timeoutMs: 60_000 });
-		const capture = (input: object) => call<{ output: string }>("pty_capture", { terminal_id, ...input });
-		expect(numbersIn((await capture({ lines: 3, tail: false })).output)).toEqual([1, 2, 3]);
-		expect(numbersIn((await capture({ lines: 3 })).output)).toEqual([299_998, 299_999, 300_000]);
+		const capture = (input: object) => call<{ text: string }>("pty_capture", { terminal_id, ...input });
+		expect(numbersIn((await capture({ lines: 3, tail: false })).text)).toEqual([1, 2, 3]);
+		expect(numbersIn((await capture({ lines: 3 })).text)).toEqual([299_998, 299_999, 300_000]);
 		const { process_id } = await call<{ process_id: string }>("start_background_process", {
 			command: "seq -f 'line %.0f' 1 5000",
 		});
