@@ -163,7 +163,7 @@ export class Transcript implements Cached, AsyncDisposable {
 	async renderSome(): Promise<boolean> {
 		if (this.#disposed) return false;
 		return this.#use(async (open) => {
-			await this.#render(open, this.#parts.journal.end, TURN_MS);
+			await this.#render(open, this.#parts.journal.end, this.#disposed ? 0 : TURN_MS);
 			return this.#parts.journal.end - open.raw > PENDING_BYTES;
 		});
 	}
@@ -273,7 +273,7 @@ export class Transcript implements Cached, AsyncDisposable {
 			}
 			if (open.log.unwrittenBytes >= READ_BYTES) await open.log.flush(open.raw);
 			await this.#save(open, SAVE_BYTES);
-			if (performance.now() - startedAt > forMs || this.#disposed) return;
+			if (performance.now() - startedAt > forMs) return;
 		}
 	}
 
