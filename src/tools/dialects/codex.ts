@@ -97,7 +97,7 @@ interface Asked {
 
 async function answer(session: Session, asked: Asked, { caller, signal, startedAt }: ToolContext): Promise<CodexFacts> {
 	await session.wait({ until: {}, timeoutMs: asked.yieldMs, signal });
-	const news = seenOutput(session, caller.owner, asked.maxTokens);
+	const news = await seenOutput(session, caller.owner, asked.maxTokens);
 	const { exit } = session;
 	return {
 		output: news.text,

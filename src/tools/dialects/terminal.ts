@@ -6,12 +6,13 @@ import type { Part } from "../../journal/journal.ts";
 import { clean, cleanJson, oneLine, safe } from "../../protocol/clean.ts";
 import { exitStatus } from "../../pty/signals.ts";
 import type { Session } from "../../session/session.ts";
+import { outerLines } from "../excerpt.ts";
 import { cleanLine, cleanText } from "../facts.ts";
 import { environment, script } from "../fields.ts";
 import { runIn } from "../shell-named.ts";
 import { type ToolContext, tool } from "../tool.ts";
 import { command } from "./command.ts";
-import { cut } from "./new-output.ts";
+import { cut, truncatedMark } from "./new-output.ts";
 import { findNumbered, pickNumbered } from "./numbered.ts";
 
 const SHELL = "bash";
@@ -103,7 +104,7 @@ export const getProcessOutput = tool({
 	async run({ process_id, lines }, context) {
 		const session = await findNumbered(context, process_id);
 		return {
-			output: clean(session.screen.lines(lines).join("\n")).text,
+			output: clean((await outerLines(session, { count: lines, end: "last" }, truncatedMark)).text).text,
 			is_running: !session.ended,
 			process_id: oneLine(process_id),
 			...(session.ended ? { exit_code: exitStatus(session.exit) } : {}),
