@@ -31,6 +31,7 @@ import { NoticeBoard, type Notices } from "./notices.ts";
 import type { SeenPositions } from "./seen-positions.ts";
 import type { ShellCommands } from "./shell/commands.ts";
 import { asFault, describeEnd } from "./terminal-faults.ts";
+import { UnenteredText } from "./unentered-text.ts";
 
 // A caller repeats a write within seconds; the holder remembers 1024 for the time after a restart.
 const REMEMBERED_IDS = 256;
@@ -105,6 +106,7 @@ export class Session implements AsyncDisposable {
 	#knownFacts: { readonly end: number; readonly facts: ScreenFacts } | null = null;
 	readonly #endRequests = new EndRequests();
 	readonly #presses: KeyPresses;
+	readonly #unentered = new UnenteredText();
 	#status: Status;
 	#users = 0;
 	#usedAt = Date.now();
@@ -142,7 +144,7 @@ export class Session implements AsyncDisposable {
 			onReplayed: (screen) =>
 				parts.seen.relocate(screen.diffSince(null, TEXT).position, { last: screen.offset >= parts.replayedUntil }),
 			// The one arrow that points back: the emulator answers what the program asked it.
-			onReply: (reply) => void this.type(reply).catch(() => {}), // it ended before it got the answer
+			onReply: (reply) => void this.#write(reply).catch(() => {}), // it ended before it got the answer
 		});
 
 		const tracker = this.#tracker;
@@ -237,6 +239,10 @@ export class Session implements AsyncDisposable {
 	takeNotices(owner: string): Notices | null {
 		return this.#notices.tell(owner);
 	}
+	/** A command of its shell is being stopped at its timeout, after its call has returned. */
+	commandStopped(): void {
+		this.#notices.commandStopped();
+	}
 	/** A newer daemon has taken this session over. */
 	onFenced(listener: () => void): () => void {
 		return this.#pty.onFenced(listener);
@@ -249,7 +255,19 @@ export class Session implements AsyncDisposable {
 	 * Types bytes atomically. A function is called when this write is next in the queue: it encodes for the modes of that
 	 * moment, and when it throws nothing is typed. A write whose id was typed before is not typed again.
 	 */
-	async type(input: Uint8Array | (() => Uint8Array), options: WriteOptions = {}): Promise<Typed> {
+	type(input: Uint8Array | (() => Uint8Array), options: WriteOptions = {}): Promise<Typed> {
+		return this.#write(input, options, (bytes) => {
+			// One that reads keys has taken them.
+			if (takesKeys(this.attention)) this.#unentered.clear();
+			else this.#unentered.take(bytes);
+		});
+	}
+
+	async #write(
+		input: Uint8Array | (() => Uint8Array),
+		options: WriteOptions = {},
+		onTyping: (bytes: Uint8Array) => void = () => {},
+	): Promise<Typed> {
 		const { id } = options;
 		let acknowledge = () => {};
 		let acceptedBefore = -1;
@@ -259,6 +277,7 @@ export class Session implements AsyncDisposable {
 			const bytes = typeof input === "function" ? input() : input;
 			acceptedBefore = this.#pty.inputOffset;
 			this.#lastTypedAt = Date.now();
+			onTyping(bytes);
 			acknowledge = this.#tracker.typing(bytes);
 			return bytes;
 		};
@@ -280,6 +299,12 @@ export class Session implements AsyncDisposable {
 	/** Types the parts of one call: the first at once, each other when the program has taken the one before. */
 	press(parts: readonly (() => Uint8Array)[], options: PressOptions): Promise<Typed> {
 		return this.#presses.press(parts, options);
+	}
+
+	/** How many characters were typed and not entered, to a program that reads lines. */
+	get unentered(): number {
+		if (this.ended || takesKeys(this.attention)) this.#unentered.clear();
+		return this.#unentered.chars;
 	}
 
 	/** Asks the holder to watch the program until the returned function is called. */
@@ -320,6 +345,15 @@ export class Session implements AsyncDisposable {
 	/** The offset up to which this caller has seen everything. */
 	seenBy(owner: string): number {
 		return this.#seen.get(owner)?.offset ?? 0;
+	}
+
+	/** The end of the output when this caller was last answered. */
+	answeredTo(owner: string): number {
+		return this.#seen.answeredTo(owner);
+	}
+
+	answered(owner: string, offset: number): void {
+		this.#seen.answered(owner, offset);
 	}
 
 	/** What is new to this caller; marks it as seen. */
@@ -402,6 +436,7 @@ export class Session implements AsyncDisposable {
 	/** Detaches; the program keeps running. */
 	async [Symbol.asyncDispose](): Promise<void> {
 		this.#detached.resolve();
+		this.commands?.[Symbol.dispose]();
 		this.#tracker[Symbol.dispose]();
 		this.#outputs.clear();
 		this.#endings.clear();
@@ -485,3 +520,6 @@ export class Session implements AsyncDisposable {
 		return exit.code === 0 ? "exited_well" : "exited_badly";
 	}
 }
+
+/** There is no line to enter: each key counts by itself. */
+const takesKeys = ({ waitingFor }: Attention): boolean => waitingFor === "key" || waitingFor === "screen";

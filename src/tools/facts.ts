@@ -61,6 +61,8 @@ const session = {
 	lastCommand: z.exactOptional(z.strictObject({ exitCode: z.int().nullable(), pipeStatus: z.array(z.int()) })),
 	survivors: z.exactOptional(processes).describe("Processes that a close could not end"),
 	notices: z.exactOptional(z.array(cleanLine)).describe("What happened since your last answer, said once"),
+	unentered: z.exactOptional(count).describe("Characters that were typed and stand there until Enter is pressed"),
+	joinedTo: z.exactOptional(count).describe("With `send`: how many such characters the text was joined to"),
 	repeated: z.exactOptional(z.literal(true)).describe("A write with this id was typed before; nothing was typed now"),
 } satisfies Shape<SessionFacts>;
 

@@ -61,9 +61,11 @@ export class LocalClient implements Client {
 			});
 		}
 		const signal = options.signal ?? new AbortController().signal;
-		const run = tool.run(parsed.data, { sessions, caller, signal, startedAt }).catch((error: unknown) => {
-			throw homeFault(error, this.#parts.places) ?? error;
-		});
+		const run = tool
+			.run(parsed.data, { sessions, caller, signal, startedAt, answerWithinMs: options.answerWithinMs })
+			.catch((error: unknown) => {
+				throw homeFault(error, this.#parts.places) ?? error;
+			});
 		const facts = await this.#untilStopped(run, { doing: name, repeatable: tool.effect === "reads" });
 		return { facts, text: tool.render(facts) };
 	};

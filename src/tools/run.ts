@@ -10,9 +10,9 @@ import { headAndTail } from "./excerpt.ts";
 import { runFactsSchema } from "./facts.ts";
 import { budget, directory, program, script, sessionName, timeout } from "./fields.ts";
 import { renderRun } from "./render-run.ts";
-import { processFacts, sessionFacts } from "./session-facts.ts";
+import { limitedTo, processFacts, sessionFacts } from "./session-facts.ts";
 import { directoryFor, runIn } from "./shell-named.ts";
-import { tool } from "./tool.ts";
+import { answerBy, tool } from "./tool.ts";
 
 export const run = tool({
 	name: "run",
@@ -42,7 +42,7 @@ export const run = tool({
 		const { session, note, outcome } = await runIn(
 			input.shell,
 			{ sessions, caller, program: input.program, clean: input.clean },
-			{ ...input, cwd, waits: true, signal },
+			{ ...input, cwd, waits: true, signal, answerBy: answerBy(context) },
 		);
 		const { diff } = session.takeNew(caller.owner);
 		const output = await outputOf(session, outcome);
@@ -57,6 +57,7 @@ export const run = tool({
 		const { exitCode, pipeStatus, timedOut, durationMs, jobs, streams } = outcome;
 		return {
 			...facts,
+			...(outcome.returned === "timeout" && !timedOut && limitedTo(context, input.timeoutMs)),
 			truncated: facts.truncated || output.cut,
 			...(streams === null ? {} : { stdout: decode(streams.stdout), stderr: decode(streams.stderr) }),
 			cwd: outcome.cwd === null ? facts.cwd : oneLine(outcome.cwd, 4096),

@@ -7,7 +7,7 @@ import { sessionFactsSchema } from "./facts.ts";
 import { budget, keys, session, text, timeout, until } from "./fields.ts";
 import { renderSession } from "./render.ts";
 import { onSession } from "./session-facts.ts";
-import { tool } from "./tool.ts";
+import { tool, waitMs } from "./tool.ts";
 
 export const send = tool({
 	name: "send",
@@ -27,6 +27,7 @@ export const send = tool({
 		force: z.boolean().optional().describe("Paste although the program did not ask for bracketed paste"),
 		until,
 		timeoutMs: timeout,
+		ifUnchanged: z.boolean().optional().describe("Refuse if it printed since your last answer"),
 		ifOffset: z
 			.int()
 			.min(0)
@@ -39,25 +40,30 @@ export const send = tool({
 	facts: sessionFactsSchema,
 	async run(input, context) {
 		let repeated = false;
+		let before = 0;
 		const facts = await onSession(context, input, async (target) => {
 			const { caller, signal } = context;
 			const id = input.id === undefined ? {} : { id: writeId([caller.owner, target.id, input.id]) };
-			const startedAt = Date.now();
 			let offset = target.journal.end;
 			const echoed = target.attention.waitingFor !== "secret";
 			const [first, ...rest] = compose(input, () => target.screen.modes);
 			const checked = () => {
 				offset = target.journal.end;
-				if (input.ifOffset !== undefined && offset > input.ifOffset) {
-					throw new Fault("screen_moved", { expected: input.ifOffset, offset });
-				}
+				before = target.unentered;
+				const expected = input.ifOffset ?? (input.ifUnchanged ? target.answeredTo(caller.owner) : offset);
+				if (offset > expected) throw new Fault("screen_moved", { expected, offset });
 				return first();
 			};
 			const queuedBytes = input.text?.length ?? 0;
-			({ repeated } = await target.press([checked, ...rest], { ...id, signal, queuedBytes, pacedMs: input.timeoutMs }));
+			({ repeated } = await target.press([checked, ...rest], {
+				...id,
+				signal,
+				queuedBytes,
+				pacedMs: waitMs(context, input.timeoutMs),
+			}));
 			return target.wait({
 				until: input.until ?? {},
-				timeoutMs: Math.max(0, startedAt + input.timeoutMs - Date.now()),
+				timeoutMs: waitMs(context, Math.max(0, input.timeoutMs - (performance.now() - context.startedAt))),
 				signal,
 				caller: caller.owner,
 				// A quick program has answered before the write is known to have happened; one that was typed before a
@@ -67,7 +73,12 @@ export const send = tool({
 				typed: echoed ? (input.text ?? input.paste) : undefined,
 			});
 		});
-		return repeated && !input.id?.startsWith(AUTOMATIC_ID) ? { ...facts, repeated } : facts;
+		const joins = before > 0 && Boolean(input.text || input.paste);
+		return {
+			...facts,
+			...(joins && !repeated && { joinedTo: before }),
+			...(repeated && !input.id?.startsWith(AUTOMATIC_ID) ? { repeated: true as const } : {}),
+		};
 	},
 	render: renderSession,
 });

@@ -4,7 +4,7 @@ import { sessionFactsSchema } from "./facts.ts";
 import { budget, session, timeout } from "./fields.ts";
 import { renderSession } from "./render.ts";
 import { onSession } from "./session-facts.ts";
-import { tool } from "./tool.ts";
+import { tool, waitMs } from "./tool.ts";
 
 export const signal = tool({
 	name: "signal",
@@ -22,7 +22,7 @@ export const signal = tool({
 	run: (input, context) =>
 		onSession(context, input, async (target) => {
 			await target.signal(`SIG${input.signal}`);
-			return target.wait({ until: {}, timeoutMs: input.timeoutMs, signal: context.signal });
+			return target.wait({ until: {}, timeoutMs: waitMs(context, input.timeoutMs), signal: context.signal });
 		}),
 	render: renderSession,
 });

@@ -16,7 +16,7 @@ import {
 } from "./fields.ts";
 import { renderSession } from "./render.ts";
 import { sessionFacts } from "./session-facts.ts";
-import { tool } from "./tool.ts";
+import { tool, waitMs } from "./tool.ts";
 
 const count = z.int().min(1).max(Number.MAX_SAFE_INTEGER);
 
@@ -92,9 +92,9 @@ export const start = tool({
 		});
 		// All of it where the session is new; where it is reused, what this caller has not seen.
 		const from = session.seenBy(caller.owner);
-		const { until: wanted = {}, timeoutMs } = input;
-		const outcome = await session.wait({ until: wanted, timeoutMs, signal, from, caller: caller.owner });
-		return sessionFacts(session, context, { outcome, maxTokens: input.maxTokens });
+		const timeoutMs = waitMs(context, input.timeoutMs);
+		const outcome = await session.wait({ until: input.until ?? {}, timeoutMs, signal, from, caller: caller.owner });
+		return sessionFacts(session, context, { outcome, maxTokens: input.maxTokens, askedMs: input.timeoutMs });
 	},
 	render: renderSession,
 });

@@ -5,7 +5,7 @@ import { sessionFactsSchema } from "./facts.ts";
 import { budget, session, timeout, until } from "./fields.ts";
 import { renderSession } from "./render.ts";
 import { onSession } from "./session-facts.ts";
-import { tool } from "./tool.ts";
+import { tool, waitMs } from "./tool.ts";
 
 export const wait = tool({
 	name: "wait",
@@ -36,7 +36,7 @@ export const wait = tool({
 			const earlier = await target.journal.read(from, upTo);
 			return target.wait({
 				until: input.until ?? {},
-				timeoutMs: input.timeoutMs,
+				timeoutMs: waitMs(context, input.timeoutMs),
 				strict: true,
 				signal: context.signal,
 				caller: context.caller.owner,

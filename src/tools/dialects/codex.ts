@@ -7,7 +7,7 @@ import type { Session } from "../../session/session.ts";
 import { cleanText, count } from "../facts.ts";
 import { commandLine, directory, program, text } from "../fields.ts";
 import { target } from "../session-facts.ts";
-import { type ToolContext, tool } from "../tool.ts";
+import { type ToolContext, tool, waitMs } from "../tool.ts";
 import { freeNumber } from "./free-number.ts";
 import { seenOutput } from "./new-output.ts";
 
@@ -90,8 +90,9 @@ interface Asked {
 	readonly maxTokens: number;
 }
 
-async function answer(session: Session, asked: Asked, { caller, signal, startedAt }: ToolContext): Promise<CodexFacts> {
-	await session.wait({ until: {}, timeoutMs: asked.yieldMs, signal });
+async function answer(session: Session, asked: Asked, context: ToolContext): Promise<CodexFacts> {
+	const { caller, signal, startedAt } = context;
+	await session.wait({ until: {}, timeoutMs: waitMs(context, asked.yieldMs), signal });
 	const news = seenOutput(session, caller.owner, asked.maxTokens);
 	const { exit } = session;
 	return {

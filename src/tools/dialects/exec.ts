@@ -9,7 +9,7 @@ import type { Session } from "../../session/session.ts";
 import { cleanLine, count } from "../facts.ts";
 import { commandLine, directory, program, text } from "../fields.ts";
 import { target } from "../session-facts.ts";
-import { type ToolContext, tool } from "../tool.ts";
+import { type ToolContext, tool, waitMs } from "../tool.ts";
 import { codexFacts, codexWriteStdin } from "./codex.ts";
 import { rawOutput, seenOutput } from "./new-output.ts";
 
@@ -171,8 +171,9 @@ async function askToEnd(session: Session, { sessions, signal }: ToolContext): Pr
 	await session.wait({ until: { only: true }, timeoutMs: sessions.options.endGraceMs, signal });
 }
 
-async function answer(session: Session, input: Answering, { caller, signal }: ToolContext): Promise<ExecFacts> {
-	await session.wait({ until: {}, timeoutMs: input.yield_time_ms, signal });
+async function answer(session: Session, input: Answering, context: ToolContext): Promise<ExecFacts> {
+	const { caller, signal } = context;
+	await session.wait({ until: {}, timeoutMs: waitMs(context, input.yield_time_ms), signal });
 	const news = await (input.raw ? rawOutput : seenOutput)(session, caller.owner, input.max_output_tokens);
 	return {
 		success: true,
