@@ -22,6 +22,7 @@ afterAll(() => dialtone[Symbol.asyncDispose]());
 beforeEach(async () => {
 	mcp = mcpOverHttp({
 		version: "0.1.0",
+		sets: ["native"],
 		tools: async () => toolCards(["native"]),
 		connect: async () => dialtone.client,
 		peek: async () => dialtone.client,

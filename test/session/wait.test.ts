@@ -75,7 +75,7 @@ test("T4: a server at rest does not end a wait for something else", needing("pyt
 	expect(await server.wait({ timeoutMs: 60_000 })).toMatchObject({ activity: "serving", returned: "still" });
 	const waiting = server.wait({ until: { text: "/no-such-page" }, timeoutMs: 60_000 });
 	const [port] = server.facts.ports;
-	await (await fetch(`http://127.0.0.1:${port}/no-such-page`)).arrayBuffer();
+	await (await fetch(`http://127.0.0.1:${port}/no-such-page`, { headers: { connection: "close" } })).arrayBuffer();
 	expect(await waiting).toMatchObject({ returned: "matched", matched: true });
 	await server.close();
 });
