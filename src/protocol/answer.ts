@@ -162,6 +162,8 @@ export interface ListedSession {
 	readonly lastLine: CleanLine;
 	readonly truncated: boolean;
 	readonly owner: string | null;
+	/** Of the caller. */
+	readonly mine: boolean;
 	readonly parent: string | null;
 	readonly keep: boolean;
 }
@@ -169,4 +171,6 @@ export interface ListedSession {
 export interface ListFacts {
 	readonly sessions: readonly ListedSession[];
 	readonly now: number;
+	/** Which were asked for; null: all. */
+	readonly status: string | null;
 }

@@ -116,6 +116,7 @@ const listed = {
 	lastLine: cleanLine,
 	truncated: z.boolean(),
 	owner: z.string().nullable(),
+	mine: z.boolean().describe("Of the caller"),
 	parent: z.string().nullable(),
 	keep: z.boolean(),
 } satisfies Shape<ListedSession>;
@@ -123,6 +124,7 @@ const listed = {
 export const listFactsSchema: z.ZodType<ListFacts> = z.strictObject({
 	sessions: z.array(z.strictObject(listed)),
 	now: count,
+	status: z.string().nullable().describe("Which were asked for; null: all"),
 });
 
 export const sessionEventSchema = z.strictObject({

@@ -4,7 +4,7 @@ import { Fault } from "../protocol/fault.ts";
 import { compose } from "../session/typing.ts";
 import { AUTOMATIC_ID } from "./client.ts";
 import { sessionFactsSchema } from "./facts.ts";
-import { budget, keys, offset, session, text, timeout, until } from "./fields.ts";
+import { advanced, keys, offset, session, text, timeout, untilToo, usualBudget } from "./fields.ts";
 import { renderSession } from "./render.ts";
 import { onSession } from "./session-facts.ts";
 import { tool, waitMs } from "./tool.ts";
@@ -13,26 +13,25 @@ export const send = tool({
 	name: "send",
 	title: "Type into a program",
 	description:
-		'Type into a session and return when the program waits again, ends, or the timeout passes, with what is new. `text` is typed as is; `submit` presses Enter after it; `keys` are pressed last, e.g. ["ctrl+c"], ["down", "down", "enter"], ["esc", ":", "w", "q", "enter"].',
+		"Type into a session; returns what is new when the program waits again, ends or times out. First `text`, then Enter with `submit`, then `keys`.",
 	effect: "types",
 	always: true,
 	input: z.strictObject({
 		session,
-		text: text.optional().describe("Typed as is"),
-		submit: z.boolean().default(false).describe("Press Enter after the text"),
-		keys: keys
-			.optional()
-			.describe("enter tab esc up down left right home end pageup f1 ctrl+c alt+x shift+tab … or single characters"),
-		paste: text.optional().describe("Many lines as one paste, for editors and REPLs"),
-		force: z.boolean().optional().describe("Paste although the program did not ask for bracketed paste"),
-		until,
+		text: text.optional(),
+		submit: z.boolean().default(false).describe("Press Enter"),
+		keys: keys.optional().describe("enter tab esc up pageup f1 ctrl+c alt+x shift+tab … or characters"),
+		paste: text.optional().describe("Many lines as one paste"),
+		force: z.boolean().optional().describe("Paste although the program did not ask for bracketed paste").meta(advanced),
+		until: untilToo,
 		timeoutMs: timeout,
 		ifUnchanged: z.boolean().optional().describe("Refuse if it printed since your last answer"),
 		ifOffset: offset
 			.optional()
-			.describe("Refuse when the program has written more than this offset of your last answer"),
-		id: z.string().min(1).max(200).optional().describe("A repeated id is not typed twice"),
-		maxTokens: budget,
+			.describe("Refuse when the program has written more than this offset of your last answer")
+			.meta(advanced),
+		id: z.string().min(1).max(200).optional().describe("A repeated id is not typed twice").meta(advanced),
+		maxTokens: usualBudget,
 	}),
 	facts: sessionFactsSchema,
 	async run(input, context) {

@@ -3,8 +3,8 @@ import { Fault } from "../protocol/fault.ts";
 import { IF_EXISTS } from "./client.ts";
 import { sessionFactsSchema } from "./facts.ts";
 import {
+	advanced,
 	argv,
-	budget,
 	commandLine,
 	directory,
 	environment,
@@ -12,7 +12,8 @@ import {
 	parent,
 	sessionName,
 	timeout,
-	until,
+	untilToo,
+	usualBudget,
 	width,
 } from "./fields.ts";
 import { renderSession } from "./render.ts";
@@ -25,24 +26,25 @@ export const start = tool({
 	name: "start",
 	title: "Start a program",
 	description:
-		"Start a program on a real terminal and return when it first waits for input or ends. It stays alive: talk to it with `send`, under the name you give. Use it for anything interactive (REPLs, debuggers, database consoles, ssh, editors, installers) and for servers. Without `command` you get a shell.",
+		"Start anything interactive (REPL, debugger, ssh, editor, installer) or a server on a real terminal; returns when it first waits for input or ends. It stays: talk to it with `send`. Without `command`: a shell.",
 	effect: "starts",
 	always: true,
 	input: z.strictObject({
 		command: commandLine.optional().describe("Shell command line"),
-		argv: argv.optional().describe("Program and arguments, instead of `command`, with no shell between"),
+		argv: argv.optional().describe("Program and arguments, instead of `command`, with no shell between").meta(advanced),
 		again: z
 			.string()
 			.min(1)
 			.max(200)
 			.optional()
-			.describe("An ended session: start what it ran once more, in its directory, under its name"),
-		name: sessionName.optional().describe("Short name to call it by; made from the command if left out"),
+			.describe("An ended session: start what it ran once more, in its directory, under its name")
+			.meta(advanced),
+		name: sessionName.optional().describe("Short name to call it by"),
 		cwd: directory.optional(),
 		env: environment.optional().describe("Added to the usual environment"),
-		cols: width.optional(),
-		rows: height.optional(),
-		until,
+		cols: width.optional().meta(advanced),
+		rows: height.optional().meta(advanced),
+		until: untilToo,
 		timeoutMs: timeout,
 		keep: z.boolean().optional().describe("Never end it for being idle"),
 		limits: z
@@ -55,13 +57,15 @@ export const start = tool({
 				wallMs: count.optional(),
 			})
 			.optional()
-			.describe("Resource limits"),
+			.describe("Resource limits")
+			.meta(advanced),
 		ifExists: z
 			.enum(IF_EXISTS)
 			.default("fail")
-			.describe("When a running session has this name: refuse, use it, or end it first"),
-		parent: parent.optional().describe("The conversation it belongs to, if your host does not set it"),
-		maxTokens: budget,
+			.describe("When a running session has this name: refuse, use it, or end it first")
+			.meta(advanced),
+		parent: parent.optional().describe("The conversation it belongs to, if your host does not set it").meta(advanced),
+		maxTokens: usualBudget,
 	}),
 	facts: sessionFactsSchema,
 	async run(input, context) {

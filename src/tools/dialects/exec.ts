@@ -10,7 +10,7 @@ import { hasEnded } from "../../session/lifecycle.ts";
 import type { Session } from "../../session/session.ts";
 import type { Sessions } from "../../session/sessions.ts";
 import { cleanLine, count } from "../facts.ts";
-import { directory, environment, program, text } from "../fields.ts";
+import { advanced, directory, environment, program, text } from "../fields.ts";
 import { target } from "../session-facts.ts";
 import { type ToolContext, tool, waitMs } from "../tool.ts";
 import { command } from "./command.ts";
@@ -89,7 +89,7 @@ export const writeStdin = tool({
 		chars: text.default(""),
 		yield_time_ms: yieldTime,
 		max_output_tokens: maxOutput,
-		raw,
+		raw: raw.meta(advanced),
 	}),
 	facts: execFacts,
 	async run(input, context) {
@@ -109,8 +109,8 @@ export const closePtySession = tool({
 	input: z.object({
 		session_id: sessionId,
 		force: z.boolean().default(false),
-		max_output_tokens: maxOutput,
-		raw,
+		max_output_tokens: maxOutput.meta(advanced),
+		raw: raw.meta(advanced),
 	}),
 	facts: execFacts,
 	async run(input, context) {
