@@ -59,6 +59,7 @@ export const listed = (name: string, more: Partial<ListedSession> = {}): ListedS
 	lines: 0,
 	lastLine: oneLine(""),
 	truncated: false,
+	mine: true,
 	owner: "cli",
 	parent: null,
 	keep: false,
