@@ -59,9 +59,9 @@ export const listed = (name: string, more: Partial<ListedSession> = {}): ListedS
 	lines: 0,
 	lastLine: oneLine(""),
 	truncated: false,
+	mine: true,
 	owner: "cli",
 	parent: null,
-	mine: true,
 	keep: false,
 	...more,
 });

@@ -60,7 +60,14 @@ const caller = z.object({
 
 const request = z.discriminatedUnion("do", [
 	z.object({ id, do: z.literal("hello"), version: name }),
-	z.object({ id, do: z.literal("call"), tool: name, input: z.unknown(), caller }),
+	z.object({
+		id,
+		do: z.literal("call"),
+		tool: name,
+		input: z.unknown(),
+		caller,
+		answerWithinMs: z.exactOptional(z.number().min(0)),
+	}),
 	z.object({ id, do: z.literal("tools"), sets: few(TOOL_SETS.length, z.array(z.enum(TOOL_SETS))) }),
 	z.object({ id, do: z.literal("events"), afterSeq: z.exactOptional(offset) }),
 	z.object({ id, do: z.literal("output"), session: name, from: offset }),

@@ -108,9 +108,15 @@ export class SocketClient implements Client {
 	readonly call: Client["call"] = async (
 		tool: string,
 		input: unknown,
-		{ signal, caller }: CallOptions = {},
+		{ signal, caller, answerWithinMs }: CallOptions = {},
 	): Promise<Answer> => {
-		const question = { do: "call", tool, input, caller: sentWith(tool, input, caller ?? this.#caller) } as const;
+		const question: Question = {
+			do: "call",
+			tool,
+			input,
+			caller: sentWith(tool, input, caller ?? this.#caller),
+			...(answerWithinMs !== undefined && { answerWithinMs }),
+		};
 		return (await this.#ask(question, signal)).answer!;
 	};
 
@@ -289,7 +295,8 @@ export class SocketClient implements Client {
 function timeoutOf(question: Question): number | null {
 	if (question.do !== "call") return null;
 	const timeoutMs = (question.input as { readonly timeoutMs?: unknown } | null | undefined)?.timeoutMs;
-	return typeof timeoutMs === "number" && timeoutMs >= 0 ? Math.min(timeoutMs, options.timeoutMs.max) : null;
+	if (typeof timeoutMs !== "number" || timeoutMs < 0) return null;
+	return Math.min(timeoutMs, options.timeoutMs.max, question.answerWithinMs ?? Number.POSITIVE_INFINITY);
 }
 
 /** What the daemon needs to know of the caller: the rest of its world only where a program may inherit it. */

@@ -24,7 +24,7 @@ import { refusal } from "../tools/catalogue.ts";
 import type { Client, ToolCard, ToolSet } from "../tools/client.ts";
 import type { Caller } from "../tools/tool.ts";
 import { askThePerson } from "./ask-human.ts";
-import { withinHostLimits } from "./host-limits.ts";
+import { ANSWER_WITHIN_MS } from "./host-limits.ts";
 import { instructionsFor } from "./instructions.ts";
 import { listing } from "./listing.ts";
 import { reportProgress } from "./progress.ts";
@@ -46,6 +46,8 @@ export interface McpParts {
 	humanPage?(session: string): Promise<string | null>;
 	/** How often a waiting call reports progress, to clients that requested it. */
 	readonly progressEveryMs?: number;
+	/** How long hosts wait for an answer, if not as long as the usual ones. */
+	readonly answerWithinMs?: number;
 }
 
 // What a connection may make us remember: as many sessions as run at once, names longer than any session's.
@@ -123,7 +125,7 @@ async function callTool(
 		const fault = new Fault("unknown_tool", { tool: params.name, tools: cards.map(({ name }) => name) });
 		throw new ProtocolError(ProtocolErrorCode.InvalidParams, `${fault.message} ${fault.next}`);
 	}
-	const input = withinHostLimits(card, params.arguments ?? {});
+	const input = params.arguments ?? {};
 	using _progress = reportProgress(ctx, parts.progressEveryMs);
 	try {
 		const asked = await askThePerson({
@@ -139,7 +141,11 @@ async function callTool(
 		// One server process may serve several conversations: what the request says overrides its environment.
 		const caller = { ...known, parent: parentFromMeta(params._meta) ?? known.parent };
 		// Cancelling ends the wait, not the session.
-		const { text, facts, refused } = await client.call(card.name, input, { signal: ctx.mcpReq.signal, caller });
+		const { text, facts, refused } = await client.call(card.name, input, {
+			signal: ctx.mcpReq.signal,
+			caller,
+			answerWithinMs: parts.answerWithinMs ?? ANSWER_WITHIN_MS,
+		});
 		if (refused !== undefined) return { content: [{ type: "text", text }], isError: true };
 		if (!hasPicture(facts)) return { content: [{ type: "text", text }] };
 		const { base64: data, mimeType } = facts.picture;

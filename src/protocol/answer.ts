@@ -85,6 +85,10 @@ export interface SessionFacts {
 	readonly survivors?: readonly ProcessFacts[];
 	/** What happened since this caller's last answer and is nowhere else in it; said once. */
 	readonly notices?: readonly CleanLine[];
+	/** How many characters were typed and stand there until Enter is pressed. */
+	readonly unentered?: number;
+	/** With `send`: how many such characters the text was joined to. */
+	readonly joinedTo?: number;
 	/** With `send`: a write with this id was typed before, so nothing was typed now. */
 	readonly repeated?: true;
 }
@@ -180,4 +184,6 @@ export interface ListedSession {
 export interface ListFacts {
 	readonly sessions: readonly ListedSession[];
 	readonly now: number;
+	/** Which were asked for; null: all. */
+	readonly status: string | null;
 }

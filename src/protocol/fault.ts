@@ -168,7 +168,7 @@ export const faults = {
 	screen_moved: row<{ expected: number; offset: number }>({
 		status: 409,
 		message: ({ expected, offset }) =>
-			safe`The program has printed more since your last read (offset ${offset}, not ${expected}); nothing was typed.`,
+			safe`The program has printed more since your last answer (offset ${offset}, not ${expected}); nothing was typed.`,
 		next: () => safe`\`read\` the new output and decide again.`,
 	}),
 	line_too_long: row<{ limit: number }>({

@@ -102,8 +102,8 @@ export const options = {
 		unit: "bytes",
 		meaning: "output kept on disk in total; the oldest ended sessions are removed first; 0: no limit",
 	}),
-	// Codex times out a call at 300 s, Claude Code waits longer: answering "still working" before that loses nothing.
-	timeoutMs: row({ default: 30_000, min: 0, max: 280_000, unit: "ms", meaning: "default timeout of a call" }),
+	// Over MCP an answer comes after 280 s at the latest, whatever was asked for: mcp/host-limits.ts.
+	timeoutMs: row({ default: 30_000, min: 0, max: 86_400_000, unit: "ms", meaning: "default timeout of a call" }),
 	// 4000 tokens of terminal text are about 9,200 characters: below what hosts cut or spill to a file.
 	maxTokens: row({ default: 4000, min: 50, max: 100_000, unit: "tokens", meaning: "maximum length of an answer" }),
 	cols: row({ default: 120, min: 2, max: 1000, unit: "cells", meaning: "width of a new terminal" }),

@@ -32,6 +32,7 @@ import type { SeenPositions } from "./seen-positions.ts";
 import type { ShellCommands } from "./shell/commands.ts";
 import { asFault, describeEnd } from "./terminal-faults.ts";
 import { Transcript } from "./transcript.ts";
+import { UnenteredText } from "./unentered-text.ts";
 
 // A caller repeats a write within seconds; the holder remembers 1024 for the time after a restart.
 const REMEMBERED_IDS = 256;
@@ -105,12 +106,12 @@ export class Session implements AsyncDisposable {
 	readonly #outputs = new Listeners<OutputChunk>("session output");
 	readonly #endings = new Listeners<void>("session ended");
 	readonly #detached = deferred<void>();
-	readonly #attached = new AbortController();
 	readonly #notices = new NoticeBoard();
 	/** The screen's part in a verdict, and the output that it is of. */
 	#knownFacts: { readonly end: number; readonly facts: ScreenFacts } | null = null;
 	readonly #endRequests = new EndRequests();
 	readonly #presses: KeyPresses;
+	readonly #unentered = new UnenteredText();
 	#status: Status;
 	#endedBecause: string | null;
 	#users = 0;
@@ -158,7 +159,7 @@ export class Session implements AsyncDisposable {
 			onReplayed: (screen) =>
 				parts.seen.relocate(screen.diffSince(null, TEXT).position, { last: screen.offset >= parts.replayedUntil }),
 			// The one arrow that points back: the emulator answers what the program asked it.
-			onReply: (reply) => void this.type(reply).catch(() => {}), // it ended before it got the answer
+			onReply: (reply) => void this.#write(reply).catch(() => {}), // it ended before it got the answer
 		});
 
 		const tracker = this.#tracker;
@@ -222,10 +223,6 @@ export class Session implements AsyncDisposable {
 	get closed(): Promise<PtyExit> {
 		return this.#pty.closed;
 	}
-	/** Aborted when this daemon lets go of the session. */
-	get whileAttached(): AbortSignal {
-		return this.#attached.signal;
-	}
 	get pid(): number {
 		return this.#pty.pid;
 	}
@@ -273,6 +270,10 @@ export class Session implements AsyncDisposable {
 	takeNotices(owner: string): Notices | null {
 		return this.#notices.tell(owner);
 	}
+	/** A command of its shell is being stopped at its timeout, after its call has returned. */
+	commandStopped(): void {
+		this.#notices.commandStopped();
+	}
 	/** A newer daemon has taken this session over. */
 	onFenced(listener: () => void): () => void {
 		return this.#pty.onFenced(listener);
@@ -285,7 +286,19 @@ export class Session implements AsyncDisposable {
 	 * Types bytes atomically. A function is called when this write is next in the queue: it encodes for the modes of that
 	 * moment, and when it throws nothing is typed. A write whose id was typed before is not typed again.
 	 */
-	async type(input: Uint8Array | (() => Uint8Array), options: WriteOptions = {}): Promise<Typed> {
+	type(input: Uint8Array | (() => Uint8Array), options: WriteOptions = {}): Promise<Typed> {
+		return this.#write(input, options, (bytes) => {
+			// One that reads keys has taken them.
+			if (takesKeys(this.attention)) this.#unentered.clear();
+			else this.#unentered.take(bytes);
+		});
+	}
+
+	async #write(
+		input: Uint8Array | (() => Uint8Array),
+		options: WriteOptions = {},
+		onTyping: (bytes: Uint8Array) => void = () => {},
+	): Promise<Typed> {
 		const { id } = options;
 		let acknowledge = () => {};
 		let acceptedBefore = -1;
@@ -295,6 +308,7 @@ export class Session implements AsyncDisposable {
 			const bytes = typeof input === "function" ? input() : input;
 			acceptedBefore = this.#pty.inputOffset;
 			this.#lastTypedAt = Date.now();
+			onTyping(bytes);
 			acknowledge = this.#tracker.typing(bytes);
 			return bytes;
 		};
@@ -316,6 +330,12 @@ export class Session implements AsyncDisposable {
 	/** Types the parts of one call: the first at once, each other when the program has taken the one before. */
 	press(parts: readonly (() => Uint8Array)[], options: PressOptions): Promise<Typed> {
 		return this.#presses.press(parts, options);
+	}
+
+	/** How many characters were typed and not entered, to a program that reads lines. */
+	get unentered(): number {
+		if (this.ended || takesKeys(this.attention)) this.#unentered.clear();
+		return this.#unentered.chars;
 	}
 
 	/** Asks the holder to watch the program until the returned function is called. */
@@ -356,6 +376,15 @@ export class Session implements AsyncDisposable {
 	/** The offset up to which this caller has seen everything. */
 	seenBy(owner: string): number {
 		return this.#seen.get(owner)?.offset ?? 0;
+	}
+
+	/** The end of the output when this caller was last answered. */
+	answeredTo(owner: string): number {
+		return this.#seen.answeredTo(owner);
+	}
+
+	answered(owner: string, offset: number): void {
+		this.#seen.answered(owner, offset);
 	}
 
 	/** What is new to this caller; marks it as seen. */
@@ -444,7 +473,7 @@ export class Session implements AsyncDisposable {
 	/** Detaches; the program keeps running. */
 	async [Symbol.asyncDispose](): Promise<void> {
 		this.#detached.resolve();
-		this.#attached.abort();
+		this.commands?.[Symbol.dispose]();
 		this.#tracker[Symbol.dispose]();
 		this.#outputs.clear();
 		this.#endings.clear();
@@ -530,3 +559,6 @@ export class Session implements AsyncDisposable {
 		return exit.code === 0 ? "exited_well" : "exited_badly";
 	}
 }
+
+/** There is no line to enter: each key counts by itself. */
+const takesKeys = ({ waitingFor }: Attention): boolean => waitingFor === "key" || waitingFor === "screen";

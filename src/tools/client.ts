@@ -21,6 +21,8 @@ export interface CallOptions {
 	readonly signal?: AbortSignal;
 	/** The caller, if it is not the client's own. */
 	readonly caller?: Caller;
+	/** The caller gives up after this: a longer wait is answered before, and what is waited for goes on. */
+	readonly answerWithinMs?: number;
 }
 
 /** A name from outside. The literal name of a tool is not one: its input is checked by the compiler. */

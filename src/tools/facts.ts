@@ -66,6 +66,8 @@ const session = {
 	lastCommand: z.exactOptional(z.strictObject({ exitCode: z.int().nullable(), pipeStatus: z.array(z.int()) })),
 	survivors: z.exactOptional(processes).describe("Processes that a close could not end"),
 	notices: z.exactOptional(z.array(cleanLine)).describe("What happened since your last answer, said once"),
+	unentered: z.exactOptional(count).describe("Characters that were typed and stand there until Enter is pressed"),
+	joinedTo: z.exactOptional(count).describe("With `send`: how many such characters the text was joined to"),
 	repeated: z.exactOptional(z.literal(true)).describe("A write with this id was typed before; nothing was typed now"),
 } satisfies Shape<SessionFacts>;
 
@@ -131,7 +133,7 @@ const listed = {
 	lastLine: cleanLine,
 	truncated: z.boolean(),
 	owner: z.string().nullable(),
-	mine: z.boolean(),
+	mine: z.boolean().describe("Of the caller"),
 	parent: z.string().nullable(),
 	keep: z.boolean(),
 } satisfies Shape<ListedSession>;
@@ -139,6 +141,7 @@ const listed = {
 export const listFactsSchema: z.ZodType<ListFacts> = z.strictObject({
 	sessions: z.array(z.strictObject(listed)),
 	now: count,
+	status: z.string().nullable().describe("Which were asked for; null: all"),
 });
 
 export const sessionEventSchema = z.strictObject({

@@ -7,38 +7,45 @@ import { fieldKinds } from "./field-kinds.ts";
 
 const { timeoutMs, maxTokens, cols, rows } = options;
 
-export const session = z
-	.string()
-	.register(fieldKinds, { example: '"py"' })
-	.min(1)
-	.max(200)
-	.describe("Name or id of the session");
+/** Not in the list that a model reads, where every word costs tokens; accepted and documented like any other. */
+export const advanced = { "x-advanced": true } as const;
+
+export const session = z.string().register(fieldKinds, { example: '"py"' }).min(1).max(200).describe("Name or id");
 
 export const until = z
 	.strictObject({
-		text: z.string().min(1).max(4096).optional().describe("This text appears in new output"),
-		pattern: z.string().min(1).max(512).optional().describe("This regular expression matches new output"),
-		gone: z.string().min(1).max(4096).optional().describe("This text is no longer on the screen"),
-		stillMs: z.int().min(1).max(timeoutMs.max).optional().describe("No output for this many ms"),
+		text: z.string().min(1).max(4096).optional().describe("Appears in new output"),
+		pattern: z.string().min(1).max(512).optional().describe("Regular expression on new output"),
+		gone: z.string().min(1).max(4096).optional().describe("Leaves the screen; must have been there"),
+		stillMs: z.int().min(1).max(timeoutMs.max).optional().describe("No output for this long"),
 		port: z
 			.int()
 			.register(fieldKinds, { kind: "reference" })
 			.min(1)
 			.max(65535)
 			.optional()
-			.describe("The session listens on this TCP port"),
-		only: z.boolean().optional().describe("Do not return just because the program waits for input"),
+			.describe("TCP port it listens on"),
+		only: z
+			.boolean()
+			.optional()
+			.describe("With `send` and `start`: do not return because the program waits for input")
+			.meta(advanced),
 	})
 	.register(fieldKinds, { shorthand: "text", example: '{"text": "ready"}' })
 	.optional()
-	.describe("More reasons to return. The program's waiting for input and its end always count");
+	.describe("Wait for any one of these, or the end");
+
+/** Of a tool that also returns when the program waits. What is in it is listed once, with `wait`. */
+export const untilToo = until
+	.describe("Return also on text, pattern, gone, stillMs or port, as in `wait`")
+	.meta({ "x-brief": true });
 
 export const timeout = z
 	.int()
 	.min(timeoutMs.min)
 	.max(timeoutMs.max)
 	.default(timeoutMs.default)
-	.describe("Return after this at the latest; the program keeps running");
+	.describe("Return by then; the program goes on");
 
 export const budget = z
 	.int()
@@ -46,6 +53,9 @@ export const budget = z
 	.max(maxTokens.max)
 	.default(maxTokens.default)
 	.describe("Maximum output, in tokens");
+
+/** Where hardly any call needs another. */
+export const usualBudget = budget.meta(advanced);
 
 export const width = z.int().min(cols.min).max(cols.max);
 export const height = z.int().min(rows.min).max(rows.max);

@@ -67,9 +67,11 @@ export class LocalClient implements Client {
 		if (tool === undefined) throw new Fault("unknown_tool", { tool: name, tools: toolNames() });
 		const { input: accepted, notices } = acceptInput(tool, input, caller);
 		const signal = options.signal ?? new AbortController().signal;
-		const run = tool.run(accepted, { sessions, caller, signal, startedAt }).catch((error: unknown) => {
-			throw homeFault(error, this.#parts.places) ?? error;
-		});
+		const run = tool
+			.run(accepted, { sessions, caller, signal, startedAt, answerWithinMs: options.answerWithinMs })
+			.catch((error: unknown) => {
+				throw homeFault(error, this.#parts.places) ?? error;
+			});
 		const facts = await this.#untilStopped(run, { doing: name, repeatable: tool.effect === "reads" });
 		return withNotices(tool, facts, notices);
 	}

@@ -38,9 +38,18 @@ function evidence({ status, activity, certainty, because }: SessionFacts): reado
 	return certainty === "guess" || activity === "stopped" || activity === "unresponsive" ? [because] : [];
 }
 
+function cutShort({ askedMs, waitedMs }: NonNullable<SessionFacts["limited"]>): CleanLine {
+	const [waited, asked] = [Math.round(waitedMs / 1000), Math.round(askedMs / 1000)];
+	return safe`still running: this answer was limited to ${waited} s of the ${asked} s asked; \`wait\` continues it`;
+}
+
 function notesOn(facts: SessionFacts): readonly CleanLine[] {
 	const { cursor, highlights, lastCommand, ports, survivors } = facts;
 	const notes: CleanLine[] = [...evidence(facts), ...(facts.notices ?? [])];
+	if (facts.limited !== undefined && facts.returned === "timeout") notes.push(cutShort(facts.limited));
+	if (facts.joinedTo !== undefined)
+		notes.push(safe`joined to ${facts.joinedTo} characters typed before and not entered`);
+	if (facts.unentered !== undefined) notes.push(safe`typed, not entered`);
 	if (facts.repeated) notes.push(safe`already typed: this id was sent before, nothing was typed again`);
 	if (facts.view !== "lines" && cursor !== null) notes.push(safe`cursor ${cursor.row},${cursor.column}`);
 	if (highlights.length > 0) {

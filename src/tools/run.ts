@@ -9,32 +9,29 @@ import { asSeen } from "../session/shell/output.ts";
 import type { RunOutcome } from "../session/shell/run.ts";
 import { type FittedLines, fitBetween, nativeBudget } from "./excerpt.ts";
 import { runFactsSchema } from "./facts.ts";
-import { budget, directory, program, script, sessionName, timeout } from "./fields.ts";
+import { advanced, directory, program, script, sessionName, timeout, usualBudget } from "./fields.ts";
 import { renderRun } from "./render-run.ts";
-import { processFacts, sessionFacts } from "./session-facts.ts";
+import { limitedTo, processFacts, sessionFacts } from "./session-facts.ts";
 import { directoryFor, runIn } from "./shell-named.ts";
-import { tool } from "./tool.ts";
+import { answerBy, tool } from "./tool.ts";
 
 export const run = tool({
 	name: "run",
 	title: "Run a command in the shell",
 	description:
-		"Run a command in a shell that keeps its state between calls: directory, variables, functions, aliases. Returns when the command ends, with its output and exit code, or at once when it asks something: answer with `send` to that session. At the timeout it is ended, and the shell survives. `cmd &` leaves a job in the background.",
+		"Run a command in a shell that keeps directory, variables and functions. Returns its output and exit code, or earlier when it asks something: answer with `send`. `cmd &` leaves a job in the background.",
 	effect: "types",
 	always: true,
 	input: z.strictObject({
-		command: script.describe("Any number of lines; taken as it is"),
-		shell: sessionName.default("main").describe("Which shell; another name gives another shell"),
-		cwd: directory.optional().describe("Change there first, and stay"),
-		timeoutMs: timeout,
-		onTimeout: z
-			.enum(["stop", "leave"])
-			.default("stop")
-			.describe("End the command at the timeout, or leave it running"),
-		separate: z.boolean().default(false).describe("Also give stdout and stderr apart"),
-		program: program.optional().describe("For a new shell: bash, zsh, fish, sh; yours by default"),
-		clean: z.boolean().default(false).describe("For a new shell: read no start files"),
-		maxTokens: budget,
+		command: script,
+		shell: sessionName.default("main").describe("Another name is another shell"),
+		cwd: directory.optional().describe("Change there first"),
+		timeoutMs: timeout.describe("Then `onTimeout`"),
+		onTimeout: z.enum(["stop", "leave"]).default("stop").describe("End the command, or leave it running"),
+		separate: z.boolean().default(false).describe("Also give stdout and stderr apart").meta(advanced),
+		program: program.optional().describe("For a new shell: bash, zsh, fish, sh; yours by default").meta(advanced),
+		clean: z.boolean().default(false).describe("For a new shell: read no start files").meta(advanced),
+		maxTokens: usualBudget,
 	}),
 	facts: runFactsSchema,
 	async run(input, context): Promise<RunFacts> {
@@ -43,7 +40,7 @@ export const run = tool({
 		const { session, note, outcome } = await runIn(
 			input.shell,
 			{ sessions, caller, program: input.program, clean: input.clean },
-			{ ...input, cwd, waits: true, signal },
+			{ ...input, cwd, waits: true, signal, answerBy: answerBy(context) },
 		);
 		const { diff } = session.takeNew(caller.owner);
 		// A full-screen program is looked at, not read.
@@ -56,6 +53,7 @@ export const run = tool({
 		const { exitCode, pipeStatus, timedOut, durationMs, jobs, streams } = outcome;
 		return {
 			...facts,
+			...(outcome.returned === "timeout" && !timedOut && limitedTo(context, input.timeoutMs)),
 			...(streams === null ? {} : { stdout: decode(streams.stdout), stderr: decode(streams.stderr) }),
 			cwd: outcome.cwd === null ? facts.cwd : oneLine(outcome.cwd, 4096),
 			exitCode,

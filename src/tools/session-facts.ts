@@ -21,6 +21,8 @@ export interface FactsRequest {
 	readonly diff?: Shown;
 	/** Its text, where that is within the budget already. */
 	readonly fitted?: FittedLines;
+	/** How long the call was to wait. */
+	readonly askedMs?: number;
 }
 
 /** The session that a call is about. */
@@ -31,11 +33,13 @@ export function target({ sessions, caller }: ToolContext, reference: string): Pr
 /** A call on one session: finds it, acts on it, answers with what is new. */
 export async function onSession(
 	context: ToolContext,
-	input: { readonly session: string; readonly maxTokens: number },
+	input: { readonly session: string; readonly maxTokens: number; readonly timeoutMs?: number },
 	act: (session: Session) => Promise<Outcome>,
 ): Promise<SessionFacts> {
 	const session = await target(context, input.session);
-	return sessionFacts(session, context, { outcome: await act(session), maxTokens: input.maxTokens });
+	const { maxTokens, timeoutMs: askedMs } = input;
+	const outcome = await act(session);
+	return sessionFacts(session, context, { outcome, maxTokens, ...(askedMs !== undefined && { askedMs }) });
 }
 
 /** What is new to the caller, whose turn it is, and everything else worth knowing. */
@@ -45,12 +49,15 @@ export async function sessionFacts(
 	request: FactsRequest,
 ): Promise<SessionFacts> {
 	const { caller, startedAt } = context;
+	const { askedMs = 0 } = request;
 	// Before anything is awaited, so that text, offset and verdict are of the moment in which the wait ended.
 	const { diff, since } = request.diff === undefined ? session.takeNew(caller.owner) : { diff: request.diff, since: 0 };
 	const { ended, status, exit } = session;
 	const notices = [...belonging(session, context), ...noticesFor(session, caller.owner)];
 	const offset = session.journal.end;
+	session.answered(caller.owner, offset);
 	const attention = request.outcome.attention ?? session.attention;
+	const { unentered } = session;
 	const last = session.commands?.running === null ? session.commands.last : null;
 	const [{ text, truncated, lines, leftOut }, ports, cwd] = await Promise.all([
 		request.fitted ?? fitNew(session, { diff, since }, nativeBudget(request.maxTokens)),
@@ -67,6 +74,7 @@ export async function sessionFacts(
 		because: oneLine(ended ? session.howItEnded : attention.because, MAX_BECAUSE_CHARS),
 		returned: request.outcome.returned,
 		matched: request.outcome.matched ?? null,
+		...(request.outcome.returned === "timeout" && isEarly(context, askedMs) && limitedTo(context, askedMs)),
 		text: clean(text).text,
 		offset,
 		truncated,
@@ -81,6 +89,7 @@ export async function sessionFacts(
 		highlights: diff.highlights.map(({ row, text: highlighted }) => ({ row: row + 1, text: oneLine(highlighted) })),
 		missed: leftOut && { lines: leftOut.to - leftOut.from + 1, ...leftOut },
 		...(lines !== null && { lines }),
+		...(unentered > 0 && attention.activity === "waiting" && { unentered }),
 		...(notices.length > 0 && { notices }),
 		...(last === null ? {} : { lastCommand: { exitCode: last.exitCode, pipeStatus: last.pipeStatus } }),
 	};
@@ -95,9 +104,20 @@ function belonging(session: Session, { sessions, caller }: ToolContext): readonl
 	return owner === null || owner === ownerOf(caller) ? [] : [safe`this session belongs to ${oneLine(owner)}`];
 }
 
+const isEarly = ({ startedAt, answerWithinMs }: ToolContext, askedMs: number) =>
+	answerWithinMs !== undefined && performance.now() - startedAt < askedMs;
+
+/** The wait was shorter than it was to be, because the caller's host would have given up. */
+export function limitedTo({ answerWithinMs = 0 }: ToolContext, askedMs: number): Pick<SessionFacts, "limited"> {
+	return { limited: { askedMs, waitedMs: Math.round(answerWithinMs) } };
+}
+
 function noticesFor(session: Session, owner: string): readonly CleanLine[] {
-	const { lostOutput = 0, droppedInput = 0, heldInput = 0, diskStalls = 0 } = session.takeNotices(owner) ?? {};
+	const news = session.takeNotices(owner);
+	if (news === null) return [];
+	const { lostOutput, droppedInput, heldInput, diskStalls, stoppedCommands } = news;
 	const notices: CleanLine[] = [];
+	if (stoppedCommands > 0) notices.push(safe`the command before was stopped at the timeout`);
 	if (lostOutput > 0) notices.push(safe`${lostOutput} bytes of output could not be written to disk and are lost`);
 	if (diskStalls > 0)
 		notices.push(safe`the disk that keeps this session's output stopped answering: output is shown once it is written`);

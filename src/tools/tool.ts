@@ -16,6 +16,18 @@ export interface ToolContext {
 	readonly signal: AbortSignal;
 	/** `performance.now()` when the call began. */
 	readonly startedAt: number;
+	/** The caller gives up after this. */
+	readonly answerWithinMs?: number | undefined;
+}
+
+/** When the caller gives up, of `performance.now()`. */
+export function answerBy({ startedAt, answerWithinMs }: ToolContext): number {
+	return answerWithinMs === undefined ? Number.POSITIVE_INFINITY : startedAt + answerWithinMs;
+}
+
+/** How long a call may wait: as long as was asked for, unless its caller gives up before. */
+export function waitMs(context: ToolContext, askedMs: number): number {
+	return Math.max(0, Math.min(askedMs, answerBy(context) - performance.now()));
 }
 
 /** What a call does to the world, for annotations and permissions. */

@@ -2,16 +2,16 @@ import { z } from "zod";
 import { bytesOf } from "../journal/journal.ts";
 import { MOST_ALREADY_BYTES } from "../session/session.ts";
 import { sessionFactsSchema } from "./facts.ts";
-import { budget, offset, session, timeout, until } from "./fields.ts";
+import { advanced, offset, session, timeout, until, usualBudget } from "./fields.ts";
 import { renderSession } from "./render.ts";
 import { onSession } from "./session-facts.ts";
-import { tool } from "./tool.ts";
+import { tool, waitMs } from "./tool.ts";
 
 export const wait = tool({
 	name: "wait",
 	title: "Wait for a program",
 	description:
-		"Type nothing; return when the program waits for input, ends, or what you ask for in `until` happens. Use it when an answer said the program is still working.",
+		"Type nothing. With `until`: returns when it happens or the program ends. Without: when the program waits for input or ends.",
 	effect: "reads",
 	input: z.strictObject({
 		session,
@@ -19,10 +19,9 @@ export const wait = tool({
 		timeoutMs: timeout,
 		from: offset
 			.optional()
-			.describe(
-				"Count output from this offset as new, instead of from your last read: resumes a wait that was cut off",
-			),
-		maxTokens: budget,
+			.describe("Count output from this offset as new, instead of from your last read: resumes a wait that was cut off")
+			.meta(advanced),
+		maxTokens: usualBudget,
 	}),
 	facts: sessionFactsSchema,
 	run: (input, context) =>
@@ -33,7 +32,7 @@ export const wait = tool({
 			const earlier = await target.journal.read(from, upTo);
 			return target.wait({
 				until: input.until ?? {},
-				timeoutMs: input.timeoutMs,
+				timeoutMs: waitMs(context, input.timeoutMs),
 				strict: true,
 				signal: context.signal,
 				caller: context.caller.owner,

@@ -63,7 +63,7 @@ describe.each(["2025", "2026"] as const)("MCP of the era %s", (era) => {
 		expect(by("close").annotations).toMatchObject({ readOnlyHint: false, destructiveHint: true, idempotentHint: true });
 		expect(by("start")._meta).toMatchObject({ "anthropic/alwaysLoad": true });
 		expect(by("list")._meta).not.toHaveProperty("anthropic/alwaysLoad");
-		expect(by("send").inputSchema).toMatchObject({ required: ["session"], additionalProperties: false });
+		expect(by("send").inputSchema).toMatchObject({ required: ["session"] });
 		expect(dialtone.calls).toEqual([]);
 	});
 

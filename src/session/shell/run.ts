@@ -8,6 +8,7 @@ import { unlink } from "node:fs/promises";
 import { join } from "node:path";
 import type { Attention } from "../../protocol/answer.ts";
 import { Fault } from "../../protocol/fault.ts";
+import { reportError } from "../../protocol/listeners.ts";
 import { commandLine } from "../../pty/process-tree.ts";
 import { type Condition, wait } from "../../pty/wait.ts";
 import { attention, ended, marked, type Outcome, stillness, timeout } from "../conditions.ts";
@@ -24,12 +25,11 @@ export interface RunRequest {
 	/** Change there first; it exists. */
 	readonly cwd: string | null;
 	readonly timeoutMs: number;
-	/** At the timeout: end the command, or leave it running. */
+	/** At the timeout: end the command, or leave it running. Counts also when the call has returned before. */
 	readonly onTimeout: "stop" | "leave";
-	/**
-	 * Return when it waits for input. Otherwise nobody answers it: only its end and the timeout count, the timeout also
-	 * when its caller has left, and a busy shell is waited for.
-	 */
+	/** Return by then (of `performance.now()`), with the command running; it keeps the rest of its time. */
+	readonly answerBy?: number | undefined;
+	/** Return when it waits for input. Otherwise only its end and the timeout count, and a busy shell is waited for. */
 	readonly waits: boolean;
 	/** Keep stdout and stderr apart. */
 	readonly separate: boolean;
@@ -38,8 +38,9 @@ export interface RunRequest {
 }
 
 export interface RunOutcome {
-	/** `still`: an idle server, or stopped; it keeps running. */
+	/** `still`: an idle server, or stopped; it keeps running. `timeout`: its time, or that of the call, is over. */
 	readonly returned: "ended" | "waiting" | "still" | "timeout";
+	/** Its time is over. */
 	readonly timedOut: boolean;
 	/** The verdict of that moment. */
 	readonly attention: Attention | null;
@@ -102,21 +103,23 @@ async function runInShell(session: Session, commands: ShellCommands, request: Ru
 		await deliver(session, commands, { ...request, run, behindPrompt, streams: pipes?.state ?? null });
 		const { signal, waits } = request;
 		const isOver = () => commands.running?.run !== run;
-		const timeoutMs = Math.max(0, request.timeoutMs - (performance.now() - startedAt));
-		const outcome = await first(
-			[
-				marked(commands, isOver),
-				ended(session),
-				...(waits ? [attention(session, { afterMs: UNWATCHED_MS })] : []),
-				timeout(timeoutMs),
-			],
-			signal,
-		).catch((error: unknown) => {
-			const leftMs = Math.max(0, request.timeoutMs - (performance.now() - startedAt));
-			if (!waits && request.onTimeout === "stop") void stopInTime(session, commands, { isOver, leftMs });
+		const deadline = startedAt + request.timeoutMs;
+		const returnBy = Math.min(deadline, request.answerBy ?? deadline);
+		const conditions = [
+			marked(commands, isOver),
+			ended(session),
+			...(waits ? [attention(session, { afterMs: UNWATCHED_MS })] : []),
+			timeout(Math.max(0, returnBy - performance.now())),
+		];
+		const stopLater = () => {
+			if (request.onTimeout === "stop" && !isOver()) stopAt(deadline, session, commands, isOver);
+		};
+		const outcome = await first(conditions, signal).catch((error: unknown) => {
+			stopLater(); // its caller has gone away
 			throw error;
 		});
-		const timedOut = outcome.returned === "timeout";
+		const timedOut = outcome.returned === "timeout" && returnBy === deadline;
+		if (outcome.returned === "timeout" && !timedOut) stopLater();
 		const stoppedBy = timedOut && request.onTimeout === "stop" ? await stop(session, commands, isOver, signal) : null;
 		const over = isOver() || session.ended;
 		const streams = pipes && (await readStreams(session, commands, { pipes, over, signal }));
@@ -254,24 +257,23 @@ async function untilFree(session: Session, commands: ShellCommands, { timeoutMs,
 	if (!isFree()) await first([marked(commands, isFree), ended(session), timeout(timeoutMs)], signal);
 }
 
-/** The caller has left; the command keeps to its time. */
-async function stopInTime(
-	session: Session,
-	commands: ShellCommands,
-	{ isOver, leftMs }: { readonly isOver: () => boolean; readonly leftMs: number },
-): Promise<void> {
+/** The call has returned and its command goes on: it is stopped when its time is over, unless the session is let go before. */
+function stopAt(deadline: number, session: Session, commands: ShellCommands, isOver: () => boolean): void {
+	const { lifetime } = commands;
 	const done = session.use();
-	try {
-		const { returned } = await first(
-			[marked(commands, isOver), ended(session), timeout(leftMs)],
-			session.whileAttached,
-		);
-		if (returned === "timeout") await stop(session, commands, isOver, session.whileAttached);
-	} catch {
-		// This daemon let go of the session, or it ended meanwhile.
-	} finally {
-		done();
-	}
+	const stopping = async () => {
+		const leftMs = Math.max(0, deadline - performance.now());
+		const { returned } = await first([marked(commands, isOver), ended(session), timeout(leftMs)], lifetime);
+		if (returned !== "timeout") return;
+		// Before it ends: a caller that waits for it is told with its answer.
+		session.commandStopped();
+		await stop(session, commands, isOver, lifetime);
+	};
+	stopping()
+		.catch((error: unknown) => {
+			if (!lifetime.aborted) reportError(error, "stopping a command at its timeout");
+		})
+		.finally(done);
 }
 
 /** INT, TERM, KILL to the job in the foreground; the shell itself is ended only when it is what ignores them. */

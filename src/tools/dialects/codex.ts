@@ -7,7 +7,7 @@ import { exitStatus } from "../../pty/signals.ts";
 import type { Session } from "../../session/session.ts";
 import { cleanText, count } from "../facts.ts";
 import { directory, environment, program, text } from "../fields.ts";
-import { type ToolContext, tool } from "../tool.ts";
+import { type ToolContext, tool, waitMs } from "../tool.ts";
 import { command } from "./command.ts";
 import { seenOutput } from "./new-output.ts";
 import { findNumbered, pickNumbered } from "./numbered.ts";
@@ -95,8 +95,9 @@ interface Asked {
 	readonly maxTokens: number;
 }
 
-async function answer(session: Session, asked: Asked, { caller, signal, startedAt }: ToolContext): Promise<CodexFacts> {
-	await session.wait({ until: {}, timeoutMs: asked.yieldMs, signal });
+async function answer(session: Session, asked: Asked, context: ToolContext): Promise<CodexFacts> {
+	const { caller, signal, startedAt } = context;
+	await session.wait({ until: {}, timeoutMs: waitMs(context, asked.yieldMs), signal });
 	const news = await seenOutput(session, caller.owner, asked.maxTokens);
 	const { exit } = session;
 	return {

@@ -10,9 +10,9 @@ import { hasEnded } from "../../session/lifecycle.ts";
 import type { Session } from "../../session/session.ts";
 import type { Sessions } from "../../session/sessions.ts";
 import { cleanLine, count } from "../facts.ts";
-import { directory, environment, program, text } from "../fields.ts";
+import { advanced, directory, environment, program, text } from "../fields.ts";
 import { target } from "../session-facts.ts";
-import { type ToolContext, tool } from "../tool.ts";
+import { type ToolContext, tool, waitMs } from "../tool.ts";
 import { command } from "./command.ts";
 import { rawOutput, seenOutput } from "./new-output.ts";
 
@@ -89,7 +89,7 @@ export const writeStdin = tool({
 		chars: text.default(""),
 		yield_time_ms: yieldTime,
 		max_output_tokens: maxOutput,
-		raw,
+		raw: raw.meta(advanced),
 	}),
 	facts: execFacts,
 	async run(input, context) {
@@ -109,8 +109,8 @@ export const closePtySession = tool({
 	input: z.object({
 		session_id: sessionId,
 		force: z.boolean().default(false),
-		max_output_tokens: maxOutput,
-		raw,
+		max_output_tokens: maxOutput.meta(advanced),
+		raw: raw.meta(advanced),
 	}),
 	facts: execFacts,
 	async run(input, context) {
@@ -180,8 +180,9 @@ async function askToEnd(session: Session, { sessions, signal }: ToolContext): Pr
 	await session.wait({ until: { only: true }, timeoutMs: sessions.options.endGraceMs, signal });
 }
 
-async function answer(session: Session, input: Answering, { caller, signal }: ToolContext): Promise<ExecFacts> {
-	await session.wait({ until: {}, timeoutMs: input.yield_time_ms, signal });
+async function answer(session: Session, input: Answering, context: ToolContext): Promise<ExecFacts> {
+	const { caller, signal } = context;
+	await session.wait({ until: {}, timeoutMs: waitMs(context, input.yield_time_ms), signal });
 	const isRaw = input.raw ?? session.readsRaw(caller.owner);
 	const news = await (isRaw ? rawOutput : seenOutput)(session, caller.owner, input.max_output_tokens);
 	const fault = session.ended && !session.endedByItself ? session.endFault().in("exec") : null;
