@@ -319,6 +319,11 @@ export class Fault<C extends FaultCode = FaultCode> extends Error {
 		return new Fault(this.code, this.facts as FaultFacts<FaultCode>, { cause: this.cause, words });
 	}
 
+	/** What a model reads: the code first, which it can look for in what it was told before. */
+	get text(): CleanLine {
+		return safe`${oneLine(this.code)}: ${this.message} ${this.next}`;
+	}
+
 	toJSON(): FaultJson {
 		const { code, message, next, facts, words } = this;
 		return { fault: code, message, next, facts, ...(words !== "native" && { words }) };
