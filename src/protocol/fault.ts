@@ -7,7 +7,8 @@
 // A model reads these sentences, so outside values are filtered; `facts` keep the raw
 // values, for programs.
 
-import { type CleanLine, joined, oneLine, safe } from "./clean.ts";
+import { type CleanLine, inQuotes, joined, oneLine, safe } from "./clean.ts";
+import { nearest } from "./nearest.ts";
 import { called, openOnes, type Vocabulary, type VocabularyName, vocabularies } from "./vocabulary.ts";
 
 interface FaultRow<F> {
@@ -54,13 +55,19 @@ const HOME_PROBLEMS: Readonly<Record<string, string>> = {
 export const faults = {
 	bad_input: row<{ problems: readonly string[] }>({
 		status: 400,
-		message: ({ problems }) => safe`Invalid input: ${oneLine(problems.join("; "), PROBLEM_CHARS)}.`,
+		message: ({ problems }) => {
+			const all = oneLine(problems.join("; "), PROBLEM_CHARS);
+			return safe`Invalid input: ${all}${all.endsWith("?") ? "" : "."}`;
+		},
 		next: () => safe`Correct these fields and call again; nothing was done.`,
 	}),
 	unknown_tool: row<{ tool: string; tools: readonly string[] }>({
 		status: 404,
 		message: ({ tool }) => safe`There is no tool called "${oneLine(tool)}".`,
-		next: ({ tools }) => safe`Use one of: ${listed(tools)}.`,
+		next: ({ tool, tools }) => {
+			const close = nearest(tool, tools);
+			return safe`${close.length === 0 ? "" : safe`Did you mean ${listed(close)}? `}Use one of: ${listed(tools)}.`;
+		},
 	}),
 	session_not_found: row<{ id: string; open: readonly string[]; ids?: readonly string[] }>({
 		status: 404,
@@ -172,7 +179,9 @@ export const faults = {
 		status: 400,
 		message: ({ key }) => safe`There is no key called "${oneLine(key)}"; nothing was typed.`,
 		next: ({ nearest }) =>
-			nearest.length > 0 ? safe`Did you mean ${listed(nearest)}?` : safe`Keys look like: enter, ctrl+c, alt+x, up, f5.`,
+			nearest.length > 0
+				? safe`Did you mean ${listed(nearest)}?`
+				: safe`Keys are named one by one: enter, ctrl+c, alt+x, up, f5, or a single character; words are typed with \`text\`.`,
 	}),
 	bad_pattern: row<{ pattern: string; problem: string }>({
 		status: 400,
@@ -182,11 +191,19 @@ export const faults = {
 	}),
 	shell_busy: row<{ shell: string; running: string; session: string }>({
 		status: 409,
-		message: ({ shell, running }) => safe`Shell "${oneLine(shell)}" is still running: ${oneLine(running)}`,
+		message: ({ shell, running }) =>
+			safe`Shell "${oneLine(shell)}" is still running ${inQuotes(oneLine(running))}; nothing was run.`,
 		next: ({ session }, words) =>
 			words === vocabularies.terminal
 				? safe`It is ended at its own timeout; call again then, or use ${words.start} for what runs long.`
-				: safe`\`wait\` for it, answer it with \`send\` to session "${oneLine(session)}", or use another \`shell\`.`,
+				: safe`\`wait\` for it, answer it with \`send\`, or stop it with \`signal\` INT, each with session "${oneLine(session)}"; or use another \`shell\` name.`,
+	}),
+	not_a_shell: row<{ name: string; command: string }>({
+		status: 409,
+		message: ({ name, command }) =>
+			safe`Session "${oneLine(name)}" runs ${oneLine(command, 80)}, which is no shell for \`run\`; nothing was run.`,
+		next: ({ name }) =>
+			safe`Type into it with \`send\` ({"session": "${oneLine(name)}", "text": …, "submit": true}), or \`run\` with another \`shell\` name.`,
 	}),
 	driven_by_human: row<{ id: string } & SessionId>({
 		status: 423,

@@ -68,13 +68,32 @@ export function refusal(name: string, fault: Fault, input: unknown, sessions: Se
 
 const cards = new Map<Tool, ToolCard>();
 
-/** The tools of these sets as the outside sees them; of two with the same name the first. */
+/** The tools of these sets as the outside sees them; where two have the same name, one card for both. */
 export function toolCards(sets: readonly ToolSet[] = ["native"]): readonly ToolCard[] {
-	const tools = new Map<string, Tool>();
-	for (const tool of sets.flatMap((set): readonly Tool[] => catalogue[set]))
-		if (!tools.has(tool.name)) tools.set(tool.name, tool);
-	return [...tools.values()].map(toolCard);
+	const offered = new Map<string, ToolCard>();
+	for (const tool of new Set(sets.flatMap((set): readonly Tool[] => catalogue[set]))) {
+		const [card, other] = [toolCard(tool), offered.get(tool.name)];
+		offered.set(tool.name, other === undefined ? card : either(other, card));
+	}
+	return [...offered.values()];
 }
+
+/** The first one's words, and what either takes and answers. */
+function either(first: ToolCard, second: ToolCard): ToolCard {
+	const properties = { ...propertiesOf(second) };
+	for (const [name, property] of Object.entries(propertiesOf(first))) {
+		const other = properties[name];
+		properties[name] = other !== undefined && other.type !== property.type ? { anyOf: [property, other] } : property;
+	}
+	return {
+		...first,
+		inputSchema: { ...first.inputSchema, properties },
+		factsSchema: { anyOf: [first.factsSchema, second.factsSchema] },
+	};
+}
+
+const propertiesOf = ({ inputSchema }: ToolCard) =>
+	inputSchema.properties as Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 
 /** Made once: a JSON schema takes a millisecond, which is as long as a whole turn. */
 function toolCard(tool: Tool): ToolCard {

@@ -41,7 +41,7 @@ export interface ToolCard {
 /** Values that tools take, here because the command line must not load their schemas. */
 export const IF_EXISTS = ["fail", "use", "replace"] as const;
 export const VIEWS = ["new", "screen", "lines", "raw", "picture", "why"] as const;
-export const SIGNALS = ["INT", "TERM", "KILL", "HUP", "TSTP", "CONT"] as const;
+export const SIGNALS = ["INT", "TERM", "KILL", "HUP", "QUIT", "USR1", "USR2", "WINCH", "TSTP", "CONT"] as const;
 export const LISTED = ["running", "ended", "starting", "succeeded", "failed", "cancelled", "stream_lost"] as const;
 
 /** Begins the id of a `send` that its client made up, to repeat it safely: nobody is told of the repetition. */

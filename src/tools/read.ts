@@ -8,15 +8,13 @@ import { pictureArea, pictureSvg } from "../terminal/picture-svg.ts";
 import { VIEWS } from "./client.ts";
 import { excerptOf, linesOf } from "./excerpt.ts";
 import { readFactsSchema } from "./facts.ts";
-import { budget, session as reference } from "./fields.ts";
+import { budget, offset, session as reference } from "./fields.ts";
 import { missingFontsNotice } from "./fonts.ts";
 import { sessionHeader } from "./header.ts";
 import { pictureToPng } from "./picture.ts";
 import { renderSession } from "./render.ts";
 import { type Shown, sessionFacts, target } from "./session-facts.ts";
 import { tool } from "./tool.ts";
-
-const offset = z.int().min(0).max(Number.MAX_SAFE_INTEGER);
 
 export const read = tool({
 	name: "read",

@@ -166,11 +166,6 @@ function captured(session: Session, { lines, tail }: { lines: number; tail: bool
 }
 
 const SIGNALS = ["TERM", "KILL", "INT"] as const;
-/** `term`, `SIGTERM`: as people and programs write it. */
-const signalField = z.preprocess(
-	(value) => (typeof value === "string" ? value.toUpperCase().replace(/^SIG/, "") : value),
-	z.enum(SIGNALS).default("TERM"),
-);
 
 export const ptyKill = tool({
 	name: "pty_kill",
@@ -178,7 +173,7 @@ export const ptyKill = tool({
 	description:
 		"TERM ends the terminal and everything in it, after a grace of 2 s by force; KILL at once. INT is Ctrl+C for the program in front, and the terminal stays. Safe to repeat.",
 	effect: "ends",
-	input: z.object({ terminal_id: terminalId, signal: signalField }),
+	input: z.object({ terminal_id: terminalId, signal: z.enum(SIGNALS).default("TERM") }),
 	facts: z.union([
 		z.strictObject({ terminal_id: z.string(), state, exit_code, signal: z.enum(SIGNALS).describe("What was sent") }),
 		failure,
