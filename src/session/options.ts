@@ -286,7 +286,8 @@ export type OptionName = keyof typeof options;
 export type Options = Readonly<Record<OptionName, number>>;
 
 /** `maxSessions` is set by DIALTONE_MAX_SESSIONS, and so on. */
-const environmentName = (name: string) => `DIALTONE_${name.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()}`;
+export const environmentName = (name: string) =>
+	`DIALTONE_${name.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()}`;
 
 /** The variables that set options. */
 export const optionVariables = (): string[] => Object.keys(options).map(environmentName);

@@ -55,11 +55,11 @@ async function endEverything({ env, path }: { env: Env; path: string }): Promise
 	rmSync(path, { recursive: true, force: true });
 }
 
-/** Facts of a result, unless they are those of a refusal: `{error}` in the sets of R2 and R4. */
+/** Facts of a result, unless they are those of a refusal: `{error: {code}}` in the set of R2, `{error, code}` in that of R4. */
 function given(facts: object): Given {
-	const { error } = facts as { error?: { code?: string } };
-	if (error?.code !== undefined) throw new RefusedInShape(error.code, facts);
-	return { facts };
+	const { error, code } = facts as { error?: { code?: string }; code?: string };
+	if (error === undefined) return { facts };
+	throw new RefusedInShape(error.code ?? code ?? "none", facts);
 }
 
 const overClient = (client: DialtoneClient, close: () => Promise<void>): Surface => ({
