@@ -10,15 +10,24 @@ const ROOT = join(import.meta.dirname, "../..");
 const PAGE = join(ROOT, "docs/options.md");
 const [BEGIN, END] = ["<!-- options -->\n", "<!-- end -->"];
 
+/** As the formatter has it. */
+function aligned([titles, ...rows]: string[][]): string {
+	const widths = titles!.map((_, i) => Math.max(...[titles!, ...rows].map((row) => row[i]!.length)));
+	const line = (cells: string[]) => `| ${cells.map((cell, i) => cell.padEnd(widths[i]!)).join(" | ")} |`;
+	return [line(titles!), line(widths.map((width) => "-".repeat(width))), ...rows.map(line)].join("\n");
+}
+
 test("C6 docs/options.md lists every option with its default, bounds and meaning", async () => {
 	const page = readFileSync(PAGE, "utf8");
-	const table = [
-		"| variable | default | from … to | meaning |",
-		"| --- | --- | --- | --- |",
-		...optionTable().map(
-			({ variable, default: value, bounds, meaning }) => `| \`${variable}\` | ${value} | ${bounds} | ${meaning} |`,
-		),
-	].join("\n");
+	const table = aligned([
+		["variable", "default", "from … to", "meaning"],
+		...optionTable().map(({ variable, default: value, bounds, meaning }) => [
+			`\`${variable}\``,
+			value,
+			bounds,
+			meaning,
+		]),
+	]);
 	const [before, rest] = page.split(BEGIN);
 	await expect(`${before}${BEGIN}${table}\n${END}${rest!.split(END)[1]}`).toMatchFileSnapshot(PAGE);
 	expect(optionTable()).toHaveLength(optionVariables().length);
