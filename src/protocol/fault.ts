@@ -1,7 +1,7 @@
 // Every fault: a code, the facts, what to do next.
 //
-// A row is API: its code goes over the wire, its HTTP status and exit code are
-// read from here, and the documentation lists the table. Nothing else in the
+// A row is API: its code goes over the wire and its HTTP status is read from
+// here; exit codes are groups of codes (cli/exit-codes.ts). Nothing else in the
 // project composes an error message for a caller.
 //
 // A model reads these sentences, so outside values are filtered; `facts` keep the raw
@@ -352,6 +352,11 @@ export class Fault<C extends FaultCode = FaultCode> extends Error {
 	in(words: VocabularyName): Fault {
 		if (words === this.words) return this as unknown as Fault;
 		return new Fault(this.code, this.facts as FaultFacts<FaultCode>, { cause: this.cause, words });
+	}
+
+	/** What a model reads: the code first, which it can look for in what it was told before. */
+	get text(): CleanLine {
+		return safe`${oneLine(this.code)}: ${this.message} ${this.next}`;
 	}
 
 	toJSON(): FaultJson {

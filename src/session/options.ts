@@ -316,7 +316,8 @@ export type TextOptionName = keyof typeof textOptions;
 export type Options = Readonly<Record<OptionName, number>> & Readonly<Record<TextOptionName, string>>;
 
 /** `maxSessions` is set by DIALTONE_MAX_SESSIONS, and so on. */
-const environmentName = (name: string) => `DIALTONE_${name.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()}`;
+export const environmentName = (name: string) =>
+	`DIALTONE_${name.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()}`;
 
 /** The variables that set options. */
 export const optionVariables = (): string[] => Object.keys({ ...options, ...textOptions }).map(environmentName);
