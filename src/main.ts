@@ -82,6 +82,7 @@ const dependencies: Dependencies = {
 		const host = callerHere("mcp");
 		await serveMcpOnStdio({
 			version: VERSION,
+			sets,
 			tools: async () => toolCards(sets),
 			connect: async () => client,
 			peek: () => client.ifRunning(),

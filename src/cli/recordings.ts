@@ -19,7 +19,7 @@ interface Recorded extends ListedSession {
 	readonly directory: string;
 }
 
-const FORMATS = ["cast", "cast2", "script", "text", "svg"] as const;
+const FORMATS = ["cast", "cast2", "script", "text", "svg", "png"] as const;
 
 async function recorded(invocation: Invocation): Promise<Recorded> {
 	await using client = await invocation.dependencies.connect();
@@ -58,9 +58,18 @@ export async function exportRecording(invocation: Invocation): Promise<number> {
 		case "text":
 			await write(Readable.from([`${(await seen(directory)).lines(Number.POSITIVE_INFINITY).join("\n")}\n`]));
 			break;
-		case "svg": {
+		case "svg":
+		case "png": {
 			const { pictureSvg } = await import("../terminal/picture-svg.ts");
-			await write(Readable.from([pictureSvg(await seen(directory))]));
+			const { fontsFor, missingFontsNotice } = await import("../tools/fonts.ts");
+			const { pictureToPng, textOf } = await import("../tools/picture.ts");
+			const svg = pictureSvg(await seen(directory));
+			// An SVG is drawn with the fonts of whoever looks at it: first of all, here.
+			const { png, missing } =
+				format === "png" ? await pictureToPng(svg) : { png: null, missing: (await fontsFor(textOf(svg))).missing };
+			await write(Readable.from([png === null ? svg : Buffer.from(png)]));
+			const notice = missingFontsNotice(missing);
+			if (notice !== null) io.err(`dialtone: ${notice}\n`);
 		}
 	}
 	if (output !== undefined && !invocation.json) io.err(`Wrote ${output}\n`);

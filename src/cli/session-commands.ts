@@ -6,7 +6,7 @@ import { Fault } from "../protocol/fault.ts";
 import type { InputOf } from "../tools/catalogue.ts";
 import { type Answer, IF_EXISTS, LISTED, SIGNALS, TOOL_SETS, type ToolSet } from "../tools/client.ts";
 import type { Invocation } from "./command.ts";
-import { EXIT } from "./exit-codes.ts";
+import { EXIT, exitCodeOfFault } from "./exit-codes.ts";
 import type { Flags } from "./flags.ts";
 import { sessionNamed } from "./session-named.ts";
 import { table } from "./table.ts";
@@ -254,7 +254,7 @@ export async function call(invocation: Invocation): Promise<number> {
 	await using client = await invocation.dependencies.connect();
 	const answer = await client.call(tool, input);
 	invocation.io.out(`${invocation.flags.on("text") ? answer.text : JSON.stringify(answer.facts)}\n`);
-	return EXIT.ok;
+	return answer.refused === undefined ? EXIT.ok : exitCodeOfFault(answer.refused);
 }
 
 export function toolSets(flags: Flags): readonly ToolSet[] {

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { FAKE_CARDS } from "../../test/fake-client.ts";
+import { toolCards } from "../tools/catalogue.ts";
 import { withinHostLimits } from "./host-limits.ts";
 
 const card = (name: string) => FAKE_CARDS.find((one) => one.name === name)!;
@@ -11,6 +12,10 @@ test("a wait that no host would sit through is shortened", () => {
 test("a tool whose own patience is longer than the hosts' gets theirs", () => {
 	expect(withinHostLimits(card("send"), { session: "py" })).toMatchObject({ timeoutMs: 60_000 });
 	expect(withinHostLimits(card("start"), {})).toMatchObject({ timeoutMs: 60_000 });
+});
+
+test.each(["exec", "codex"] as const)("the waits of %s stay as short as they are", (set) => {
+	for (const one of toolCards([set])) expect(withinHostLimits(one, {})).toEqual({});
 });
 
 test("what is within the limits is left as it was said", () => {

@@ -19,8 +19,9 @@ export function withinHostLimits(card: ToolCard, input: Readonly<Record<string, 
 		if (property === undefined) continue;
 		const asked = limited[field];
 		if (typeof asked === "number") limited[field] = Math.min(asked, MAX_WAIT_MS);
-		else if (asked === undefined && Number(property.default ?? Number.POSITIVE_INFINITY) > DEFAULT_WAIT_MS)
-			limited[field] = DEFAULT_WAIT_MS;
+		// The other sets wait at most 10 s unless they are told otherwise; their schemas need not say so.
+		else if (field === "timeoutMs" && Number(property.default ?? Number.POSITIVE_INFINITY) > DEFAULT_WAIT_MS)
+			limited[field] ??= DEFAULT_WAIT_MS;
 	}
 	return limited;
 }

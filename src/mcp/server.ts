@@ -20,18 +20,21 @@ import {
 import { hasPicture } from "../protocol/answer.ts";
 import { Fault } from "../protocol/fault.ts";
 import { parentFromMeta } from "../session/parent.ts";
-import type { Client, ToolCard } from "../tools/client.ts";
+import { refusal } from "../tools/catalogue.ts";
+import type { Client, ToolCard, ToolSet } from "../tools/client.ts";
 import type { Caller } from "../tools/tool.ts";
 import { askThePerson } from "./ask-human.ts";
 import { withinHostLimits } from "./host-limits.ts";
-import { INSTRUCTIONS } from "./instructions.ts";
+import { instructionsFor } from "./instructions.ts";
 import { listing } from "./listing.ts";
 import { reportProgress } from "./progress.ts";
 import { listResources, namesBeginning, readResource, uriOf } from "./resources.ts";
 
 export interface McpParts {
 	readonly version: string;
-	/** The cards, without contacting the daemon: a host lists tools before it calls one. */
+	/** Which tools are offered. */
+	readonly sets: readonly ToolSet[];
+	/** Their cards, without contacting the daemon: a host lists tools before it calls one. */
 	tools(): Promise<readonly ToolCard[]>;
 	/** Reaches the daemon, starting it where none runs: only for a tool call. */
 	connect(): Promise<Client>;
@@ -59,7 +62,7 @@ export function mcpServer(parts: McpParts, era: Era): { server: Server; subscrip
 	const server = new Server(
 		{ name: "dialtone", title: "Dialtone", version: parts.version },
 		{
-			instructions: INSTRUCTIONS,
+			instructions: instructionsFor(parts.sets),
 			capabilities: { tools: {}, resources: { subscribe: true, listChanged: true }, completions: {} },
 			// The list is fixed for the life of the process.
 			cacheHints: { "tools/list": { ttlMs: 3_600_000, cacheScope: "public" } },
@@ -136,7 +139,8 @@ async function callTool(
 		// One server process may serve several conversations: what the request says overrides its environment.
 		const caller = { ...known, parent: parentFromMeta(params._meta) ?? known.parent };
 		// Cancelling ends the wait, not the session.
-		const { text, facts } = await client.call(card.name, input, { signal: ctx.mcpReq.signal, caller });
+		const { text, facts, refused } = await client.call(card.name, input, { signal: ctx.mcpReq.signal, caller });
+		if (refused !== undefined) return { content: [{ type: "text", text }], isError: true };
 		if (!hasPicture(facts)) return { content: [{ type: "text", text }] };
 		const { base64: data, mimeType } = facts.picture;
 		return {
@@ -147,7 +151,10 @@ async function callTool(
 		};
 	} catch (error) {
 		const fault = error instanceof Fault ? error : new Fault("internal", { problem: (error as Error).message });
-		return { content: [{ type: "text", text: `${fault.message} ${fault.next}` }], isError: true };
+		// Also of what failed before it reached a daemon.
+		const told = refusal(card.name, fault, input);
+		const text = told instanceof Fault ? `${told.message} ${told.next}` : told.text;
+		return { content: [{ type: "text", text }], isError: true };
 	}
 }
 

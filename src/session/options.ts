@@ -20,7 +20,8 @@ interface OptionRow {
 		| "callers"
 		| "connections"
 		| "requests"
-		| "messages";
+		| "messages"
+		| "switch";
 	readonly meaning: string;
 }
 
@@ -31,14 +32,13 @@ const MIB = 1 << 20;
 
 export const options = {
 	maxSessions: row({ default: 64, min: 1, max: 10_000, unit: "sessions", meaning: "running sessions at once" }),
-	// Output is no use: a forgotten server would log on for ever.
 	idleMs: row({
 		default: 4 * HOUR_MS,
 		min: 0,
 		max: 1000 * HOUR_MS,
 		unit: "ms",
 		meaning:
-			"time without a call after which a running session is ended, unless started with keep; a wait, a command or an output stream in progress is a call; 0: never",
+			"time without a call or output after which a running session is ended, unless started with keep; a wait, a command or an output stream in progress is a call; 0: never",
 	}),
 	execMaxSessions: row({
 		default: 10,
@@ -53,6 +53,13 @@ export const options = {
 		max: 1000 * HOUR_MS,
 		unit: "ms",
 		meaning: "idle time after which a session of the exec tools is ended; 0: never",
+	}),
+	execRaw: row({
+		default: 0,
+		min: 0,
+		max: 1,
+		unit: "switch",
+		meaning: "1: the exec tools give output as it came, with its escape sequences, unless a call says otherwise",
 	}),
 	rememberEnded: row({ default: 100, min: 0, max: 10_000, unit: "sessions", meaning: "ended sessions in `list`" }),
 	evictMs: row({

@@ -132,7 +132,7 @@ export class Registry {
 			[owned, limits.owner],
 		] as const) {
 			if (slots.length < limit) continue;
-			throw new Fault("too_many_sessions", { limit, open: slots.map(({ record }) => record.name) });
+			throw new Fault("too_many_sessions", { limit, ...openOnes(slots) });
 		}
 	}
 
@@ -140,8 +140,7 @@ export class Registry {
 	async use<T>(reference: string, act: (slot: SessionSlot) => T | Promise<T>): Promise<T> {
 		for (;;) {
 			const id = this.#idOf(reference);
-			if (id === undefined)
-				throw new Fault("session_not_found", { id: reference, open: this.running().map(({ record }) => record.name) });
+			if (id === undefined) throw new Fault("session_not_found", { id: reference, ...openOnes(this.running()) });
 			const slot = this.#slots.get(id);
 			if (slot !== undefined) return this.#using(slot, act);
 			if (!(await this.#read(id))) this.forget(id); // removed externally, or never complete
@@ -221,3 +220,9 @@ export class Registry {
 		else this.#names.delete(name);
 	}
 }
+
+/** For a refusal: the names of these, and their ids. */
+const openOnes = (slots: readonly SessionSlot[]) => ({
+	open: slots.map(({ record }) => record.name),
+	ids: slots.map(({ record }) => record.id),
+});

@@ -66,8 +66,9 @@ export class SeenPositions {
 		this.#save();
 	}
 
-	getRaw(owner: string): number {
-		return this.#raw.get(owner) ?? 0;
+	/** Null for a caller that has not asked for it. */
+	getRaw(owner: string): number | null {
+		return this.#raw.get(owner) ?? null;
 	}
 
 	setRaw(owner: string, offset: number): void {

@@ -48,6 +48,8 @@ export interface SessionParts {
 	readonly drawing: Drawing;
 	/** `running`, or how it ended where that is on record. */
 	readonly status: Status;
+	/** Why it ended, where that is on record. */
+	readonly endedBecause?: string | null;
 	/** Output below this was received by an earlier daemon, which replied to its queries. */
 	readonly replayedUntil: number;
 	/** The commands of a shell with marks; null for any other program. */
@@ -106,6 +108,7 @@ export class Session implements AsyncDisposable {
 	readonly #endRequests = new EndRequests();
 	readonly #presses: KeyPresses;
 	#status: Status;
+	#endedBecause: string | null;
 	#users = 0;
 	#usedAt = Date.now();
 	/** The newest ids of writes that were typed, the oldest first. */
@@ -120,6 +123,7 @@ export class Session implements AsyncDisposable {
 		this.#cwd = parts.cwd;
 		this.#pty = pty;
 		this.#status = parts.status;
+		this.#endedBecause = parts.endedBecause ?? null;
 		this.journal = journal;
 		const commands = parts.commands ?? null;
 		this.commands = commands;
@@ -182,6 +186,21 @@ export class Session implements AsyncDisposable {
 	get exit(): ExitFacts | null {
 		const exit = this.#pty.exit;
 		return exit === null ? null : { code: exit.code, signal: exit.signal };
+	}
+	/** Why it ended, where neither the program nor a caller decided it: idleness, a limit. */
+	get endedBecause(): string | null {
+		return this.#pty.exit?.reason === "wall_clock" ? "the wall-clock limit was reached" : this.#endedBecause;
+	}
+	/** With an exit code of its own, not by a signal and for no reason of ours. */
+	get endedByItself(): boolean {
+		return this.exit?.code != null && this.endedBecause === null;
+	}
+	get howItEnded(): string {
+		return describeEnd(this.#status, this.exit, this.endedBecause);
+	}
+	/** For a caller that wanted it to run. */
+	endFault(): Fault<"session_ended"> {
+		return new Fault("session_ended", { id: this.name, sessionId: this.id, how: this.howItEnded });
 	}
 	get ptyExit(): PtyExit | null {
 		return this.#pty.exit;
@@ -333,11 +352,16 @@ export class Session implements AsyncDisposable {
 		return { diff, since: since?.offset ?? 0 };
 	}
 
+	/** This caller has read the output as it came before. */
+	readsRaw(owner: string): boolean {
+		return this.#seen.getRaw(owner) !== null;
+	}
+
 	/** Where the output begins and ends that this caller has not read as it came; marks it as read. */
 	takeRaw(owner: string): { from: number; to: number } {
-		const [from, to] = [this.#seen.getRaw(owner), this.journal.end];
-		if (to > from) this.#seen.setRaw(owner, to);
-		return { from, to };
+		const [before, to] = [this.#seen.getRaw(owner), this.journal.end];
+		if (to !== before) this.#seen.setRaw(owner, to);
+		return { from: before ?? 0, to };
 	}
 
 	/** A single probe, for a caller that does not wait. */
@@ -375,8 +399,9 @@ export class Session implements AsyncDisposable {
 		return (await this.#ask(this.#pty.facts())).mainForeground;
 	}
 
-	/** Ends the whole tree; returns what could not be ended. */
-	async close(graceMs: number): Promise<readonly { pid: number; command: string }[]> {
+	/** Ends the whole tree, for this reason where no caller asked for it; returns what could not be ended. */
+	async close(graceMs: number, because: string | null = null): Promise<readonly { pid: number; command: string }[]> {
+		if (!this.ended) this.#endedBecause = because;
 		const survivors = await this.#endRequests.track(this.#ask(this.#pty.end(graceMs)));
 		// The survivor may be the main program itself: then there is no exit to wait for.
 		if (survivors.length === 0) await this.#exited();
@@ -416,10 +441,10 @@ export class Session implements AsyncDisposable {
 		const deadline: Condition<never> = {
 			start({ after, fail }) {
 				after(graceMs, overdue);
-				after(graceMs + EXIT_MS, () => fail(new Fault("session_unreachable", { id: name, problem })));
+				after(graceMs + EXIT_MS, () => fail(new Fault("session_unreachable", { id: name, sessionId: id, problem })));
 			},
 		};
-		const { name } = this;
+		const { name, id } = this;
 		await wait<unknown>([settled(this.#pty.exited), settled(this.#detached.promise), deadline]);
 		if (!this.ended) throw asFault(new PtyIoError("disconnected", "this session was detached", { sent: true }), this);
 	}
@@ -445,7 +470,7 @@ export class Session implements AsyncDisposable {
 	}
 
 	#mustRun(): void {
-		if (this.ended) throw new Fault("session_ended", { id: this.name, how: describeEnd(this.#status, this.exit) });
+		if (this.ended) throw this.endFault();
 	}
 
 	/** Only output and a resize change them: a hibernated screen is not restored for a verdict. */
@@ -475,11 +500,11 @@ export class Session implements AsyncDisposable {
 	}
 
 	#end(exit: PtyExit): void {
-		if (!this.ended) this.#status = statusAfter(this.#status, this.#howItEnded(exit));
+		if (!this.ended) this.#status = statusAfter(this.#status, this.#endEvent(exit));
 		this.#endings.emit();
 	}
 
-	#howItEnded(exit: PtyExit): LifecycleEvent {
+	#endEvent(exit: PtyExit): LifecycleEvent {
 		if (exit.reason === "lost") return "lost";
 		if (this.#endRequests.made) return "cancelled";
 		return exit.code === 0 ? "exited_well" : "exited_badly";

@@ -61,6 +61,8 @@ export interface ListedSession {
 export class Sessions implements AsyncDisposable {
 	readonly options: Options;
 	readonly events: EventLog;
+	/** Calls that take turns in a shell instead of being refused while it is busy, by shell and owner. */
+	readonly shellTurns = new KeyedQueue();
 	readonly #parts: SessionsParts;
 	readonly #terminals: Terminals;
 	readonly #drawing: Drawing;

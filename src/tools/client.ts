@@ -3,6 +3,7 @@
 // (daemon/socket-client.ts); no interface depends on which.
 
 import type { EventsDropped, SessionEvent } from "../protocol/events.ts";
+import type { FaultCode } from "../protocol/fault.ts";
 import type { OutputChunk } from "../protocol/output.ts";
 import type { FactsOf, InputOf, ToolName } from "./catalogue.ts";
 import type { Caller, Effect } from "./tool.ts";
@@ -12,6 +13,8 @@ export interface Answer<F extends object = object> {
 	readonly facts: F;
 	/** What a model reads. */
 	readonly text: string;
+	/** The code of the refusal that these facts describe, in a set whose refusals have the shape of a result. */
+	readonly refused?: FaultCode;
 }
 
 export interface CallOptions {
@@ -38,7 +41,7 @@ export interface ToolCard {
 /** Values that tools take, here because the command line must not load their schemas. */
 export const IF_EXISTS = ["fail", "use", "replace"] as const;
 export const VIEWS = ["new", "screen", "lines", "raw", "picture", "why"] as const;
-export const SIGNALS = ["INT", "TERM", "KILL", "HUP", "TSTP", "CONT"] as const;
+export const SIGNALS = ["INT", "TERM", "KILL", "HUP", "QUIT", "USR1", "USR2", "WINCH", "TSTP", "CONT"] as const;
 export const LISTED = ["running", "ended", "starting", "succeeded", "failed", "cancelled", "stream_lost"] as const;
 
 /** Begins the id of a `send` that its client made up, to repeat it safely: nobody is told of the repetition. */

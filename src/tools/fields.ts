@@ -3,10 +3,16 @@
 import { z } from "zod";
 import { limits, options } from "../session/options.ts";
 import { PARENT_ID } from "../session/parent.ts";
+import { fieldKinds } from "./field-kinds.ts";
 
 const { timeoutMs, maxTokens, cols, rows } = options;
 
-export const session = z.string().min(1).max(200).describe("Name or id of the session");
+export const session = z
+	.string()
+	.register(fieldKinds, { example: '"py"' })
+	.min(1)
+	.max(200)
+	.describe("Name or id of the session");
 
 export const until = z
 	.strictObject({
@@ -14,9 +20,16 @@ export const until = z
 		pattern: z.string().min(1).max(512).optional().describe("This regular expression matches new output"),
 		gone: z.string().min(1).max(4096).optional().describe("This text is no longer on the screen"),
 		stillMs: z.int().min(1).max(timeoutMs.max).optional().describe("No output for this many ms"),
-		port: z.int().min(1).max(65535).optional().describe("The session listens on this TCP port"),
+		port: z
+			.int()
+			.register(fieldKinds, { kind: "reference" })
+			.min(1)
+			.max(65535)
+			.optional()
+			.describe("The session listens on this TCP port"),
 		only: z.boolean().optional().describe("Do not return just because the program waits for input"),
 	})
+	.register(fieldKinds, { shorthand: "text", example: '{"text": "ready"}' })
 	.optional()
 	.describe("More reasons to return. The program's waiting for input and its end always count");
 
@@ -37,11 +50,16 @@ export const budget = z
 export const width = z.int().min(cols.min).max(cols.max);
 export const height = z.int().min(rows.min).max(rows.max);
 
-export const directory = z.string().min(1).max(limits.pathChars);
+export const directory = z.string().min(1).max(limits.pathChars).register(fieldKinds, { kind: "directory" });
 /** A program, by name or path. */
 export const program = z.string().min(1).max(limits.pathChars);
 export const text = z.string().max(limits.textChars);
-export const keys = z.array(z.string().min(1).max(40)).max(1000);
+export const keys = z
+	.array(z.string().min(1).max(40))
+	.max(1000)
+	.register(fieldKinds, { kind: "keys", example: '["ctrl+c"]' });
+/** A position in the output: never rounded. */
+export const offset = z.int().min(0).max(Number.MAX_SAFE_INTEGER).register(fieldKinds, { kind: "reference" });
 export const sessionName = z
 	.string()
 	.max(64)
@@ -56,10 +74,8 @@ export const argv = z
 	.array(argument)
 	.min(1)
 	.max(10_000)
-	.refine(
-		(words) => totalChars(words) <= limits.argumentsChars,
-		`at most ${limits.argumentsChars} characters in total`,
-	);
+	.refine((words) => totalChars(words) <= limits.argumentsChars, `at most ${limits.argumentsChars} characters in total`)
+	.register(fieldKinds, { kind: "words", example: '["python3", "-q"]' });
 /** A command for a shell that keeps its state. */
 export const script = z
 	.string()
@@ -78,6 +94,7 @@ export const environment = z
 	.refine(
 		(env) => totalChars(Object.entries(env).flat()) <= limits.argumentsChars,
 		`at most ${limits.argumentsChars} characters in total`,
-	);
+	)
+	.register(fieldKinds, { example: '{"NAME": "value"}' });
 
 const totalChars = (words: readonly string[]) => words.reduce((sum, word) => sum + word.length, 0);

@@ -48,7 +48,7 @@ export const list = tool({
 					waitingFor: attention?.waitingFor ?? null,
 					because: oneLine(
 						attention === null
-							? (record.reason ?? describeEnd(record.state, record.exit))
+							? describeEnd(record.state, record.exit, record.reason)
 							: aged(attention.because, session),
 					),
 					exit: record.exit,

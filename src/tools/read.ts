@@ -8,14 +8,13 @@ import { pictureArea, pictureSvg } from "../terminal/picture-svg.ts";
 import { VIEWS } from "./client.ts";
 import { excerptOf, linesOf } from "./excerpt.ts";
 import { readFactsSchema } from "./facts.ts";
-import { budget, session as reference } from "./fields.ts";
+import { budget, offset, session as reference } from "./fields.ts";
+import { missingFontsNotice } from "./fonts.ts";
 import { sessionHeader } from "./header.ts";
 import { pictureToPng } from "./picture.ts";
 import { renderSession } from "./render.ts";
 import { type Shown, sessionFacts, target } from "./session-facts.ts";
 import { tool } from "./tool.ts";
-
-const offset = z.int().min(0).max(Number.MAX_SAFE_INTEGER);
 
 export const read = tool({
 	name: "read",
@@ -72,8 +71,14 @@ export const read = tool({
 				const part = `[… only rows ${row + 1} to ${row + rows} and columns ${column + 1} to ${column + cols} are in the picture …]`;
 				const svg = pictureSvg(screen);
 				const facts = await showing(shown(session, "screen", isPart ? part : ""));
-				const base64 = Buffer.from(await pictureToPng(svg)).toString("base64");
-				return { ...facts, truncated: isPart, picture: { mimeType: "image/png", base64 } };
+				const { png, missing } = await pictureToPng(svg);
+				const notice = missingFontsNotice(missing);
+				return {
+					...facts,
+					truncated: isPart,
+					picture: { mimeType: "image/png", base64: Buffer.from(png).toString("base64") },
+					...(notice && { notices: [...(facts.notices ?? []), notice] }),
+				};
 			}
 		}
 	},

@@ -4,7 +4,7 @@ import { Fault } from "../protocol/fault.ts";
 import { compose } from "../session/typing.ts";
 import { AUTOMATIC_ID } from "./client.ts";
 import { sessionFactsSchema } from "./facts.ts";
-import { budget, keys, session, text, timeout, until } from "./fields.ts";
+import { budget, keys, offset, session, text, timeout, until } from "./fields.ts";
 import { renderSession } from "./render.ts";
 import { onSession } from "./session-facts.ts";
 import { tool } from "./tool.ts";
@@ -27,10 +27,7 @@ export const send = tool({
 		force: z.boolean().optional().describe("Paste although the program did not ask for bracketed paste"),
 		until,
 		timeoutMs: timeout,
-		ifOffset: z
-			.int()
-			.min(0)
-			.max(Number.MAX_SAFE_INTEGER)
+		ifOffset: offset
 			.optional()
 			.describe("Refuse when the program has written more than this offset of your last answer"),
 		id: z.string().min(1).max(200).optional().describe("A repeated id is not typed twice"),

@@ -4,7 +4,6 @@ import type { ProcessFacts, SessionFacts } from "../protocol/answer.ts";
 import { type CleanLine, clean, oneLine, safe } from "../protocol/clean.ts";
 import type { Outcome } from "../session/conditions.ts";
 import type { Session } from "../session/session.ts";
-import { describeEnd } from "../session/terminal-faults.ts";
 import type { ScreenDiff } from "../terminal/screen-diff.ts";
 import { fitNew } from "./excerpt.ts";
 import type { ToolContext } from "./tool.ts";
@@ -65,7 +64,7 @@ export async function sessionFacts(
 		activity: ended ? null : attention.activity,
 		waitingFor: ended ? null : attention.waitingFor,
 		certainty: ended ? null : attention.certainty,
-		because: oneLine(ended ? describeEnd(status, exit) : attention.because, MAX_BECAUSE_CHARS),
+		because: oneLine(ended ? session.howItEnded : attention.because, MAX_BECAUSE_CHARS),
 		returned: request.outcome.returned,
 		matched: request.outcome.matched ?? null,
 		text: clean(text).text,

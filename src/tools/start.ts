@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { Fault } from "../protocol/fault.ts";
 import { IF_EXISTS } from "./client.ts";
 import { sessionFactsSchema } from "./facts.ts";
 import {
@@ -65,6 +66,10 @@ export const start = tool({
 	facts: sessionFactsSchema,
 	async run(input, context) {
 		const { sessions, caller, signal } = context;
+		if (input.again !== undefined && (input.command ?? input.argv) !== undefined) {
+			const problem = `give \`again\` alone (it starts what "${input.again}" ran) or \`${input.argv === undefined ? "command" : "argv"}\`, not both`;
+			throw new Fault("bad_input", { problems: [problem] });
+		}
 		const before = input.again === undefined ? null : await sessions.endedRecord(input.again);
 		const isShell =
 			input.command === undefined && input.argv === undefined && (before === null || before.shell !== null);

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { bytesOf } from "../journal/journal.ts";
 import { MOST_ALREADY_BYTES } from "../session/session.ts";
 import { sessionFactsSchema } from "./facts.ts";
-import { budget, session, timeout, until } from "./fields.ts";
+import { budget, offset, session, timeout, until } from "./fields.ts";
 import { renderSession } from "./render.ts";
 import { onSession } from "./session-facts.ts";
 import { tool } from "./tool.ts";
@@ -17,10 +17,7 @@ export const wait = tool({
 		session,
 		until,
 		timeoutMs: timeout,
-		from: z
-			.int()
-			.min(0)
-			.max(Number.MAX_SAFE_INTEGER)
+		from: offset
 			.optional()
 			.describe(
 				"Count output from this offset as new, instead of from your last read: resumes a wait that was cut off",

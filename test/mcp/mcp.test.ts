@@ -12,6 +12,7 @@ beforeEach(() => {
 	dialtone = new FakeClient();
 	readOnly = false;
 	mcp = mcpOverHttp({
+		sets: ["native"],
 		version: "0.1.0",
 		tools: async () => FAKE_CARDS,
 		connect: async () => dialtone,

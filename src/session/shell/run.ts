@@ -12,7 +12,6 @@ import { commandLine } from "../../pty/process-tree.ts";
 import { type Condition, wait } from "../../pty/wait.ts";
 import { attention, ended, marked, type Outcome, stillness, timeout } from "../conditions.ts";
 import type { Session } from "../session.ts";
-import { describeEnd } from "../terminal-faults.ts";
 import type { ShellCommands } from "./commands.ts";
 import type { Job } from "./jobs.ts";
 import { paintOver } from "./paint.ts";
@@ -218,8 +217,8 @@ function refuseBusy(session: Session, { running, identity }: ShellCommands): voi
 	throw new Fault("shell_busy", { shell: identity.name, running: text.slice(0, 200), session: session.name });
 }
 
-function refuseEnded({ name, status, exit }: Session): never {
-	throw new Fault("session_ended", { id: name, how: describeEnd(status, exit) });
+function refuseEnded(session: Session): never {
+	throw session.endFault();
 }
 
 /** The prompt is shown. A shell that has just started may be slow, or ask for input itself. */

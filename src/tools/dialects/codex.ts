@@ -3,15 +3,17 @@
 
 import { z } from "zod";
 import { type Clean, oneLine, safe, stacked } from "../../protocol/clean.ts";
+import { exitStatus } from "../../pty/signals.ts";
 import type { Session } from "../../session/session.ts";
 import { cleanText, count } from "../facts.ts";
-import { commandLine, directory, program, text } from "../fields.ts";
+import { directory, environment, program, text } from "../fields.ts";
 import { target } from "../session-facts.ts";
 import { type ToolContext, tool } from "../tool.ts";
+import { command } from "./command.ts";
 import { freeNumber } from "./free-number.ts";
 import { seenOutput } from "./new-output.ts";
 
-export const codexFacts = z.strictObject({
+const codexFacts = z.strictObject({
 	output: cleanText,
 	wall_time_seconds: z.number(),
 	original_token_count: count,
@@ -23,7 +25,7 @@ type CodexFacts = z.output<typeof codexFacts>;
 // Codex clamps, it does not refuse.
 const clamped = (min: number, max: number) => (ms: number) => Math.min(max, Math.max(min, ms));
 const forCommand = clamped(250, 30_000);
-const forPoll = clamped(5000, 280_000);
+const forPoll = clamped(5000, 300_000);
 // Its sessions have numbers; ours have names, and these are theirs.
 const FIRST_NUMBER = 1000;
 
@@ -38,13 +40,14 @@ export const execCommand = tool({
 	effect: "starts",
 	always: true,
 	input: z.object({
-		cmd: commandLine.describe("Shell command to execute"),
+		cmd: command.describe("Shell command to execute"),
 		workdir: directory.optional(),
 		shell: program.optional().describe("Default: the user's shell"),
 		login: z.boolean().default(true).describe("With -l semantics"),
 		tty: z.boolean().default(true).describe("There is always a terminal"),
 		yield_time_ms: ms("How long to wait for output, in ms: 250 to 30000, 10000 by default"),
 		max_output_tokens: maxOutput,
+		env: environment.optional().describe("Added to the environment"),
 	}),
 	facts: codexFacts,
 	async run(input, context) {
@@ -54,6 +57,7 @@ export const execCommand = tool({
 			argv: [shell, input.login ? "-lc" : "-c", input.cmd],
 			pickName: (names) => freeNumber(names, FIRST_NUMBER, String),
 			cwd: input.workdir,
+			env: input.env,
 			caller,
 		});
 		const yieldMs = forCommand(input.yield_time_ms ?? 10_000);
@@ -71,10 +75,12 @@ export const codexWriteStdin = tool({
 	input: z.object({
 		session_id: z.int().min(0).max(1e9),
 		chars: text.default(""),
-		yield_time_ms: ms("How long to wait for output, in ms: 250 to 30000, without chars 5000 to 280000"),
+		yield_time_ms: ms("How long to wait for output, in ms: 250 to 30000, without chars 5000 to 300000"),
 		max_output_tokens: maxOutput,
 	}),
 	facts: codexFacts,
+	// The exec set has a tool of this name, whose sessions are not numbers.
+	takes: (input) => typeof (input as { session_id?: unknown } | null)?.session_id === "number",
 	async run(input, context) {
 		const session = await target(context, String(input.session_id));
 		const { chars } = input;
@@ -98,7 +104,7 @@ async function answer(session: Session, asked: Asked, { caller, signal, startedA
 		output: news.text,
 		wall_time_seconds: Math.round(performance.now() - startedAt) / 1000,
 		original_token_count: news.tokens,
-		...(exit === null ? { session_id: Number(session.name) } : { exit_code: exit.code ?? -1 }),
+		...(exit === null ? { session_id: Number(session.name) } : { exit_code: exitStatus(exit) ?? -1 }),
 	};
 }
 

@@ -31,6 +31,6 @@ export async function rawOutput(session: Session, owner: string, maxTokens: numb
 }
 
 export function cut(text: string, maxTokens: number, incomplete = false): NewOutput {
-	const fitted = fit(text, maxTokens, { count: tokensOf });
+	const fitted = fit(text, maxTokens, { count: tokensOf, word: "truncated" });
 	return { text: fitted.text, truncated: fitted.truncated || incomplete, tokens: tokensOf(text) };
 }
