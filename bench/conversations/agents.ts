@@ -36,7 +36,6 @@ export const tokens = (text: string): number => countTokens(text);
 
 /** Without escape sequences and carriage returns: a model reads past them, and they are counted all the same. */
 export function plain(text: string): string {
-	// biome-ignore lint/suspicious/noControlCharactersInRegex: escape sequences begin with one
 	return text.replace(/\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[()][A-Z0-9]|.)|\r/g, "");
 }
 
@@ -112,19 +111,21 @@ async function pexpect(scene: Scene): Promise<Agent> {
 		stdio: ["pipe", "pipe", "inherit"],
 	});
 	const answers = createInterface({ input: python.stdout })[Symbol.asyncIterator]();
+	const call = async (code: string): Promise<Exchange> => {
+		python.stdin.write(`${JSON.stringify(code)}\n`);
+		const { value, done } = await answers.next();
+		if (done) throw new Error("python-tool.py ended");
+		return { wrote: written("python", { code }), read: JSON.parse(value) as string };
+	};
 	return {
 		declared: JSON.stringify({
 			name: "python",
 			description: "Run Python code in an interpreter that keeps its state and return what it prints.",
 			inputSchema: { type: "object", properties: { code: { type: "string" } }, required: ["code"] },
 		}),
-		take: async ({ pexpect: code }) => {
-			python.stdin.write(`${JSON.stringify(code)}\n`);
-			const { value, done } = await answers.next();
-			if (done) throw new Error("python-tool.py ended");
-			return { wrote: written("python", { code }), read: JSON.parse(value) as string };
-		},
-		// expect() has waited already: what it was given has come, or it has raised.
+		take: ({ pexpect }) => call(pexpect),
+		// expect() has waited: what it was given has come, or it has raised. What a look shows of a full screen are pieces
+		// between escape sequences: the agent goes on, and the outcome decides.
 		sees: (_, { read }) => !read.includes("Traceback"),
 		again: async () => null,
 		[Symbol.asyncDispose]: async () => {

@@ -37,7 +37,7 @@ export interface Conversation {
 }
 
 /** Text in a shell's single quotes. */
-export const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
+const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
 
 /** What follows each line to tmux: a fixed sleep and a look, in the same call. */
 const look = (seconds: number) => `; sleep ${seconds}; tmux capture-pane -p -t s`;
@@ -55,7 +55,7 @@ export const tmuxLine = (line: string, seconds = 1): string =>
 	tmuxKeys(`${quoted(line.replace(/;$/, "\\;"))} Enter`, seconds);
 /** Many lines as one paste. */
 export const tmuxPaste = (text: string): string =>
-	`tmux load-buffer - <<'END'\n${text}\nEND\ntmux paste-buffer -p -t s${look(1)}`;
+	`tmux load-buffer - <<'END'\n${text}\nEND\ntmux paste-buffer -p -t s; tmux send-keys -t s Enter${look(1)}`;
 /** One more look, because the sleep was too short. */
 export const TMUX_AGAIN = "sleep 1; tmux capture-pane -p -t s";
 
@@ -72,11 +72,12 @@ export const pexpectStart = (command: string, prompt: string | null): string =>
 	`import pexpect; c = pexpect.spawn(${literal(command)}, encoding='utf-8'); ${expecting(prompt)}`;
 export const pexpectLine = (line: string, prompt: string | null): string =>
 	`c.sendline(${literal(line)}); ${expecting(prompt)}`;
-/** Where the next question is not known in advance: what comes within a second, or the end. */
-export const PEXPECT_WHATEVER = "c.expect([pexpect.EOF, pexpect.TIMEOUT], timeout=1); print(c.before)";
-/** Where no prompt follows: pexpect's way to wait a while, and to read what came. */
-export const pexpectSend = (text: string, seconds = 1): string =>
-	`c.send(${text}); c.expect(pexpect.TIMEOUT, timeout=${seconds}); print(c.before)`;
+/** Where the next question is not known, or there is no prompt: what has come after a while. */
+export const pexpectLook = (seconds = 1): string => `time.sleep(${seconds}); print(c.read_nonblocking(99999))`;
+export const pexpectOpen = (command: string): string =>
+	`import pexpect, time; c = pexpect.spawn(${literal(command)}, encoding='utf-8'); ${pexpectLook()}`;
+/** Sends an expression of Python. */
+export const pexpectSend = (text: string, seconds = 1): string => `c.send(${text}); ${pexpectLook(seconds)}`;
 
 export const send = (session: string, text: string): Call => ["send", { session, text, submit: true }];
 export const press = (session: string, ...keys: string[]): Call => ["send", { session, keys }];
@@ -84,5 +85,3 @@ export const start = (command: string, more: Readonly<Record<string, unknown>> =
 	"start",
 	{ command, ...more },
 ];
-/** What our header says of a program that has ended. */
-export const ENDED = /ended, exit code 0/;

@@ -47,7 +47,7 @@ export async function report(rows: readonly Row[]): Promise<string> {
 Written by \`npm run bench -- conversations\`; do not edit. ${new Date().toISOString().slice(0, 10)}, ${versions()}.
 
 ${rows.length} tasks with real programs, as an agent would do them: with Dialtone's native tools, with tmux from a shell tool, with pexpect from a python tool.
-**Dialtone has the fewest calls in ${rows.filter(hasFewestCalls).length} (no other way needs fewer), and the fewest tokens in ${rows.filter(isCheapest).length} of ${rows.length}.** It achieved ${achieved(rows, "ours")} tasks, tmux ${achieved(rows, "tmux")}, pexpect ${achieved(rows, "pexpect")}.
+**Dialtone has the fewest calls in ${rows.filter(hasFewestCalls).length} (no other way needs fewer), and the fewest tokens in ${rows.filter(isCheapest).length} of ${rows.length}.** (The goal is all, and 22.) It achieved ${achieved(rows, "ours")} tasks, tmux ${achieved(rows, "tmux")}, pexpect ${achieved(rows, "pexpect")}.
 
 | program | task | calls | tokens | cheapest other ÷ ours | achieved |
 | --- | --- | ---: | ---: | ---: | --- |
@@ -67,8 +67,8 @@ ${notes(rows)}## Rules
 - tmux gets all of new-session, send-keys, a fixed sleep and capture-pane as one call, with a sleep that an agent would choose (1 s; 2 or 3 where a program is known to be slow). Another
   call is counted only where that was not enough. Sessions have the size of ours: with tmux' default of 80 × 24 full-screen programs would be cheaper to read, and long lines cut.
 - pexpect gets one call a turn in an interpreter that stays: \`sendline\`, \`expect\` of the prompt, \`print(c.before)\`. It knows the prompts of well-known programs in advance, and
-  \`c.before\` does not show them. Where a program's next question cannot be known, it reads what comes within a second, or to the end. Its terminal is 80 × 24, its default.
-  A way that raises at a turn has not achieved its task.
+  \`c.before\` does not show them: the least that can be read. Where a program's next question cannot be known, or it has the full screen, it sleeps a second and reads what has come,
+  escape sequences included. Its terminal is 80 × 24, its default. A way that raises at a turn has not achieved its task.
 - Agents may define helpers in Python or a script for tmux; then the model writes less and has to write and maintain the helper. None of the three does so here.
 - What it does not measure: whether a model would choose these calls, and what mistakes cost. A prompt that does not come as expected costs pexpect its timeout (30 s) and a traceback;
   Dialtone and tmux show what came instead.

@@ -3,6 +3,7 @@ import {
 	type Conversation,
 	literal,
 	pexpectLine,
+	pexpectLook,
 	pexpectStart,
 	send,
 	start,
@@ -75,7 +76,7 @@ const sqlite: Conversation = {
 			shows: /sqlite>/,
 			ours: ["send", { session: "sqlite3", paste: SQL, submit: true }],
 			tmux: tmuxPaste(SQL),
-			pexpect: `c.sendline("""${SQL}"""); c.expect(pexpect.TIMEOUT, timeout=1); print(c.before)`,
+			pexpect: `c.sendline("""${SQL}"""); import time; ${pexpectLook()}`,
 		},
 		{
 			shows: /30\|1395/,

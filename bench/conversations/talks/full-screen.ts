@@ -3,8 +3,8 @@ import { once } from "node:events";
 import {
 	type Conversation,
 	pexpectLine,
+	pexpectOpen,
 	pexpectSend,
-	pexpectStart,
 	press,
 	send,
 	start,
@@ -31,7 +31,7 @@ const htopAndMan: Conversation = {
 				shows: /PID\s+USER/,
 				ours: start("htop"),
 				tmux: tmuxShell("htop"),
-				pexpect: `import pexpect; c = pexpect.spawn('htop', encoding='utf-8'); c.expect(pexpect.TIMEOUT, timeout=1); print(c.before)`,
+				pexpect: pexpectOpen("htop"),
 			},
 			{
 				shows: /needle-7/,
@@ -81,7 +81,7 @@ const vim: Conversation = {
 				shows: /mirror-0 = http:/,
 				ours: start("vim mirrors.conf"),
 				tmux: tmuxStart("vim mirrors.conf"),
-				pexpect: `import pexpect; c = pexpect.spawn('vim mirrors.conf', encoding='utf-8'); c.expect(pexpect.TIMEOUT, timeout=1); print(c.before)`,
+				pexpect: pexpectOpen("vim mirrors.conf"),
 			},
 			{
 				shows: /40 substitutions/,
@@ -114,7 +114,7 @@ const menus: Conversation = {
 				shows: /Small[\s\S]*Medium[\s\S]*Large/,
 				ours: start("./order"),
 				tmux: tmuxShell("./order"),
-				pexpect: `import pexpect; c = pexpect.spawn('./order', encoding='utf-8'); c.expect(pexpect.TIMEOUT, timeout=1); print(c.before)`,
+				pexpect: pexpectOpen("./order"),
 			},
 			{
 				shows: /Cheese[\s\S]*Ham[\s\S]*Olives/,
@@ -157,7 +157,7 @@ const tmuxInside: Conversation = {
 				shows: /\[work\]/,
 				ours: start("tmux -S inner new -s work"),
 				tmux: tmuxShell("TMUX= tmux -S inner new -s work"),
-				pexpect: pexpectStart("tmux -S inner new -s work", "[work]"),
+				pexpect: pexpectOpen("tmux -S inner new -s work"),
 			},
 			{
 				shows: /│/,

@@ -1,6 +1,7 @@
 import {
 	type Conversation,
 	pexpectLine,
+	pexpectLook,
 	pexpectSend,
 	pexpectStart,
 	press,
@@ -81,7 +82,7 @@ const conflict: Conversation = {
 				shows: /<<<<<<< HEAD[\s\S]*>>>>>>> feature/,
 				ours: start(command, { name: "merge" }),
 				tmux: tmuxShell(command),
-				pexpect: `import pexpect; c = pexpect.spawn('bash', ['-c', '${command}'], encoding='utf-8'); c.expect(pexpect.TIMEOUT, timeout=1); print(c.before)`,
+				pexpect: `import pexpect, time; c = pexpect.spawn('bash', ['-c', '${command}'], encoding='utf-8'); ${pexpectLook()}`,
 			},
 			{
 				shows: /hello from the branch\s+(?:4: )?end/,

@@ -3,8 +3,9 @@ import { join } from "node:path";
 import { freePort } from "../../../test/servers/free-port.ts";
 import {
 	type Conversation,
-	PEXPECT_WHATEVER,
 	pexpectLine,
+	pexpectLook,
+	pexpectOpen,
 	pexpectStart,
 	press,
 	send,
@@ -131,7 +132,7 @@ const interrupts: Conversation = {
 				shows: /waiting for the lock/,
 				ours: ["run", { command: hangs, timeoutMs: 2000, onTimeout: "leave" }],
 				tmux: tmuxShell(hangs, 2),
-				pexpect: `import pexpect; c = pexpect.spawn('bash', encoding='utf-8'); c.sendline('${hangs}'); c.expect(pexpect.TIMEOUT, timeout=2); print(c.before)`,
+				pexpect: `import pexpect, time; c = pexpect.spawn('bash', encoding='utf-8'); c.sendline('${hangs}'); ${pexpectLook()}`,
 			},
 			{
 				shows: /\^C|exit code 130/,
@@ -211,7 +212,7 @@ const unicode: Conversation = {
 				shows: /text>/,
 				ours: start("python3 wide.py"),
 				tmux: tmuxStart("python3 wide.py"),
-				pexpect: `import pexpect; c = pexpect.spawn('python3 wide.py', encoding='utf-8'); ${PEXPECT_WHATEVER}`,
+				pexpect: pexpectOpen("python3 wide.py"),
 			},
 			{
 				shows: /9 characters, backwards 語本日 evïan/,

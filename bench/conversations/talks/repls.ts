@@ -1,7 +1,8 @@
 import {
 	type Conversation,
-	PEXPECT_WHATEVER,
 	pexpectLine,
+	pexpectLook,
+	pexpectOpen,
 	pexpectStart,
 	send,
 	start,
@@ -34,7 +35,7 @@ const ipython: Conversation = {
 		{
 			shows: /In \[2\]:/,
 			ours: ["send", { session: "ipython3", paste: FUNCTION, submit: true }],
-			tmux: tmuxPaste(`${FUNCTION}\n`),
+			tmux: tmuxPaste(FUNCTION),
 			pexpect: `c.sendline("""${FUNCTION}"""); c.expect_exact('In [2]: '); print(c.before)`,
 		},
 		{
@@ -102,28 +103,28 @@ const getpass: Conversation = {
 				shows: /Username:/,
 				ours: start("python3 login.py"),
 				tmux: tmuxShell("python3 login.py"),
-				pexpect: `import pexpect; c = pexpect.spawn('python3 login.py', encoding='utf-8'); ${PEXPECT_WHATEVER}`,
+				pexpect: pexpectOpen("python3 login.py"),
 			},
 			{
 				shows: /Password:/,
 				header: "waiting for a secret",
 				ours: send("python3", "ann"),
 				tmux: tmuxLine("ann"),
-				pexpect: `c.sendline('ann'); ${PEXPECT_WHATEVER}`,
+				pexpect: `c.sendline('ann'); ${pexpectLook()}`,
 			},
 			{
 				shows: /Again:/,
 				header: "waiting for a secret",
 				ours: send("python3", "tulip-71"),
 				tmux: tmuxLine("tulip-71"),
-				pexpect: `c.sendline('tulip-71'); ${PEXPECT_WHATEVER}`,
+				pexpect: `c.sendline('tulip-71'); ${pexpectLook()}`,
 			},
 			{
 				shows: /token: ann-8/,
 				header: "ended, exit code 0",
 				ours: send("python3", "tulip-71"),
 				tmux: tmuxLine("tulip-71"),
-				pexpect: `c.sendline('tulip-71'); ${PEXPECT_WHATEVER}`,
+				pexpect: `c.sendline('tulip-71'); ${pexpectLook()}`,
 			},
 		];
 	},

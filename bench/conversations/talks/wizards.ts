@@ -1,8 +1,9 @@
 import { join } from "node:path";
 import {
 	type Conversation,
-	PEXPECT_WHATEVER,
 	pexpectLine,
+	pexpectOpen,
+	pexpectSend,
 	press,
 	send,
 	start,
@@ -24,25 +25,25 @@ const clack: Conversation = {
 				shows: /Project name\?/,
 				ours: start("./create-app"),
 				tmux: tmuxShell("./create-app"),
-				pexpect: `import pexpect; c = pexpect.spawn('./create-app', encoding='utf-8'); ${PEXPECT_WHATEVER}`,
+				pexpect: pexpectOpen("./create-app"),
 			},
 			{
 				shows: /Which framework\?[\s\S]*svelte/,
 				ours: send("create-app", "shop"),
 				tmux: tmuxLine("shop"),
-				pexpect: String.raw`c.send('shop\r'); ${PEXPECT_WHATEVER}`,
+				pexpect: pexpectSend(String.raw`'shop\r'`),
 			},
 			{
 				shows: /Initialize git\?/,
 				ours: press("create-app", "down", "down", "enter"),
 				tmux: tmuxKeys("Down Down Enter", 2),
-				pexpect: String.raw`c.send('\x1b[B\x1b[B\r'); ${PEXPECT_WHATEVER}`,
+				pexpect: pexpectSend(String.raw`'\x1b[B\x1b[B\r'`, 2),
 			},
 			{
 				shows: /Created shop/,
 				ours: press("create-app", "n"),
 				tmux: tmuxKeys("n"),
-				pexpect: `c.send('n'); ${PEXPECT_WHATEVER}`,
+				pexpect: pexpectSend("'n'"),
 			},
 		];
 	},
