@@ -262,6 +262,8 @@ export const limits = {
 	/** Output of a command that is looked at to answer a call: its beginning and its end. */
 	headBytes: 64 * 1024,
 	tailBytes: 192 * 1024,
+	/** Lines of output in one answer of a tool without a budget of its own. */
+	linesChars: 1_000_000,
 	/** Raw output in one answer. */
 	rawBytes: 512 * 1024,
 	/** Values (numbers, strings, arrays…) in the input of a call. */

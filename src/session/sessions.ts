@@ -23,6 +23,7 @@ import { LEARNT_FILE, Learnt } from "./learnt.ts";
 import { hasEnded } from "./lifecycle.ts";
 import { limits, type Options } from "./options.ts";
 import type { Registry } from "./registry.ts";
+import { RenderQueue } from "./render-queue.ts";
 import { adoptSession, reviveSession } from "./revive.ts";
 import { ScreenCache } from "./screen-cache.ts";
 import type { Session } from "./session.ts";
@@ -109,6 +110,11 @@ export class Sessions implements AsyncDisposable {
 				maxIdleMs: hibernateMs,
 				onManyHibernated: parts.onManyHibernated,
 			}),
+			transcripts: {
+				queue: new RenderQueue(),
+				cache: new ScreenCache({ maxScreens: Math.ceil(awakeScreens / 4), maxIdleMs: hibernateMs }),
+				maxBytes: parts.options.quotaBytes,
+			},
 		};
 		this.#terminals = parts.terminals ?? holderTerminals;
 	}
@@ -251,6 +257,8 @@ export class Sessions implements AsyncDisposable {
 		await this.#learnt[Symbol.asyncDispose]();
 		this.#drawing.scheduler[Symbol.dispose]();
 		this.#drawing.cache[Symbol.dispose]();
+		this.#drawing.transcripts.queue[Symbol.dispose]();
+		this.#drawing.transcripts.cache[Symbol.dispose]();
 		this.#counts.clear();
 	}
 

@@ -57,7 +57,10 @@ const session = {
 	missed: z
 		.strictObject({ lines: count, ...range })
 		.nullable()
-		.describe("Output that is not in `text`"),
+		.describe("Lines that are not in `text`, by number"),
+	lines: z
+		.exactOptional(z.strictObject({ ...range, total: count }))
+		.describe("Which lines are shown, of all that were printed"),
 	lastCommand: z.exactOptional(z.strictObject({ exitCode: z.int().nullable(), pipeStatus: z.array(z.int()) })),
 	survivors: z.exactOptional(processes).describe("Processes that a close could not end"),
 	notices: z.exactOptional(z.array(cleanLine)).describe("What happened since your last answer, said once"),
@@ -68,6 +71,9 @@ export const sessionFactsSchema: z.ZodType<SessionFacts> = z.strictObject(sessio
 
 const read = {
 	...session,
+	matches: z
+		.exactOptional(z.strictObject({ count, shown: count }))
+		.describe("How many lines match a search, and how many of them are shown"),
 	base64: z.exactOptional(z.string()),
 	from: z.exactOptional(count),
 	to: z.exactOptional(count),

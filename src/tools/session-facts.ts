@@ -5,7 +5,7 @@ import { type CleanLine, clean, oneLine, safe } from "../protocol/clean.ts";
 import type { Outcome } from "../session/conditions.ts";
 import type { Session } from "../session/session.ts";
 import type { ScreenDiff } from "../terminal/screen-diff.ts";
-import { fitNew } from "./excerpt.ts";
+import { type FittedLines, fitNew, nativeBudget } from "./excerpt.ts";
 import type { ToolContext } from "./tool.ts";
 
 const MAX_BECAUSE_CHARS = 400;
@@ -19,8 +19,8 @@ export interface FactsRequest {
 	readonly maxTokens: number;
 	/** What to show instead of what is new to the caller. */
 	readonly diff?: Shown;
-	/** Where that begins, to be read again. */
-	readonly since?: number;
+	/** Its text, where that is within the budget already. */
+	readonly fitted?: FittedLines;
 }
 
 /** The session that a call is about. */
@@ -45,15 +45,14 @@ export async function sessionFacts(
 	request: FactsRequest,
 ): Promise<SessionFacts> {
 	// Before anything is awaited, so that text, offset and verdict are of the moment in which the wait ended.
-	const { diff, since } =
-		request.diff === undefined ? session.takeNew(caller.owner) : { diff: request.diff, since: request.since ?? 0 };
+	const { diff, since } = request.diff === undefined ? session.takeNew(caller.owner) : { diff: request.diff, since: 0 };
 	const { ended, status, exit } = session;
 	const notices = noticesFor(session, caller.owner);
 	const offset = session.journal.end;
 	const attention = request.outcome.attention ?? session.attention;
 	const last = session.commands?.running === null ? session.commands.last : null;
-	const [{ text, truncated }, ports, cwd] = await Promise.all([
-		fitNew(session, { diff, since, maxTokens: request.maxTokens }),
+	const [{ text, truncated, lines, leftOut }, ports, cwd] = await Promise.all([
+		request.fitted ?? fitNew(session, { diff, since }, nativeBudget(request.maxTokens)),
 		session.ports(),
 		session.cwd(),
 	]);
@@ -79,7 +78,8 @@ export async function sessionFacts(
 		view: diff.kind,
 		cursor: ended || !diff.cursor.visible ? null : { row: diff.cursor.row + 1, column: diff.cursor.column + 1 },
 		highlights: diff.highlights.map(({ row, text: highlighted }) => ({ row: row + 1, text: oneLine(highlighted) })),
-		missed: diff.missed,
+		missed: leftOut && { lines: leftOut.to - leftOut.from + 1, ...leftOut },
+		...(lines !== null && { lines }),
 		...(notices.length > 0 && { notices }),
 		...(last === null ? {} : { lastCommand: { exitCode: last.exitCode, pipeStatus: last.pipeStatus } }),
 	};

@@ -7,11 +7,10 @@ import { exitStatus } from "../../pty/signals.ts";
 import type { Session } from "../../session/session.ts";
 import { cleanText, count } from "../facts.ts";
 import { directory, environment, program, text } from "../fields.ts";
-import { target } from "../session-facts.ts";
 import { type ToolContext, tool } from "../tool.ts";
 import { command } from "./command.ts";
-import { freeNumber } from "./free-number.ts";
 import { seenOutput } from "./new-output.ts";
+import { findNumbered, labelOf, pickNumbered } from "./numbered.ts";
 
 const codexFacts = z.strictObject({
 	output: cleanText,
@@ -55,7 +54,7 @@ export const execCommand = tool({
 		const shell = input.shell ?? (caller.env.SHELL || "/bin/bash");
 		const session = await sessions.start({
 			argv: [shell, input.login ? "-lc" : "-c", input.cmd],
-			pickName: (names) => freeNumber(names, FIRST_NUMBER, String),
+			pickName: pickNumbered(context, FIRST_NUMBER, String),
 			cwd: input.workdir,
 			env: input.env,
 			caller,
@@ -82,7 +81,7 @@ export const codexWriteStdin = tool({
 	// The exec set has a tool of this name, whose sessions are not numbers.
 	takes: (input) => typeof (input as { session_id?: unknown } | null)?.session_id === "number",
 	async run(input, context) {
-		const session = await target(context, String(input.session_id));
+		const session = await findNumbered(context, String(input.session_id));
 		const { chars } = input;
 		if (chars !== "") await session.type(new TextEncoder().encode(chars));
 		const yieldMs = chars === "" ? forPoll(input.yield_time_ms ?? 5000) : forCommand(input.yield_time_ms ?? 250);
@@ -98,13 +97,13 @@ interface Asked {
 
 async function answer(session: Session, asked: Asked, { caller, signal, startedAt }: ToolContext): Promise<CodexFacts> {
 	await session.wait({ until: {}, timeoutMs: asked.yieldMs, signal });
-	const news = seenOutput(session, caller.owner, asked.maxTokens);
+	const news = await seenOutput(session, caller.owner, asked.maxTokens);
 	const { exit } = session;
 	return {
 		output: news.text,
 		wall_time_seconds: Math.round(performance.now() - startedAt) / 1000,
 		original_token_count: news.tokens,
-		...(exit === null ? { session_id: Number(session.name) } : { exit_code: exitStatus(exit) ?? -1 }),
+		...(exit === null ? { session_id: Number(labelOf(session.name)) } : { exit_code: exitStatus(exit) ?? -1 }),
 	};
 }
 

@@ -6,16 +6,14 @@ import type { Part } from "../../journal/journal.ts";
 import { clean, cleanJson, oneLine, safe } from "../../protocol/clean.ts";
 import { exitStatus } from "../../pty/signals.ts";
 import type { Session } from "../../session/session.ts";
-import type { Sessions } from "../../session/sessions.ts";
-import type { NamesInUse } from "../../session/start-spec.ts";
+import { outerLines } from "../excerpt.ts";
 import { cleanLine, cleanText } from "../facts.ts";
 import { environment, script } from "../fields.ts";
-import { target } from "../session-facts.ts";
 import { runIn } from "../shell-named.ts";
-import { type Caller, tool } from "../tool.ts";
+import { type ToolContext, tool } from "../tool.ts";
 import { command } from "./command.ts";
-import { freeNumber } from "./free-number.ts";
-import { cut } from "./new-output.ts";
+import { cut, truncatedMark } from "./new-output.ts";
+import { findNumbered, labelOf, pickNumbered } from "./numbered.ts";
 
 const SHELL = "bash";
 /** A day: what takes longer belongs in the background. */
@@ -83,9 +81,9 @@ export const startBackgroundProcess = tool({
 	always: true,
 	input: z.object({ command, env: environment.optional().describe("Added to the environment") }),
 	facts: z.strictObject({ process_id: cleanLine, status: z.literal("started") }),
-	async run(input, { sessions, caller }) {
-		const session = await startNumbered(sessions, caller, input);
-		return { process_id: oneLine(session.name), status: "started" as const };
+	async run(input, context) {
+		const session = await startNumbered(context, input);
+		return { process_id: oneLine(labelOf(session.name)), status: "started" as const };
 	},
 	render: cleanJson,
 });
@@ -104,9 +102,9 @@ export const getProcessOutput = tool({
 		exit_code: z.exactOptional(z.int().nullable()).describe("Once it has ended; 128 + n after signal n"),
 	}),
 	async run({ process_id, lines }, context) {
-		const session = await target(context, process_id);
+		const session = await findNumbered(context, process_id);
 		return {
-			output: clean(session.screen.lines(lines).join("\n")).text,
+			output: clean((await outerLines(session, { count: lines, end: "last" }, truncatedMark)).text).text,
 			is_running: !session.ended,
 			process_id: oneLine(process_id),
 			...(session.ended ? { exit_code: exitStatus(session.exit) } : {}),
@@ -123,7 +121,7 @@ export const stopBackgroundProcess = tool({
 	input: z.object({ process_id: processId }),
 	facts: z.strictObject({ status: z.literal("stopped"), process_id: cleanLine }),
 	async run({ process_id }, context) {
-		await context.sessions.close(await target(context, process_id), { force: false, keep: false });
+		await context.sessions.close(await findNumbered(context, process_id), { force: false, keep: false });
 		return { status: "stopped" as const, process_id: oneLine(process_id) };
 	},
 	render: cleanJson,
@@ -131,12 +129,11 @@ export const stopBackgroundProcess = tool({
 
 /** Where the agent's shell is now, and under the next free number. */
 async function startNumbered(
-	sessions: Sessions,
-	caller: Caller,
+	{ sessions, caller }: ToolContext,
 	{ command, env }: { readonly command: string; readonly env?: Readonly<Record<string, string>> | undefined },
 ): Promise<Session> {
 	const shell = sessions.shells(caller.owner, SHELL)[0]?.session;
 	const cwd = shell && !shell.ended ? await shell.cwd() : undefined;
-	const pickName = (names: NamesInUse) => freeNumber(names, 1, (number) => `bg_${String(number).padStart(3, "0")}`);
+	const pickName = pickNumbered({ sessions, caller }, 1, (number) => `bg_${String(number).padStart(3, "0")}`);
 	return sessions.start({ argv: ["bash", "-c", command], pickName, cwd, env, keep: true, caller });
 }
