@@ -38,7 +38,7 @@ export interface ToolCard {
 	readonly factsSchema: Readonly<Record<string, unknown>>;
 }
 
-/** Values that tools take, here because the command line must not load their schemas. */
+/** Values that tools take. */
 export const IF_EXISTS = ["fail", "use", "replace"] as const;
 export const VIEWS = ["new", "screen", "lines", "raw", "picture", "why"] as const;
 export const SIGNALS = ["INT", "TERM", "KILL", "HUP", "QUIT", "USR1", "USR2", "WINCH", "TSTP", "CONT"] as const;
