@@ -29,7 +29,10 @@ export interface RunRequest {
 	readonly onTimeout: "stop" | "leave";
 	/** Return by then (of `performance.now()`), with the command running; it keeps the rest of its time. */
 	readonly answerBy?: number | undefined;
-	/** Return when it waits for input; otherwise only its end and the timeout count. */
+	/**
+	 * Return when it waits for input. Otherwise nobody answers it: only its end and the timeout count, the timeout also
+	 * when its caller has left, and a busy shell is waited for.
+	 */
 	readonly waits: boolean;
 	/** Keep stdout and stderr apart. */
 	readonly separate: boolean;
@@ -88,6 +91,7 @@ export async function runCommand(session: Session, request: RunRequest): Promise
 }
 
 async function runInShell(session: Session, commands: ShellCommands, request: RunRequest): Promise<RunOutcome> {
+	if (!request.waits) await untilFree(session, commands, request);
 	await untilReady(session, commands, request.signal);
 	refuseBusy(session, commands);
 	const startedAt = performance.now();
@@ -250,21 +254,27 @@ async function untilReady(session: Session, commands: ShellCommands, signal: Abo
 	});
 }
 
+/** What runs there has ended, or does not within the time of this request. */
+async function untilFree(session: Session, commands: ShellCommands, { timeoutMs, signal }: RunRequest): Promise<void> {
+	const isFree = () => commands.running === null;
+	if (!isFree()) await first([marked(commands, isFree), ended(session), timeout(timeoutMs)], signal);
+}
+
 /** The call has returned and its command goes on: it is stopped when its time is over, unless the session is let go before. */
 function stopAt(deadline: number, session: Session, commands: ShellCommands, isOver: () => boolean): void {
-	const { lifetime } = commands;
+	const { whileAttached } = session;
 	const done = session.use();
 	const stopping = async () => {
 		const leftMs = Math.max(0, deadline - performance.now());
-		const { returned } = await first([marked(commands, isOver), ended(session), timeout(leftMs)], lifetime);
+		const { returned } = await first([marked(commands, isOver), ended(session), timeout(leftMs)], whileAttached);
 		if (returned !== "timeout") return;
 		// Before it ends: a caller that waits for it is told with its answer.
 		session.commandStopped();
-		await stop(session, commands, isOver, lifetime);
+		await stop(session, commands, isOver, whileAttached);
 	};
 	stopping()
 		.catch((error: unknown) => {
-			if (!lifetime.aborted) reportError(error, "stopping a command at its timeout");
+			if (!whileAttached.aborted) reportError(error, "stopping a command at its timeout");
 		})
 		.finally(done);
 }
