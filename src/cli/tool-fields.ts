@@ -12,23 +12,26 @@ export const TOOL_FIELDS = {
 				type: "string",
 				about: "An ended session: start what it ran once more, in its directory, under its name",
 			},
-			name: { type: "string", about: "Short name to call it by; made from the command if left out" },
+			name: { type: "string", about: "Short name to call it by" },
 			cwd: { type: "string" },
-			env: { type: "record", about: "Added to the usual environment" },
+			env: { type: "record", about: "Added to what it inherits" },
+			inherit: {
+				type: "string",
+				about: "Of your environment: `safe` (default) is all but credentials",
+				choices: ["none", "safe", "all"],
+			},
 			cols: { type: "integer", least: 2 },
 			rows: { type: "integer", least: 1 },
-			"until.text": { type: "string", about: "This text appears in new output" },
-			"until.pattern": { type: "string", about: "This regular expression matches new output" },
-			"until.gone": { type: "string", about: "This text is no longer on the screen" },
-			"until.stillMs": { type: "integer", about: "No output for this many ms", least: 1 },
-			"until.port": { type: "integer", about: "The session listens on this TCP port", least: 1 },
-			"until.only": { type: "boolean", about: "Do not return just because the program waits for input" },
-			timeoutMs: {
-				type: "integer",
-				about: "Return after this at the latest; the program keeps running",
-				default: 30000,
-				least: 0,
+			"until.text": { type: "string", about: "Appears in new output" },
+			"until.pattern": { type: "string", about: "Regular expression on new output" },
+			"until.gone": { type: "string", about: "Leaves the screen; must have been there" },
+			"until.stillMs": { type: "integer", about: "No output for this long", least: 1 },
+			"until.port": { type: "integer", about: "TCP port it listens on", least: 1 },
+			"until.only": {
+				type: "boolean",
+				about: "With `send` and `start`: do not return because the program waits for input",
 			},
+			timeoutMs: { type: "integer", about: "Return by then; the program goes on", default: 30000, least: 0 },
 			keep: { type: "boolean", about: "Never end it for being idle" },
 			"limits.cpuSeconds": { type: "integer", least: 1 },
 			"limits.memoryBytes": { type: "integer", least: 1 },
@@ -49,27 +52,23 @@ export const TOOL_FIELDS = {
 	send: {
 		title: "Type into a program",
 		fields: {
-			session: { type: "string", about: "Name or id of the session" },
-			text: { type: "string", about: "Typed as is" },
-			submit: { type: "boolean", about: "Press Enter after the text", default: false },
-			keys: {
-				type: "strings",
-				about: "enter tab esc up down left right home end pageup f1 ctrl+c alt+x shift+tab … or single characters",
-			},
-			paste: { type: "string", about: "Many lines as one paste, for editors and REPLs" },
+			session: { type: "string", about: "Name or id" },
+			text: { type: "string" },
+			submit: { type: "boolean", about: "Press Enter", default: false },
+			keys: { type: "strings", about: "enter tab esc up pageup f1 ctrl+c alt+x shift+tab … or characters" },
+			paste: { type: "string", about: "Many lines as one paste" },
 			force: { type: "boolean", about: "Paste although the program did not ask for bracketed paste" },
-			"until.text": { type: "string", about: "This text appears in new output" },
-			"until.pattern": { type: "string", about: "This regular expression matches new output" },
-			"until.gone": { type: "string", about: "This text is no longer on the screen" },
-			"until.stillMs": { type: "integer", about: "No output for this many ms", least: 1 },
-			"until.port": { type: "integer", about: "The session listens on this TCP port", least: 1 },
-			"until.only": { type: "boolean", about: "Do not return just because the program waits for input" },
-			timeoutMs: {
-				type: "integer",
-				about: "Return after this at the latest; the program keeps running",
-				default: 30000,
-				least: 0,
+			"until.text": { type: "string", about: "Appears in new output" },
+			"until.pattern": { type: "string", about: "Regular expression on new output" },
+			"until.gone": { type: "string", about: "Leaves the screen; must have been there" },
+			"until.stillMs": { type: "integer", about: "No output for this long", least: 1 },
+			"until.port": { type: "integer", about: "TCP port it listens on", least: 1 },
+			"until.only": {
+				type: "boolean",
+				about: "With `send` and `start`: do not return because the program waits for input",
 			},
+			timeoutMs: { type: "integer", about: "Return by then; the program goes on", default: 30000, least: 0 },
+			ifUnchanged: { type: "boolean", about: "Refuse if it printed since your last answer" },
 			ifOffset: {
 				type: "integer",
 				about: "Refuse when the program has written more than this offset of your last answer",
@@ -82,35 +81,41 @@ export const TOOL_FIELDS = {
 	read: {
 		title: "Read a terminal",
 		fields: {
-			session: { type: "string", about: "Name or id of the session" },
+			session: { type: "string", about: "Name or id" },
 			view: { type: "string", choices: ["new", "screen", "lines", "raw", "picture", "why"], default: "new" },
-			lines: { type: "integer", about: "How many, with view `lines`", default: 50, least: 1 },
+			lines: { type: "integer", about: "How many lines or matches", default: 50, least: 1 },
 			from: {
 				type: "integer",
-				about: "First byte, with view `raw` or `lines`: any part of the output, by offset",
+				about: "First line, counted from 1 over everything; with view `raw` the first byte",
 				least: 0,
 			},
-			to: { type: "integer", about: "Byte to stop before", least: 0 },
-			search: { type: "string", about: "Only lines that contain this, newest last" },
+			to: { type: "integer", about: "Last line; with view `raw` the byte to stop before", least: 0 },
+			search: { type: "string", about: "Only lines that contain this text" },
+			pattern: { type: "string", about: "Only lines that match this regular expression" },
+			context: { type: "integer", about: "Lines to show around each match", default: 0, least: 0 },
+			order: {
+				type: "string",
+				about: "Which matches, if there are more than `lines`",
+				choices: ["newest", "oldest"],
+				default: "newest",
+			},
 			maxTokens: { type: "integer", about: "Maximum output, in tokens", default: 4000, least: 50 },
 		},
 	},
 	wait: {
 		title: "Wait for a program",
 		fields: {
-			session: { type: "string", about: "Name or id of the session" },
-			"until.text": { type: "string", about: "This text appears in new output" },
-			"until.pattern": { type: "string", about: "This regular expression matches new output" },
-			"until.gone": { type: "string", about: "This text is no longer on the screen" },
-			"until.stillMs": { type: "integer", about: "No output for this many ms", least: 1 },
-			"until.port": { type: "integer", about: "The session listens on this TCP port", least: 1 },
-			"until.only": { type: "boolean", about: "Do not return just because the program waits for input" },
-			timeoutMs: {
-				type: "integer",
-				about: "Return after this at the latest; the program keeps running",
-				default: 30000,
-				least: 0,
+			session: { type: "string", about: "Name or id" },
+			"until.text": { type: "string", about: "Appears in new output" },
+			"until.pattern": { type: "string", about: "Regular expression on new output" },
+			"until.gone": { type: "string", about: "Leaves the screen; must have been there" },
+			"until.stillMs": { type: "integer", about: "No output for this long", least: 1 },
+			"until.port": { type: "integer", about: "TCP port it listens on", least: 1 },
+			"until.only": {
+				type: "boolean",
+				about: "With `send` and `start`: do not return because the program waits for input",
 			},
+			timeoutMs: { type: "integer", about: "Return by then; the program goes on", default: 30000, least: 0 },
 			from: {
 				type: "integer",
 				about: "Count output from this offset as new, instead of from your last read: resumes a wait that was cut off",
@@ -122,18 +127,13 @@ export const TOOL_FIELDS = {
 	run: {
 		title: "Run a command in the shell",
 		fields: {
-			command: { type: "string", about: "Any number of lines; taken as it is" },
-			shell: { type: "string", about: "Which shell; another name gives another shell", default: "main" },
-			cwd: { type: "string", about: "Change there first, and stay" },
-			timeoutMs: {
-				type: "integer",
-				about: "Return after this at the latest; the program keeps running",
-				default: 30000,
-				least: 0,
-			},
+			command: { type: "string" },
+			shell: { type: "string", about: "Another name is another shell", default: "main" },
+			cwd: { type: "string", about: "Change there first" },
+			timeoutMs: { type: "integer", about: "Then `onTimeout`", default: 30000, least: 0 },
 			onTimeout: {
 				type: "string",
-				about: "End the command at the timeout, or leave it running",
+				about: "End the command, or leave it running",
 				choices: ["stop", "leave"],
 				default: "stop",
 			},
@@ -148,7 +148,7 @@ export const TOOL_FIELDS = {
 		fields: {
 			status: {
 				type: "string",
-				about: "Only these",
+				about: "All of these",
 				choices: ["running", "ended", "starting", "succeeded", "failed", "cancelled", "stream_lost"],
 			},
 			since: { type: "scalar", about: "Only where something happened since: ms since 1970, or an ISO time" },
@@ -157,7 +157,7 @@ export const TOOL_FIELDS = {
 	close: {
 		title: "End a session",
 		fields: {
-			session: { type: "string", about: "Name or id of the session" },
+			session: { type: "string", about: "Name or id" },
 			force: { type: "boolean", about: "Kill at once", default: false },
 			keep: {
 				type: "boolean",
@@ -171,25 +171,20 @@ export const TOOL_FIELDS = {
 	signal: {
 		title: "Signal a program",
 		fields: {
-			session: { type: "string", about: "Name or id of the session" },
+			session: { type: "string", about: "Name or id" },
 			signal: {
 				type: "string",
 				choices: ["INT", "TERM", "KILL", "HUP", "QUIT", "USR1", "USR2", "WINCH", "TSTP", "CONT"],
 				default: "INT",
 			},
-			timeoutMs: {
-				type: "integer",
-				about: "Return after this at the latest; the program keeps running",
-				default: 5000,
-				least: 0,
-			},
+			timeoutMs: { type: "integer", about: "Return by then; the program goes on", default: 5000, least: 0 },
 			maxTokens: { type: "integer", about: "Maximum output, in tokens", default: 4000, least: 50 },
 		},
 	},
 	resize: {
 		title: "Resize a terminal",
 		fields: {
-			session: { type: "string", about: "Name or id of the session" },
+			session: { type: "string", about: "Name or id" },
 			cols: { type: "integer", least: 2 },
 			rows: { type: "integer", least: 1 },
 			maxTokens: { type: "integer", about: "Maximum output, in tokens", default: 4000, least: 50 },
@@ -198,8 +193,8 @@ export const TOOL_FIELDS = {
 	ask_human: {
 		title: "Ask the person",
 		fields: {
-			session: { type: "string", about: "Name or id of the session" },
-			question: { type: "string", about: "What the person should do, in one or two sentences" },
+			session: { type: "string", about: "Name or id" },
+			question: { type: "string", about: "What they should do" },
 		},
 	},
 } as const satisfies Record<string, DeclaredTool>;

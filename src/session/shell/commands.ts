@@ -44,13 +44,12 @@ export interface Finished {
 	readonly cwd: string | null;
 }
 
-export class ShellCommands implements Disposable {
+export class ShellCommands {
 	readonly identity: ShellIdentity;
 	readonly jobs = new BackgroundJobs();
 	readonly streams: StreamHelper;
 	readonly #scanner: MarkScanner;
 	readonly #marks = new Listeners<void>("shell mark");
-	readonly #disposed = new AbortController();
 	#prompt: number | null = null;
 	#promptFrom: number | null = null;
 	#running: Running | null = null;
@@ -64,15 +63,6 @@ export class ShellCommands implements Disposable {
 		this.#isOurs = isOurs;
 		this.streams = new StreamHelper(identity);
 		this.#scanner = new MarkScanner(identity.aid);
-	}
-
-	/** Aborted when the session is let go. */
-	get lifetime(): AbortSignal {
-		return this.#disposed.signal;
-	}
-
-	[Symbol.dispose](): void {
-		this.#disposed.abort();
 	}
 
 	/** The shell has become another program, or is one of another version: its marks are no longer reliable. */

@@ -29,7 +29,10 @@ export interface RunRequest {
 	readonly onTimeout: "stop" | "leave";
 	/** Return by then (of `performance.now()`), with the command running; it keeps the rest of its time. */
 	readonly answerBy?: number | undefined;
-	/** Return when it waits for input. Otherwise only its end and the timeout count, and a busy shell is waited for. */
+	/**
+	 * Return when it waits for input. Otherwise nobody answers it: only its end and the timeout count, the timeout also
+	 * when its caller has left, and a busy shell is waited for.
+	 */
 	readonly waits: boolean;
 	/** Keep stdout and stderr apart. */
 	readonly separate: boolean;
@@ -259,19 +262,19 @@ async function untilFree(session: Session, commands: ShellCommands, { timeoutMs,
 
 /** The call has returned and its command goes on: it is stopped when its time is over, unless the session is let go before. */
 function stopAt(deadline: number, session: Session, commands: ShellCommands, isOver: () => boolean): void {
-	const { lifetime } = commands;
+	const { whileAttached } = session;
 	const done = session.use();
 	const stopping = async () => {
 		const leftMs = Math.max(0, deadline - performance.now());
-		const { returned } = await first([marked(commands, isOver), ended(session), timeout(leftMs)], lifetime);
+		const { returned } = await first([marked(commands, isOver), ended(session), timeout(leftMs)], whileAttached);
 		if (returned !== "timeout") return;
 		// Before it ends: a caller that waits for it is told with its answer.
 		session.commandStopped();
-		await stop(session, commands, isOver, lifetime);
+		await stop(session, commands, isOver, whileAttached);
 	};
 	stopping()
 		.catch((error: unknown) => {
-			if (!lifetime.aborted) reportError(error, "stopping a command at its timeout");
+			if (!whileAttached.aborted) reportError(error, "stopping a command at its timeout");
 		})
 		.finally(done);
 }
