@@ -61,6 +61,7 @@ export const listed = (name: string, more: Partial<ListedSession> = {}): ListedS
 	truncated: false,
 	owner: "cli",
 	parent: null,
+	mine: true,
 	keep: false,
 	...more,
 });
