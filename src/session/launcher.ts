@@ -115,7 +115,7 @@ export class Launcher {
 				umask: spec.caller.umask ?? DEFAULT_UMASK,
 				...(spec.caller.nice === undefined ? {} : { nice: spec.caller.nice }),
 				...(spec.caller.rlimits === undefined ? {} : { rlimits: spec.caller.rlimits }),
-				...(spec.limits === undefined ? {} : { limits: spec.limits }),
+				limits: slot.record.limits,
 			});
 			return sessionOf({ slot, pty, options, drawing, learnt, commands: shell?.commands ?? null });
 		} catch (error) {

@@ -22,6 +22,9 @@ interface OptionRow {
 		| "connections"
 		| "requests"
 		| "messages"
+		| "seconds"
+		| "processes"
+		| "files"
 		| "switch";
 	readonly meaning: string;
 }
@@ -106,6 +109,49 @@ export const options = {
 	timeoutMs: row({ default: 30_000, min: 0, max: 86_400_000, unit: "ms", meaning: "default timeout of a call" }),
 	// 4000 tokens of terminal text are about 9,200 characters: below what hosts cut or spill to a file.
 	maxTokens: row({ default: 4000, min: 50, max: 100_000, unit: "tokens", meaning: "maximum length of an answer" }),
+	// Off: a limit that nobody asked for ends builds. Whoever runs agents for others sets them for all.
+	limitCpuSeconds: row({
+		default: 0,
+		min: 0,
+		max: Number.MAX_SAFE_INTEGER,
+		unit: "seconds",
+		meaning: "CPU time of each process; a call may ask for less; 0: no limit",
+	}),
+	limitMemoryBytes: row({
+		default: 0,
+		min: 0,
+		max: Number.MAX_SAFE_INTEGER,
+		unit: "bytes",
+		meaning: "address space of each process; a call may ask for less; 0: no limit",
+	}),
+	limitProcesses: row({
+		default: 0,
+		min: 0,
+		max: Number.MAX_SAFE_INTEGER,
+		unit: "processes",
+		meaning: "processes of the user at which a program can start no more; a call may ask for less; 0: no limit",
+	}),
+	limitOpenFiles: row({
+		default: 0,
+		min: 0,
+		max: Number.MAX_SAFE_INTEGER,
+		unit: "files",
+		meaning: "open files of each process; a call may ask for less; 0: no limit",
+	}),
+	limitFileBytes: row({
+		default: 0,
+		min: 0,
+		max: Number.MAX_SAFE_INTEGER,
+		unit: "bytes",
+		meaning: "size of a file that a program writes; a call may ask for less; 0: no limit",
+	}),
+	limitWallMs: row({
+		default: 0,
+		min: 0,
+		max: Number.MAX_SAFE_INTEGER,
+		unit: "ms",
+		meaning: "time after which a session is ended; a call may ask for less; 0: no limit",
+	}),
 	cols: row({ default: 120, min: 2, max: 1000, unit: "cells", meaning: "width of a new terminal" }),
 	rows: row({ default: 40, min: 1, max: 500, unit: "cells", meaning: "height of a new terminal" }),
 	endGraceMs: row({ default: 2000, min: 0, max: 60_000, unit: "ms", meaning: "between TERM and KILL" }),
@@ -257,6 +303,11 @@ export const textOptions = {
 		form: NAMES,
 		meaning: "variables that programs inherit although they look like credentials; a star is any text",
 	}),
+	signals: text({
+		default: "INT TERM KILL HUP QUIT USR1 USR2 WINCH TSTP CONT",
+		form: NAMES,
+		meaning: "the signals that callers may send; ending a session is not sending one",
+	}),
 	withhold: text({ default: "", form: NAMES, meaning: "more variables that programs do not inherit" }),
 } as const;
 
@@ -346,8 +397,12 @@ export function resolveOptions(
 }
 
 /** What the options say about the environment of programs. */
-export function environmentRules({ inherit, pass, withhold }: Pick<Options, TextOptionName>): EnvironmentRules {
+export function environmentRules({
+	inherit,
+	pass,
+	withhold,
+}: Pick<Options, "inherit" | "pass" | "withhold">): EnvironmentRules {
 	return { inherit: inherit as Inherit, pass: namesIn(pass), withhold: namesIn(withhold) };
 }
 
-const namesIn = (names: string): readonly string[] => names.split(/[\s,]+/).filter((name) => name !== "");
+export const namesIn = (names: string): readonly string[] => names.split(/[\s,]+/).filter((name) => name !== "");

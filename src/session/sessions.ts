@@ -21,7 +21,7 @@ import { KeyedQueue } from "./keyed-queue.ts";
 import { Launcher } from "./launcher.ts";
 import { LEARNT_FILE, Learnt } from "./learnt.ts";
 import { hasEnded } from "./lifecycle.ts";
-import { limits, type Options } from "./options.ts";
+import { limits, namesIn, type Options } from "./options.ts";
 import type { Registry } from "./registry.ts";
 import { RenderQueue } from "./render-queue.ts";
 import { adoptSession, reviveSession } from "./revive.ts";
@@ -206,6 +206,14 @@ export class Sessions implements AsyncDisposable {
 		if (!keep) return session.close(graceMs);
 		await session.closeMain(graceMs);
 		return [];
+	}
+
+	/** Sends a signal to the foreground, if the options allow it (R3.5). */
+	async signal(session: Session, name: string): Promise<void> {
+		const allowed = namesIn(this.options.signals);
+		if (!allowed.includes(name))
+			throw new Fault("not_allowed", { what: `Sending ${name} (allowed: ${allowed.join(", ")})` });
+		await session.signal(`SIG${name}`);
 	}
 
 	async resize(session: Session, cols: number, rows: number, signal: AbortSignal): Promise<void> {

@@ -11,7 +11,7 @@ import type { Limits } from "../pty/launch-block.ts";
 import type { ResourceLimits } from "../pty/resource-limits.ts";
 import { nameFor, newId } from "./identity.ts";
 import { asInherited } from "./inheriting.ts";
-import { environmentRules, type Options } from "./options.ts";
+import { environmentRules, type OptionName, type Options } from "./options.ts";
 import type { NamesInUse } from "./registry.ts";
 import type { ShellSpec } from "./shell/prepare.ts";
 
@@ -92,10 +92,30 @@ export function newRecord(spec: StartSpec, options: Options, names: NamesInUse):
 		idleMs: spec.idleMs ?? null,
 		env: spec.env ?? {},
 		inherit: spec.inherit ?? null,
-		limits: { ...spec.limits },
+		limits: limitsOf(spec.limits, options),
 		shell: spec.shell?.name ?? null,
 		terminalOpen: true,
 	};
+}
+
+const LIMITS = {
+	cpuSeconds: "limitCpuSeconds",
+	memoryBytes: "limitMemoryBytes",
+	processes: "limitProcesses",
+	openFiles: "limitOpenFiles",
+	fileBytes: "limitFileBytes",
+	wallMs: "limitWallMs",
+} as const satisfies Partial<Record<keyof Limits, OptionName>>;
+
+/** The limits of a session: those of the options, which a call may lower (R2.13). */
+export function limitsOf(asked: Limits = {}, options: Options): Readonly<Record<string, number | undefined>> {
+	const limits: Record<string, number | undefined> = { ...asked };
+	for (const [name, option] of Object.entries(LIMITS)) {
+		const most = options[option] || Number.POSITIVE_INFINITY;
+		const least = Math.min(most, limits[name] ?? Number.POSITIVE_INFINITY);
+		if (Number.isFinite(least)) limits[name] = least;
+	}
+	return limits;
 }
 
 /** The environment of its program. */

@@ -185,7 +185,7 @@ export const ptyKill = tool({
 		const { sessions } = context;
 		const session = await target(context, terminal_id);
 		if (signal !== "INT") await sessions.close(session, { force: signal === "KILL", keep: false });
-		else if (!session.ended) await session.signal("SIGINT");
+		else if (!session.ended) await sessions.signal(session, "INT");
 		const { state, exit_code } = await cardFor(sessions, session);
 		return { terminal_id: session.id, state, exit_code, signal };
 	},
