@@ -105,6 +105,7 @@ export class Session implements AsyncDisposable {
 	readonly #outputs = new Listeners<OutputChunk>("session output");
 	readonly #endings = new Listeners<void>("session ended");
 	readonly #detached = deferred<void>();
+	readonly #attached = new AbortController();
 	readonly #notices = new NoticeBoard();
 	/** The screen's part in a verdict, and the output that it is of. */
 	#knownFacts: { readonly end: number; readonly facts: ScreenFacts } | null = null;
@@ -220,6 +221,10 @@ export class Session implements AsyncDisposable {
 	/** Settles when nothing of it runs any more: later than its end where it left background processes. */
 	get closed(): Promise<PtyExit> {
 		return this.#pty.closed;
+	}
+	/** Aborted when this daemon lets go of the session. */
+	get whileAttached(): AbortSignal {
+		return this.#attached.signal;
 	}
 	get pid(): number {
 		return this.#pty.pid;
@@ -439,6 +444,7 @@ export class Session implements AsyncDisposable {
 	/** Detaches; the program keeps running. */
 	async [Symbol.asyncDispose](): Promise<void> {
 		this.#detached.resolve();
+		this.#attached.abort();
 		this.#tracker[Symbol.dispose]();
 		this.#outputs.clear();
 		this.#endings.clear();

@@ -114,7 +114,7 @@ function toolCard(tool: Tool): ToolCard {
 }
 
 // Bounds that no sensible call reaches: they are enforced, and the fault names them, but every word costs the model tokens.
-const OMITTED = ["minLength", "maxLength", "minItems", "maxItems"] as const;
+const OMITTED = ["minLength", "maxLength", "minItems", "maxItems", "propertyNames"] as const;
 
 function inputSchema(input: z.ZodObject): Record<string, unknown> {
 	return schemaOf(input, {

@@ -112,3 +112,20 @@ test("R5.1 D6: a call that was given up while it waited for its turn is not run"
 	expect((await first).facts).toMatchObject({ stdout: "first\n" });
 	expect((await third).facts).toMatchObject({ stdout: "[]\n" });
 });
+
+test("R5.1 D6: a command keeps to its timeout also when its caller has left, and the next call waits for that", async () => {
+	await using dialtone = await Dialtone.open({ owner: "left" });
+	const bash = (input: object, signal?: AbortSignal) =>
+		dialtone.client.call("run_bash", { command: "", ...input }, signal === undefined ? {} : { signal });
+	await bash({ command: "kept=1" });
+	const leaving = new AbortController();
+	const left = bash({ command: "echo begun >&2; sleep 600", timeout_seconds: 2 }, leaving.signal);
+	await until(
+		async () => (await dialtone.client.call("read", { session: "bash", view: "screen" })).facts.text,
+		(screen) => /^begun$/m.test(screen),
+	);
+	leaving.abort();
+	await expect(left).rejects.toThrow();
+	const { facts } = await bash({ command: "echo $kept" });
+	expect(facts).toEqual({ stdout: "1\n", stderr: "", exit_code: 0, timed_out: false });
+});

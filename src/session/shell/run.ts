@@ -26,7 +26,10 @@ export interface RunRequest {
 	readonly timeoutMs: number;
 	/** At the timeout: end the command, or leave it running. */
 	readonly onTimeout: "stop" | "leave";
-	/** Return when it waits for input; otherwise only its end and the timeout count. */
+	/**
+	 * Return when it waits for input. Otherwise nobody answers it: only its end and the timeout count, the timeout also
+	 * when its caller has left, and a busy shell is waited for.
+	 */
 	readonly waits: boolean;
 	/** Keep stdout and stderr apart. */
 	readonly separate: boolean;
@@ -84,6 +87,7 @@ export async function runCommand(session: Session, request: RunRequest): Promise
 }
 
 async function runInShell(session: Session, commands: ShellCommands, request: RunRequest): Promise<RunOutcome> {
+	if (!request.waits) await untilFree(session, commands, request);
 	await untilReady(session, commands, request.signal);
 	refuseBusy(session, commands);
 	const startedAt = performance.now();
@@ -107,7 +111,11 @@ async function runInShell(session: Session, commands: ShellCommands, request: Ru
 				timeout(timeoutMs),
 			],
 			signal,
-		);
+		).catch((error: unknown) => {
+			const leftMs = Math.max(0, request.timeoutMs - (performance.now() - startedAt));
+			if (!waits && request.onTimeout === "stop") void stopInTime(session, commands, { isOver, leftMs });
+			throw error;
+		});
 		const timedOut = outcome.returned === "timeout";
 		const stoppedBy = timedOut && request.onTimeout === "stop" ? await stop(session, commands, isOver, signal) : null;
 		const over = isOver() || session.ended;
@@ -238,6 +246,32 @@ async function untilReady(session: Session, commands: ShellCommands, signal: Abo
 		running: `its own start files (${session.attention.because})`,
 		session: session.name,
 	});
+}
+
+/** What runs there has ended, or does not within the time of this request. */
+async function untilFree(session: Session, commands: ShellCommands, { timeoutMs, signal }: RunRequest): Promise<void> {
+	const isFree = () => commands.running === null;
+	if (!isFree()) await first([marked(commands, isFree), ended(session), timeout(timeoutMs)], signal);
+}
+
+/** The caller has left; the command keeps to its time. */
+async function stopInTime(
+	session: Session,
+	commands: ShellCommands,
+	{ isOver, leftMs }: { readonly isOver: () => boolean; readonly leftMs: number },
+): Promise<void> {
+	const done = session.use();
+	try {
+		const { returned } = await first(
+			[marked(commands, isOver), ended(session), timeout(leftMs)],
+			session.whileAttached,
+		);
+		if (returned === "timeout") await stop(session, commands, isOver, session.whileAttached);
+	} catch {
+		// This daemon let go of the session, or it ended meanwhile.
+	} finally {
+		done();
+	}
 }
 
 /** INT, TERM, KILL to the job in the foreground; the shell itself is ended only when it is what ignores them. */

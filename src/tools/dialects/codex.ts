@@ -29,7 +29,7 @@ const forPoll = clamped(5000, 300_000);
 const FIRST_NUMBER = 1000;
 
 const maxOutput = z.number().min(1).max(1_000_000).default(10_000).describe("Maximum output, in tokens");
-const ms = (text: string) => z.number().min(0).max(1e9).optional().describe(text);
+const ms = (text: string) => z.number().min(0).optional().describe(text);
 
 export const execCommand = tool({
 	name: "exec_command",
@@ -42,7 +42,7 @@ export const execCommand = tool({
 		cmd: command.describe("Shell command to execute"),
 		workdir: directory.optional(),
 		shell: program.optional().describe("Default: the user's shell"),
-		login: z.boolean().default(true).describe("With -l semantics"),
+		login: z.boolean().default(true).describe("As a login shell"),
 		tty: z.boolean().default(true).describe("There is always a terminal"),
 		yield_time_ms: ms("How long to wait for output, in ms: 250 to 30000, 10000 by default"),
 		max_output_tokens: maxOutput,
@@ -72,7 +72,7 @@ export const codexWriteStdin = tool({
 	effect: "types",
 	always: true,
 	input: z.object({
-		session_id: z.int().min(0).max(1e9),
+		session_id: z.int().min(0),
 		chars: text.default(""),
 		yield_time_ms: ms("How long to wait for output, in ms: 250 to 30000, without chars 5000 to 300000"),
 		max_output_tokens: maxOutput,
