@@ -62,7 +62,6 @@ export const listed = (name: string, more: Partial<ListedSession> = {}): ListedS
 	mine: true,
 	owner: "cli",
 	parent: null,
-	mine: true,
 	keep: false,
 	...more,
 });
