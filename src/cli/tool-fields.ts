@@ -14,7 +14,12 @@ export const TOOL_FIELDS = {
 			},
 			name: { type: "string", about: "Short name to call it by; made from the command if left out" },
 			cwd: { type: "string" },
-			env: { type: "record", about: "Added to the usual environment" },
+			env: { type: "record", about: "Added to what it inherits" },
+			inherit: {
+				type: "string",
+				about: "Of your environment: `safe` (default) is all but credentials",
+				choices: ["none", "safe", "all"],
+			},
 			cols: { type: "integer", least: 2 },
 			rows: { type: "integer", least: 1 },
 			"until.text": { type: "string", about: "This text appears in new output" },
