@@ -1,7 +1,7 @@
 // The options as people read them: the variable, its default and bounds in plain units, the meaning. Help prints it, and
 // docs/options.md is held to it (option-table.test.ts).
 
-import { environmentName, options, optionVariables } from "./options.ts";
+import { environmentName, options, optionVariables, textOptions } from "./options.ts";
 
 export interface OptionLine {
 	readonly variable: string;
@@ -33,13 +33,20 @@ function plain(value: number, unit: string): string {
 	return `${(value / size).toLocaleString("en-US")} ${name}`;
 }
 
-export const optionTable = (): OptionLine[] =>
-	Object.entries(options).map(([name, { default: value, min, max, unit, meaning }]) => ({
+export const optionTable = (): OptionLine[] => [
+	...Object.entries(options).map(([name, { default: value, min, max, unit, meaning }]) => ({
 		variable: environmentName(name),
 		default: plain(value, unit),
 		bounds: `${plain(min, unit)} to ${plain(max, unit)}`,
 		meaning,
-	}));
+	})),
+	...Object.entries(textOptions).map(([name, { default: value, meaning }]) => ({
+		variable: environmentName(name),
+		default: value || "–",
+		bounds: "words",
+		meaning,
+	})),
+];
 
 /** Variables that set no option: docs/options.md explains each. */
 const OTHERS = ["HOME", "OWNER", "PARENT", "PORT", "LOG_LEVEL", "FONTS", "DEBUG", "TOKEN"];
