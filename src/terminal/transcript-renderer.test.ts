@@ -39,10 +39,7 @@ interface How {
 	readonly restarts?: number;
 }
 
-function transcript(
-	parts: readonly Part[],
-	{ chunks = (bytes) => [bytes], drawAll = false, restarts = 0 }: How = {},
-) {
+function transcript(parts: readonly Part[], { chunks = (bytes) => [bytes], drawAll = false, restarts = 0 }: How = {}) {
 	const sink = new Lines();
 	let left = restarts;
 	let renderer = new TranscriptRenderer({ cols: 40, rows: 10, sink, drawAll });
