@@ -1,6 +1,7 @@
 // One answer in the words all surfaces share: some give facts, some give the text
 // a model reads, and a behaviour must look the same in both.
 
+import type { StartFacts } from "../../src/protocol/answer.ts";
 import { isClean } from "../../src/protocol/clean.ts";
 import type { FaultJson } from "../../src/protocol/fault.ts";
 import { readFactsSchema } from "../../src/tools/facts.ts";
@@ -26,7 +27,8 @@ export function turnOf(given: Given): Turn {
 }
 
 function fromFacts(facts: object): Turn {
-	const { exit, activity, waitingFor, text, matched, repeated, base64 } = readFactsSchema.parse(facts);
+	const { environment: _, ...answer } = facts as Partial<StartFacts>; // of `start` alone
+	const { exit, activity, waitingFor, text, matched, repeated, base64 } = readFactsSchema.parse(answer);
 	const running = activity === "waiting" ? `waiting for ${waitingFor}` : String(activity);
 	return {
 		state: exit === null ? running : `ended ${exit.signal ?? exit.code}`,
