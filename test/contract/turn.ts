@@ -2,7 +2,7 @@
 // a model reads, and a behaviour must look the same in both.
 
 import { isClean } from "../../src/protocol/clean.ts";
-import { sessionFactsSchema } from "../../src/tools/facts.ts";
+import { sessionFactsSchema, startFactsSchema } from "../../src/tools/facts.ts";
 
 export interface Turn {
 	/** `waiting for line`, `ended 3`, `ended SIGTERM`, `working`, … */
@@ -19,7 +19,9 @@ export function turnOf(given: Given): Turn {
 }
 
 function fromFacts(facts: object): Turn {
-	const { exit, activity, waitingFor, text } = sessionFactsSchema.parse(facts);
+	const { exit, activity, waitingFor, text } = ("environment" in facts ? startFactsSchema : sessionFactsSchema).parse(
+		facts,
+	);
 	if (exit !== null) return { state: `ended ${exit.signal ?? exit.code}`, output: text };
 	return { state: activity === "waiting" ? `waiting for ${waitingFor}` : String(activity), output: text };
 }
