@@ -29,7 +29,7 @@ The first line of each answer says whose turn it is:
 - ended: the exit code is shown, and all its output can still be read.
 
 Worth knowing
-- --json on any command gives the facts as one JSON object; a fault is {"fault","message","next"}: do what \`next\` says.
+- --json on any command gives the facts as one JSON object; a fault is {"fault","message","next","facts"}: do what \`next\` says.
 - A session outlives your shell and the daemon. Lost track? \`dialtone ls\` (running), \`dialtone ls -a\` (all).
 - \`read\` gives what is new since your last read; a cut shows how to get the middle (\`read --from N --to M\`).
 - Several lines at once: \`dialtone send db --paste - < file\`. Do not submit: --no-submit.

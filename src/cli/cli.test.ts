@@ -244,8 +244,14 @@ describe("answers", () => {
 		]) {
 			const { code, out } = await dialtone(args);
 			expect(code).toBe(EXIT.noSuchSession);
-			expect(Object.keys(JSON.parse(out))).toEqual(["fault", "message", "next"]);
+			expect(Object.keys(JSON.parse(out))).toEqual(["fault", "message", "next", "facts"]);
 		}
+	});
+
+	test("C6 `help options` lists the options with default and bounds", async () => {
+		const { code, out } = await dialtone(["help", "options"]);
+		expect(code).toBe(0);
+		expect(out).toMatch(/DIALTONE_MAX_SESSIONS\s+64 \(1 to 10,000\): running sessions at once/);
 	});
 
 	test("`call` takes its JSON as a word or from stdin, and says when it is none", async () => {

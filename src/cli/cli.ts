@@ -46,10 +46,8 @@ async function failed(error: unknown, { command, args, dependencies, io }: Failu
 			: (dependencies.homeFault(error) ??
 				new Fault("internal", { problem: (error as Error).message }, { cause: error }));
 	// `call` always prints JSON; the others with --json.
-	if (args.includes("--json") || command.name === "call") {
-		const { fault: code, message, next } = fault.toJSON();
-		io.out(`${JSON.stringify({ fault: code, message, next })}\n`);
-	} else {
+	if (args.includes("--json") || command.name === "call") io.out(`${JSON.stringify(fault)}\n`);
+	else {
 		io.err(`dialtone: ${fault.message}\n${fault.next}\n`);
 		if (fault.code === "bad_input") io.err(`${(await import("./help.ts")).usageLine(command)}\n`);
 		if (io.env.DIALTONE_DEBUG && error instanceof Error) io.err(`${error.stack}\n`);

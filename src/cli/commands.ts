@@ -160,7 +160,7 @@ export const COMMANDS: readonly Command[] = [
 	{
 		name: "help",
 		words: [{ name: "COMMAND", optional: true, is: "verb" }],
-		summary: "this help, or that of a command; `help exit-codes` lists the exit codes",
+		summary: "this help, or that of a command; `help exit-codes` lists the exit codes, `help options` the options",
 		run: async (invocation) => (await import("./help.ts")).help(invocation, COMMANDS),
 	},
 	{

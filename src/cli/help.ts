@@ -22,7 +22,7 @@ const FIRST_STEPS: readonly (readonly [string, string])[] = [
 
 const CLOSING = [
 	"A session is given by its name, its id, the beginning of either, or - for the last one used. Commands can be abbreviated too.",
-	"`dialtone help COMMAND` has details, `dialtone help exit-codes` lists the exit codes; every command takes --json.",
+	"`dialtone help COMMAND` has details, `dialtone help exit-codes` lists the exit codes, `dialtone help options` the options; every command takes --json.",
 ];
 
 const MAX_WIDTH = 110;
@@ -130,11 +130,22 @@ function exitCodesHelp(): string {
 	return `${EXIT_MEANINGS.map(([code, meaning]) => `${String(code).padStart(4)}  ${meaning}`).join("\n")}\n\n${EXIT_NOTE}\n`;
 }
 
+async function optionsHelp(io: Io): Promise<string> {
+	const { optionTable } = await import("../session/option-table.ts");
+	const rows = optionTable().map(
+		({ variable, default: value, bounds, meaning }) => [variable, `${value} (${bounds}): ${meaning}`] as const,
+	);
+	const note =
+		"Environment variables of the process that starts the daemon, in ms, bytes or counts. docs/options.md has the others.";
+	return `${columns(rows, widthOf(io))}\n\n${paragraph(note, widthOf(io))}\n`;
+}
+
 export async function help(invocation: Invocation, commands: readonly Command[]): Promise<number> {
 	const { words, io } = invocation;
 	const [word] = words;
 	if (word === undefined) io.out(generalHelp(commands, invocation));
 	else if (word === "exit-codes") io.out(exitCodesHelp());
+	else if (word === "options") io.out(await optionsHelp(io));
 	else {
 		const found = findCommand(word, commands);
 		if (!("run" in found)) {

@@ -48,8 +48,10 @@ const rlimit = z
 
 const caller = z.object({
 	owner: name.min(1),
+	sessionsOf: name.min(1).optional(),
 	cwd: z.string().max(MAX_PATH_CHARS),
 	env: environment,
+	withheld: few(MAX_ENVIRONMENT_ENTRIES, z.array(name)).optional(),
 	umask: z.int().min(0).max(0o777).optional(),
 	nice: z.int().min(-20).max(19).optional(),
 	rlimits: few(RESOURCES, z.array(rlimit)).optional(),

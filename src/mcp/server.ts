@@ -18,7 +18,7 @@ import {
 	type ServerContext,
 } from "@modelcontextprotocol/server";
 import { hasPicture } from "../protocol/answer.ts";
-import { Fault } from "../protocol/fault.ts";
+import { Fault, type FaultJson } from "../protocol/fault.ts";
 import { parentFromMeta } from "../session/parent.ts";
 import { refusal } from "../tools/catalogue.ts";
 import type { Client, ToolCard, ToolSet } from "../tools/client.ts";
@@ -54,6 +54,8 @@ export interface McpParts {
 const MAX_SUBSCRIPTIONS = 64;
 const MAX_URI_CHARS = 1000;
 const MAX_CLIENT_CHARS = 100;
+
+const FAULT_META_KEY = "dialtone/fault";
 
 export type Era = "legacy" | "modern";
 
@@ -123,7 +125,7 @@ async function callTool(
 	const card = cards.find(({ name }) => name === params.name);
 	if (card === undefined) {
 		const fault = new Fault("unknown_tool", { tool: params.name, tools: cards.map(({ name }) => name) });
-		throw new ProtocolError(ProtocolErrorCode.InvalidParams, `${fault.message} ${fault.next}`);
+		throw new ProtocolError(ProtocolErrorCode.InvalidParams, fault.text, fault.toJSON());
 	}
 	const input = params.arguments ?? {};
 	using _progress = reportProgress(ctx, parts.progressEveryMs);
@@ -146,7 +148,7 @@ async function callTool(
 			caller,
 			answerWithinMs: parts.answerWithinMs ?? ANSWER_WITHIN_MS,
 		});
-		if (refused !== undefined) return { content: [{ type: "text", text }], isError: true };
+		if (refused !== undefined) return refusedWith(text, { fault: refused });
 		if (!hasPicture(facts)) return { content: [{ type: "text", text }] };
 		const { base64: data, mimeType } = facts.picture;
 		return {
@@ -159,10 +161,18 @@ async function callTool(
 		const fault = error instanceof Fault ? error : new Fault("internal", { problem: (error as Error).message });
 		// Also of what failed before it reached a daemon.
 		const told = refusal(card.name, fault, input);
-		const text = told instanceof Fault ? `${told.message} ${told.next}` : told.text;
-		return { content: [{ type: "text", text }], isError: true };
+		return told instanceof Fault
+			? refusedWith(told.text, told.toJSON())
+			: refusedWith(told.text, { fault: fault.code });
 	}
 }
+
+/** The text is for the model, and has the code too; `_meta` is for programs, and hosts show it to no model. */
+const refusedWith = (text: string, fault: Pick<FaultJson, "fault"> & Partial<FaultJson>): CallToolResult => ({
+	content: [{ type: "text", text }],
+	isError: true,
+	_meta: { [FAULT_META_KEY]: fault },
+});
 
 /** In the modern era every request names its client; in the older one the handshake did. */
 function clientName(server: Server, ctx: ServerContext): string {

@@ -75,8 +75,10 @@ export interface SessionFacts {
 	readonly cursor: { readonly row: number; readonly column: number } | null;
 	/** Text that stands out by colour: how menus show the selected item. */
 	readonly highlights: readonly { readonly row: number; readonly text: CleanLine }[];
-	/** Output that is not in `text`: read it raw by these offsets. */
+	/** Lines that are not in `text`, by number: `read` shows them. */
 	readonly missed: { readonly lines: number; readonly from: number; readonly to: number } | null;
+	/** Where numbered lines are shown: which, of how many. Lines are counted from 1 over everything that was printed. */
+	readonly lines?: { readonly from: number; readonly to: number; readonly total: number };
 	/** In a shell of `run`: how the newest command ended. */
 	readonly lastCommand?: { readonly exitCode: number | null; readonly pipeStatus: readonly number[] };
 	/** Processes that a close could not end. */
@@ -91,6 +93,15 @@ export interface SessionFacts {
 	readonly repeated?: true;
 }
 
+/** The result of `start`: what the program got of its caller's environment. */
+export interface StartFacts extends SessionFacts {
+	readonly environment: {
+		readonly inherit: "none" | "safe" | "all";
+		/** Names that were left out because they look like credentials. */
+		readonly withheld: readonly CleanLine[];
+	};
+}
+
 export interface ProcessFacts {
 	readonly pid: number;
 	readonly command: CleanLine;
@@ -98,6 +109,8 @@ export interface ProcessFacts {
 
 /** The result of `read`: with view `raw` the bytes, with view `picture` the picture. */
 export interface ReadFacts extends SessionFacts {
+	/** Of a search: how many lines match, and how many of them are shown. */
+	readonly matches?: { readonly count: number; readonly shown: number };
 	readonly base64?: string;
 	readonly from?: number;
 	readonly to?: number;
@@ -162,7 +175,7 @@ export interface ListedSession {
 	readonly lastLine: CleanLine;
 	readonly truncated: boolean;
 	readonly owner: string | null;
-	/** Of the caller. */
+	/** The caller's own: reached by name, prefix and `-`. */
 	readonly mine: boolean;
 	readonly parent: string | null;
 	readonly keep: boolean;

@@ -1,7 +1,7 @@
 // Every fault: a code, the facts, what to do next.
 //
-// A row is API: its code goes over the wire, its HTTP status and exit code are
-// read from here, and the documentation lists the table. Nothing else in the
+// A row is API: its code goes over the wire and its HTTP status is read from
+// here; exit codes are groups of codes (cli/exit-codes.ts). Nothing else in the
 // project composes an error message for a caller.
 //
 // A model reads these sentences, so outside values are filtered; `facts` keep the raw
@@ -26,6 +26,7 @@ interface SessionId {
 
 const row = <F>(fields: FaultRow<F>): FaultRow<F> => fields;
 const PROBLEM_CHARS = 1000;
+const MAX_OTHERS = 3;
 const PATH_CHARS = 4096;
 const listed = (names: readonly string[]) =>
 	joined(
@@ -69,10 +70,27 @@ export const faults = {
 			return safe`${close.length === 0 ? "" : safe`Did you mean ${listed(close)}? `}Use one of: ${listed(tools)}.`;
 		},
 	}),
-	session_not_found: row<{ id: string; open: readonly string[]; ids?: readonly string[] }>({
+	session_not_found: row<{
+		id: string;
+		open: readonly string[];
+		ids?: readonly string[];
+		/** Those of this name that belong to others. */
+		others?: readonly { readonly id: string; readonly owner: string }[];
+	}>({
 		status: 404,
-		message: ({ id }, { noun }) => safe`There is no ${noun} called "${oneLine(id)}".`,
-		next: ({ open, ids }, words) => openOnes(words, open, ids),
+		message: ({ id, others = [] }, { noun }) =>
+			others.length === 0
+				? safe`There is no ${noun} called "${oneLine(id)}".`
+				: safe`You have no ${noun} called "${oneLine(id)}"; nothing was done.`,
+		next: ({ id, open, ids, others = [] }, words) => {
+			// Of numbers each is as near as the other.
+			const close = /\d$/.test(id) ? [] : nearest(id, open);
+			const meant = close.length === 0 ? "" : safe`Did you mean ${listed(close)}? `;
+			const theirs = others
+				.slice(0, MAX_OTHERS)
+				.map((one) => safe`${oneLine(one.owner)} has one: its id is ${oneLine(one.id)}.`);
+			return safe`${meant}${joined([...theirs, openOnes(words, open, ids)], " ")}`;
+		},
 	}),
 	session_ended: row<{ id: string; how: string; maybeTyped?: boolean } & SessionId>({
 		status: 409,
@@ -334,6 +352,11 @@ export class Fault<C extends FaultCode = FaultCode> extends Error {
 	in(words: VocabularyName): Fault {
 		if (words === this.words) return this as unknown as Fault;
 		return new Fault(this.code, this.facts as FaultFacts<FaultCode>, { cause: this.cause, words });
+	}
+
+	/** What a model reads: the code first, which it can look for in what it was told before. */
+	get text(): CleanLine {
+		return safe`${oneLine(this.code)}: ${this.message} ${this.next}`;
 	}
 
 	toJSON(): FaultJson {

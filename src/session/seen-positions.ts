@@ -68,6 +68,11 @@ export class SeenPositions {
 		this.#save();
 	}
 
+	/** The offsets up to which callers have read. */
+	offsets(): readonly number[] {
+		return [...this.#positions.values()].map(({ offset }) => offset);
+	}
+
 	/** Null for a caller that has not asked for it. */
 	getRaw(owner: string): number | null {
 		return this.#raw.get(owner) ?? null;

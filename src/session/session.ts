@@ -31,6 +31,7 @@ import { NoticeBoard, type Notices } from "./notices.ts";
 import type { SeenPositions } from "./seen-positions.ts";
 import type { ShellCommands } from "./shell/commands.ts";
 import { asFault, describeEnd } from "./terminal-faults.ts";
+import { Transcript } from "./transcript.ts";
 import { UnenteredText } from "./unentered-text.ts";
 
 // A caller repeats a write within seconds; the holder remembers 1024 for the time after a restart.
@@ -93,6 +94,8 @@ export class Session implements AsyncDisposable {
 	readonly id: string;
 	readonly name: string;
 	readonly journal: Journal;
+	/** Everything that it printed, as numbered lines. */
+	readonly transcript: Transcript;
 	/** Null unless it is a shell that `run` uses. */
 	readonly commands: ShellCommands | null;
 	readonly #pty: Pty;
@@ -139,6 +142,14 @@ export class Session implements AsyncDisposable {
 			learnt: parts.learnt ?? null,
 		});
 
+		this.transcript = new Transcript({
+			journal,
+			...parts.screen.options,
+			transcripts: parts.drawing.transcripts,
+			stops: () => [...parts.seen.offsets(), ...(commands?.offsets ?? [])],
+			isComplete: () => pty.exit?.closed === true,
+		});
+
 		this.#display = new Display({
 			...parts,
 			commands,
@@ -166,6 +177,7 @@ export class Session implements AsyncDisposable {
 			this.#lastOutputAt = Date.now();
 			this.#outputs.emit(chunk);
 			this.#tracker.outputSeen();
+			this.transcript.grew();
 		});
 		// The exit comes after the last byte: do not leave any in the log.
 		pty.onEnding(() => void this.catchUp());
@@ -473,6 +485,7 @@ export class Session implements AsyncDisposable {
 		this.journal[Symbol.dispose]();
 		await this.#pty[Symbol.asyncDispose]();
 		await this.#display[Symbol.asyncDispose]();
+		await this.transcript[Symbol.asyncDispose]();
 	}
 
 	/** `overdue` is called when it has not ended after `graceMs`. Rejects when the session is detached first: then its end is not reported here. */
@@ -537,6 +550,7 @@ export class Session implements AsyncDisposable {
 	#resized(cols: number, rows: number, at: number): void {
 		this.#knownFacts = null;
 		this.#display.resize(cols, rows, at);
+		this.transcript.resized(cols, rows, at);
 	}
 
 	#end(exit: PtyExit): void {

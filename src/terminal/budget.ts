@@ -3,7 +3,7 @@
 // Terminal text has about 2.3 characters to a token, not the 4 of prose; a better count
 // may be plugged in. Cuts are made between lines where lines are short enough.
 
-const CHARS_PER_TOKEN = 2.3;
+export const CHARS_PER_TOKEN = 2.3;
 
 /** A rough token count. */
 export const estimateTokens = (text: string): number => Math.ceil(text.length / CHARS_PER_TOKEN);

@@ -55,28 +55,28 @@ const SPELLINGS: Record<string, string> = {
 };
 
 /** What a keyboard sends for these, for callers that write the bytes instead of the name. */
-const SENT: Record<string, string> = {
-	"\n": "enter",
-	"\r": "enter",
-	"\r\n": "enter",
-	"\\n": "enter",
-	"\\r": "enter",
-	"\t": "tab",
-	"\\t": "tab",
-	"\x1b": "esc",
-	"\\e": "esc",
-	"\b": "backspace",
-	"\x7f": "backspace",
-	"\x1b[A": "up",
-	"\x1b[B": "down",
-	"\x1b[C": "right",
-	"\x1b[D": "left",
-	"\x1b[H": "home",
-	"\x1b[F": "end",
-	"\x1b[3~": "delete",
-	"\x1b[5~": "pageup",
-	"\x1b[6~": "pagedown",
-};
+const SENT: ReadonlyMap<string, string> = new Map([
+	["\n", "enter"],
+	["\r", "enter"],
+	["\r\n", "enter"],
+	["\\n", "enter"],
+	["\\r", "enter"],
+	["\t", "tab"],
+	["\\t", "tab"],
+	["\x1b", "esc"],
+	["\\e", "esc"],
+	["\b", "backspace"],
+	["\x7f", "backspace"],
+	["\x1b[A", "up"],
+	["\x1b[B", "down"],
+	["\x1b[C", "right"],
+	["\x1b[D", "left"],
+	["\x1b[H", "home"],
+	["\x1b[F", "end"],
+	["\x1b[3~", "delete"],
+	["\x1b[5~", "pageup"],
+	["\x1b[6~", "pagedown"],
+]);
 
 const MODIFIERS: Record<string, "shift" | "alt" | "ctrl" | "super"> = {
 	shift: "shift",
@@ -103,9 +103,9 @@ export function parseKey(name: string): Key {
 	// A caret before one character is Ctrl; the caret alone is itself.
 	const caret = /^\^(.)$/u.exec(name);
 	if (caret) return { name: lower(caret[1]!), ...held, ctrl: true };
-	const letter = /^[\x01-\x1a]$/.test(name) && SENT[name] === undefined;
+	const letter = /^[\x01-\x1a]$/.test(name) && !SENT.has(name);
 	if (letter) return { name: String.fromCharCode(name.charCodeAt(0) + 96), ...held, ctrl: true };
-	let rest = SENT[name] ?? name;
+	let rest = SENT.get(name) ?? name;
 	for (;;) {
 		const match = /^([a-z]+)[+-](?=.)/i.exec(rest);
 		const modifier = match && MODIFIERS[match[1]!.toLowerCase()];

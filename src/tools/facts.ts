@@ -12,10 +12,12 @@ import {
 	type RunFacts,
 	type SessionFacts,
 	STATUSES,
+	type StartFacts,
 	WAITING_FOR,
 } from "../protocol/answer.ts";
 import { type Clean, type CleanLine, isClean, isCleanLine } from "../protocol/clean.ts";
 import { EVENTS, type EventsDropped, type SessionEvent } from "../protocol/events.ts";
+import { INHERIT } from "../pty/environment.ts";
 
 /** One schema for each field, no more and no fewer: the compiler compares it with the type. */
 type Shape<T> = { readonly [K in keyof T]-?: z.ZodType<T[K]> };
@@ -57,7 +59,10 @@ const session = {
 	missed: z
 		.strictObject({ lines: count, ...range })
 		.nullable()
-		.describe("Output that is not in `text`"),
+		.describe("Lines that are not in `text`, by number"),
+	lines: z
+		.exactOptional(z.strictObject({ ...range, total: count }))
+		.describe("Which lines are shown, of all that were printed"),
 	lastCommand: z.exactOptional(z.strictObject({ exitCode: z.int().nullable(), pipeStatus: z.array(z.int()) })),
 	survivors: z.exactOptional(processes).describe("Processes that a close could not end"),
 	notices: z.exactOptional(z.array(cleanLine)).describe("What happened since your last answer, said once"),
@@ -68,8 +73,20 @@ const session = {
 
 export const sessionFactsSchema: z.ZodType<SessionFacts> = z.strictObject(session);
 
+const start = {
+	...session,
+	environment: z
+		.strictObject({ inherit: z.enum(INHERIT), withheld: z.array(cleanLine) })
+		.describe("What the program got of its caller's environment, and what was withheld"),
+} satisfies Shape<StartFacts>;
+
+export const startFactsSchema: z.ZodType<StartFacts> = z.strictObject(start);
+
 const read = {
 	...session,
+	matches: z
+		.exactOptional(z.strictObject({ count, shown: count }))
+		.describe("How many lines match a search, and how many of them are shown"),
 	base64: z.exactOptional(z.string()),
 	from: z.exactOptional(count),
 	to: z.exactOptional(count),

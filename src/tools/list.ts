@@ -9,6 +9,7 @@ import { LISTED } from "./client.ts";
 import { listFactsSchema } from "./facts.ts";
 import { advanced } from "./fields.ts";
 import { doing } from "./header.ts";
+import { ownerOf } from "./session-facts.ts";
 import { tool } from "./tool.ts";
 
 const MAX_COMMAND_CHARS = 1000;
@@ -68,7 +69,7 @@ export const list = tool({
 					lastLine: oneLine(lastLine),
 					truncated,
 					owner: record.owner,
-					mine: record.owner === caller.owner,
+					mine: record.owner === ownerOf(caller),
 					parent: record.parent,
 					keep: record.keep,
 				};

@@ -18,9 +18,9 @@ export function fenced(label: "out" | "screen" | "rows", text: Clean): Clean {
 }
 
 /** One session's answer. */
-export function renderSession(facts: SessionFacts): Clean {
+export function renderSession(facts: SessionFacts, more: readonly CleanLine[] = []): Clean {
 	const output = facts.text === "" ? [] : [fenced(facts.view === "lines" ? "out" : facts.view, facts.text)];
-	const notes = notesOn(facts);
+	const notes = [...notesOn(facts), ...more];
 	return stacked([sessionHeader(facts), ...output, ...(notes.length === 0 ? [] : [joined(notes, " · ")])]);
 }
 

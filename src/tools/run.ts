@@ -1,12 +1,13 @@
 import { z } from "zod";
-import type { Part } from "../journal/journal.ts";
+import { bytesOf, type Part } from "../journal/journal.ts";
 import type { RunFacts } from "../protocol/answer.ts";
 import { type CleanLine, oneLine, safe } from "../protocol/clean.ts";
 import { signalName } from "../pty/signals.ts";
+import { limits } from "../session/options.ts";
 import type { Session } from "../session/session.ts";
 import { asSeen } from "../session/shell/output.ts";
 import type { RunOutcome } from "../session/shell/run.ts";
-import { headAndTail } from "./excerpt.ts";
+import { type FittedLines, fitBetween, nativeBudget } from "./excerpt.ts";
 import { runFactsSchema } from "./facts.ts";
 import { advanced, directory, program, script, sessionName, timeout, usualBudget } from "./fields.ts";
 import { renderRun } from "./render-run.ts";
@@ -42,20 +43,17 @@ export const run = tool({
 			{ ...input, cwd, waits: true, signal, answerBy: answerBy(context) },
 		);
 		const { diff } = session.takeNew(caller.owner);
-		const output = await outputOf(session, outcome);
-		const text = asSeen(output.bytes, session.screen.cols);
+		// A full-screen program is looked at, not read.
+		const output = diff.buffer === "alternate" ? null : await outputOf(session, outcome, input.maxTokens);
 		const facts = await sessionFacts(session, context, {
 			outcome,
 			maxTokens: input.maxTokens,
-			since: outcome.from,
-			// A full-screen program is looked at, not read.
-			diff: diff.buffer === "alternate" ? diff : { ...diff, kind: "lines", text, missed: null, highlights: [] },
+			...(output === null ? { diff } : { diff: { ...diff, kind: "lines", highlights: [] }, fitted: output }),
 		});
 		const { exitCode, pipeStatus, timedOut, durationMs, jobs, streams } = outcome;
 		return {
 			...facts,
 			...(outcome.returned === "timeout" && !timedOut && limitedTo(context, input.timeoutMs)),
-			truncated: facts.truncated || output.cut,
 			...(streams === null ? {} : { stdout: decode(streams.stdout), stderr: decode(streams.stderr) }),
 			cwd: outcome.cwd === null ? facts.cwd : oneLine(outcome.cwd, 4096),
 			exitCode,
@@ -77,11 +75,24 @@ export const run = tool({
 const decoder = new TextDecoder();
 const decode = ({ bytes }: Part) => decoder.decode(bytes);
 
-async function outputOf(session: Session, { from, to, streams, returned }: RunOutcome): Promise<Part> {
-	if (streams === null || returned !== "ended") return headAndTail(session.journal, from, to);
+/** What a command printed: all of it where it fits, else by line. */
+async function outputOf(session: Session, outcome: RunOutcome, maxTokens: number): Promise<FittedLines> {
+	const { from, to } = outcome;
+	const budget = nativeBudget(maxTokens);
+	const bytes = await smallOutput(session, outcome);
+	const text = bytes === null ? null : asSeen(bytes, session.screen.cols);
+	if (text === null || text.length > maxTokens * budget.charsPerToken) return fitBetween(session, { from, to }, budget);
+	return { text, truncated: false, lines: null, leftOut: null, chars: text.length };
+}
+
+/** Null where it is more than an answer can hold. */
+async function smallOutput(session: Session, { from, to, streams, returned }: RunOutcome): Promise<Uint8Array | null> {
+	if (streams === null || returned !== "ended") {
+		return to - from > limits.headBytes + limits.tailBytes ? null : bytesOf(await session.journal.read(from, to));
+	}
 	// Two pipes have no common order, and the prompt may have come between.
 	const { stdout, stderr } = streams;
-	return { bytes: Buffer.concat([stdout.bytes, stderr.bytes]), cut: stdout.cut || stderr.cut };
+	return stdout.cut || stderr.cut ? null : Buffer.concat([stdout.bytes, stderr.bytes]);
 }
 
 const SIGPIPE_CODE = 141;

@@ -5,8 +5,8 @@ import { type CleanLine, clean, oneLine, safe } from "../protocol/clean.ts";
 import type { Outcome } from "../session/conditions.ts";
 import type { Session } from "../session/session.ts";
 import type { ScreenDiff } from "../terminal/screen-diff.ts";
-import { fitNew } from "./excerpt.ts";
-import type { ToolContext } from "./tool.ts";
+import { type FittedLines, fitNew, nativeBudget } from "./excerpt.ts";
+import type { Caller, ToolContext } from "./tool.ts";
 
 const MAX_BECAUSE_CHARS = 400;
 const MAX_PATH_CHARS = 4096;
@@ -19,15 +19,15 @@ export interface FactsRequest {
 	readonly maxTokens: number;
 	/** What to show instead of what is new to the caller. */
 	readonly diff?: Shown;
-	/** Where that begins, to be read again. */
-	readonly since?: number;
+	/** Its text, where that is within the budget already. */
+	readonly fitted?: FittedLines;
 	/** How long the call was to wait. */
 	readonly askedMs?: number;
 }
 
 /** The session that a call is about. */
-export function target({ sessions }: ToolContext, reference: string): Promise<Session> {
-	return sessions.find(reference);
+export function target({ sessions, caller }: ToolContext, reference: string): Promise<Session> {
+	return sessions.find(reference, { owner: ownerOf(caller) });
 }
 
 /** A call on one session: finds it, acts on it, answers with what is new. */
@@ -51,17 +51,16 @@ export async function sessionFacts(
 	const { caller, startedAt } = context;
 	const { askedMs = 0 } = request;
 	// Before anything is awaited, so that text, offset and verdict are of the moment in which the wait ended.
-	const { diff, since } =
-		request.diff === undefined ? session.takeNew(caller.owner) : { diff: request.diff, since: request.since ?? 0 };
+	const { diff, since } = request.diff === undefined ? session.takeNew(caller.owner) : { diff: request.diff, since: 0 };
 	const { ended, status, exit } = session;
-	const notices = noticesFor(session, caller.owner);
+	const notices = [...belonging(session, context), ...noticesFor(session, caller.owner)];
 	const offset = session.journal.end;
 	session.answered(caller.owner, offset);
 	const attention = request.outcome.attention ?? session.attention;
 	const { unentered } = session;
 	const last = session.commands?.running === null ? session.commands.last : null;
-	const [{ text, truncated }, ports, cwd] = await Promise.all([
-		fitNew(session, { diff, since, maxTokens: request.maxTokens }),
+	const [{ text, truncated, lines, leftOut }, ports, cwd] = await Promise.all([
+		request.fitted ?? fitNew(session, { diff, since }, nativeBudget(request.maxTokens)),
 		session.ports(),
 		session.cwd(),
 	]);
@@ -88,11 +87,21 @@ export async function sessionFacts(
 		view: diff.kind,
 		cursor: ended || !diff.cursor.visible ? null : { row: diff.cursor.row + 1, column: diff.cursor.column + 1 },
 		highlights: diff.highlights.map(({ row, text: highlighted }) => ({ row: row + 1, text: oneLine(highlighted) })),
-		missed: diff.missed,
+		missed: leftOut && { lines: leftOut.to - leftOut.from + 1, ...leftOut },
+		...(lines !== null && { lines }),
 		...(unentered > 0 && attention.activity === "waiting" && { unentered }),
 		...(notices.length > 0 && { notices }),
 		...(last === null ? {} : { lastCommand: { exitCode: last.exitCode, pipeStatus: last.pipeStatus } }),
 	};
+}
+
+/** Whose sessions are the caller's own. */
+export const ownerOf = ({ owner, sessionsOf }: Caller): string => sessionsOf ?? owner;
+
+/** Said with every answer: what is done to it is done to another's work. */
+function belonging(session: Session, { sessions, caller }: ToolContext): readonly CleanLine[] {
+	const owner = sessions.ownerOf(session);
+	return owner === null || owner === ownerOf(caller) ? [] : [safe`this session belongs to ${oneLine(owner)}`];
 }
 
 const isEarly = ({ startedAt, answerWithinMs }: ToolContext, askedMs: number) =>

@@ -20,7 +20,7 @@ export const signal = tool({
 	facts: sessionFactsSchema,
 	run: (input, context) =>
 		onSession(context, input, async (target) => {
-			await target.signal(`SIG${input.signal}`);
+			await context.sessions.signal(target, input.signal);
 			return target.wait({ until: {}, timeoutMs: waitMs(context, input.timeoutMs), signal: context.signal });
 		}),
 	render: renderSession,

@@ -1,7 +1,10 @@
 import { z } from "zod";
+import type { StartFacts } from "../protocol/answer.ts";
 import { Fault } from "../protocol/fault.ts";
+import { INHERIT } from "../pty/environment.ts";
+import { environmentRules } from "../session/options.ts";
 import { IF_EXISTS } from "./client.ts";
-import { sessionFactsSchema } from "./facts.ts";
+import { startFactsSchema } from "./facts.ts";
 import {
 	advanced,
 	argv,
@@ -17,8 +20,9 @@ import {
 	width,
 } from "./fields.ts";
 import { renderSession } from "./render.ts";
-import { sessionFacts } from "./session-facts.ts";
+import { ownerOf, sessionFacts } from "./session-facts.ts";
 import { tool, waitMs } from "./tool.ts";
+import { withEnvironmentNotice, withheldFrom } from "./withheld.ts";
 
 const count = z.int().min(1).max(Number.MAX_SAFE_INTEGER);
 
@@ -41,7 +45,12 @@ export const start = tool({
 			.meta(advanced),
 		name: sessionName.optional().describe("Short name to call it by"),
 		cwd: directory.optional(),
-		env: environment.optional().describe("Added to the usual environment"),
+		env: environment.optional().describe("Added to what it inherits"),
+		inherit: z
+			.enum(INHERIT)
+			.optional()
+			.describe("Of your environment: `safe` (default) is all but credentials")
+			.meta(advanced),
 		cols: width.optional().meta(advanced),
 		rows: height.optional().meta(advanced),
 		until: untilToo,
@@ -67,16 +76,19 @@ export const start = tool({
 		parent: parent.optional().describe("The conversation it belongs to, if your host does not set it").meta(advanced),
 		maxTokens: usualBudget,
 	}),
-	facts: sessionFactsSchema,
-	async run(input, context) {
+	facts: startFactsSchema,
+	async run(input, context): Promise<StartFacts> {
 		const { sessions, caller, signal } = context;
 		if (input.again !== undefined && (input.command ?? input.argv) !== undefined) {
 			const problem = `give \`again\` alone (it starts what "${input.again}" ran) or \`${input.argv === undefined ? "command" : "argv"}\`, not both`;
 			throw new Fault("bad_input", { problems: [problem] });
 		}
-		const before = input.again === undefined ? null : await sessions.endedRecord(input.again);
+		const before =
+			input.again === undefined ? null : await sessions.endedRecord(input.again, { owner: ownerOf(caller) });
 		const isShell =
 			input.command === undefined && input.argv === undefined && (before === null || before.shell !== null);
+		const env = { ...before?.env, ...input.env };
+		const inherit = input.inherit ?? before?.inherit ?? undefined;
 		const session = await sessions.start({
 			command: input.command,
 			argv: input.argv ?? before?.argv,
@@ -89,7 +101,8 @@ export const start = tool({
 				: undefined,
 			name: input.name ?? before?.name,
 			cwd: input.cwd ?? before?.cwd,
-			env: { ...before?.env, ...input.env },
+			env,
+			inherit,
 			cols: input.cols ?? before?.cols,
 			rows: input.rows ?? before?.rows,
 			keep: input.keep ?? before?.keep,
@@ -103,7 +116,14 @@ export const start = tool({
 		const from = session.seenBy(caller.owner);
 		const timeoutMs = waitMs(context, input.timeoutMs);
 		const outcome = await session.wait({ until: input.until ?? {}, timeoutMs, signal, from, caller: caller.owner });
-		return sessionFacts(session, context, { outcome, maxTokens: input.maxTokens, askedMs: input.timeoutMs });
+		const { maxTokens } = input;
+		const facts = await sessionFacts(session, context, { outcome, maxTokens, askedMs: input.timeoutMs });
+		const chosen = inherit ?? environmentRules(sessions.options).inherit;
+		const withheld = withheldFrom(caller, chosen, env);
+		return {
+			...withEnvironmentNotice(facts, context, withheld),
+			environment: { inherit: chosen, withheld },
+		};
 	},
 	render: renderSession,
 });

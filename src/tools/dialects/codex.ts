@@ -10,7 +10,7 @@ import { directory, environment, program, text } from "../fields.ts";
 import { type ToolContext, tool, waitMs } from "../tool.ts";
 import { command } from "./command.ts";
 import { seenOutput } from "./new-output.ts";
-import { findNumbered, labelOf, pickNumbered } from "./numbered.ts";
+import { findNumbered, pickNumbered } from "./numbered.ts";
 
 const codexFacts = z.strictObject({
 	output: cleanText,
@@ -54,7 +54,7 @@ export const execCommand = tool({
 		const shell = input.shell ?? (caller.env.SHELL || "/bin/bash");
 		const session = await sessions.start({
 			argv: [shell, input.login ? "-lc" : "-c", input.cmd],
-			pickName: pickNumbered(context, FIRST_NUMBER, String),
+			pickName: pickNumbered(FIRST_NUMBER, String),
 			cwd: input.workdir,
 			env: input.env,
 			caller,
@@ -98,13 +98,13 @@ interface Asked {
 async function answer(session: Session, asked: Asked, context: ToolContext): Promise<CodexFacts> {
 	const { caller, signal, startedAt } = context;
 	await session.wait({ until: {}, timeoutMs: waitMs(context, asked.yieldMs), signal });
-	const news = seenOutput(session, caller.owner, asked.maxTokens);
+	const news = await seenOutput(session, caller.owner, asked.maxTokens);
 	const { exit } = session;
 	return {
 		output: news.text,
 		wall_time_seconds: Math.round(performance.now() - startedAt) / 1000,
 		original_token_count: news.tokens,
-		...(exit === null ? { session_id: Number(labelOf(session.name)) } : { exit_code: exitStatus(exit) ?? -1 }),
+		...(exit === null ? { session_id: Number(session.name) } : { exit_code: exitStatus(exit) ?? -1 }),
 	};
 }
 

@@ -11,11 +11,13 @@ import { hasEnded } from "../../session/lifecycle.ts";
 import type { Session } from "../../session/session.ts";
 import { outputOf, type Sessions } from "../../session/sessions.ts";
 import { compose } from "../../session/typing.ts";
+import { outerLines } from "../excerpt.ts";
 import { cleanLine, cleanText, count } from "../facts.ts";
 import { directory, environment, height, keys as keysField, sessionName, text, width } from "../fields.ts";
 import { target } from "../session-facts.ts";
 import { tool } from "../tool.ts";
 import { command } from "./command.ts";
+import { truncatedMark } from "./new-output.ts";
 
 /** Keys wait this long for a program that takes each only after the one before. */
 const PACED_MS = 10_000;
@@ -148,7 +150,7 @@ export const ptyCapture = tool({
 	async run({ terminal_id, lines, tail }, context) {
 		const session = await target(context, terminal_id);
 		const { bytes_out, lines_out, truncated, state, exit_code } = await cardFor(context.sessions, session);
-		const text = clean(captured(session, { lines, tail }).join("\n")).text;
+		const text = clean(await captured(session, { lines, tail })).text;
 		return { terminal_id: session.id, text, bytes_out, lines_out, truncated, state, exit_code };
 	},
 	refuse,
@@ -156,13 +158,14 @@ export const ptyCapture = tool({
 });
 
 /** Of a full-screen program its screen; otherwise lines of all that was printed. */
-function captured(session: Session, { lines, tail }: { lines: number; tail: boolean }): readonly string[] {
-	if (lines === 0) return [];
+async function captured(session: Session, { lines, tail }: { lines: number; tail: boolean }): Promise<string> {
+	if (lines === 0) return "";
 	const { screen } = session;
-	const full = screen.modes.alternateScreen && !session.ended;
-	if (tail && !full) return screen.lines(lines);
-	const all = full ? screen.snapshot().text.split("\n") : screen.lines(Number.MAX_SAFE_INTEGER);
-	return tail ? all.slice(-lines) : all.slice(0, lines);
+	if (screen.modes.alternateScreen && !session.ended) {
+		const all = screen.snapshot().text.split("\n");
+		return (tail ? all.slice(-lines) : all.slice(0, lines)).join("\n");
+	}
+	return (await outerLines(session, { count: lines, end: tail ? "last" : "first" }, truncatedMark)).text;
 }
 
 const SIGNALS = ["TERM", "KILL", "INT"] as const;
@@ -182,7 +185,7 @@ export const ptyKill = tool({
 		const { sessions } = context;
 		const session = await target(context, terminal_id);
 		if (signal !== "INT") await sessions.close(session, { force: signal === "KILL", keep: false });
-		else if (!session.ended) await session.signal("SIGINT");
+		else if (!session.ended) await sessions.signal(session, "INT");
 		const { state, exit_code } = await cardFor(sessions, session);
 		return { terminal_id: session.id, state, exit_code, signal };
 	},

@@ -6,13 +6,14 @@ import type { Part } from "../../journal/journal.ts";
 import { clean, cleanJson, oneLine, safe } from "../../protocol/clean.ts";
 import { exitStatus } from "../../pty/signals.ts";
 import type { Session } from "../../session/session.ts";
+import { outerLines } from "../excerpt.ts";
 import { cleanLine, cleanText } from "../facts.ts";
 import { environment, script } from "../fields.ts";
 import { runIn } from "../shell-named.ts";
 import { type ToolContext, tool } from "../tool.ts";
 import { command } from "./command.ts";
-import { cut } from "./new-output.ts";
-import { findNumbered, labelOf, pickNumbered } from "./numbered.ts";
+import { cut, truncatedMark } from "./new-output.ts";
+import { findNumbered, pickNumbered } from "./numbered.ts";
 
 const SHELL = "bash";
 /** A day: what takes longer belongs in the background. */
@@ -82,7 +83,7 @@ export const startBackgroundProcess = tool({
 	facts: z.strictObject({ process_id: cleanLine, status: z.literal("started") }),
 	async run(input, context) {
 		const session = await startNumbered(context, input);
-		return { process_id: oneLine(labelOf(session.name)), status: "started" as const };
+		return { process_id: oneLine(session.name), status: "started" as const };
 	},
 	render: cleanJson,
 });
@@ -103,7 +104,7 @@ export const getProcessOutput = tool({
 	async run({ process_id, lines }, context) {
 		const session = await findNumbered(context, process_id);
 		return {
-			output: clean(session.screen.lines(lines).join("\n")).text,
+			output: clean((await outerLines(session, { count: lines, end: "last" }, truncatedMark)).text).text,
 			is_running: !session.ended,
 			process_id: oneLine(process_id),
 			...(session.ended ? { exit_code: exitStatus(session.exit) } : {}),
@@ -133,6 +134,6 @@ async function startNumbered(
 ): Promise<Session> {
 	const shell = sessions.shells(caller.owner, SHELL)[0]?.session;
 	const cwd = shell && !shell.ended ? await shell.cwd() : undefined;
-	const pickName = pickNumbered({ sessions, caller }, 1, (number) => `bg_${String(number).padStart(3, "0")}`);
+	const pickName = pickNumbered(1, (number) => `bg_${String(number).padStart(3, "0")}`);
 	return sessions.start({ argv: ["bash", "-c", command], pickName, cwd, env, keep: true, caller });
 }
