@@ -81,13 +81,17 @@ test("T4: a server at rest does not end a wait for something else", needing("pyt
 });
 
 test("T4: a prompt that was there before does not end a wait; the answer says that nothing matched", async () => {
-	const program = await dialtone.start({ command: "printf 'Name? '; read name; echo done", timeoutMs: 60_000 });
+	const program = await dialtone.start({
+		command: "printf 'Name? '; read name; echo done; read rest",
+		timeoutMs: 60_000,
+	});
 	expect(await program.read()).toMatchObject({ activity: "waiting", matched: null });
 	const waited = await program.wait({ until: { text: "done" }, timeoutMs: 300 });
 	expect(waited).toMatchObject({ returned: "timeout", matched: false, activity: "waiting" });
 	const ends = program.wait({ until: { text: "never" }, timeoutMs: 60_000 });
 	const sent = await program.send({ text: "Ada", submit: true, until: { text: "done" }, timeoutMs: 60_000 });
 	expect(sent).toMatchObject({ matched: true });
+	await program.close();
 	expect(await ends).toMatchObject({ returned: "ended", matched: false });
 });
 
