@@ -82,7 +82,8 @@ const suite: Conversation = {
 			},
 		];
 	},
-	achieved: (_, read) => /expected: 0\.13[\s\S]*?actual: 0\.12/.test(read) && /expected: a,b[\s\S]*?actual: b,a/.test(read),
+	achieved: (_, read) =>
+		/expected: 0\.13[\s\S]*?actual: 0\.12/.test(read) && /expected: a,b[\s\S]*?actual: b,a/.test(read),
 };
 
 const tail: Conversation = {
