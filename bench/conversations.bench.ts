@@ -3,6 +3,7 @@
 // The whole writes docs/conversations.md; `--quick` plays a few and prints their rows. In both it is an error if ours
 // does not achieve a task, or if another way needs fewer calls.
 
+import { execFileSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { missing } from "../test/programs.ts";
@@ -37,5 +38,7 @@ export async function run({ quick }: { quick: boolean }): Promise<void> {
 			process.exitCode = 1;
 		}
 	}
-	if (!quick && rows.length === conversations.length) writeFileSync(REPORT, await report(rows));
+	if (quick || rows.length < conversations.length) return;
+	writeFileSync(REPORT, report(rows));
+	execFileSync("npx", ["biome", "format", "--write", REPORT], { stdio: "ignore" });
 }

@@ -2,7 +2,7 @@
 
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
-import { cpus } from "node:os";
+import { cpus, loadavg } from "node:os";
 import { VERSION } from "../../src/version.ts";
 import { WAYS, type Way } from "./agents.ts";
 import type { Conversation } from "./conversation.ts";
@@ -36,7 +36,7 @@ export function rowOf(row: Row): string {
 	return `| ${cells.join(" | ")} |`;
 }
 
-export async function report(rows: readonly Row[]): Promise<string> {
+export function report(rows: readonly Row[]): string {
 	const total = (way: Way, of: (played: Played) => number) => rows.reduce((sum, row) => sum + of(row[way]), 0);
 	const totals = (of: (played: Played) => number) =>
 		WAYS.map((way) => total(way, of).toLocaleString("en-US")).join(" / ");
@@ -86,7 +86,7 @@ function notes(rows: readonly Row[]): string {
 			if (stuck !== null) return `- ${name}, ${way}: did not get beyond turn ${stuck.turn} of ${turns}.`;
 			if (!achieved) return `- ${name}, ${way}: went through all turns, but the outcome is not the one asked for.`;
 			return calls > turns
-				? `- ${name}, ${way}: looked ${calls - turns} times more, because the sleep was too short.`
+				? `- ${name}, ${way}: ${calls - turns} more ${calls - turns === 1 ? "look" : "looks"}, because the sleep was too short.`
 				: [];
 		}),
 	);
@@ -98,5 +98,5 @@ function versions(): string {
 	const pexpect = first("/usr/bin/python3", "-c", "import pexpect; print(pexpect.__version__)");
 	const debian = readFileSync("/etc/debian_version", "utf8").trim();
 	const node = process.versions.node;
-	return `Dialtone ${VERSION}, ${first("tmux", "-V")}, pexpect ${pexpect}, Node ${node}, Debian ${debian}, ${cpus().length} cores`;
+	return `Dialtone ${VERSION}, ${first("tmux", "-V")}, pexpect ${pexpect}, Node ${node}, Debian ${debian}, ${cpus().length} cores, load ${loadavg()[1]!.toFixed(0)}`;
 }
