@@ -23,20 +23,24 @@ const format = (rgb: Rgb) =>
 const mixed = (one: Rgb, other: Rgb, share: number) =>
 	one.map((part, i) => part + (other[i]! - part) * share) as unknown as Rgb;
 
-function luminance(rgb: Rgb): number {
-	const [r, g, b] = rgb.map((part) => (part <= 0.03928 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4)) as [
-		number,
-		number,
-		number,
-	];
-	return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+/** What a value of 0 to 255 contributes, before it is weighed: a picture asks for a hundred thousand. */
+const LINEAR = Float64Array.from({ length: 256 }, (_, value) => {
+	const part = value / 255;
+	return part <= 0.03928 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4;
+});
+
+const weighed = (r: number, g: number, b: number) => 0.2126 * LINEAR[r]! + 0.7152 * LINEAR[g]! + 0.0722 * LINEAR[b]!;
+
+function luminance(color: string): number {
+	const value = Number.parseInt(color.slice(1), 16);
+	return weighed(value >> 16, (value >> 8) & 255, value & 255);
 }
 
+const ratio = (one: number, other: number) =>
+	one > other ? (one + 0.05) / (other + 0.05) : (other + 0.05) / (one + 0.05);
+
 /** From 1 (the same) to 21 (black on white). */
-export function contrast(one: string, other: string): number {
-	const [dark, light] = [one, other].map((color) => luminance(parse(color))).sort((a, b) => a - b) as [number, number];
-	return (light + 0.05) / (dark + 0.05);
-}
+export const contrast = (one: string, other: string): number => ratio(luminance(one), luminance(other));
 
 /** A share of the way from one colour to another. */
 export const blend = (one: string, other: string, share: number): string =>
@@ -57,6 +61,10 @@ function lighter(rgb: Rgb, step: number): Rgb {
 
 const darker = (rgb: Rgb, step: number): Rgb => mixed(rgb, BLACK, step / STEPS);
 
+/** Programs use few pairs of colours, and pictures of one screen follow each other. */
+const known = new Map<string, string>();
+const MAX_KNOWN = 65_536;
+
 /**
  * The colour for text on a background: its own, if its contrast is at least `least`; else the nearest with that of `goal`.
  * Text in exactly the colour of its background is hidden on purpose, and stays so.
@@ -66,14 +74,35 @@ export function readable(
 	background: string,
 	{ least = LEAST_CONTRAST, goal = GOOD_CONTRAST }: { least?: number; goal?: number } = {},
 ): string {
-	if (text === background || contrast(text, background) >= least) return text;
+	if (text === background) return text;
+	const pair = `${text}${background}${least}${goal}`;
+	const before = known.get(pair);
+	if (before !== undefined) return before;
+	const moved = contrast(text, background) >= least ? text : movedTo(goal, text, background);
+	if (known.size >= MAX_KNOWN) known.clear();
+	known.set(pair, moved);
+	return moved;
+}
+
+/** The nearest colour to that of a text that has this contrast with its background. */
+function movedTo(goal: number, text: string, background: string): string {
 	const rgb = parse(text);
-	const isLighter = luminance(rgb) >= luminance(parse(background));
-	for (const move of isLighter ? [lighter, darker] : [darker, lighter])
-		for (let step = 1; step <= STEPS; step++) {
-			// As it will be written: rounding to whole values may cost the last hundredth.
-			const moved = format(move(rgb, step));
-			if (contrast(moved, background) >= goal) return moved;
+	const behind = luminance(background);
+	const isLighter = luminance(text) >= behind;
+	for (const move of isLighter ? [lighter, darker] : [darker, lighter]) {
+		// As it will be written: rounding to whole values may cost the last hundredth.
+		const suffices = (step: number) => {
+			const [r, g, b] = move(rgb, step);
+			return ratio(weighed(Math.round(r * 255), Math.round(g * 255), Math.round(b * 255)), behind) >= goal;
+		};
+		if (!suffices(STEPS)) continue;
+		let [below, enough] = [0, STEPS];
+		while (enough - below > 1) {
+			const step = (below + enough) >> 1;
+			if (suffices(step)) enough = step;
+			else below = step;
 		}
+		return format(move(rgb, enough));
+	}
 	return text; // not reached: black or white has 4.58 on any colour
 }
