@@ -14,8 +14,11 @@ import { applyTextKeyframe, type TextKeyframe, takeTextKeyframe } from "./text-k
 
 /** Longer lines are cut, so that every line fits into an answer of the default length. */
 const MAX_LINE_CELLS = 8192;
-/** Rows above the screen that are not committed yet. No terminal has more: a resize brings none back that is further above. */
-const KEPT_ABOVE = LIMITS.rows.max;
+/**
+ * Rows above the screen that are not committed yet. No terminal has more, so a resize brings none back that is further
+ * above; of very wide terminals fewer are kept, because all of them are drawn in one piece.
+ */
+const keptAbove = (cols: number) => Math.min(LIMITS.rows.max, Math.ceil(150_000 / cols));
 /** Cells that may scroll by between two commits: a byte may be a row. */
 const SLICE_CELLS = 250_000;
 
@@ -52,6 +55,8 @@ export class TranscriptRenderer {
 	readonly #sink: LineSink;
 	readonly #drawAll: boolean;
 	#emulator: Emulator;
+	/** Rows above the screen that are not committed: as many as the emulator was made for. */
+	#kept = 0;
 	#undrawn: Undrawn | null = null;
 	/** Bytes to draw before plain lines are searched for again. */
 	#toDraw = 0;
@@ -143,7 +148,8 @@ export class TranscriptRenderer {
 	#create(cols: number, rows: number): Emulator {
 		// A slice of line ends, a cleared screen, and a line that is not complete.
 		const room = Math.ceil(SLICE_CELLS / cols) + LIMITS.rows.max + rowsOfLine(cols);
-		const emulator = new Emulator({ cols, rows, scrollback: KEPT_ABOVE + room });
+		this.#kept = keptAbove(cols);
+		const emulator = new Emulator({ cols, rows, scrollback: this.#kept + room });
 		emulator.beforeErase = (how) => {
 			if (emulator.alternate) return;
 			const { x, y, ybase } = emulator.normal;
@@ -180,7 +186,7 @@ export class TranscriptRenderer {
 		const emulator = this.#emulator;
 		const { cols, rows } = emulator;
 		// As many as fill the screen and what is kept above it: nothing drawn before them is left.
-		const kept = KEPT_ABOVE + rows;
+		const kept = this.#kept + rows;
 		if (this.#undrawn === null) {
 			if (!emulator.atPlainLineStart) {
 				if (emulator.normal.x === 0 || emulator.alternate) this.#toDraw = SLICE;
@@ -221,7 +227,7 @@ export class TranscriptRenderer {
 
 	/** Commits what no resize can bring back to the screen. */
 	#commitAbove(): void {
-		this.#commitTo(this.#emulator.normal.ybase - KEPT_ABOVE);
+		this.#commitTo(this.#emulator.normal.ybase - this.#kept);
 	}
 
 	/** Commits the whole lines in the first rows of the scrollback. */

@@ -50,7 +50,8 @@ export async function sessionFacts(
 ): Promise<SessionFacts> {
 	const { caller, startedAt } = context;
 	const { askedMs = 0 } = request;
-	// Before anything is awaited, so that text, offset and verdict are of the moment in which the wait ended.
+	// What is much to draw is drawn in pieces. From here on nothing is awaited, so that text, offset and verdict are of one moment.
+	if (request.diff === undefined) await session.catchUp();
 	const { diff, since } = request.diff === undefined ? session.takeNew(caller.owner) : { diff: request.diff, since: 0 };
 	const { ended, status, exit } = session;
 	const notices = [...belonging(session, context), ...noticesFor(session, caller.owner)];
