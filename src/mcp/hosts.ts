@@ -14,11 +14,7 @@ interface Host {
 	readonly show: (entry: HostEntry) => string;
 }
 
-/** For a shell: a path may hold a space. */
-const words = ({ command, args }: HostEntry) =>
-	[command, ...args]
-		.map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`))
-		.join(" ");
+const words = ({ command, args }: HostEntry) => [command, ...args].join(" ");
 const toml = (value: unknown) => JSON.stringify(value).replaceAll(",", ", ");
 
 /** The format that most hosts adopted from Claude Desktop. */

@@ -94,10 +94,7 @@ export function safe<V extends readonly (string | number)[]>(
 	return branded(text);
 }
 
-export function joined(
-	lines: readonly (CleanLine | number)[],
-	separator: " " | ", " | "; " | " · " | " | ",
-): CleanLine {
+export function joined(lines: readonly (CleanLine | number)[], separator: ", " | "; " | " · " | " | "): CleanLine {
 	return branded(lines.join(separator));
 }
 

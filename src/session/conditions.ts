@@ -1,7 +1,7 @@
 // What can end a wait on a session, each condition by itself, and how the
 // caller's `until` is composed of them.
 
-import type { Activity, Attention, Returned } from "../protocol/answer.ts";
+import type { Attention, Returned } from "../protocol/answer.ts";
 import type { OutputChunk } from "../protocol/output.ts";
 import type { Condition, WaitScope } from "../pty/wait.ts";
 import { type Pace, paceOf } from "./pace.ts";
@@ -12,43 +12,22 @@ import { PlainStream } from "./plain-stream.ts";
 export interface Outcome<R extends string = Returned> {
 	readonly returned: R;
 	readonly attention: Attention | null;
-	/** By a condition that the caller gave; null where none was given. */
-	readonly matched: boolean | null;
 }
 
-/** What a caller waits for; any one of them. */
+/** What ends a wait, besides the program's waiting or ending. */
 export interface Until {
 	/** This text appears in new output. */
 	readonly text?: string | undefined;
 	/** A regular expression matches new output. */
 	readonly pattern?: string | undefined;
-	/** This text was on the screen, then or now, and no longer is. */
+	/** This text is no longer on the screen. */
 	readonly gone?: string | undefined;
 	/** No output for this many milliseconds. */
 	readonly stillMs?: number | undefined;
 	/** A process of the session listens on this TCP port. */
 	readonly port?: number | undefined;
-	/** That the program waits does not count, in no tool. */
+	/** Only the conditions given here, the end and a holder that does not answer count, not that the program waits. */
 	readonly only?: boolean | undefined;
-}
-
-export function hasCondition({ text, pattern, gone, stillMs, port }: Until): boolean {
-	return [text, pattern, gone, stillMs, port].some((condition) => condition !== undefined);
-}
-
-/** Which verdicts end a wait; the end of the program always does. */
-type Endings = ReadonlySet<Activity>;
-/** It is the caller's turn, or nothing more will come by itself. */
-const ANY_REST: Endings = new Set(["waiting", "serving", "stopped", "unresponsive"]);
-/** A server at rest may still print what is awaited; a program that wants input or to be continued will not. */
-const NEEDS_CALLER: Endings = new Set(["waiting", "stopped", "unresponsive"]);
-/** Nothing else would end the wait. */
-const NO_ANSWER: Endings = new Set(["unresponsive"]);
-
-function endingsFor(until: Until, strict: boolean): Endings {
-	if (until.only === true) return NO_ANSWER;
-	if (!hasCondition(until)) return ANY_REST;
-	return strict ? NO_ANSWER : NEEDS_CALLER;
 }
 
 /** What counts as new to a text or a pattern. */
@@ -96,36 +75,26 @@ const MAX_UNTRIED_CHARS = 256 * 1024;
 // No event announces a new listening socket; a poll costs about a millisecond.
 const PORT_POLL_MS = 100;
 
-const outcome = <R extends string>(returned: R, matched = false): Outcome<R> => ({
-	returned,
-	attention: null,
-	matched,
-});
-const MATCHED = outcome("matched", true);
+const outcome = <R extends string>(returned: R): Outcome<R> => ({ returned, attention: null });
+const MATCHED = outcome("matched");
 const MARKED = outcome("marked");
-
-interface CallerWait extends NewOutput {
-	readonly timeoutMs: number;
-	/** A condition that was given is what is waited for: a program that waits for input does not end the wait. */
-	readonly strict?: boolean | undefined;
-}
 
 /** The conditions of a caller's wait, in the order of their precedence. */
 export function conditionsOf(
 	session: Awaited,
 	until: Until,
-	{ timeoutMs, strict = false, ...output }: CallerWait,
+	{ timeoutMs, ...output }: NewOutput & { readonly timeoutMs: number },
 ): Condition<Outcome>[] {
-	const { text, pattern, gone: away, port, stillMs } = until;
+	const { text, pattern, gone: away, port, stillMs, only = false } = until;
 	const pace = paceOf(output.caller ?? "");
 	return [
 		...(text === undefined ? [] : [appears(session, literal(text), { ...output, pace })]),
 		...(pattern === undefined ? [] : [appears(session, expression(pattern), { ...output, pace })]),
-		...(away === undefined ? [] : [gone(session, away, { ...output, pace })]),
+		...(away === undefined ? [] : [gone(session, away, pace)]),
 		ended(session),
 		...(port === undefined ? [] : [listening(session, port)]),
 		...(stillMs === undefined ? [] : [stillness(session, stillMs)]),
-		attention(session, { endings: endingsFor(until, strict) }),
+		attention(session, { ignored: only }),
 		timeout(timeoutMs),
 	];
 }
@@ -140,17 +109,18 @@ export function ended(session: HasEnd): Condition<Outcome<"ended">> {
 }
 
 /**
- * The program gives the turn back. Whatever ends the wait, the verdict is current by then.
+ * The program gives the turn back: it waits, or will print nothing more by itself (a server at rest, a stopped job, a holder that does not answer).
+ * `ignored`: only a holder that does not answer ends the wait, since nothing else would; the verdict is current when something else does.
  * `afterMs`: most waits have ended by then without a probe.
  */
 export function attention(
 	session: HasAttention,
-	{ endings = ANY_REST, afterMs = 0 }: { readonly endings?: Endings; readonly afterMs?: number } = {},
-): Condition<Outcome<"waiting" | "still">> {
-	const watch = (scope: WaitScope<Outcome<"waiting" | "still">>) => {
+	{ ignored = false, afterMs = 0 }: { readonly ignored?: boolean; readonly afterMs?: number } = {},
+): Condition<Outcome<ReturnReason>> {
+	const watch = (scope: WaitScope<Outcome<ReturnReason>>) => {
 		const decided = (verdict: Attention) => {
-			if (!endings.has(verdict.activity)) return;
-			scope.settle({ ...outcome(verdict.activity === "waiting" ? "waiting" : "still"), attention: verdict });
+			const returned = ignored && verdict.activity !== "unresponsive" ? null : returnReasons(verdict);
+			if (returned !== null) scope.settle({ returned, attention: verdict });
 		};
 		scope.own(session.onDecided(scope.guard(decided)));
 		scope.own(session.watch());
@@ -185,6 +155,13 @@ export function rested(tracker: {
 			scope.own(tracker.watch());
 		},
 	};
+}
+
+type ReturnReason = "waiting" | "still";
+
+function returnReasons({ activity }: Attention): ReturnReason | null {
+	if (activity === "waiting") return "waiting";
+	return activity === "serving" || activity === "stopped" || activity === "unresponsive" ? "still" : null;
 }
 
 /** A match in new output: in the text as it comes, or on the screen after a repaint. */
@@ -233,25 +210,9 @@ function appears(
 	};
 }
 
-/** A text was on the screen and no longer is. One that is not there when the wait begins has to appear first. */
-function gone(
-	session: HasOutput & HasScreen,
-	text: string,
-	{ already, typed = "", pace }: NewOutput & { readonly pace: Pace },
-): Condition<Outcome<"matched">> {
-	const stream = new PlainStream();
-	const echo = new EchoFilter(typed);
-	const appearing = literal(text);
-	let appeared = false;
-	/** In the output too: what is shown for a moment only may be gone before the screen is looked at. */
-	const take = (bytes: Uint8Array) => {
-		appeared ||= appearing.feed(echo.feed(stream.feed(bytes)));
-	};
-	const isGone = () => {
-		const isShown = session.screen.snapshot().text.includes(text);
-		appeared ||= isShown;
-		return appeared && !isShown;
-	};
+/** A text is no longer on the screen. */
+function gone(session: HasOutput & HasScreen, text: string, pace: Pace): Condition<Outcome<"matched">> {
+	const isGone = () => !session.screen.snapshot().text.includes(text);
 	return {
 		start(scope) {
 			let painted = true;
@@ -264,10 +225,8 @@ function gone(
 					return isGone();
 				},
 			);
-			if (already !== undefined) take(already);
 			check.attempt();
-			const printed = (chunk: OutputChunk) => {
-				if (!("gap" in chunk)) take(chunk.bytes);
+			const printed = () => {
 				painted = true;
 				check.later(REPAINT_MS);
 			};
@@ -311,7 +270,7 @@ export function stillness(session: HasOutput, stillMs: number): Condition<Outcom
 			const check = () => {
 				const leftMs = since + stillMs - performance.now();
 				if (leftMs > 0) scope.after(leftMs, check);
-				else scope.settle(outcome("still", true));
+				else scope.settle(outcome("still"));
 			};
 			scope.after(stillMs, check);
 		},
