@@ -2,8 +2,8 @@
 // Creates the parts and connects them; imports an interface only when its command is
 // used, so that a command that only calls the daemon starts about as fast as node itself.
 
-import { readdirSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, readdirSync, realpathSync } from "node:fs";
+import { delimiter, join } from "node:path";
 import { callerHere } from "./caller.ts";
 import { cli } from "./cli/cli.ts";
 import type { Dependencies, Io, StoppedDaemon } from "./cli/command.ts";
@@ -34,11 +34,23 @@ function reach(owner: string, more: Partial<ReachOptions> = {}): ReachOptions {
 	};
 }
 
+/** How to call this command line: by its name where that is on the PATH and means this one. */
+function self(): readonly string[] {
+	const here = realpathSync(process.argv[1] ?? "");
+	const onPath = (process.env.PATH ?? "").split(delimiter).some((directory) => {
+		const found = join(directory, "dialtone");
+		return existsSync(found) && realpathSync(found) === here;
+	});
+	return onPath ? ["dialtone"] : [process.execPath, here];
+}
+
 /** The caller of this command line. An agent that has only a shell can set it, to have its own "new". */
 const me = process.env.DIALTONE_OWNER ?? "cli";
 
 const dependencies: Dependencies = {
 	version: VERSION,
+	owner: me,
+	self,
 	stateDir: where.state,
 	homeFault: (error) => homeFault(error, where),
 	holderPath: join(root, "build/dialtone-holder"),
@@ -82,6 +94,7 @@ const dependencies: Dependencies = {
 		const host = callerHere("mcp");
 		await serveMcpOnStdio({
 			version: VERSION,
+			sets,
 			tools: async () => toolCards(sets),
 			connect: async () => client,
 			peek: () => client.ifRunning(),
@@ -91,7 +104,10 @@ const dependencies: Dependencies = {
 		});
 		return 0;
 	},
-	mcpHelp: async () => (await import("./mcp/hosts.ts")).hostsHelp({ command: "dialtone", args: ["mcp"] }),
+	mcpHelp: async () => {
+		const [command = "", ...args] = self();
+		return (await import("./mcp/hosts.ts")).hostsHelp({ command, args: [...args, "mcp"] });
+	},
 	toolCards: async (sets) => (await import("./tools/catalogue.ts")).toolCards(sets),
 	tokens: async () => {
 		makePrivate(where.state);

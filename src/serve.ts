@@ -150,6 +150,7 @@ async function openHttp({ where, client, port, caller }: HttpOptions): Promise<H
 	const mcp = mcpOverHttp(
 		{
 			version: VERSION,
+			sets: ["native"],
 			tools: async () => toolCards(),
 			connect: async () => client,
 			peek: async () => client,

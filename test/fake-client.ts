@@ -1,7 +1,7 @@
 // A client without terminals, for tests of the ways in alone: it answers in the
 // real shapes, remembers what it was asked, and waits only as long as its caller does.
 
-import type { SessionFacts } from "../src/protocol/answer.ts";
+import type { ListedSession, SessionFacts } from "../src/protocol/answer.ts";
 import { clean, oneLine } from "../src/protocol/clean.ts";
 import type { SessionEvent } from "../src/protocol/events.ts";
 import { Fault } from "../src/protocol/fault.ts";
@@ -37,8 +37,34 @@ export const FAKE_CARDS: readonly ToolCard[] = [
 	card("list", "reads", schema({ status: text })),
 	card("close", "ends", schema({ session: text }, "session")),
 	card("run", "types", schema({ command: text, timeoutMs: { type: "integer" } }, "command")),
+	card("signal", "types", schema({ session: text, signal: text }, "session")),
 	card("ask_human", "types", schema({ session: text, question: text }, "session")),
 ];
+
+/** A session of the command line's own, in a list. */
+export const listed = (name: string, more: Partial<ListedSession> = {}): ListedSession => ({
+	session: `id-${name}`,
+	name: name as ListedSession["name"],
+	command: oneLine("python3"),
+	cwd: oneLine("/"),
+	status: "running",
+	activity: "waiting",
+	waitingFor: "line",
+	because: oneLine("python3 (7) reads the terminal"),
+	exit: null,
+	pid: 7,
+	createdAt: 1,
+	updatedAt: 1,
+	offset: 0,
+	lines: 0,
+	lastLine: oneLine(""),
+	truncated: false,
+	mine: true,
+	owner: "cli",
+	parent: null,
+	keep: false,
+	...more,
+});
 
 interface FakeCall {
 	readonly tool: string;
@@ -54,18 +80,20 @@ export class FakeClient implements Client {
 	events_: SessionEvent[] = [];
 	#wake: (() => void)[] = [];
 	exit: { code: number | null; signal: string | null } | null = null;
+	list: ListedSession[] = [listed("py")];
+	now = 1;
+	/** What the answers of `wait`, `send` and the like say instead. */
+	answer: Partial<SessionFacts> | null = null;
 
 	call = async (tool: string, input: unknown, options?: CallOptions): Promise<Answer> => {
 		const said = input as Record<string, unknown>;
 		this.calls.push({ tool, input: said, options });
 		const { session = "py" } = said;
-		if (tool === "list") {
-			const sessions = [{ ...this.facts("now"), command: "python3", createdAt: 1 }];
-			return { facts: { sessions }, text: "py running" };
-		}
+		if (tool === "list") return { facts: { sessions: this.list, now: this.now }, text: "py running" };
 		if (!FAKE_CARDS.some(({ name }) => name === tool)) throw new Fault("unknown_tool", { tool, tools: ["start"] });
 		if (typeof session !== "string") throw new Fault("bad_input", { problems: ["session: expected string"] });
 		if (!["py", "0py0"].includes(session)) throw new Fault("session_not_found", { id: session, open: ["py"] });
+		if (this.answer !== null) return this.#answer({ ...this.facts("now"), ...this.answer });
 		if (tool === "wait") await this.#aborted(options?.signal);
 		if (tool === "run")
 			return this.#answer({ ...this.facts("now"), text: clean("hello").text, ...{ exitCode: 3, timedOut: false } });
@@ -82,6 +110,7 @@ export class FakeClient implements Client {
 			certainty: this.exit ? null : "certain",
 			because: oneLine("python3 (7) reads the terminal"),
 			returned,
+			matched: null,
 			text: clean(">>> ").text,
 			offset: this.output_.length,
 			truncated: false,

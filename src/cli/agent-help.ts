@@ -14,21 +14,23 @@ you type, and the call returns the moment the program wants your next answer. Ne
     dialtone send db --key ctrl+c                     presses keys: enter, tab, up, esc, f5, alt+x, ctrl+d
     dialtone screen db                                what a person would see now (full-screen programs)
     dialtone wait db --until 'done' --timeout 60s     when you have nothing to type
-    dialtone kill db                                  ends it with everything it started
+    dialtone stop db                                  ends it with everything it started
     dialtone run 'cd src && make'                     a shell that keeps cd and exports; exits with its code
+    dialtone exec dev 'make test'                     the same in the shell of session dev
 
 The first line of each answer says whose turn it is:
 
-    [db] waiting for a line, certain · 4 ms · sqlite3 reads the terminal
+    [db] waiting for a line
 
-- waiting: your turn. a command (a shell prompt), a line (type it and Enter), a key (one is enough), keys (a full-screen
-  program), or a secret: do not type one you were not given; ask the person to \`dialtone attach db\`.
+- waiting: your turn. For a command (a shell prompt), a line (type it and Enter), a key (one is enough), a full-screen
+  program, or a secret: do not type one you were not given; ask the person to \`dialtone attach db\`.
+  "likely" and "maybe" say how sure that is.
 - working: not your turn. \`wait\` for it; do something else in the meantime.
 - ended: the exit code is shown, and all its output can still be read.
 
 Worth knowing
-- --json on any command gives the facts as one JSON object; a fault is {"fault","message","next"}: do what \`next\` says.
-- A session outlives your shell and the daemon. Lost track? \`dialtone ls\`.
+- --json on any command gives the facts as one JSON object; a fault is {"fault","message","next","facts"}: do what \`next\` says.
+- A session outlives your shell and the daemon. Lost track? \`dialtone ls\` (running), \`dialtone ls -a\` (all).
 - \`read\` gives what is new since your last read; a cut shows how to get the middle (\`read --from N --to M\`).
 - Several lines at once: \`dialtone send db --paste - < file\`. Do not submit: --no-submit.
 - Refuse to type if there is newer output: --if-offset N with the \`offset\` you last saw.

@@ -3,11 +3,18 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { FAKE_CARDS, FakeClient } from "../../test/fake-client.ts";
+import { declaredTools, PAGE, referencePage } from "../../scripts/generate.ts";
+import { FAKE_CARDS, FakeClient, listed } from "../../test/fake-client.ts";
+import { type CleanLine, oneLine } from "../protocol/clean.ts";
+import { type FaultCode, faults } from "../protocol/fault.ts";
 import { cli } from "./cli.ts";
 import type { Dependencies, Io } from "./command.ts";
 import { COMMANDS } from "./commands.ts";
-import { EXIT, EXIT_MEANINGS } from "./exit-codes.ts";
+import { flagOf } from "./declared-tool.ts";
+import { EXIT, EXIT_MEANINGS, exitCodeOfFault, exitCodeOfRun } from "./exit-codes.ts";
+import { TOOL_FIELDS } from "./tool-fields.ts";
+import { fieldFlags, VERBS } from "./tool-verbs.ts";
+import { findCommand } from "./which-command.ts";
 
 let client: FakeClient;
 let stateDir: string;
@@ -18,7 +25,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(stateDir, { recursive: true }));
 
-async function dialtone(args: string[], stdin = "") {
+async function dialtone(args: string[], stdin = "", { columns, env = {} }: { columns?: number; env?: object } = {}) {
 	let out = "";
 	let err = "";
 	const io: Io = {
@@ -29,12 +36,14 @@ async function dialtone(args: string[], stdin = "") {
 			err += text;
 		},
 		stdin: Readable.from([Buffer.from(stdin)]) as unknown as NodeJS.ReadStream,
-		stdout: { on: () => {} } as unknown as NodeJS.WriteStream,
-		env: { PATH: process.env.PATH },
+		stdout: { on: () => {}, columns, isTTY: columns !== undefined } as unknown as NodeJS.WriteStream,
+		env: { PATH: process.env.PATH, ...env },
 		cwd: "/",
 	};
 	const dependencies = {
 		version: "0.1.0",
+		owner: "cli",
+		self: () => ["dialtone"],
 		stateDir,
 		connect: async () => client,
 		peek: async () => client,
@@ -51,9 +60,9 @@ const lastInput = () => client.calls.at(-1)!.input;
 describe("commands become tool calls", () => {
 	test("one word is a command for the shell, several are a program and its arguments", async () => {
 		await dialtone(["start", "ls | wc"]);
-		expect(lastInput()).toEqual({ command: "ls | wc", keep: false });
+		expect(lastInput()).toEqual({ command: "ls | wc" });
 		await dialtone(["start", "--name", "py", "--", "python3", "-i"]);
-		expect(lastInput()).toEqual({ argv: ["python3", "-i"], name: "py", keep: false });
+		expect(lastInput()).toEqual({ argv: ["python3", "-i"], name: "py" });
 	});
 
 	test("a line is entered; keys, and text that says so, are not", async () => {
@@ -61,7 +70,7 @@ describe("commands become tool calls", () => {
 		expect(lastInput()).toEqual({ session: "py", text: "6*7", submit: true });
 		await dialtone(["send", "py", "--key", "ctrl+c"]);
 		expect(lastInput()).toEqual({ session: "py", keys: ["ctrl+c"], submit: false });
-		await dialtone(["send", "py", "-n", "abc"]);
+		await dialtone(["send", "py", "--no-submit", "abc"]);
 		expect(lastInput()).toEqual({ session: "py", text: "abc", submit: false });
 		await dialtone(["send", "py", "--paste", "-"], "one\ntwo\n");
 		expect(lastInput()).toEqual({ session: "py", paste: "one\ntwo\n", submit: true });
@@ -77,11 +86,143 @@ describe("commands become tool calls", () => {
 
 	test("a command's words reach the shell as they were", async () => {
 		await dialtone(["run", "echo", "it's", "a b", "--json"]);
-		expect(lastInput()).toEqual({ command: "echo 'it'\\''s' 'a b' --json", separate: false });
+		expect(lastInput()).toEqual({ command: "echo 'it'\\''s' 'a b' --json" });
+	});
+});
+
+describe("C5: verbs follow the declarations of the tools", () => {
+	test("the generated files are those that `npm run generate` writes now", async () => {
+		expect(TOOL_FIELDS, "stale: run `npm run generate`").toEqual(declaredTools());
+		// The formatter pads the cells of a table.
+		const unpadded = (page: string) => page.replaceAll(/ +/g, " ").replaceAll(/-{3,}/g, "---");
+		expect(unpadded(readFileSync(PAGE, "utf8")), "stale: run `npm run generate`").toBe(unpadded(await referencePage()));
+	});
+
+	test("every field of every native tool is a flag or a word of some verb", () => {
+		for (const [tool, { fields }] of Object.entries(declaredTools())) {
+			const verbs = VERBS.filter((verb) => verb.tool === tool);
+			const reached = verbs.flatMap((verb) => [
+				...fieldFlags(verb).map(({ path }) => path),
+				...(verb.words ?? []).map(({ field }) => field),
+				...(verb.without === "all" ? [] : (verb.without ?? [])), // its own `input` makes them from words
+			]);
+			expect(
+				Object.keys(fields).filter((path) => !reached.includes(path)),
+				tool,
+			).toEqual([]);
+		}
+	});
+
+	test("no two fields of a verb have the same flag, and a new field is one without another edit", () => {
+		for (const verb of VERBS) {
+			const names = [...fieldFlags(verb).map(({ name }) => name), ...Object.keys(verb.flags ?? {})];
+			expect(new Set(names).size, verb.name).toBe(names.length);
+		}
+		const flag = flagOf("someNewMs", { type: "integer", about: "Something new", default: 90_000 });
+		expect(flag).toMatchObject({ name: "some-new", kind: "duration", default: "90s", summary: "Something new" });
+	});
+
+	test("what had drifted is there: pictures, onTimeout, limits, again", async () => {
+		await dialtone(["read", "py", "--view", "picture"]);
+		expect(lastInput()).toMatchObject({ view: "picture" });
+		await dialtone(["run", "--on-timeout", "leave", "true"]);
+		expect(lastInput()).toMatchObject({ onTimeout: "leave" });
+		await dialtone(["start", "--limit-memory", "1G", "--limit-wall", "1m", "--again", "old"]);
+		expect(lastInput()).toMatchObject({ limits: { memoryBytes: 2 ** 30, wallMs: 60_000 }, again: "old" });
+		await dialtone(["start", "-e", "A=1", "-e", "B=x=y", "env"]);
+		expect(lastInput()).toMatchObject({ env: { A: "1", B: "x=y" } });
+		await dialtone(["signal", "py", "HUP", "-t", "1s"]);
+		expect(lastInput()).toEqual({ session: "py", signal: "HUP", timeoutMs: 1000 });
+		await dialtone(["ask", "py", "type", "it"]);
+		expect(lastInput()).toEqual({ session: "py", question: "type it" });
+	});
+});
+
+describe("C3: exit codes", () => {
+	test("every fault has one of the documented codes", () => {
+		const documented = EXIT_MEANINGS.map(([code]) => code);
+		for (const code of Object.keys(faults) as FaultCode[]) expect(documented).toContain(exitCodeOfFault(code));
+		expect(exitCodeOfFault("session_not_found")).toBe(EXIT.noSuchSession);
+	});
+
+	test.each([
+		["its own code", { exitCode: 3, timedOut: false, exit: null }, 3],
+		["124 after a timeout, though Ctrl+C ended it with 130", { exitCode: 130, timedOut: true, exit: null }, 124],
+		["that of the shell it killed", { exitCode: null, timedOut: false, exit: { code: null, signal: "SIGKILL" } }, 137],
+		["that of the shell it left", { exitCode: null, timedOut: false, exit: { code: 5, signal: null } }, 5],
+		["124 while it waits for input", { exitCode: null, timedOut: false, exit: null }, 124],
+	])("`run` exits with %s", (_, facts, code) => {
+		expect(exitCodeOfRun(facts)).toBe(code);
+	});
+
+	test("a wait that came back without what was asked for is told by the exit code", async () => {
+		client.answer = { returned: "timeout" };
+		for (const verb of ["wait", "send"]) expect((await dialtone([verb, "py"])).code).toBe(EXIT.notMet);
+		client.answer = { returned: "waiting", matched: false } as object;
+		expect((await dialtone(["wait", "py", "--until", "zzz"])).code).toBe(EXIT.notMet);
+		client.answer = { returned: "matched", matched: true } as object;
+		expect((await dialtone(["wait", "py", "--until", "zzz"])).code).toBe(EXIT.ok);
+		client.answer = { returned: "timeout" };
+		expect((await dialtone(["signal", "py"])).code).toBe(EXIT.ok); // it was sent
+	});
+});
+
+describe("which command is meant", () => {
+	const meant = (word: string) => {
+		const found = findCommand(word, COMMANDS);
+		return "run" in found ? found.name : found;
+	};
+
+	test.each([
+		["ps", "ls"],
+		["list", "ls"],
+		["new", "start"],
+		["close", "stop"],
+		["att", "attach"],
+		["sig", "signal"],
+		["--version", "version"],
+	])("`%s` is `%s`", (word, name) => {
+		expect(meant(word)).toBe(name);
+	});
+
+	test.each([
+		["stpo", ["stop"]],
+		["strat", ["start"]],
+		["st", ["start", "stop"]],
+		["end", ["stop"]],
+		["delete", ["rm"]],
+		["capture-pane", ["screen"]],
+		["x", []],
+		["nosuch", []],
+	])("`%s` is none, and may be %j", (word, names) => {
+		expect(meant(word)).toEqual(names);
+	});
+
+	test("C4: nothing that means to end one is taken for a start", () => {
+		for (const word of ["stop", "stpo", "stopp", "sotp", "end", "quit", "terminate", "kil", "clos", "halt", "remove"])
+			expect([meant(word)].flat(), word).not.toContain("start");
 	});
 });
 
 describe("which session is meant", () => {
+	test("C4: the beginning of a name of one's own is enough, and several are named", async () => {
+		client.list = [listed("build"), listed("bundle"), listed("other", { owner: "mcp:x:1" })];
+		expect((await dialtone(["read", "p"])).code).toBe(EXIT.noSuchSession);
+		client.list.push(listed("py"));
+		expect((await dialtone(["read", "p"])).code).toBe(EXIT.ok);
+		expect(lastInput()).toMatchObject({ session: "py" });
+		expect((await dialtone(["read", "bu"])).err).toContain("build or bundle");
+		expect((await dialtone(["read", "oth"])).code).toBe(EXIT.noSuchSession);
+	});
+
+	test("`exec` runs in a shell that is there, and opens none", async () => {
+		client.list = [listed("dev")];
+		await dialtone(["exec", "dev", "make", "-j2"]);
+		expect(lastInput()).toEqual({ command: "make -j2", shell: "dev" });
+		expect((await dialtone(["exec", "nope", "make"])).code).toBe(EXIT.passedFault);
+		expect(client.calls.filter(({ tool }) => tool === "run")).toHaveLength(1);
+	});
+
 	test("what no session begins with is told with those that are open", async () => {
 		const { code, err } = await dialtone(["read", "nope"]);
 		expect(code).toBe(EXIT.noSuchSession);
@@ -103,8 +244,14 @@ describe("answers", () => {
 		]) {
 			const { code, out } = await dialtone(args);
 			expect(code).toBe(EXIT.noSuchSession);
-			expect(Object.keys(JSON.parse(out))).toEqual(["fault", "message", "next"]);
+			expect(Object.keys(JSON.parse(out))).toEqual(["fault", "message", "next", "facts"]);
 		}
+	});
+
+	test("C6 `help options` lists the options with default and bounds", async () => {
+		const { code, out } = await dialtone(["help", "options"]);
+		expect(code).toBe(0);
+		expect(out).toMatch(/DIALTONE_MAX_SESSIONS\s+64 \(1 to 10,000\): running sessions at once/);
 	});
 
 	test("`call` takes its JSON as a word or from stdin, and says when it is none", async () => {
@@ -130,12 +277,86 @@ describe("answers", () => {
 	});
 });
 
+describe("C4: `ls`", () => {
+	const now = 1_800_000_000_000;
+	beforeEach(() => {
+		client.now = now;
+		client.list = [
+			listed("py", { createdAt: now - 5_000, command: oneLine("python3 -q") }),
+			listed("web", {
+				createdAt: now - 7_260_000,
+				activity: "serving",
+				waitingFor: null,
+				command: oneLine(`x${"y".repeat(90)}`),
+			}),
+		];
+	});
+
+	test("one line for each that runs: name, state, age, command", async () => {
+		const { out } = await dialtone(["ls"]);
+		expect(out.split("\n").slice(0, 2)).toEqual([
+			"NAME  STATE           AGE  COMMAND",
+			"py    waiting (line)  5s   python3 -q",
+		]);
+		expect(out).toMatch(/^web {3}serving {9}2h {3}xy+$/m);
+		expect(lastInput()).toEqual({ status: "running" });
+		await dialtone(["ls", "-a"]);
+		expect(lastInput()).toEqual({});
+		expect((await dialtone(["ps", "-q"])).out).toBe("id-py\nid-web\n");
+	});
+
+	test("the owner is shown where not all are one's own", async () => {
+		client.list.push(listed("theirs", { owner: "mcp:claude-code:7" }));
+		expect((await dialtone(["ls"])).out).toMatch(/^theirs {2}waiting \(line\) {2}\d+\w {2,}mcp:claude-code:7 {2}/m);
+	});
+
+	test("a command of several lines, or with escapes, is one line", async () => {
+		client.list = [listed("odd", { command: "echo 'a\n\x1b[2Jb'" as CleanLine })];
+		const { out } = await dialtone(["ls"]);
+		expect(out.trimEnd().split("\n")).toHaveLength(2);
+		expect(out).not.toContain("\x1b");
+	});
+
+	test("on a terminal it fits the width, and states have colours unless NO_COLOR says no", async () => {
+		const { out } = await dialtone(["ls"], "", { columns: 60, env: { NO_COLOR: "1" } });
+		expect(Math.max(...out.split("\n").map((line) => line.length))).toBe(60);
+		expect(out).toMatch(/y…$/m);
+		expect((await dialtone(["ls"], "", { columns: 60 })).out).toContain("\x1b[33mwaiting (line)\x1b[0m");
+		expect((await dialtone(["ls"])).out).not.toContain("\x1b");
+		expect((await dialtone(["ls"], "", { env: { FORCE_COLOR: "1" } })).out).toContain("\x1b[33m");
+	});
+
+	test("nothing is said on stderr, with what to do", async () => {
+		client.list = [];
+		expect(await dialtone(["ls"])).toMatchObject({ code: 0, out: "", err: expect.stringContaining("dialtone start") });
+	});
+});
+
+test("a person at a terminal sees the header in colour and no fence; a pipe gets what a model reads", async () => {
+	expect((await dialtone(["send", "py", "x"], "", { columns: 80 })).out).toBe("\x1b[33m[py] waiting\x1b[0m\n>>> \n");
+	expect((await dialtone(["send", "py", "x"])).out).toBe("[py] waiting\n<<out\n>>> \nout\n");
+});
+
 describe("words about words", () => {
 	test("no command, an unknown command, and a command with a wrong flag each lead to help", async () => {
 		expect((await dialtone([])).out).toContain("First steps");
 		expect(await dialtone(["strat", "x"])).toMatchObject({ code: EXIT.usage, err: expect.stringContaining("start") });
 		expect((await dialtone(["ls", "--nope"])).err).toContain("usage: dialtone ls");
 		expect((await dialtone(["mcp", "--help"])).out).toContain("paste this");
+		expect(await dialtone(["help", "nosuch"])).toMatchObject({ code: EXIT.usage, out: "" });
+		expect((await dialtone(["help", "ps"])).out).toContain("usage: dialtone ls");
+	});
+
+	test("C4: help names every value of a flag that takes one of several, and fits 80 columns", async () => {
+		for (const { name, flags = {}, hidden } of COMMANDS) {
+			if (hidden) continue;
+			const { out } = await dialtone(["help", name], "", { columns: 80, env: { NO_COLOR: "1" } });
+			const flat = out.replaceAll(/\s+/g, " ");
+			for (const { choices = [] } of Object.values(flags))
+				if (choices.length > 0)
+					expect([choices.join("|"), choices.join(", ")].some((list) => flat.includes(list))).toBe(true);
+			expect(Math.max(...out.split("\n").map((line) => line.length)), name).toBeLessThanOrEqual(80);
+		}
 	});
 
 	test("every command has help, and the general help leaves none out", async () => {
@@ -147,13 +368,50 @@ describe("words about words", () => {
 		}
 	});
 
-	test.each(["bash", "zsh", "fish"])("completion for %s knows every command and flag", async (shell) => {
-		const { out } = await dialtone(["completion", shell]);
-		for (const { name, flags = {}, hidden } of COMMANDS) {
-			if (hidden) continue;
-			expect(out).toContain(name);
-			for (const flag of Object.keys(flags)) expect(out).toContain(shell === "fish" ? `-l ${flag}` : `--${flag}`);
-		}
+	test.each([
+		[["sta"], ["start"]],
+		[["p"], ["ps"]],
+		[["read", "py", "--vi"], ["--view"]],
+		[["read", "py", "--view", "s"], ["screen"]],
+		[["read", "py", "--view=s"], ["--view=screen"]],
+		[["read", "py", "--view", "=", "s"], ["screen"]],
+		[
+			["start", "--if-exists", ""],
+			["fail", "use", "replace"],
+		],
+		[
+			["read", ""],
+			["py", "old"],
+		],
+		[["attach", ""], ["py"]],
+		[["rm", ""], ["old"]],
+		[["attach", "py", ""], []],
+		[
+			["daemon", "st"],
+			["status", "stop"],
+		],
+		[
+			["signal", "py", "T"],
+			["TERM", "TSTP"],
+		],
+		[["help", "at"], ["attach"]],
+		[["nosuch", ""], []],
+	])("completion of %j offers %j", async (words, offered) => {
+		client.list = [listed("old", { status: "failed" }), listed("py"), listed("$(id)"), listed("a b")];
+		const { out } = await dialtone(["__complete", "--", ...words]);
+		const [how, ...lines] = out.trimEnd().split("\n");
+		expect(how).toBe("words");
+		expect(lines.map((line) => line.split("\t")[0])).toEqual(offered);
+	});
+
+	test.each([
+		[["start", ""], "commands"],
+		[["start", "--", ""], "commands"],
+		[["start", "vim", ""], "files"],
+		[["start", "--cwd", ""], "files"],
+		[["export", "py", "-o", ""], "files"],
+	])("completion of %j is left to the shell: %s", async (words, how) => {
+		expect((await dialtone(["__complete", "--", ...words])).out).toBe(`${how}\n`);
 	});
 
 	test("tools are listed as a table or as cards", async () => {
@@ -161,9 +419,4 @@ describe("words about words", () => {
 		expect(JSON.parse((await dialtone(["tools", "--json"])).out).tools).toHaveLength(FAKE_CARDS.length);
 		expect((await dialtone(["tools", "--tools", "nope"])).code).toBe(EXIT.usage);
 	});
-});
-
-test("the documentation lists the exit codes as they are", () => {
-	const page = readFileSync(join(import.meta.dirname, "../../docs/command-line.md"), "utf8").replace(/ +/g, " ");
-	for (const [code, meaning] of EXIT_MEANINGS) expect(page).toContain(`| ${code} | ${meaning} |`);
 });

@@ -6,37 +6,24 @@ import type { Command, Dependencies, Io } from "./command.ts";
 import { COMMANDS } from "./commands.ts";
 import { EXIT, exitCodeOfFault } from "./exit-codes.ts";
 import { parse } from "./flags.ts";
-
-/** Aliases of commands, as people type them. */
-const ALIASES: Readonly<Record<string, string>> = {
-	list: "ls",
-	"--help": "help",
-	"-h": "help",
-	"--version": "version",
-};
+import { findCommand, unknownCommand } from "./which-command.ts";
 
 // These pass a program's exit code through, so their own failures need distinct codes.
-const PASSES_THROUGH = new Set(["run", "attach"]);
+const PASSES_THROUGH = new Set(["run", "exec", "attach"]);
 
 export async function cli(args: readonly string[], dependencies: Dependencies, io: Io): Promise<number> {
 	const [word = "help", ...rest] = args;
-	const command = COMMANDS.find(({ name }) => name === (ALIASES[word] ?? word));
-	if (command === undefined) {
-		const near = COMMANDS.filter(({ name, hidden }) => !hidden && name.startsWith(word.slice(0, 2))).map(
-			({ name }) => name,
-		);
-		io.err(
-			`dialtone: there is no command "${word}".${near.length ? ` Did you mean ${near.join(", ")}?` : ""} See dialtone help.\n`,
-		);
+	const command = findCommand(word, COMMANDS);
+	if (!("run" in command)) {
+		io.err(unknownCommand(word, command));
 		return EXIT.usage;
 	}
 	try {
 		const { words, flags } = parse(command, rest);
 		if (flags.on("help")) {
 			const { commandHelp } = await import("./help.ts");
-			io.out(
-				command.name === "mcp" ? `${commandHelp(command)}\n${await dependencies.mcpHelp()}` : commandHelp(command),
-			);
+			io.out(commandHelp(command, io));
+			if (command.name === "mcp") io.out(`\n${await dependencies.mcpHelp()}`);
 			return EXIT.ok;
 		}
 		return await command.run({ command, words, flags, json: flags.on("json"), dependencies, io });
@@ -59,10 +46,8 @@ async function failed(error: unknown, { command, args, dependencies, io }: Failu
 			: (dependencies.homeFault(error) ??
 				new Fault("internal", { problem: (error as Error).message }, { cause: error }));
 	// `call` always prints JSON; the others with --json.
-	if (args.includes("--json") || command.name === "call") {
-		const { fault: code, message, next } = fault.toJSON();
-		io.out(`${JSON.stringify({ fault: code, message, next })}\n`);
-	} else {
+	if (args.includes("--json") || command.name === "call") io.out(`${JSON.stringify(fault)}\n`);
+	else {
 		io.err(`dialtone: ${fault.message}\n${fault.next}\n`);
 		if (fault.code === "bad_input") io.err(`${(await import("./help.ts")).usageLine(command)}\n`);
 		if (io.env.DIALTONE_DEBUG && error instanceof Error) io.err(`${error.stack}\n`);

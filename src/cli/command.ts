@@ -3,33 +3,49 @@
 
 import type { Fault } from "../protocol/fault.ts";
 import type { Client, DaemonStatus, ToolCard, ToolSet } from "../tools/client.ts";
-import type { Flags } from "./flags.ts";
+import type { Flags, KINDS } from "./flags.ts";
 
 export interface Flag {
-	readonly type: "string" | "boolean";
+	/** What its value is and how it is read: flags.ts. A switch has none. */
+	readonly kind: keyof typeof KINDS | "switch";
 	readonly short?: string;
 	/** May be given several times. */
 	readonly multiple?: true;
-	/** What the value is, for help and completion: `NAME`, `30s`. */
+	/** What the value is called in help, where its kind does not say it: `NAME`. */
 	readonly value?: string;
-	/** The values it can have, for completion. */
+	/** The values it can have. */
 	readonly choices?: readonly string[];
+	/** The least number. */
+	readonly least?: number;
+	/** What it is where it is not given, for help. */
+	readonly default?: string;
 	readonly summary: string;
+}
+
+/** A word after the command's name. Usage, completion and what is refused follow from it. */
+export interface Word {
+	/** As in the usage line: `SESSION`. */
+	readonly name: string;
+	/** The field of the tool's input that it fills. */
+	readonly field?: string;
+	/** What completes it. */
+	readonly is?: "session" | "running session" | "ended session" | "command" | "verb" | readonly string[];
+	readonly optional?: true;
+	/** Takes every word that follows; `command`: these are another program's, flags included. */
+	readonly rest?: "words" | "command";
 }
 
 export interface Command {
 	readonly name: string;
-	/** What follows the name: `SESSION [TEXT…]`. */
-	readonly usage: string;
+	readonly aliases?: readonly string[];
 	readonly summary: string;
+	readonly words?: readonly Word[];
 	readonly flags?: Readonly<Record<string, Flag>>;
-	/** The first word begins another program's command line: flags after it are not ours. */
-	readonly takesCommand?: true;
-	/** What the first word is, for completion. */
-	readonly first?: "session" | readonly string[];
 	/** More lines for `dialtone help COMMAND`. */
 	readonly more?: string;
-	/** Left out of the short help. */
+	/** Complete command lines, for help. */
+	readonly examples?: readonly string[];
+	/** Left out of help. */
 	readonly hidden?: true;
 	readonly run: (invocation: Invocation) => Promise<number>;
 }
@@ -47,6 +63,8 @@ export interface Io {
 /** What main.ts passes to the commands: the other interfaces, none of which this layer imports. */
 export interface Dependencies {
 	readonly version: string;
+	/** Who calls: sessions of others are told apart. */
+	readonly owner: string;
 	/** The client, starting the daemon where none runs. */
 	connect(): Promise<Client>;
 	/** The client of a daemon that already runs, or null. */
@@ -66,6 +84,8 @@ export interface Dependencies {
 	mcp(options: { sets: readonly ToolSet[] }): Promise<number>;
 	/** The text for the hosts' configuration files. */
 	mcpHelp(): Promise<string>;
+	/** The words that start this command line: `dialtone` where that is on the PATH. */
+	self(): readonly string[];
 	/** The tools without contacting a daemon. */
 	toolCards(sets: readonly ToolSet[]): Promise<readonly ToolCard[]>;
 	tokens(): Promise<TokenStore>;

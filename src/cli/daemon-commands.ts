@@ -1,17 +1,12 @@
 // The commands for the installation: daemon, server, tokens, MCP.
 
-import { Fault } from "../protocol/fault.ts";
 import type { Invocation } from "./command.ts";
 import { EXIT } from "./exit-codes.ts";
+import { badInput } from "./flags.ts";
 import { toolSets } from "./session-commands.ts";
 import { table } from "./table.ts";
 
-const oneOf = (what: string, words: readonly string[], given: string | undefined) =>
-	new Fault("bad_input", {
-		problems: [given === undefined ? `choose one: ${what} ${words.join("|")}` : `there is no \`${what} ${given}\``],
-	});
-
-export const DAEMON_WORDS = ["status", "stop", "restart", "run"] as const;
+const unknown = (what: string, given: string | undefined) => badInput(`there is no \`${what} ${given}\``);
 
 export async function daemon(invocation: Invocation): Promise<number> {
 	const { words, flags, json, io, dependencies } = invocation;
@@ -49,7 +44,7 @@ export async function daemon(invocation: Invocation): Promise<number> {
 		case "run":
 			return dependencies.daemon.run();
 		default:
-			throw oneOf("daemon", DAEMON_WORDS, words[0]);
+			throw unknown("daemon", words[0]);
 	}
 }
 
@@ -64,10 +59,9 @@ export const DEFAULT_PORT = 0x4454;
 
 export async function serve({ flags, io, dependencies }: Invocation): Promise<number> {
 	const chosen =
-		flags.integer("port") ?? (io.env.DIALTONE_PORT === undefined ? undefined : Number(io.env.DIALTONE_PORT));
+		flags.number("port") ?? (io.env.DIALTONE_PORT === undefined ? undefined : Number(io.env.DIALTONE_PORT));
 	const port = chosen ?? DEFAULT_PORT;
-	if (!Number.isInteger(port) || port < 0 || port > 65535)
-		throw new Fault("bad_input", { problems: ["the port is a number from 0 to 65535"] });
+	if (!Number.isInteger(port) || port < 0 || port > 65535) throw badInput("the port is a number from 0 to 65535");
 	const exact = chosen !== undefined;
 	return dependencies.serve({ foreground: flags.on("foreground"), port, exact, say: (text) => io.out(text) });
 }
@@ -75,8 +69,6 @@ export async function serve({ flags, io, dependencies }: Invocation): Promise<nu
 export async function mcp({ flags, dependencies }: Invocation): Promise<number> {
 	return dependencies.mcp({ sets: toolSets(flags) });
 }
-
-export const TOKEN_WORDS = ["create", "list", "revoke"] as const;
 
 export async function token(invocation: Invocation): Promise<number> {
 	const { words, flags, json, io } = invocation;
@@ -96,27 +88,27 @@ export async function token(invocation: Invocation): Promise<number> {
 			else if (all.length === 0) io.err("No tokens. Create one: dialtone token create NAME\n");
 			else
 				io.out(
-					table(
+					table([
 						["ID", "NAME", "MAY", "CREATED"],
-						all.map(({ id, name, readOnly, createdAt }) => [
+						...all.map(({ id, name, readOnly, createdAt }) => [
 							id,
 							name,
 							readOnly ? "read" : "read and type",
 							new Date(createdAt).toISOString(),
 						]),
-					),
+					]),
 				);
 			return EXIT.ok;
 		}
 		case "revoke": {
-			if (name === undefined) throw new Fault("bad_input", { problems: ["give the token's id or name"] });
+			if (name === undefined) throw badInput("give the token's id or name");
 			const ids = tokens.revoke(name);
-			if (ids.length === 0) throw new Fault("bad_input", { problems: [`there is no token "${name}"`] });
+			if (ids.length === 0) throw badInput(`there is no token "${name}"`);
 			const all = ids.length > 1 ? ` (${ids.length} tokens: ${ids.join(", ")})` : "";
 			io.out(json ? `${JSON.stringify({ revoked: name, ids })}\n` : `Revoked ${name}${all}.\n`);
 			return EXIT.ok;
 		}
 		default:
-			throw oneOf("token", TOKEN_WORDS, word);
+			throw unknown("token", word);
 	}
 }

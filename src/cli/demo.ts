@@ -10,7 +10,7 @@ import { styleText } from "node:util";
 import type { SessionFacts } from "../protocol/answer.ts";
 import type { InputOf } from "../tools/catalogue.ts";
 import type { Answer, Client } from "../tools/client.ts";
-import { WANTS } from "../tools/render.ts";
+import { doing } from "../tools/header.ts";
 import type { Invocation, Io } from "./command.ts";
 import { EXIT } from "./exit-codes.ts";
 
@@ -213,7 +213,7 @@ class Stage {
 
 function outcome(facts: SessionFacts): string {
 	if (facts.exit !== null) return `ended, ${facts.exit.signal ?? `exit code ${facts.exit.code}`}`;
-	if (facts.returned === "waiting") return `waiting for ${WANTS[facts.waitingFor ?? "line"]}, ${facts.certainty}`;
+	if (facts.returned === "waiting") return `${doing({ ...facts, certainty: "certain" })} (${facts.certainty})`;
 	return facts.returned;
 }
 

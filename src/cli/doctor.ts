@@ -8,6 +8,8 @@ import { oneLine } from "../protocol/clean.ts";
 import { Fault } from "../protocol/fault.ts";
 import { checkPrivate } from "../pty/private-directory.ts";
 import { LEARNT_FILE, readLearnt } from "../session/learnt.ts";
+import { isKnownVariable, optionTable } from "../session/option-table.ts";
+import { resolveOptions } from "../session/options.ts";
 import type { Dependencies, Invocation } from "./command.ts";
 import { EXIT } from "./exit-codes.ts";
 
@@ -17,7 +19,7 @@ type Verdict = { readonly ok: boolean | "warn"; readonly found: string; readonly
 
 interface Check {
 	readonly name: string;
-	readonly check: (dependencies: Dependencies) => Verdict | Promise<Verdict>;
+	readonly check: (dependencies: Dependencies, env: NodeJS.ProcessEnv) => Verdict | Promise<Verdict>;
 }
 
 const CHECKS: readonly Check[] = [
@@ -138,6 +140,35 @@ const CHECKS: readonly Check[] = [
 		},
 	},
 	{
+		name: "options",
+		check: (_, env) => {
+			const names = Object.keys(env).filter((name) => name.startsWith("DIALTONE_"));
+			const unknown = names.filter((name) => !isKnownVariable(name));
+			const set = optionTable().filter(({ variable }) => names.includes(variable));
+			try {
+				resolveOptions({}, env);
+			} catch (error) {
+				if (!(error instanceof Fault)) throw error;
+				return { ok: false, found: error.message, next: "docs/options.md has the bounds." };
+			}
+			if (unknown.length > 0)
+				return { ok: "warn", found: `not read by Dialtone: ${unknown.join(", ")}`, next: "docs/options.md lists all." };
+			const shown = set.map(({ variable, default: value }) => `${variable}=${env[variable]} (default ${value})`);
+			return { ok: true, found: set.length === 0 ? "all at their defaults (docs/options.md)" : shown.join(", ") };
+		},
+	},
+	{
+		name: "fonts",
+		check: async () => {
+			const { fontsFor, missingFontsNotice } = await import("../tools/fonts.ts");
+			const { files, missing } = await fontsFor("a漢🦀");
+			if (files.length === 0)
+				return { ok: "warn", found: "no monospaced one: no PNG pictures", next: "Debian: fonts-dejavu-core." };
+			const notice = missingFontsNotice(missing);
+			return notice === null ? { ok: true, found: files[0]! } : { ok: "warn", found: `in pictures ${notice}` };
+		},
+	},
+	{
 		name: "daemon",
 		check: async (dependencies) => {
 			const status = await dependencies.daemon.status();
@@ -161,7 +192,7 @@ export async function doctor({ json, io, dependencies }: Invocation): Promise<nu
 	const checks: (Verdict & { name: string })[] = [];
 	for (const { name, check } of CHECKS) {
 		try {
-			checks.push({ name, ...(await check(dependencies)) });
+			checks.push({ name, ...(await check(dependencies, io.env)) });
 		} catch (error) {
 			checks.push({ name, ok: false, found: (error as Error).message });
 		}

@@ -1,6 +1,8 @@
 // The exit codes. The numbers are API: scripts branch on
 // them, `dialtone help exit-codes` prints this table, and a number is never reused.
 
+import { constants } from "node:os";
+import type { ExitFacts, RunFacts } from "../protocol/answer.ts";
 import type { FaultCode } from "../protocol/fault.ts";
 
 export const EXIT = {
@@ -8,7 +10,7 @@ export const EXIT = {
 	fault: 1,
 	usage: 2,
 	noSuchSession: 3,
-	timeout: 4,
+	notMet: 4,
 	sessionEnded: 5,
 	busy: 6,
 	noDaemon: 7,
@@ -25,13 +27,13 @@ export const EXIT_MEANINGS: readonly (readonly [number, string])[] = [
 	[EXIT.fault, "a fault without a code of its own"],
 	[EXIT.usage, "invalid command line or input; nothing was done"],
 	[EXIT.noSuchSession, "there is no such session"],
-	[EXIT.timeout, "`wait` timed out"],
+	[EXIT.notMet, "`start`, `send`, `wait`: timed out, or it returned without the condition that was asked for"],
 	[EXIT.sessionEnded, "the session has ended; nothing was typed"],
 	[EXIT.busy, "not now: name taken, shell busy, screen moved on, a person drives, too many sessions, port taken"],
 	[EXIT.noDaemon, "the daemon cannot be reached, or is another version"],
 	[EXIT.notAllowed, "not allowed, or not available here"],
-	[EXIT.passedTimeout, "`run`: the command timed out, or waits for input"],
-	[EXIT.passedFault, "`run`, `attach`: Dialtone itself failed"],
+	[EXIT.passedTimeout, "`run`, `exec`: the command timed out, or waits for input"],
+	[EXIT.passedFault, "`run`, `exec`, `attach`: Dialtone itself failed"],
 	[EXIT.interrupted, "interrupted by Ctrl+C"],
 ];
 
@@ -68,28 +70,19 @@ export function exitCodeOfFault(code: FaultCode): number {
 	return BY_FAULT[code] ?? EXIT.fault;
 }
 
-/** As in a shell: 128 + the signal's number. */
-const SIGNALS: Record<string, number> = {
-	SIGHUP: 1,
-	SIGINT: 2,
-	SIGQUIT: 3,
-	SIGILL: 4,
-	SIGTRAP: 5,
-	SIGABRT: 6,
-	SIGBUS: 7,
-	SIGFPE: 8,
-	SIGKILL: 9,
-	SIGUSR1: 10,
-	SIGSEGV: 11,
-	SIGUSR2: 12,
-	SIGPIPE: 13,
-	SIGALRM: 14,
-	SIGTERM: 15,
-};
+/** What follows the table. */
+export const EXIT_NOTE =
+	"`run`, `exec` and `attach` otherwise exit with the program's own code, or with 128 + n after signal n.";
 
 /** The program's own exit code, as a shell would pass it on. */
-export function exitCodeOfProgram(exit: { code: number | null; signal: string | null } | null): number {
+export function exitCodeOfProgram(exit: ExitFacts | null): number {
 	if (exit === null) return EXIT.passedFault;
 	if (exit.code !== null) return exit.code;
-	return 128 + (SIGNALS[exit.signal ?? ""] ?? 0);
+	return 128 + (constants.signals[exit.signal as NodeJS.Signals] ?? 0);
+}
+
+/** The command's own exit code, where it ended by itself; that of its shell, where it ended that. */
+export function exitCodeOfRun({ exitCode, timedOut, exit }: Pick<RunFacts, "exitCode" | "timedOut" | "exit">): number {
+	if (timedOut || (exitCode === null && exit === null)) return EXIT.passedTimeout;
+	return exitCode ?? exitCodeOfProgram(exit);
 }

@@ -3,20 +3,28 @@
 
 const ESC = "\x1b";
 
+/** The title is saved, and what is on the screen: a session is shown on the alternate screen. */
+const TAKE = `${ESC}[22;0t${ESC}[?1049h`;
+
 /**
- * Undoes what a program may have switched on and not reset: the alternate screen, a hidden cursor, mouse reports, focus
- * reports, bracketed paste, application keys, margins, kitty keys, colours.
+ * Undoes what a program may have switched on and not reset: synchronized output, mouse reports, focus reports, bracketed
+ * paste, application keys, kitty keys, insert and origin mode, margins, colours, another cursor.
  */
 const RESET = [
-	`${ESC}[?1049l`,
-	`${ESC}[?25h`,
-	`${ESC}[?1000;1002;1003;1004;1005;1006;1015l`,
+	`${ESC}[?2026l`,
+	`${ESC}[?1000;1002;1003;1004;1005;1006;1015;1016l`,
 	`${ESC}[?2004l`,
 	`${ESC}[?1l${ESC}>`,
-	`${ESC}[r`,
 	`${ESC}[<9u`,
-	`${ESC}[0m`,
+	`${ESC}[4l${ESC}[?6l${ESC}[?7h`,
+	`${ESC}[r`,
+	`${ESC}[0m${ESC}(B`,
+	`${ESC}[0 q${ESC}[?25h`,
 ].join("");
+
+// Resetting the margins moved the cursor; leaving the alternate screen puts it back where it was. A terminal that has none
+// continues on the last line.
+const GIVE_BACK = `${RESET}${ESC}[999;1H${ESC}[?1049l${ESC}[23;0t`;
 
 export interface PersonTerminal extends Disposable {
 	readonly cols: number;
@@ -38,7 +46,7 @@ export function takeTerminal(stdin: NodeJS.ReadStream, stdout: NodeJS.WriteStrea
 		given = false;
 		for (const step of undo) step();
 		stdin.pause();
-		stdout.write(RESET);
+		stdout.write(GIVE_BACK);
 		stdin.setRawMode(wasRaw);
 	};
 	const on = (emitter: NodeJS.EventEmitter, event: string, listener: (...args: never[]) => void) => {
@@ -47,6 +55,7 @@ export function takeTerminal(stdin: NodeJS.ReadStream, stdout: NodeJS.WriteStrea
 	};
 
 	stdin.setRawMode(true);
+	stdout.write(TAKE);
 	// Last resort: an exception or process.exit anywhere must not leave the terminal in raw mode.
 	process.once("exit", giveBack);
 	return {

@@ -9,21 +9,20 @@ import { setTimeout as pause } from "node:timers/promises";
 import { asciicast, scriptPair } from "../journal/export.ts";
 import { replay as moments } from "../journal/replay.ts";
 import type { ListedSession } from "../protocol/answer.ts";
-import { Fault } from "../protocol/fault.ts";
 import type { Screen } from "../terminal/screen.ts";
 import type { Invocation } from "./command.ts";
 import { EXIT } from "./exit-codes.ts";
-import { sessionNamed } from "./session-named.ts";
+import { badInput } from "./flags.ts";
+import { onSession } from "./session-named.ts";
 
 interface Recorded extends ListedSession {
 	readonly directory: string;
 }
 
-const FORMATS = ["cast", "cast2", "script", "text", "svg"] as const;
-
 async function recorded(invocation: Invocation): Promise<Recorded> {
 	await using client = await invocation.dependencies.connect();
-	const { facts: screen } = await client.call("read", { session: sessionNamed(invocation), view: "screen" });
+	const look = (session: string) => client.call("read", { session, view: "screen" });
+	const { facts: screen } = await onSession(invocation, client, invocation.words[0]!, look);
 	const { facts } = await client.call("list", {});
 	const found = facts.sessions.find(({ session }) => session === screen.session)!;
 	return { ...found, directory: invocation.dependencies.sessionDir(found.session) };
@@ -31,7 +30,7 @@ async function recorded(invocation: Invocation): Promise<Recorded> {
 
 export async function exportRecording(invocation: Invocation): Promise<number> {
 	const { flags, io } = invocation;
-	const format = flags.choice("format", FORMATS) ?? "cast";
+	const format = flags.string("format") ?? "cast";
 	const output = flags.string("output");
 	const what = await recorded(invocation);
 	const to = (): Writable => (output === undefined ? io.stdout : createWriteStream(output));
@@ -47,8 +46,7 @@ export async function exportRecording(invocation: Invocation): Promise<number> {
 			break;
 		}
 		case "script": {
-			if (output === undefined)
-				throw new Fault("bad_input", { problems: ["script writes two files: give --output FILE"] });
+			if (output === undefined) throw badInput("script writes two files: give --output FILE");
 			const { timing, typescript } = scriptPair(directory);
 			await pipeline(Readable.from(typescript), createWriteStream(output));
 			await pipeline(Readable.from(timing), createWriteStream(`${output}.timing`));
@@ -58,9 +56,18 @@ export async function exportRecording(invocation: Invocation): Promise<number> {
 		case "text":
 			await write(Readable.from([`${(await seen(directory)).lines(Number.POSITIVE_INFINITY).join("\n")}\n`]));
 			break;
-		case "svg": {
+		case "svg":
+		case "png": {
 			const { pictureSvg } = await import("../terminal/picture-svg.ts");
-			await write(Readable.from([pictureSvg(await seen(directory))]));
+			const { fontsFor, missingFontsNotice } = await import("../tools/fonts.ts");
+			const { pictureToPng, textOf } = await import("../tools/picture.ts");
+			const svg = pictureSvg(await seen(directory));
+			// An SVG is drawn with the fonts of whoever looks at it: first of all, here.
+			const { png, missing } =
+				format === "png" ? await pictureToPng(svg) : { png: null, missing: (await fontsFor(textOf(svg))).missing };
+			await write(Readable.from([png === null ? svg : Buffer.from(png)]));
+			const notice = missingFontsNotice(missing);
+			if (notice !== null) io.err(`dialtone: ${notice}\n`);
 		}
 	}
 	if (output !== undefined && !invocation.json) io.err(`Wrote ${output}\n`);
@@ -89,9 +96,8 @@ async function seen(directory: string): Promise<Screen> {
 /** Plays the output back with its own pauses, long ones shortened by --idle-limit. */
 export async function replay(invocation: Invocation): Promise<number> {
 	const { flags, io } = invocation;
-	const speed = Number(flags.string("speed") ?? 1);
-	if (!(speed > 0)) throw new Fault("bad_input", { problems: ["--speed takes a number above 0"] });
-	const idleLimitMs = flags.duration("idle-limit") ?? 2_000;
+	const speed = flags.number("speed") ?? 1;
+	const idleLimitMs = flags.number("idle-limit") ?? 2_000;
 	const { directory } = await recorded(invocation);
 	const leave = new AbortController();
 	process.once("SIGINT", () => leave.abort());

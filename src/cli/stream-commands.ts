@@ -5,7 +5,7 @@ import { oneLine } from "../protocol/clean.ts";
 import type { EventsDropped, SessionEvent } from "../protocol/events.ts";
 import type { Invocation, Io } from "./command.ts";
 import { EXIT } from "./exit-codes.ts";
-import { sessionNamed } from "./session-named.ts";
+import { onSession } from "./session-named.ts";
 
 /** Aborts when the reader closes the pipe (`| head`) or presses Ctrl+C. */
 function abortedByReader(io: Io): AbortController {
@@ -23,12 +23,12 @@ export async function drained({ stdout }: Io, signal: AbortSignal): Promise<void
 
 export async function logs(invocation: Invocation): Promise<number> {
 	const { flags, json, io } = invocation;
-	const session = sessionNamed(invocation);
-	let at = flags.integer("from") ?? 0;
+	let at = flags.number("from") ?? 0;
 	await using client = await invocation.dependencies.connect();
 	const reader = abortedByReader(io);
-	const { facts: current } = await client.call("read", { session, view: "screen" });
-	const end = flags.on("follow") ? Number.POSITIVE_INFINITY : current.offset;
+	const look = (session: string) => client.call("read", { session, view: "screen" });
+	const { session, offset } = (await onSession(invocation, client, invocation.words[0]!, look)).facts;
+	const end = flags.on("follow") ? Number.POSITIVE_INFINITY : offset;
 	if (at >= end) return EXIT.ok;
 	for await (const chunk of client.output(session, { from: at, signal: reader.signal })) {
 		if ("gap" in chunk) {
@@ -50,7 +50,7 @@ export async function events(invocation: Invocation): Promise<number> {
 	const { flags, json, io } = invocation;
 	await using client = await invocation.dependencies.connect();
 	const reader = abortedByReader(io);
-	const afterSeq = flags.integer("after");
+	const afterSeq = flags.number("after");
 	const stream = client.events({ ...(afterSeq !== undefined && { afterSeq }), signal: reader.signal });
 	for await (const event of stream) {
 		io.out(json ? `${JSON.stringify(event)}\n` : `${eventLine(event)}\n`);

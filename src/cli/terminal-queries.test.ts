@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { withoutQueries } from "./terminal-queries.ts";
+import { forPerson } from "./terminal-queries.ts";
 
 const through = (...chunks: string[]) => {
-	const filter = withoutQueries();
-	return chunks.map((chunk) => Buffer.from(filter(Buffer.from(chunk, "latin1"))).toString("latin1")).join("");
+	const filter = forPerson();
+	return chunks.map((chunk) => Buffer.from(filter(Buffer.from(chunk, "latin1")).bytes).toString("latin1")).join("");
 };
 
 test.each([
@@ -27,16 +27,28 @@ test("a question cut in two by the network is still kept away", () => {
 });
 
 test("colours, cursor movement and titles get through untouched", () => {
-	const plain = "\x1b[31mred\x1b[0m\x1b[2J\x1b[H\x1b]0;title\x07\x1b[?1049h\x1b[?25l";
+	const plain = "\x1b[31mred\x1b[0m\x1b[2J\x1b[H\x1b]0;title\x07\x1b[?25l\x1b[?2004h";
 	expect(through(plain)).toBe(plain);
+});
+
+test.each([
+	["entering the other screen", "\x1b[?1049h", "\x1b[0m\x1b[2J\x1b[H", true],
+	["leaving it, with another mode", "\x1b[?1049;25l", "\x1b[0m\x1b[2J\x1b[H\x1b[?25l", true],
+	["a reset", "\x1bc", "\x1b[0m\x1b[2J\x1b[H", true],
+	["clearing what scrolled away", "\x1b[H\x1b[2J\x1b[3J", "\x1b[H\x1b[2J", false],
+	["other modes", "\x1b[?1000;1006h", "\x1b[?1000;1006h", false],
+])("C2: the person's own screen is not touched by %s", (_, given, shown, switched) => {
+	const { bytes, switched: did } = forPerson()(Buffer.from(given, "latin1"));
+	expect(Buffer.from(bytes).toString("latin1")).toBe(shown);
+	expect(did).toBe(switched);
 });
 
 test("text without escapes is passed on at once, byte for byte, however it is cut", () => {
 	fc.assert(
 		fc.property(fc.array(fc.uint8Array({ maxLength: 40 }), { maxLength: 8 }), (chunks) => {
 			const safe = chunks.map((chunk) => chunk.map((byte) => (byte === 0x1b || byte === 5 ? 0x20 : byte)));
-			const filter = withoutQueries();
-			expect(Buffer.concat(safe.map((chunk) => filter(chunk)))).toEqual(Buffer.concat(safe));
+			const filter = forPerson();
+			expect(Buffer.concat(safe.map((chunk) => filter(chunk).bytes))).toEqual(Buffer.concat(safe));
 		}),
 	);
 });

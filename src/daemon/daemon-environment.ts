@@ -7,7 +7,7 @@ import { optionVariables } from "../session/options.ts";
 const ALLOWED = new Set([
 	// For callers over HTTP, which have no environment of their own.
 	...["PATH", "HOME", "SHELL", "USER", "LOGNAME", "LANG", "LANGUAGE", "TZ"],
-	...["DIALTONE_HOME", "DIALTONE_LOG_LEVEL", "DIALTONE_PORT"],
+	...["DIALTONE_HOME", "DIALTONE_LOG_LEVEL", "DIALTONE_PORT", "DIALTONE_FONTS"],
 	...optionVariables(),
 ]);
 

@@ -68,7 +68,14 @@ export class LastingClient implements Client {
 			doing: tool,
 			repeatable: isRepeatable(tool, same),
 			signal: options.signal,
-			ask: (client) => client.call(tool, withinTimeout(same, performance.now() - since), options),
+			ask: (client) => {
+				const elapsedMs = performance.now() - since;
+				const { answerWithinMs } = options;
+				return client.call(tool, withinTimeout(same, elapsedMs), {
+					...options,
+					...(answerWithinMs !== undefined && { answerWithinMs: Math.max(0, answerWithinMs - elapsedMs) }),
+				});
+			},
 		});
 	};
 
@@ -218,9 +225,9 @@ const REPEATABLE: ReadonlySet<string> = new Set(["read", "wait", "list", "resize
 
 function isRepeatable(tool: string, input: unknown): boolean {
 	if (REPEATABLE.has(tool)) return true;
-	const { name, ifExists, ifOffset, id, forget } = (input ?? {}) as Record<string, unknown>;
-	// With `ifOffset` the echo of what was typed would be taken for something new.
-	if (tool === "send") return id !== undefined && ifOffset === undefined;
+	const { name, ifExists, ifOffset, ifUnchanged, id, forget } = (input ?? {}) as Record<string, unknown>;
+	// With these the echo of what was typed would be taken for something new.
+	if (tool === "send") return id !== undefined && ifOffset === undefined && !ifUnchanged;
 	if (tool === "start") return name !== undefined && ifExists === "use";
 	return tool === "close" && forget !== true;
 }

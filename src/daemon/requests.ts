@@ -48,8 +48,10 @@ const rlimit = z
 
 const caller = z.object({
 	owner: name.min(1),
+	sessionsOf: name.min(1).optional(),
 	cwd: z.string().max(MAX_PATH_CHARS),
 	env: environment,
+	withheld: few(MAX_ENVIRONMENT_ENTRIES, z.array(name)).optional(),
 	umask: z.int().min(0).max(0o777).optional(),
 	nice: z.int().min(-20).max(19).optional(),
 	rlimits: few(RESOURCES, z.array(rlimit)).optional(),
@@ -58,7 +60,14 @@ const caller = z.object({
 
 const request = z.discriminatedUnion("do", [
 	z.object({ id, do: z.literal("hello"), version: name }),
-	z.object({ id, do: z.literal("call"), tool: name, input: z.unknown(), caller }),
+	z.object({
+		id,
+		do: z.literal("call"),
+		tool: name,
+		input: z.unknown(),
+		caller,
+		answerWithinMs: z.exactOptional(z.number().min(0)),
+	}),
 	z.object({ id, do: z.literal("tools"), sets: few(TOOL_SETS.length, z.array(z.enum(TOOL_SETS))) }),
 	z.object({ id, do: z.literal("events"), afterSeq: z.exactOptional(offset) }),
 	z.object({ id, do: z.literal("output"), session: name, from: offset }),

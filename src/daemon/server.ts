@@ -190,8 +190,11 @@ async function answer(
 	switch (question.do) {
 		case "hello":
 			return { hello: { version, pid: process.pid } };
-		case "call":
-			return { answer: await client.call(question.tool, question.input, { signal, caller: question.caller }) };
+		case "call": {
+			const { tool, input, caller, answerWithinMs } = question;
+			const options = { signal, caller, ...(answerWithinMs !== undefined && { answerWithinMs }) };
+			return { answer: await client.call(tool, input, options) };
+		}
 		case "tools":
 			return { tools: await client.tools(question.sets) };
 		case "events":

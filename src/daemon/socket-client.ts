@@ -8,8 +8,10 @@ import { Fault } from "../protocol/fault.ts";
 import { Listeners } from "../protocol/listeners.ts";
 import type { OutputChunk } from "../protocol/output.ts";
 import { deferred } from "../pty/deferred.ts";
+import { INHERIT, type Inherit } from "../pty/environment.ts";
 import { foreignPeer } from "../pty/native.ts";
 import { type Condition, onAbort, until, wait, within } from "../pty/wait.ts";
+import { asInherited } from "../session/inheriting.ts";
 import { limits, options } from "../session/options.ts";
 import {
 	type Answer,
@@ -106,9 +108,15 @@ export class SocketClient implements Client {
 	readonly call: Client["call"] = async (
 		tool: string,
 		input: unknown,
-		{ signal, caller }: CallOptions = {},
+		{ signal, caller, answerWithinMs }: CallOptions = {},
 	): Promise<Answer> => {
-		const question = { do: "call", tool, input, caller: sentWith(tool, caller ?? this.#caller) } as const;
+		const question: Question = {
+			do: "call",
+			tool,
+			input,
+			caller: sentWith(tool, input, caller ?? this.#caller),
+			...(answerWithinMs !== undefined && { answerWithinMs }),
+		};
 		return (await this.#ask(question, signal)).answer!;
 	};
 
@@ -287,10 +295,19 @@ export class SocketClient implements Client {
 function timeoutOf(question: Question): number | null {
 	if (question.do !== "call") return null;
 	const timeoutMs = (question.input as { readonly timeoutMs?: unknown } | null | undefined)?.timeoutMs;
-	return typeof timeoutMs === "number" && timeoutMs >= 0 ? Math.min(timeoutMs, options.timeoutMs.max) : null;
+	if (typeof timeoutMs !== "number" || timeoutMs < 0) return null;
+	return Math.min(timeoutMs, options.timeoutMs.max, question.answerWithinMs ?? Number.POSITIVE_INFINITY);
 }
 
 /** What the daemon needs to know of the caller: the rest of its world only where a program may inherit it. */
-function sentWith(tool: string, caller: Caller): Caller {
-	return STARTING_TOOLS.has(tool) ? caller : { owner: caller.owner, parent: caller.parent, cwd: "/", env: {} };
+function sentWith(tool: string, input: unknown, caller: Caller): Caller {
+	const { owner, sessionsOf, parent } = caller;
+	if (!STARTING_TOOLS.has(tool)) return { owner, sessionsOf, parent, cwd: "/", env: {} };
+	return { ...caller, ...asInherited(caller, inheritIn(input)) };
+}
+
+/** What the call chooses; the daemon refuses anything else. */
+function inheritIn(input: unknown): Inherit | undefined {
+	const { inherit } = Object(input) as { readonly inherit?: unknown };
+	return INHERIT.find((choice) => choice === String(inherit).toLowerCase());
 }

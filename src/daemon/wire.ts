@@ -17,7 +17,13 @@ import type { Caller } from "../tools/tool.ts";
 
 export type Question =
 	| { readonly do: "hello"; readonly version: string }
-	| { readonly do: "call"; readonly tool: string; readonly input: unknown; readonly caller: Caller }
+	| {
+			readonly do: "call";
+			readonly tool: string;
+			readonly input: unknown;
+			readonly caller: Caller;
+			readonly answerWithinMs?: number;
+	  }
 	| { readonly do: "tools"; readonly sets: readonly ToolSet[] }
 	| { readonly do: "events"; readonly afterSeq?: number }
 	| { readonly do: "output"; readonly session: string; readonly from: number }

@@ -200,7 +200,7 @@ function untilGone(outgoing: ServerResponse): AbortSignal {
 /** Reading through a route does not change what is new to the token's own calls. */
 function observer(parts: HttpParts, token: TokenRecord): Caller {
 	const caller = parts.caller(token);
-	return { ...caller, owner: `${caller.owner}:observer` };
+	return { ...caller, owner: `${caller.owner}:observer`, sessionsOf: caller.owner };
 }
 
 function prefersText(accept = ""): boolean {

@@ -16,6 +16,8 @@ const MIN_LINES_TO_COMPACT = 1000;
 export interface EndedEntry {
 	readonly id: string;
 	readonly name: string;
+	/** Null where it is not known: in entries of older versions too. */
+	readonly owner: string | null;
 	/** Bytes of its directory. */
 	readonly bytes: number;
 }
@@ -60,16 +62,17 @@ export class EndedIndex {
 		return this.#entries.has(id);
 	}
 
-	/** The session of this name that ended last. */
-	newestNamed(name: string): string | undefined {
-		return this.#names.get(name)?.at(-1);
+	/** The session of this name that ended last; with `owner`, of that owner's. */
+	newestNamed(name: string, owner?: string): string | undefined {
+		const ids = this.#names.get(name);
+		return owner === undefined ? ids?.at(-1) : ids?.findLast((id) => this.#entries.get(id)?.owner === owner);
 	}
 
-	/** Up to two ids with this prefix: enough to know whether it is unique. */
-	withPrefix(prefix: string): readonly string[] {
+	/** Up to two ids with this prefix: enough to know whether it is unique; with `owner`, of that owner's. */
+	withPrefix(prefix: string, owner?: string): readonly string[] {
 		const found: string[] = [];
-		for (const id of this.#entries.keys()) {
-			if (id.startsWith(prefix)) found.push(id);
+		for (const [id, entry] of this.#entries) {
+			if (id.startsWith(prefix) && (owner === undefined || entry.owner === owner)) found.push(id);
 			if (found.length === 2) break;
 		}
 		return found;
@@ -86,11 +89,12 @@ export class EndedIndex {
 	}
 
 	/** Findable by id and name at once; settles when its size has been measured and written. */
-	add(id: string, name: string, measure: () => Promise<number>): Promise<void> {
+	add(session: Omit<EndedEntry, "bytes">, measure: () => Promise<number>): Promise<void> {
+		const { id, name, owner } = session;
 		if (this.#entries.has(id)) return this.#writing;
-		this.#put({ id, name, bytes: 0 });
+		this.#put({ id, name, owner, bytes: 0 });
 		return this.#write(async () => {
-			const entry = { id, name, bytes: await measure() };
+			const entry = { id, name, owner, bytes: await measure() };
 			if (!this.#entries.has(id)) return; // removed meanwhile
 			this.#entries.set(id, entry);
 			this.#totalBytes += entry.bytes;
@@ -139,9 +143,10 @@ export class EndedIndex {
 
 function parse(line: string): EndedEntry | null {
 	try {
-		const { id, name, bytes } = JSON.parse(line) as Partial<EndedEntry>;
+		const { id, name, owner, bytes } = JSON.parse(line) as Partial<EndedEntry>;
 		if (typeof id !== "string" || typeof name !== "string" || typeof bytes !== "number") return null;
-		return Number.isSafeInteger(bytes) && bytes >= 0 ? { id, name, bytes } : null;
+		const known = typeof owner === "string" ? owner : null;
+		return Number.isSafeInteger(bytes) && bytes >= 0 ? { id, name, owner: known, bytes } : null;
 	} catch {
 		return null; // the last line of a daemon that was killed, or not ours
 	}

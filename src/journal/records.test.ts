@@ -46,6 +46,7 @@ const record = (changes: Partial<SessionRecord> = {}): SessionRecord => ({
 	rows: 24,
 	keep: false,
 	idleMs: null,
+	inherit: null,
 	env: {},
 	limits: {},
 	shell: null,
@@ -107,15 +108,17 @@ describe("R4.6 records persist, whole or not at all", () => {
 	});
 });
 
+const ended = (id: string, name: string, owner = "me") => ({ id, name, owner });
+
 describe("S15 the index of what has ended", () => {
 	const all = new Set(["a1", "a2", "b1"]);
 
 	test("finds the newest of a name and what begins so, also in the next process", async () => {
 		const index = await EndedIndex.load(sessions, all);
 		await Promise.all([
-			index.add("a1", "py", async () => 1),
-			index.add("a2", "py", async () => 2),
-			index.add("b1", "sh", async () => 4),
+			index.add(ended("a1", "py"), async () => 1),
+			index.add(ended("a2", "py"), async () => 2),
+			index.add(ended("b1", "sh"), async () => 4),
 		]);
 		for (const it of [index, await EndedIndex.load(sessions, all)]) {
 			expect(it.newestNamed("py")).toBe("a2");
@@ -150,7 +153,7 @@ describe("the cap over all sessions", () => {
 		for (const id of ids) {
 			const directory = await makeSessionDirectory(sessions, id);
 			await writeFile(join(directory, "out.00000000000000000000"), Buffer.alloc(10_000));
-			await index.add(id, id, () => directoryBytes(directory));
+			await index.add(ended(id, id), () => directoryBytes(directory));
 		}
 		const removed: string[] = [];
 		let runningBytes = 0;

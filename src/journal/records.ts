@@ -51,6 +51,8 @@ export interface SessionRecord {
 	readonly idleMs: number | null;
 	/** What was added to the environment, and the limits, so that it can be started again as it was. */
 	readonly env: Readonly<Record<string, string>>;
+	/** What it inherited of its caller's environment; null: what the options said. */
+	readonly inherit: "none" | "safe" | "all" | null;
 	readonly limits: Readonly<Record<string, number | undefined>>;
 	/** The name under which `run` uses it; null for any other program. */
 	readonly shell: string | null;
@@ -185,6 +187,7 @@ const schema = z.object({
 	keep: z.boolean().default(false),
 	idleMs: count.nullable().default(null),
 	env: z.record(z.string(), z.string()).default({}),
+	inherit: z.enum(["none", "safe", "all"]).nullable().default(null),
 	limits: z.record(z.string(), z.number().optional()).default({}),
 	shell: optionalText,
 	terminalOpen: z.boolean().optional(),

@@ -1,14 +1,15 @@
-// The holder's log on disk, by absolute offset: `out.<offset>` files, read only.
+// Logs on disk, by absolute offset, read only: the holder's, in `out.<offset>` files, and the
+// transcript made of it, in `text.<offset>` files.
 //
-// The holder writes them (docs/holder.md) and may remove one for its quota at any
-// moment, so a file that was listed can be gone when it is opened: that is a gap,
-// never an error.
+// The holder (docs/holder.md) may remove a file for its quota at any moment, so one that
+// was listed can be gone when it is opened: that is a gap, never an error.
 
 import { lstat, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { openRegular } from "./state-file.ts";
 
-const NAME = /^out\.(\d{20})$/;
+const NAMES = { out: /^out\.(\d{20})$/, text: /^text\.(\d{20})$/ } as const;
+export type LogName = keyof typeof NAMES;
 /** A petabyte: no session prints that much, and sums of offsets stay exact. */
 const MAX_OFFSET = 2 ** 50;
 const PIECE_BYTES = 256 * 1024;
@@ -26,12 +27,16 @@ export interface Stretch {
 	readonly bytes: Uint8Array | null;
 }
 
+/** The file of a segment. */
+export const segmentPath = (directory: string, log: LogName, from: number): string =>
+	join(directory, `${log}.${String(from).padStart(20, "0")}`);
+
 /** What is kept, oldest first. Empty when the directory does not exist. */
-export async function listSegments(directory: string): Promise<readonly Segment[]> {
+export async function listSegments(directory: string, log: LogName = "out"): Promise<readonly Segment[]> {
 	const names = await readdir(directory).catch(nothingWhenGone<string[]>([]));
 	const segments: Segment[] = [];
 	for (const name of names) {
-		const digits = NAME.exec(name)?.[1];
+		const digits = NAMES[log].exec(name)?.[1];
 		if (digits === undefined) continue;
 		const path = join(directory, name);
 		const from = Number(digits);
@@ -59,6 +64,7 @@ export async function* readLog(
 	directory: string,
 	from: number,
 	to = Number.POSITIVE_INFINITY,
+	pieceBytes = PIECE_BYTES,
 ): AsyncGenerator<Stretch> {
 	let at = from;
 	for (const segment of await listSegments(directory)) {
@@ -69,7 +75,7 @@ export async function* readLog(
 			if (segment.from > at) yield { from: at, to: segment.from, bytes: null };
 			at = Math.max(at, segment.from);
 			while (at < to) {
-				const bytes = Buffer.allocUnsafeSlow(Math.min(PIECE_BYTES, to - at));
+				const bytes = Buffer.allocUnsafeSlow(Math.min(pieceBytes, to - at));
 				const { bytesRead } = await file.read(bytes, 0, bytes.length, at - segment.from);
 				if (bytesRead === 0) break;
 				yield { from: at, to: at + bytesRead, bytes: bytes.subarray(0, bytesRead) };

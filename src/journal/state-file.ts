@@ -21,6 +21,7 @@ export const MAX_BYTES = {
 	keyframe: 8 * MIB,
 	index: 64 * MIB,
 	learnt: MIB,
+	transcript: 16 * MIB,
 } as const;
 
 /** A text of a few megabytes can describe an object of a gigabyte. The index is parsed line by line. */
@@ -68,13 +69,22 @@ export async function readCache<T>(file: StateFile<T>): Promise<T | null> {
 }
 
 /** Opens a regular file without following a link or waiting for a pipe; null where there is none. */
-export async function openRegular(path: string): Promise<FileHandle | null> {
+export function openRegular(path: string): Promise<FileHandle | null> {
+	return opened(path, constants.O_RDONLY);
+}
+
+/** The same for a file of our own to write to, which is made where there is none. */
+export async function openOwn(path: string): Promise<FileHandle> {
+	return (await opened(path, constants.O_RDWR | constants.O_CREAT))!;
+}
+
+async function opened(path: string, flags: number): Promise<FileHandle | null> {
 	let file: FileHandle;
 	try {
-		file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+		file = await open(path, flags | constants.O_NOFOLLOW | constants.O_NONBLOCK, 0o600);
 	} catch (error) {
 		const { code } = error as NodeJS.ErrnoException;
-		if (code === "ENOENT" || code === "ENOTDIR") return null;
+		if ((code === "ENOENT" || code === "ENOTDIR") && !(flags & constants.O_CREAT)) return null;
 		if (code === "ELOOP" || code === "ENXIO") throw new CorruptState("not-a-file", `${path} is not a file`, error);
 		throw error;
 	}

@@ -14,7 +14,11 @@ interface Host {
 	readonly show: (entry: HostEntry) => string;
 }
 
-const words = ({ command, args }: HostEntry) => [command, ...args].join(" ");
+/** For a shell: a path may hold a space. */
+const words = ({ command, args }: HostEntry) =>
+	[command, ...args]
+		.map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`))
+		.join(" ");
 const toml = (value: unknown) => JSON.stringify(value).replaceAll(",", ", ");
 
 /** The format that most hosts adopted from Claude Desktop. */

@@ -25,7 +25,7 @@ export function listing(card: ToolCard): Tool {
 		name: card.name,
 		title: card.title,
 		description: card.description,
-		inputSchema: card.inputSchema as Tool["inputSchema"],
+		inputSchema: forModel(card.inputSchema) as Tool["inputSchema"],
 		annotations: { title: card.title, ...ANNOTATIONS[card.effect] },
 		_meta: {
 			"anthropic/maxResultSizeChars": MAX_RESULT_CHARS,
@@ -33,4 +33,20 @@ export function listing(card: ToolCard): Tool {
 			...(card.always && { "anthropic/alwaysLoad": true }),
 		},
 	};
+}
+
+type Schema = Readonly<Record<string, unknown>>;
+
+/** Checked by us, and named in the refusal; a model does not need to read them before. */
+const UNREAD = ["minimum", "maximum", "pattern", "format", "propertyNames", "additionalProperties", "x-advanced"];
+
+/** An input schema in as few words as a model needs: without bounds, and without what hardly any call sets. */
+function forModel(schema: Schema): Schema {
+	if (schema["x-brief"] === true) return { type: schema.type, description: schema.description };
+	const entries = Object.entries(schema).filter(([word, value]) => !UNREAD.includes(word) && value !== false);
+	const kept = Object.fromEntries(entries);
+	const properties = schema.properties as Readonly<Record<string, Schema>> | undefined;
+	if (properties === undefined) return kept;
+	const shown = Object.entries(properties).filter(([, property]) => property["x-advanced"] !== true);
+	return { ...kept, properties: Object.fromEntries(shown.map(([name, property]) => [name, forModel(property)])) };
 }

@@ -13,7 +13,11 @@ const PREFIX = "dialtone://sessions/";
 export const uriOf = (name: string) => `${PREFIX}${encodeURIComponent(name)}`;
 
 /** An owner of its own, so that the model's "new since your last read" does not change. */
-const observer = (caller: Caller): Caller => ({ ...caller, owner: `${caller.owner}:resources` });
+const observer = (caller: Caller): Caller => ({
+	...caller,
+	owner: `${caller.owner}:resources`,
+	sessionsOf: caller.owner,
+});
 
 export async function listResources(client: Client | null, caller: Caller): Promise<ListResourcesResult> {
 	if (client === null) return { resources: [] };

@@ -18,20 +18,23 @@ import {
 	type ServerContext,
 } from "@modelcontextprotocol/server";
 import { hasPicture } from "../protocol/answer.ts";
-import { Fault } from "../protocol/fault.ts";
+import { Fault, type FaultJson } from "../protocol/fault.ts";
 import { parentFromMeta } from "../session/parent.ts";
-import type { Client, ToolCard } from "../tools/client.ts";
+import { refusal } from "../tools/catalogue.ts";
+import type { Client, ToolCard, ToolSet } from "../tools/client.ts";
 import type { Caller } from "../tools/tool.ts";
 import { askThePerson } from "./ask-human.ts";
-import { withinHostLimits } from "./host-limits.ts";
-import { INSTRUCTIONS } from "./instructions.ts";
+import { ANSWER_WITHIN_MS } from "./host-limits.ts";
+import { instructionsFor } from "./instructions.ts";
 import { listing } from "./listing.ts";
 import { reportProgress } from "./progress.ts";
 import { listResources, namesBeginning, readResource, uriOf } from "./resources.ts";
 
 export interface McpParts {
 	readonly version: string;
-	/** The cards, without contacting the daemon: a host lists tools before it calls one. */
+	/** Which tools are offered. */
+	readonly sets: readonly ToolSet[];
+	/** Their cards, without contacting the daemon: a host lists tools before it calls one. */
 	tools(): Promise<readonly ToolCard[]>;
 	/** Reaches the daemon, starting it where none runs: only for a tool call. */
 	connect(): Promise<Client>;
@@ -43,12 +46,16 @@ export interface McpParts {
 	humanPage?(session: string): Promise<string | null>;
 	/** How often a waiting call reports progress, to clients that requested it. */
 	readonly progressEveryMs?: number;
+	/** How long hosts wait for an answer, if not as long as the usual ones. */
+	readonly answerWithinMs?: number;
 }
 
 // What a connection may make us remember: as many sessions as run at once, names longer than any session's.
 const MAX_SUBSCRIPTIONS = 64;
 const MAX_URI_CHARS = 1000;
 const MAX_CLIENT_CHARS = 100;
+
+const FAULT_META_KEY = "dialtone/fault";
 
 export type Era = "legacy" | "modern";
 
@@ -59,7 +66,7 @@ export function mcpServer(parts: McpParts, era: Era): { server: Server; subscrip
 	const server = new Server(
 		{ name: "dialtone", title: "Dialtone", version: parts.version },
 		{
-			instructions: INSTRUCTIONS,
+			instructions: instructionsFor(parts.sets),
 			capabilities: { tools: {}, resources: { subscribe: true, listChanged: true }, completions: {} },
 			// The list is fixed for the life of the process.
 			cacheHints: { "tools/list": { ttlMs: 3_600_000, cacheScope: "public" } },
@@ -118,9 +125,9 @@ async function callTool(
 	const card = cards.find(({ name }) => name === params.name);
 	if (card === undefined) {
 		const fault = new Fault("unknown_tool", { tool: params.name, tools: cards.map(({ name }) => name) });
-		throw new ProtocolError(ProtocolErrorCode.InvalidParams, `${fault.message} ${fault.next}`);
+		throw new ProtocolError(ProtocolErrorCode.InvalidParams, fault.text, fault.toJSON());
 	}
-	const input = withinHostLimits(card, params.arguments ?? {});
+	const input = params.arguments ?? {};
 	using _progress = reportProgress(ctx, parts.progressEveryMs);
 	try {
 		const asked = await askThePerson({
@@ -136,7 +143,12 @@ async function callTool(
 		// One server process may serve several conversations: what the request says overrides its environment.
 		const caller = { ...known, parent: parentFromMeta(params._meta) ?? known.parent };
 		// Cancelling ends the wait, not the session.
-		const { text, facts } = await client.call(card.name, input, { signal: ctx.mcpReq.signal, caller });
+		const { text, facts, refused } = await client.call(card.name, input, {
+			signal: ctx.mcpReq.signal,
+			caller,
+			answerWithinMs: parts.answerWithinMs ?? ANSWER_WITHIN_MS,
+		});
+		if (refused !== undefined) return refusedWith(text, { fault: refused });
 		if (!hasPicture(facts)) return { content: [{ type: "text", text }] };
 		const { base64: data, mimeType } = facts.picture;
 		return {
@@ -147,9 +159,20 @@ async function callTool(
 		};
 	} catch (error) {
 		const fault = error instanceof Fault ? error : new Fault("internal", { problem: (error as Error).message });
-		return { content: [{ type: "text", text: `${fault.message} ${fault.next}` }], isError: true };
+		// Also of what failed before it reached a daemon.
+		const told = refusal(card.name, fault, input);
+		return told instanceof Fault
+			? refusedWith(told.text, told.toJSON())
+			: refusedWith(told.text, { fault: fault.code });
 	}
 }
+
+/** The text is for the model, and has the code too; `_meta` is for programs, and hosts show it to no model. */
+const refusedWith = (text: string, fault: Pick<FaultJson, "fault"> & Partial<FaultJson>): CallToolResult => ({
+	content: [{ type: "text", text }],
+	isError: true,
+	_meta: { [FAULT_META_KEY]: fault },
+});
 
 /** In the modern era every request names its client; in the older one the handshake did. */
 function clientName(server: Server, ctx: ServerContext): string {

@@ -52,6 +52,10 @@ export interface SessionFacts {
 	readonly certainty: Certainty | null;
 	readonly because: CleanLine;
 	readonly returned: Returned;
+	/** Whether a condition of the caller's `until` came true; null where none was given. */
+	readonly matched: boolean | null;
+	/** The wait was cut short for the caller's host; the program goes on, and so does `wait`. */
+	readonly limited?: { readonly askedMs: number; readonly waitedMs: number };
 	/** What is new since this caller's last read, clean and within the budget. */
 	readonly text: Clean;
 	/** The absolute byte offset up to which `text` covers the output. */
@@ -71,16 +75,31 @@ export interface SessionFacts {
 	readonly cursor: { readonly row: number; readonly column: number } | null;
 	/** Text that stands out by colour: how menus show the selected item. */
 	readonly highlights: readonly { readonly row: number; readonly text: CleanLine }[];
-	/** Output that is not in `text`: read it raw by these offsets. */
+	/** Lines that are not in `text`, by number: `read` shows them. */
 	readonly missed: { readonly lines: number; readonly from: number; readonly to: number } | null;
+	/** Where numbered lines are shown: which, of how many. Lines are counted from 1 over everything that was printed. */
+	readonly lines?: { readonly from: number; readonly to: number; readonly total: number };
 	/** In a shell of `run`: how the newest command ended. */
 	readonly lastCommand?: { readonly exitCode: number | null; readonly pipeStatus: readonly number[] };
 	/** Processes that a close could not end. */
 	readonly survivors?: readonly ProcessFacts[];
 	/** What happened since this caller's last answer and is nowhere else in it; said once. */
 	readonly notices?: readonly CleanLine[];
+	/** How many characters were typed and stand there until Enter is pressed. */
+	readonly unentered?: number;
+	/** With `send`: how many such characters the text was joined to. */
+	readonly joinedTo?: number;
 	/** With `send`: a write with this id was typed before, so nothing was typed now. */
 	readonly repeated?: true;
+}
+
+/** The result of `start`: what the program got of its caller's environment. */
+export interface StartFacts extends SessionFacts {
+	readonly environment: {
+		readonly inherit: "none" | "safe" | "all";
+		/** Names that were left out because they look like credentials. */
+		readonly withheld: readonly CleanLine[];
+	};
 }
 
 export interface ProcessFacts {
@@ -90,11 +109,15 @@ export interface ProcessFacts {
 
 /** The result of `read`: with view `raw` the bytes, with view `picture` the picture. */
 export interface ReadFacts extends SessionFacts {
+	/** Of a search: how many lines match, and how many of them are shown. */
+	readonly matches?: { readonly count: number; readonly shown: number };
 	readonly base64?: string;
 	readonly from?: number;
 	readonly to?: number;
 	readonly gaps?: readonly { readonly from: number; readonly to: number }[];
 	readonly picture?: Picture;
+	/** With view `why`: the evidence is shown, whatever the verdict. */
+	readonly why?: true;
 }
 
 export interface Picture {
@@ -152,6 +175,8 @@ export interface ListedSession {
 	readonly lastLine: CleanLine;
 	readonly truncated: boolean;
 	readonly owner: string | null;
+	/** The caller's own: reached by name, prefix and `-`. */
+	readonly mine: boolean;
 	readonly parent: string | null;
 	readonly keep: boolean;
 }
@@ -159,4 +184,6 @@ export interface ListedSession {
 export interface ListFacts {
 	readonly sessions: readonly ListedSession[];
 	readonly now: number;
+	/** Which were asked for; null: all. */
+	readonly status: string | null;
 }

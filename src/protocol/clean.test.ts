@@ -105,7 +105,8 @@ test("G4: a refusal is one clean line whatever the values in it are, and its fac
 	);
 });
 
-function fieldOf(name: string, text: string): string | number | readonly string[] {
+function fieldOf(name: string, text: string): string | number | readonly (string | object)[] {
+	if (name === "others") return [{ id: text, owner: text }];
 	if (["problems", "tools", "open", "nearest"].includes(name)) return [text, text];
 	return ["limit", "offset", "expected", "lines", "free", "port", "uid"].includes(name) ? 7 : text;
 }

@@ -94,7 +94,10 @@ export function safe<V extends readonly (string | number)[]>(
 	return branded(text);
 }
 
-export function joined(lines: readonly (CleanLine | number)[], separator: ", " | "; " | " · " | " | "): CleanLine {
+export function joined(
+	lines: readonly (CleanLine | number)[],
+	separator: " " | ", " | "; " | " · " | " | ",
+): CleanLine {
 	return branded(lines.join(separator));
 }
 

@@ -1,35 +1,42 @@
 // Every fault: a code, the facts, what to do next.
 //
-// A row is API: its code goes over the wire, its HTTP status and exit code are
-// read from here, and the documentation lists the table. Nothing else in the
+// A row is API: its code goes over the wire and its HTTP status is read from
+// here; exit codes are groups of codes (cli/exit-codes.ts). Nothing else in the
 // project composes an error message for a caller.
 //
 // A model reads these sentences, so outside values are filtered; `facts` keep the raw
 // values, for programs.
 
-import { type CleanLine, joined, oneLine, safe } from "./clean.ts";
+import { type CleanLine, inQuotes, joined, oneLine, safe } from "./clean.ts";
+import { nearest } from "./nearest.ts";
+import { called, openOnes, type Vocabulary, type VocabularyName, vocabularies } from "./vocabulary.ts";
 
 interface FaultRow<F> {
 	/** The HTTP status. */
 	readonly status: number;
-	readonly message: (facts: F) => CleanLine;
-	/** What the caller can do now. */
-	readonly next: (facts: F) => CleanLine;
+	readonly message: (facts: F, words: Vocabulary) => CleanLine;
+	/** What the caller can do now, by the tools it has. */
+	readonly next: (facts: F, words: Vocabulary) => CleanLine;
+}
+
+/** Where a fault names a session by its name, its id may come along: some callers know no other. */
+interface SessionId {
+	readonly sessionId?: string;
 }
 
 const row = <F>(fields: FaultRow<F>): FaultRow<F> => fields;
-const MAX_NAMES = 20;
 const PROBLEM_CHARS = 1000;
+const MAX_OTHERS = 3;
 const PATH_CHARS = 4096;
 const listed = (names: readonly string[]) =>
 	joined(
 		names.map((name) => oneLine(name)),
 		", ",
 	);
-const names = (open: readonly string[]) =>
-	open.length > 0
-		? safe`Open sessions: ${listed(open.slice(0, MAX_NAMES))}.`
-		: safe`No session is open: call \`start\`.`;
+/** At the beginning of a sentence. */
+const TITLES = { session: "Session", terminal: "Terminal", process: "Process" } as const;
+const title = (words: Vocabulary, name: string, id: string | undefined) =>
+	safe`${TITLES[words.noun]} "${called(words, name, id)}"`;
 
 const processName = (pid: number) => (pid > 0 ? safe`process ${pid}` : safe`process unknown`);
 
@@ -49,59 +56,86 @@ const HOME_PROBLEMS: Readonly<Record<string, string>> = {
 export const faults = {
 	bad_input: row<{ problems: readonly string[] }>({
 		status: 400,
-		message: ({ problems }) => safe`Invalid input: ${oneLine(problems.join("; "), PROBLEM_CHARS)}.`,
+		message: ({ problems }) => {
+			const all = oneLine(problems.join("; "), PROBLEM_CHARS);
+			return safe`Invalid input: ${all}${all.endsWith("?") ? "" : "."}`;
+		},
 		next: () => safe`Correct these fields and call again; nothing was done.`,
 	}),
 	unknown_tool: row<{ tool: string; tools: readonly string[] }>({
 		status: 404,
 		message: ({ tool }) => safe`There is no tool called "${oneLine(tool)}".`,
-		next: ({ tools }) => safe`Use one of: ${listed(tools)}.`,
+		next: ({ tool, tools }) => {
+			const close = nearest(tool, tools);
+			return safe`${close.length === 0 ? "" : safe`Did you mean ${listed(close)}? `}Use one of: ${listed(tools)}.`;
+		},
 	}),
-	session_not_found: row<{ id: string; open: readonly string[] }>({
+	session_not_found: row<{
+		id: string;
+		open: readonly string[];
+		ids?: readonly string[];
+		/** Those of this name that belong to others. */
+		others?: readonly { readonly id: string; readonly owner: string }[];
+	}>({
 		status: 404,
-		message: ({ id }) => safe`There is no session called "${oneLine(id)}".`,
-		next: ({ open }) => names(open),
+		message: ({ id, others = [] }, { noun }) =>
+			others.length === 0
+				? safe`There is no ${noun} called "${oneLine(id)}".`
+				: safe`You have no ${noun} called "${oneLine(id)}"; nothing was done.`,
+		next: ({ id, open, ids, others = [] }, words) => {
+			// Of numbers each is as near as the other.
+			const close = /\d$/.test(id) ? [] : nearest(id, open);
+			const meant = close.length === 0 ? "" : safe`Did you mean ${listed(close)}? `;
+			const theirs = others
+				.slice(0, MAX_OTHERS)
+				.map((one) => safe`${oneLine(one.owner)} has one: its id is ${oneLine(one.id)}.`);
+			return safe`${meant}${joined([...theirs, openOnes(words, open, ids)], " ")}`;
+		},
 	}),
-	session_ended: row<{ id: string; how: string; maybeTyped?: boolean }>({
+	session_ended: row<{ id: string; how: string; maybeTyped?: boolean } & SessionId>({
 		status: 409,
-		message: ({ id, how, maybeTyped }) =>
-			safe`Session "${oneLine(id)}" has ended (${oneLine(how)}); ${maybeTyped ? "the input may have been typed before that" : "nothing was typed"}.`,
-		next: () => safe`Its output is kept: \`read\` it. \`start\` a new one to continue.`,
+		message: ({ id, sessionId, how, maybeTyped }, words) =>
+			safe`${title(words, id, sessionId)} has ended (${oneLine(how)}); ${maybeTyped ? "the input may have been typed before that" : "nothing was typed"}.`,
+		next: (_, { read, start }) => safe`Its output is kept: ${read} shows it. Open a new one with ${start} to continue.`,
 	}),
-	unresponsive: row<{ name: string; holderPid: number; maybeTyped?: boolean }>({
+	unresponsive: row<{ name: string; holderPid: number; maybeTyped?: boolean } & SessionId>({
 		status: 503,
-		message: ({ name, holderPid, maybeTyped }) =>
-			safe`Session "${oneLine(name)}" is not responding: its holder (${processName(holderPid)}) is stopped or stuck.${maybeTyped ? " What you sent may still take effect when it continues." : ""}`,
-		next: ({ holderPid, maybeTyped }) =>
-			safe`Other sessions are not affected. If it was stopped, continue it${holderPid > 0 ? safe` (kill -CONT ${holderPid})` : ""} and ${maybeTyped ? "`read` before you type again" : "call again"}; \`close\` with \`force\` to kill it.`,
+		message: ({ name, sessionId, holderPid, maybeTyped }, words) =>
+			safe`${title(words, name, sessionId)} is not responding: its holder (${processName(holderPid)}) is stopped or stuck.${maybeTyped ? " What you sent may still take effect when it continues." : ""}`,
+		next: ({ holderPid, maybeTyped }, { read, kill }) =>
+			safe`Other sessions are not affected. If it was stopped, continue it${holderPid > 0 ? safe` (kill -CONT ${holderPid})` : ""} and ${maybeTyped ? safe`use ${read} before you type again` : "call again"}; ${kill} kills it.`,
 	}),
-	taken_over: row<{ name: string; maybeTyped?: boolean }>({
+	taken_over: row<{ name: string; maybeTyped?: boolean } & SessionId>({
 		status: 503,
-		message: ({ name, maybeTyped }) =>
-			safe`Another Dialtone daemon is taking over session "${oneLine(name)}"${maybeTyped ? "; what you sent may have taken effect" : ""}.`,
-		next: ({ maybeTyped }) =>
-			safe`The session keeps running: ${maybeTyped ? "`read` it before you type again" : "call again"}.`,
+		message: ({ name, sessionId, maybeTyped }, words) =>
+			safe`Another Dialtone daemon is taking over ${words.noun} "${called(words, name, sessionId)}"${maybeTyped ? "; what you sent may have taken effect" : ""}.`,
+		next: ({ maybeTyped }, { noun, read }) =>
+			safe`The ${noun} keeps running: ${maybeTyped ? safe`use ${read} before you type again` : "call again"}.`,
 	}),
-	session_unreachable: row<{ id: string; problem: string }>({
+	session_unreachable: row<{ id: string; problem: string } & SessionId>({
 		status: 503,
-		message: ({ id, problem }) => safe`Session "${oneLine(id)}" is currently unreachable (${oneLine(problem)}).`,
+		message: ({ id, sessionId, problem }, words) =>
+			safe`${title(words, id, sessionId)} is currently unreachable (${oneLine(problem)}).`,
 		next: () => safe`It may still be running: call again in a moment. Other sessions are not affected.`,
 	}),
-	disk_stalled: row<{ id: string }>({
+	disk_stalled: row<{ id: string } & SessionId>({
 		status: 503,
-		message: ({ id }) =>
-			safe`Everything in session "${oneLine(id)}" was ended, but the disk that keeps its output does not answer: how it ended is not known yet.`,
-		next: () => safe`Nothing of it runs any more; \`read\` it when the disk answers again.`,
+		message: ({ id, sessionId }, words) =>
+			safe`Everything in ${words.noun} "${called(words, id, sessionId)}" was ended, but the disk that keeps its output does not answer: how it ended is not known yet.`,
+		next: (_, { read }) => safe`Nothing of it runs any more; ${read} shows it when the disk answers again.`,
 	}),
 	name_taken: row<{ name: string }>({
 		status: 409,
 		message: ({ name }) => safe`The name "${oneLine(name)}" is taken by a running session.`,
-		next: () => safe`Use another name, or \`ifExists: "use"\` to reuse it, or \`close\` it first.`,
+		next: (_, words) =>
+			words === vocabularies.native
+				? safe`Use another name, or \`ifExists: "use"\` to reuse it, or \`close\` it first.`
+				: safe`Use another name, or end that one first with ${words.end}.`,
 	}),
-	too_many_sessions: row<{ limit: number; open: readonly string[] }>({
+	too_many_sessions: row<{ limit: number; open: readonly string[]; ids?: readonly string[] }>({
 		status: 429,
 		message: ({ limit }) => safe`All ${limit} sessions are in use.`,
-		next: ({ open }) => safe`Close one you no longer need. ${names(open)}`,
+		next: ({ open, ids }, words) => safe`End one you no longer need with ${words.end}. ${openOnes(words, open, ids)}`,
 	}),
 	too_many_calls: row<{ what: string; limit: number }>({
 		status: 429,
@@ -111,15 +145,18 @@ export const faults = {
 	too_large: row<{ what: string; limit: number; unit?: string }>({
 		status: 413,
 		message: ({ what, limit, unit = "bytes" }) => safe`${oneLine(what)} is larger than ${limit} ${oneLine(unit)}.`,
-		next: () => safe`Send or ask for less at a time: \`read\` has \`from\` and \`to\`, most calls have \`maxTokens\`.`,
+		next: (_, words) =>
+			words === vocabularies.native
+				? safe`Send or ask for less at a time: \`read\` has \`from\` and \`to\`, most calls have \`maxTokens\`.`
+				: safe`Send or ask for less at a time.`,
 	}),
 	spawn_failed: row<{ stage: string; code: string; message: string; command: string }>({
 		status: 422,
 		message: ({ command, stage, message }) =>
 			safe`"${oneLine(command)}" could not be started (${oneLine(stage)}: ${oneLine(message)}).`,
-		next: ({ stage, code }) =>
+		next: ({ stage, code }, { directory }) =>
 			stage === "chdir"
-				? safe`Give a \`cwd\` that exists and is a directory.`
+				? safe`Give ${directory} that exists.`
 				: stage === "exec" && code === "ENOENT"
 					? safe`Check the name and the PATH, or give an absolute path.`
 					: stage === "exec" && code === "EACCES"
@@ -131,7 +168,7 @@ export const faults = {
 	screen_moved: row<{ expected: number; offset: number }>({
 		status: 409,
 		message: ({ expected, offset }) =>
-			safe`The program has printed more since your last read (offset ${offset}, not ${expected}); nothing was typed.`,
+			safe`The program has printed more since your last answer (offset ${offset}, not ${expected}); nothing was typed.`,
 		next: () => safe`\`read\` the new output and decide again.`,
 	}),
 	line_too_long: row<{ limit: number }>({
@@ -154,13 +191,15 @@ export const faults = {
 	queue_full: row<{ free: number }>({
 		status: 429,
 		message: ({ free }) => safe`The program is not reading its input (${free} bytes free); nothing was typed.`,
-		next: () => safe`\`wait\` until it reads again, or \`signal\` INT.`,
+		next: (_, { wait, interrupt }) => safe`Wait until it reads again (${wait}), or interrupt it (${interrupt}).`,
 	}),
 	unknown_key: row<{ key: string; nearest: readonly string[] }>({
 		status: 400,
 		message: ({ key }) => safe`There is no key called "${oneLine(key)}"; nothing was typed.`,
 		next: ({ nearest }) =>
-			nearest.length > 0 ? safe`Did you mean ${listed(nearest)}?` : safe`Keys look like: enter, ctrl+c, alt+x, up, f5.`,
+			nearest.length > 0
+				? safe`Did you mean ${listed(nearest)}?`
+				: safe`Keys are named one by one: enter, ctrl+c, alt+x, up, f5, or a single character; words are typed with \`text\`.`,
 	}),
 	bad_pattern: row<{ pattern: string; problem: string }>({
 		status: 400,
@@ -170,14 +209,25 @@ export const faults = {
 	}),
 	shell_busy: row<{ shell: string; running: string; session: string }>({
 		status: 409,
-		message: ({ shell, running }) => safe`Shell "${oneLine(shell)}" is still running: ${oneLine(running)}`,
-		next: ({ session }) =>
-			safe`\`wait\` for it, answer it with \`send\` to session "${oneLine(session)}", or use another \`shell\`.`,
+		message: ({ shell, running }) =>
+			safe`Shell "${oneLine(shell)}" is still running ${inQuotes(oneLine(running))}; nothing was run.`,
+		next: ({ session }, words) =>
+			words === vocabularies.terminal
+				? safe`It is ended at its own timeout; call again then, or use ${words.start} for what runs long.`
+				: safe`\`wait\` for it, answer it with \`send\`, or stop it with \`signal\` INT, each with session "${oneLine(session)}"; or use another \`shell\` name.`,
 	}),
-	driven_by_human: row<{ id: string }>({
+	not_a_shell: row<{ name: string; command: string }>({
+		status: 409,
+		message: ({ name, command }) =>
+			safe`Session "${oneLine(name)}" runs ${oneLine(command, 80)}, which is no shell for \`run\`; nothing was run.`,
+		next: ({ name }) =>
+			safe`Type into it with \`send\` ({"session": "${oneLine(name)}", "text": …, "submit": true}), or \`run\` with another \`shell\` name.`,
+	}),
+	driven_by_human: row<{ id: string } & SessionId>({
 		status: 423,
-		message: ({ id }) => safe`A person has taken over session "${oneLine(id)}"; nothing was typed.`,
-		next: () => safe`\`wait\` until they hand it back; you can still read.`,
+		message: ({ id, sessionId }, words) =>
+			safe`A person has taken over ${words.noun} "${called(words, id, sessionId)}"; nothing was typed.`,
+		next: (_, { wait }) => safe`Wait until they hand it back (${wait}); you can still read.`,
 	}),
 	not_supported: row<{ what: string; instead: string }>({
 		status: 501,
@@ -195,10 +245,10 @@ export const faults = {
 			silent === true
 				? safe`The Dialtone daemon does not answer (${oneLine(doing)}); sessions keep running.`
 				: safe`The Dialtone daemon was stopped or replaced before it answered (${oneLine(doing)}); sessions keep running.`,
-		next: ({ repeatable }) =>
+		next: ({ repeatable }, { noun, wait }) =>
 			repeatable
-				? safe`The session goes on: call again.`
-				: safe`It may have taken effect. The session goes on: call \`wait\` and look before you repeat anything.`,
+				? safe`The ${noun} goes on: call again.`
+				: safe`It may have taken effect. The ${noun} goes on: call ${wait} and look before you repeat anything.`,
 	}),
 	http_open: row<{ url: string; port: number }>({
 		status: 409,
@@ -282,25 +332,41 @@ export class Fault<C extends FaultCode = FaultCode> extends Error {
 	readonly facts: FaultFacts<C>;
 	readonly next: CleanLine;
 	readonly status: number;
+	/** In whose words. */
+	readonly words: VocabularyName;
 	declare readonly message: CleanLine;
 
-	constructor(code: C, facts: FaultFacts<C>, options?: { cause?: unknown }) {
+	constructor(code: C, facts: FaultFacts<C>, options: { cause?: unknown; words?: VocabularyName } = {}) {
 		const { message, next, status } = faults[code] as FaultRow<unknown>;
-		super(message(facts), options);
+		const { cause, words = "native" } = options;
+		super(message(facts, vocabularies[words]), cause === undefined ? {} : { cause });
 		this.name = "Fault";
 		this.code = code;
 		this.facts = facts;
-		this.next = next(facts);
+		this.next = next(facts, vocabularies[words]);
 		this.status = status;
+		this.words = words;
+	}
+
+	/** The same in the words of another tool set. */
+	in(words: VocabularyName): Fault {
+		if (words === this.words) return this as unknown as Fault;
+		return new Fault(this.code, this.facts as FaultFacts<FaultCode>, { cause: this.cause, words });
+	}
+
+	/** What a model reads: the code first, which it can look for in what it was told before. */
+	get text(): CleanLine {
+		return safe`${oneLine(this.code)}: ${this.message} ${this.next}`;
 	}
 
 	toJSON(): FaultJson {
-		return { fault: this.code, message: this.message, next: this.next, facts: this.facts };
+		const { code, message, next, facts, words } = this;
+		return { fault: code, message, next, facts, ...(words !== "native" && { words }) };
 	}
 
 	/** Restores a fault received over the wire. */
-	static from(json: FaultJson): Fault {
-		return new Fault(json.fault, json.facts as FaultFacts<FaultCode>);
+	static from({ fault, facts, words }: FaultJson): Fault {
+		return new Fault(fault, facts as FaultFacts<FaultCode>, words === undefined ? {} : { words });
 	}
 }
 
@@ -309,4 +375,6 @@ export interface FaultJson {
 	readonly message: string;
 	readonly next: string;
 	readonly facts: unknown;
+	/** Of which tool set the words are; native where it is not said. */
+	readonly words?: VocabularyName;
 }

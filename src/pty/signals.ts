@@ -12,6 +12,15 @@ export function signalNumber(name: string): number | null {
 	return (constants.signals as Readonly<Record<string, number>>)[full] ?? null;
 }
 
+/** The exit code that a shell reports: 128 + n after signal n; null where it is unknown. */
+export function exitStatus(
+	exit: { readonly code: number | null; readonly signal: string | null } | null,
+): number | null {
+	if (exit === null || exit.code !== null) return exit?.code ?? null;
+	const number = exit.signal === null ? null : signalNumber(exit.signal);
+	return number === null ? null : 128 + number;
+}
+
 export function signalName(number: number): string {
 	return BY_NUMBER.get(number) ?? `SIG${number}`;
 }

@@ -105,11 +105,11 @@ export class Archive {
 	async #addAbandoned(id: string): Promise<void> {
 		const found = await lstat(this.#directoryOf(id)).catch(() => null); // already removed
 		if (!found?.isDirectory() || found.mtimeMs > Date.now() - ABANDONED_AFTER_MS) return;
-		void this.#indexed({ id, name: "" });
+		void this.#indexed({ id, name: "", owner: null });
 	}
 
-	#indexed({ id, name }: Pick<SessionRecord, "id" | "name">): Promise<void> {
-		return this.#index.add(id, name, () => directoryBytes(this.#directoryOf(id)));
+	#indexed(record: Pick<SessionRecord, "id" | "name" | "owner">): Promise<void> {
+		return this.#index.add(record, () => directoryBytes(this.#directoryOf(record.id)));
 	}
 
 	async #remove(id: string): Promise<void> {

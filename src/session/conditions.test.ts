@@ -7,6 +7,7 @@ import {
 	type Awaited,
 	attention,
 	conditionsOf,
+	hasCondition,
 	marked,
 	type NewOutput,
 	type Outcome,
@@ -65,6 +66,7 @@ afterEach(() => {
 
 interface More extends Partial<NewOutput> {
 	readonly timeoutMs?: number;
+	readonly strict?: boolean;
 	readonly signal?: AbortSignal;
 }
 
@@ -144,7 +146,6 @@ describe("R1.4 the first thing that happens ends a wait and is named", () => {
 		session.print("x");
 		vi.advanceTimersByTime(15);
 		expect(await outcome).toBe("matched");
-		expect(await returned({ gone: "Loading" })).toBe("matched");
 	});
 
 	test("a port, however late", async () => {
@@ -185,6 +186,111 @@ describe("R1.4 the first thing that happens ends a wait and is named", () => {
 	});
 });
 
+const SERVING: Attention = { ...WORKING, activity: "serving" };
+const STOPPED: Attention = { ...WORKING, activity: "stopped" };
+const UNRESPONSIVE: Attention = { ...WORKING, activity: "unresponsive" };
+
+describe("T4 a condition that was given is what is waited for", () => {
+	test("T4: a strict wait outlasts a prompt, a server at rest and a stopped job", async () => {
+		const outcome = returned({ text: "done" }, { strict: true });
+		for (const verdict of [WAITING, SERVING, STOPPED]) session.decide(verdict);
+		session.print("done\n");
+		expect(await outcome).toBe("matched");
+	});
+
+	test("T4: it ends with the program, and where nothing more would be learnt", async () => {
+		const ended = returned({ text: "done" }, { strict: true });
+		session.decide(WAITING);
+		session.endings.emit();
+		expect(await ended).toBe("ended");
+		const unknown = returned({ port: 80 }, { strict: true });
+		session.decide(UNRESPONSIVE);
+		expect(await unknown).toBe("still");
+	});
+
+	test("T4: a strict wait without a condition ends when it is the caller's turn", async () => {
+		const outcome = returned({}, { strict: true });
+		session.decide(SERVING);
+		expect(await outcome).toBe("still");
+	});
+
+	test("T4: after typing, a program that waits again ends the wait; a server at rest does not", async () => {
+		const outcome = returned({ text: "done" });
+		session.decide(SERVING);
+		session.decide(WAITING);
+		expect(await outcome).toBe("waiting");
+	});
+
+	test("T4: with `only` not even that", async () => {
+		const outcome = returned({ text: "done", only: true });
+		session.decide(WAITING);
+		session.print("done\n");
+		expect(await outcome).toBe("matched");
+	});
+
+	test.each<[Until, boolean]>([
+		[{}, false],
+		[{ only: true }, false],
+		[{ text: "a" }, true],
+		[{ pattern: "a" }, true],
+		[{ gone: "a" }, true],
+		[{ stillMs: 1 }, true],
+		[{ port: 1 }, true],
+	])("%j: a condition is given: %s", (until, given) => expect(hasCondition(until)).toBe(given));
+
+	test("T4: the outcome says whether it was a condition of the caller's", async () => {
+		const outcome = (until: Until) => wait(conditionsOf(session, until, { timeoutMs: 50, newOnScreen: () => "" }));
+		const text = outcome({ text: "done" });
+		session.print("done");
+		expect(await text).toMatchObject({ returned: "matched", matched: true });
+		const still = outcome({ stillMs: 10 });
+		await vi.advanceTimersByTimeAsync(10);
+		expect(await still).toMatchObject({ returned: "still", matched: true });
+		const stopped = outcome({ stillMs: 10 });
+		session.decide(STOPPED);
+		expect(await stopped).toMatchObject({ returned: "still", matched: false });
+		const timedOut = outcome({ text: "done" });
+		await vi.advanceTimersByTimeAsync(50);
+		expect(await timedOut).toMatchObject({ returned: "timeout", matched: false });
+	});
+});
+
+describe("T5 `gone`", () => {
+	test("T5: a text that never was there is not gone", async () => {
+		session.shown = "Ready";
+		const outcome = returned({ gone: "Loading" }, { timeoutMs: 100 });
+		session.print("x");
+		await vi.advanceTimersByTimeAsync(100);
+		expect(await outcome).toBe("timeout");
+	});
+
+	test("T5: one that is not there yet has to appear first", async () => {
+		const outcome = returned({ gone: "Loading" });
+		session.shown = "Loading";
+		session.print("Load");
+		await vi.advanceTimersByTimeAsync(15);
+		session.shown = "Ready";
+		session.print("ready");
+		await vi.advanceTimersByTimeAsync(15);
+		expect(await outcome).toBe("matched");
+	});
+
+	test("T5: one that was there for a moment only, between two looks at the screen", async () => {
+		const outcome = returned({ gone: "Loading" });
+		session.print("Load");
+		session.print("ing\r\x1b[K");
+		await vi.advanceTimersByTimeAsync(15);
+		expect(await outcome).toBe("matched");
+	});
+
+	test("T5: the echo of the command does not count as its appearance", async () => {
+		const outcome = returned({ gone: "Loading" }, { typed: "echo Loading", timeoutMs: 100 });
+		session.print("echo Loading\r\n\x1b[2J");
+		await vi.advanceTimersByTimeAsync(100);
+		expect(await outcome).toBe("timeout");
+	});
+});
+
 describe("S2 stillness", () => {
 	test("S2: counts from the beginning of the wait in a session that has long been quiet", async () => {
 		vi.advanceTimersByTime(60_000);
@@ -216,7 +322,7 @@ describe("what only `run` composes", () => {
 		vi.advanceTimersByTime(5);
 		expect(session.watchers).toBe(1);
 		session.decide(WAITING);
-		expect(await outcome).toEqual({ returned: "waiting", attention: WAITING });
+		expect(await outcome).toEqual({ returned: "waiting", attention: WAITING, matched: false });
 	});
 
 	test("a mark that is already there, one that comes, and one that another condition would have overtaken", async () => {

@@ -1,7 +1,7 @@
 // What can end a wait on a session, each condition by itself, and how the
 // caller's `until` is composed of them.
 
-import type { Attention, Returned } from "../protocol/answer.ts";
+import type { Activity, Attention, Returned } from "../protocol/answer.ts";
 import type { OutputChunk } from "../protocol/output.ts";
 import type { Condition, WaitScope } from "../pty/wait.ts";
 import { type Pace, paceOf } from "./pace.ts";
@@ -12,22 +12,43 @@ import { PlainStream } from "./plain-stream.ts";
 export interface Outcome<R extends string = Returned> {
 	readonly returned: R;
 	readonly attention: Attention | null;
+	/** By a condition that the caller gave; null where none was given. */
+	readonly matched: boolean | null;
 }
 
-/** What ends a wait, besides the program's waiting or ending. */
+/** What a caller waits for; any one of them. */
 export interface Until {
 	/** This text appears in new output. */
 	readonly text?: string | undefined;
 	/** A regular expression matches new output. */
 	readonly pattern?: string | undefined;
-	/** This text is no longer on the screen. */
+	/** This text was on the screen, then or now, and no longer is. */
 	readonly gone?: string | undefined;
 	/** No output for this many milliseconds. */
 	readonly stillMs?: number | undefined;
 	/** A process of the session listens on this TCP port. */
 	readonly port?: number | undefined;
-	/** Only the conditions given here, the end and a holder that does not answer count, not that the program waits. */
+	/** That the program waits does not count, in no tool. */
 	readonly only?: boolean | undefined;
+}
+
+export function hasCondition({ text, pattern, gone, stillMs, port }: Until): boolean {
+	return [text, pattern, gone, stillMs, port].some((condition) => condition !== undefined);
+}
+
+/** Which verdicts end a wait; the end of the program always does. */
+type Endings = ReadonlySet<Activity>;
+/** It is the caller's turn, or nothing more will come by itself. */
+const ANY_REST: Endings = new Set(["waiting", "serving", "stopped", "unresponsive"]);
+/** A server at rest may still print what is awaited; a program that wants input or to be continued will not. */
+const NEEDS_CALLER: Endings = new Set(["waiting", "stopped", "unresponsive"]);
+/** Nothing else would end the wait. */
+const NO_ANSWER: Endings = new Set(["unresponsive"]);
+
+function endingsFor(until: Until, strict: boolean): Endings {
+	if (until.only === true) return NO_ANSWER;
+	if (!hasCondition(until)) return ANY_REST;
+	return strict ? NO_ANSWER : NEEDS_CALLER;
 }
 
 /** What counts as new to a text or a pattern. */
@@ -75,26 +96,36 @@ const MAX_UNTRIED_CHARS = 256 * 1024;
 // No event announces a new listening socket; a poll costs about a millisecond.
 const PORT_POLL_MS = 100;
 
-const outcome = <R extends string>(returned: R): Outcome<R> => ({ returned, attention: null });
-const MATCHED = outcome("matched");
+const outcome = <R extends string>(returned: R, matched = false): Outcome<R> => ({
+	returned,
+	attention: null,
+	matched,
+});
+const MATCHED = outcome("matched", true);
 const MARKED = outcome("marked");
+
+interface CallerWait extends NewOutput {
+	readonly timeoutMs: number;
+	/** A condition that was given is what is waited for: a program that waits for input does not end the wait. */
+	readonly strict?: boolean | undefined;
+}
 
 /** The conditions of a caller's wait, in the order of their precedence. */
 export function conditionsOf(
 	session: Awaited,
 	until: Until,
-	{ timeoutMs, ...output }: NewOutput & { readonly timeoutMs: number },
+	{ timeoutMs, strict = false, ...output }: CallerWait,
 ): Condition<Outcome>[] {
-	const { text, pattern, gone: away, port, stillMs, only = false } = until;
+	const { text, pattern, gone: away, port, stillMs } = until;
 	const pace = paceOf(output.caller ?? "");
 	return [
 		...(text === undefined ? [] : [appears(session, literal(text), { ...output, pace })]),
 		...(pattern === undefined ? [] : [appears(session, expression(pattern), { ...output, pace })]),
-		...(away === undefined ? [] : [gone(session, away, pace)]),
+		...(away === undefined ? [] : [gone(session, away, { ...output, pace })]),
 		ended(session),
 		...(port === undefined ? [] : [listening(session, port)]),
 		...(stillMs === undefined ? [] : [stillness(session, stillMs)]),
-		attention(session, { ignored: only }),
+		attention(session, { endings: endingsFor(until, strict) }),
 		timeout(timeoutMs),
 	];
 }
@@ -109,18 +140,17 @@ export function ended(session: HasEnd): Condition<Outcome<"ended">> {
 }
 
 /**
- * The program gives the turn back: it waits, or will print nothing more by itself (a server at rest, a stopped job, a holder that does not answer).
- * `ignored`: only a holder that does not answer ends the wait, since nothing else would; the verdict is current when something else does.
+ * The program gives the turn back. Whatever ends the wait, the verdict is current by then.
  * `afterMs`: most waits have ended by then without a probe.
  */
 export function attention(
 	session: HasAttention,
-	{ ignored = false, afterMs = 0 }: { readonly ignored?: boolean; readonly afterMs?: number } = {},
-): Condition<Outcome<ReturnReason>> {
-	const watch = (scope: WaitScope<Outcome<ReturnReason>>) => {
+	{ endings = ANY_REST, afterMs = 0 }: { readonly endings?: Endings; readonly afterMs?: number } = {},
+): Condition<Outcome<"waiting" | "still">> {
+	const watch = (scope: WaitScope<Outcome<"waiting" | "still">>) => {
 		const decided = (verdict: Attention) => {
-			const returned = ignored && verdict.activity !== "unresponsive" ? null : returnReasons(verdict);
-			if (returned !== null) scope.settle({ returned, attention: verdict });
+			if (!endings.has(verdict.activity)) return;
+			scope.settle({ ...outcome(verdict.activity === "waiting" ? "waiting" : "still"), attention: verdict });
 		};
 		scope.own(session.onDecided(scope.guard(decided)));
 		scope.own(session.watch());
@@ -155,13 +185,6 @@ export function rested(tracker: {
 			scope.own(tracker.watch());
 		},
 	};
-}
-
-type ReturnReason = "waiting" | "still";
-
-function returnReasons({ activity }: Attention): ReturnReason | null {
-	if (activity === "waiting") return "waiting";
-	return activity === "serving" || activity === "stopped" || activity === "unresponsive" ? "still" : null;
 }
 
 /** A match in new output: in the text as it comes, or on the screen after a repaint. */
@@ -210,9 +233,25 @@ function appears(
 	};
 }
 
-/** A text is no longer on the screen. */
-function gone(session: HasOutput & HasScreen, text: string, pace: Pace): Condition<Outcome<"matched">> {
-	const isGone = () => !session.screen.snapshot().text.includes(text);
+/** A text was on the screen and no longer is. One that is not there when the wait begins has to appear first. */
+function gone(
+	session: HasOutput & HasScreen,
+	text: string,
+	{ already, typed = "", pace }: NewOutput & { readonly pace: Pace },
+): Condition<Outcome<"matched">> {
+	const stream = new PlainStream();
+	const echo = new EchoFilter(typed);
+	const appearing = literal(text);
+	let appeared = false;
+	/** In the output too: what is shown for a moment only may be gone before the screen is looked at. */
+	const take = (bytes: Uint8Array) => {
+		appeared ||= appearing.feed(echo.feed(stream.feed(bytes)));
+	};
+	const isGone = () => {
+		const isShown = session.screen.snapshot().text.includes(text);
+		appeared ||= isShown;
+		return appeared && !isShown;
+	};
 	return {
 		start(scope) {
 			let painted = true;
@@ -225,8 +264,10 @@ function gone(session: HasOutput & HasScreen, text: string, pace: Pace): Conditi
 					return isGone();
 				},
 			);
+			if (already !== undefined) take(already);
 			check.attempt();
-			const printed = () => {
+			const printed = (chunk: OutputChunk) => {
+				if (!("gap" in chunk)) take(chunk.bytes);
 				painted = true;
 				check.later(REPAINT_MS);
 			};
@@ -270,7 +311,7 @@ export function stillness(session: HasOutput, stillMs: number): Condition<Outcom
 			const check = () => {
 				const leftMs = since + stillMs - performance.now();
 				if (leftMs > 0) scope.after(leftMs, check);
-				else scope.settle(outcome("still"));
+				else scope.settle(outcome("still", true));
 			};
 			scope.after(stillMs, check);
 		},

@@ -17,15 +17,17 @@ import type { Keyframes } from "./keyframes.ts";
 import { LazyScreen } from "./lazy-screen.ts";
 import type { Cached, ScreenCache } from "./screen-cache.ts";
 import type { ShellCommands } from "./shell/commands.ts";
+import type { Transcripts } from "./transcript.ts";
 
 const CATCH_UP_MS = 2000;
-/** Cells that one piece of drawing may touch: a byte may cost a row of them, as a line end does. Some 50 ms. */
-const SLICE_CELLS = 66_000_000;
+/** Cells that one piece of drawing may touch: a byte may cost a row of them, as a line end does. 20 to 80 ms. */
+const SLICE_CELLS = 20_000_000;
 
-/** What all sessions share: when screens are drawn, and which stay drawn. */
+/** What all sessions share: when screens are drawn, and which stay drawn; the same for transcripts. */
 export interface Drawing {
 	readonly scheduler: DrawScheduler;
 	readonly cache: ScreenCache;
+	readonly transcripts: Transcripts;
 }
 
 export interface DisplayParts {

@@ -9,6 +9,7 @@ import { Journal } from "../journal/journal.ts";
 import type { OutputChunk } from "../protocol/output.ts";
 import { DrawScheduler } from "./draw-scheduler.ts";
 import { Keyframes } from "./keyframes.ts";
+import { RenderQueue } from "./render-queue.ts";
 import { ScreenCache } from "./screen-cache.ts";
 import { SeenPositions } from "./seen-positions.ts";
 import { Session } from "./session.ts";
@@ -31,7 +32,7 @@ async function withGap() {
 		pty,
 		journal: new Journal({ directory }),
 		screen: { options: { cols: 40, rows: 6 }, from: 0 },
-		drawing: { scheduler: new DrawScheduler(), cache },
+		drawing: { scheduler: new DrawScheduler(), cache, transcripts: { queue: new RenderQueue(), cache, maxBytes: 0 } },
 		status: "running",
 		replayedUntil: 0,
 		keyframes,

@@ -25,3 +25,6 @@ export function nameFor(command: string, taken: (name: string) => boolean): stri
 	if (!taken(base)) return base;
 	for (let number = 2; ; number++) if (!taken(`${base}-${number}`)) return `${base}-${number}`;
 }
+
+/** The names that are given without being chosen: each owner has its own, so they never mean another owner's. */
+export const isDefaultName = (name: string): boolean => /^(?:(?:main|bash|shell)(?:-\d+)?|bg_\d+|\d+)$/.test(name);

@@ -1,9 +1,8 @@
-// How sessions are started: one at a time for each name, within the limits, and
+// How sessions are started: one at a time for each name of an owner, within the limits, and
 // recorded before they are launched, so that the next daemon finds them.
 
 import { makeSessionDirectory } from "../journal/records.ts";
 import { Fault } from "../protocol/fault.ts";
-import { environment } from "../pty/environment.ts";
 import { PtyCreationError } from "../pty/errors.ts";
 import type { Places } from "../pty/places.ts";
 import type { Drawing } from "./display.ts";
@@ -15,7 +14,7 @@ import { sessionOf } from "./revive.ts";
 import type { Session } from "./session.ts";
 import type { SessionSlot } from "./session-slot.ts";
 import { prepareShell } from "./shell/prepare.ts";
-import { newRecord, type StartSpec } from "./start-spec.ts";
+import { environmentOf, newRecord, type StartSpec } from "./start-spec.ts";
 import type { Terminals } from "./terminals.ts";
 
 /** For a caller that names none: what login(1) would give, not the daemon's own. */
@@ -47,12 +46,12 @@ export class Launcher {
 		this.#refuse();
 		const { name, ifExists = "fail" } = spec;
 		if (name === undefined) return this.#launch(spec);
-		if (ifExists === "fail") this.#refuse(name);
-		const start = () => this.#names.run(name, () => this.#startNamed(name, spec));
+		if (ifExists === "fail") this.#refuse(spec);
+		const start = () => this.#names.run(`${name} ${spec.caller.owner}`, () => this.#startNamed(name, spec));
 		if (ifExists !== "replace") return start();
 		// Two identical concurrent replacements are one: neither caller has its session ended by the other.
 		const { caller, ...what } = spec;
-		const env = environment({ caller: caller.env, explicit: spec.env ?? {} });
+		const env = environmentOf(spec, this.#parts.options);
 		const key = JSON.stringify([{ ...caller, env }, caller.env.SHELL, what]);
 		const replacing = this.#replacing.get(key) ?? start().finally(() => this.#replacing.delete(key));
 		this.#replacing.set(key, replacing);
@@ -61,13 +60,13 @@ export class Launcher {
 
 	/** A second caller gets the session that the first one started. */
 	async #startNamed(name: string, spec: StartSpec): Promise<Session> {
-		const existing = this.#parts.registry.runningNamed(name);
+		const existing = this.#parts.registry.namesOf(spec.caller.owner).runningNamed(name);
 		if (existing !== null && spec.ifExists === "use") {
 			existing.touch();
 			return existing.session();
 		}
 		if (existing !== null && spec.ifExists === "replace") await existing.end(this.#parts.options.endGraceMs);
-		this.#refuse(name);
+		this.#refuse(spec);
 		return this.#launch(spec);
 	}
 
@@ -76,9 +75,11 @@ export class Launcher {
 		this.#stopped = true;
 	}
 
-	#refuse(name?: string): void {
+	#refuse(spec?: StartSpec): void {
 		if (this.#stopped) throw new Fault("no_daemon", { problem: "it is stopping" });
-		if (name !== undefined && this.#parts.registry.runningNamed(name) !== null) throw new Fault("name_taken", { name });
+		if (spec?.name === undefined) return;
+		const { name, caller } = spec;
+		if (this.#parts.registry.namesOf(caller.owner).runningNamed(name) !== null) throw new Fault("name_taken", { name });
 	}
 
 	#launch(spec: StartSpec): Promise<Session> {
@@ -88,7 +89,7 @@ export class Launcher {
 			all: options.maxSessions,
 			owner: spec.maxForOwner ?? options.maxSessions,
 		});
-		const record = newRecord(spec, options, registry);
+		const record = newRecord(spec, options, registry.namesOf(spec.caller.owner));
 		// From here on the name is taken and the session counts towards the limit, also for a concurrent start.
 		return registry.add(record, (slot) => this.#launched(slot, spec)).session();
 	}
@@ -98,7 +99,7 @@ export class Launcher {
 		const { id, argv, cwd, cols, rows, command } = slot.record;
 		await makeSessionDirectory(places.sessions, id);
 		await slot.writeRecord();
-		const env = environment({ caller: spec.caller.env, explicit: spec.env ?? {} });
+		const env = environmentOf(spec, options);
 		const shell = spec.shell === undefined ? null : await prepareShell(slot.directory, spec.shell, env);
 		try {
 			const pty = await terminals.launch({
@@ -114,7 +115,7 @@ export class Launcher {
 				umask: spec.caller.umask ?? DEFAULT_UMASK,
 				...(spec.caller.nice === undefined ? {} : { nice: spec.caller.nice }),
 				...(spec.caller.rlimits === undefined ? {} : { rlimits: spec.caller.rlimits }),
-				...(spec.limits === undefined ? {} : { limits: spec.limits }),
+				limits: slot.record.limits,
 			});
 			return sessionOf({ slot, pty, options, drawing, learnt, commands: shell?.commands ?? null });
 		} catch (error) {

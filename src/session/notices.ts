@@ -15,9 +15,11 @@ export interface Notices {
 	readonly heldInput: number;
 	/** How many times the disk stopped answering, so that output had to wait for it. */
 	readonly diskStalls: number;
+	/** Commands of `run` that were stopped at their timeout after the call had returned. */
+	readonly stoppedCommands: number;
 }
 
-const NONE: Notices = { lostOutput: 0, droppedInput: 0, heldInput: 0, diskStalls: 0 };
+const NONE: Notices = { lostOutput: 0, droppedInput: 0, heldInput: 0, diskStalls: 0, stoppedCommands: 0 };
 
 export class NoticeBoard {
 	#total = NONE;
@@ -29,6 +31,10 @@ export class NoticeBoard {
 		if (event.event === "input_dropped") this.#total = { ...total, droppedInput: total.droppedInput + event.bytes };
 		if (event.event === "input_held") this.#total = { ...total, heldInput: total.heldInput + event.bytes };
 		if (event.event === "disk_stalled") this.#total = { ...total, diskStalls: total.diskStalls + 1 };
+	}
+
+	commandStopped(): void {
+		this.#total = { ...this.#total, stoppedCommands: this.#total.stoppedCommands + 1 };
 	}
 
 	/** What this caller has not been told yet; null when there is nothing. */
@@ -44,6 +50,7 @@ export class NoticeBoard {
 			droppedInput: this.#total.droppedInput - told.droppedInput,
 			heldInput: this.#total.heldInput - told.heldInput,
 			diskStalls: this.#total.diskStalls - told.diskStalls,
+			stoppedCommands: this.#total.stoppedCommands - told.stoppedCommands,
 		};
 	}
 }

@@ -3,6 +3,7 @@
 // environment → default.
 
 import { Fault } from "../protocol/fault.ts";
+import type { EnvironmentRules, Inherit } from "../pty/environment.ts";
 
 interface OptionRow {
 	readonly default: number;
@@ -20,7 +21,11 @@ interface OptionRow {
 		| "callers"
 		| "connections"
 		| "requests"
-		| "messages";
+		| "messages"
+		| "seconds"
+		| "processes"
+		| "files"
+		| "switch";
 	readonly meaning: string;
 }
 
@@ -31,14 +36,13 @@ const MIB = 1 << 20;
 
 export const options = {
 	maxSessions: row({ default: 64, min: 1, max: 10_000, unit: "sessions", meaning: "running sessions at once" }),
-	// Output is no use: a forgotten server would log on for ever.
 	idleMs: row({
 		default: 4 * HOUR_MS,
 		min: 0,
 		max: 1000 * HOUR_MS,
 		unit: "ms",
 		meaning:
-			"time without a call after which a running session is ended, unless started with keep; a wait, a command or an output stream in progress is a call; 0: never",
+			"time without a call or output after which a running session is ended, unless started with keep; a wait, a command or an output stream in progress is a call; 0: never",
 	}),
 	execMaxSessions: row({
 		default: 10,
@@ -53,6 +57,13 @@ export const options = {
 		max: 1000 * HOUR_MS,
 		unit: "ms",
 		meaning: "idle time after which a session of the exec tools is ended; 0: never",
+	}),
+	execRaw: row({
+		default: 0,
+		min: 0,
+		max: 1,
+		unit: "switch",
+		meaning: "1: the exec tools give output as it came, with its escape sequences, unless a call says otherwise",
 	}),
 	rememberEnded: row({ default: 100, min: 0, max: 10_000, unit: "sessions", meaning: "ended sessions in `list`" }),
 	evictMs: row({
@@ -94,10 +105,53 @@ export const options = {
 		unit: "bytes",
 		meaning: "output kept on disk in total; the oldest ended sessions are removed first; 0: no limit",
 	}),
-	// Codex times out a call at 300 s, Claude Code waits longer: answering "still working" before that loses nothing.
-	timeoutMs: row({ default: 30_000, min: 0, max: 280_000, unit: "ms", meaning: "default timeout of a call" }),
+	// Over MCP an answer comes after 280 s at the latest, whatever was asked for: mcp/host-limits.ts.
+	timeoutMs: row({ default: 30_000, min: 0, max: 86_400_000, unit: "ms", meaning: "default timeout of a call" }),
 	// 4000 tokens of terminal text are about 9,200 characters: below what hosts cut or spill to a file.
 	maxTokens: row({ default: 4000, min: 50, max: 100_000, unit: "tokens", meaning: "maximum length of an answer" }),
+	// Off: a limit that nobody asked for ends builds. Whoever runs agents for others sets them for all.
+	limitCpuSeconds: row({
+		default: 0,
+		min: 0,
+		max: Number.MAX_SAFE_INTEGER,
+		unit: "seconds",
+		meaning: "CPU time of each process; a call may ask for less; 0: no limit",
+	}),
+	limitMemoryBytes: row({
+		default: 0,
+		min: 0,
+		max: Number.MAX_SAFE_INTEGER,
+		unit: "bytes",
+		meaning: "address space of each process; a call may ask for less; 0: no limit",
+	}),
+	limitProcesses: row({
+		default: 0,
+		min: 0,
+		max: Number.MAX_SAFE_INTEGER,
+		unit: "processes",
+		meaning: "processes of the user at which a program can start no more; a call may ask for less; 0: no limit",
+	}),
+	limitOpenFiles: row({
+		default: 0,
+		min: 0,
+		max: Number.MAX_SAFE_INTEGER,
+		unit: "files",
+		meaning: "open files of each process; a call may ask for less; 0: no limit",
+	}),
+	limitFileBytes: row({
+		default: 0,
+		min: 0,
+		max: Number.MAX_SAFE_INTEGER,
+		unit: "bytes",
+		meaning: "size of a file that a program writes; a call may ask for less; 0: no limit",
+	}),
+	limitWallMs: row({
+		default: 0,
+		min: 0,
+		max: Number.MAX_SAFE_INTEGER,
+		unit: "ms",
+		meaning: "time after which a session is ended; a call may ask for less; 0: no limit",
+	}),
 	cols: row({ default: 120, min: 2, max: 1000, unit: "cells", meaning: "width of a new terminal" }),
 	rows: row({ default: 40, min: 1, max: 500, unit: "cells", meaning: "height of a new terminal" }),
 	endGraceMs: row({ default: 2000, min: 0, max: 60_000, unit: "ms", meaning: "between TERM and KILL" }),
@@ -226,6 +280,37 @@ export const options = {
 	}),
 } as const;
 
+interface TextRow {
+	readonly default: string;
+	/** What it may be. */
+	readonly form: RegExp;
+	readonly meaning: string;
+}
+
+const text = (fields: TextRow): TextRow => fields;
+
+const NAMES = /^[\w*]*(?:[\s,]+[\w*]+)*$/;
+
+/** The options that are words: names are separated by commas or spaces. */
+export const textOptions = {
+	inherit: text({
+		default: "safe",
+		form: /^(?:none|safe|all)$/,
+		meaning: "what programs inherit of their caller's environment: none, safe (all but credentials) or all",
+	}),
+	pass: text({
+		default: "",
+		form: NAMES,
+		meaning: "variables that programs inherit although they look like credentials; a star is any text",
+	}),
+	signals: text({
+		default: "INT TERM KILL HUP QUIT USR1 USR2 WINCH TSTP CONT",
+		form: NAMES,
+		meaning: "the signals that callers may send; ending a session is not sending one",
+	}),
+	withhold: text({ default: "", form: NAMES, meaning: "more variables that programs do not inherit" }),
+} as const;
+
 /**
  * Bounds of what a caller may send or receive at once. Not configurable: they are part of the interface, and together
  * they keep every call below 200 ms of the event loop and 50 MB of memory.
@@ -255,6 +340,8 @@ export const limits = {
 	/** Output of a command that is looked at to answer a call: its beginning and its end. */
 	headBytes: 64 * 1024,
 	tailBytes: 192 * 1024,
+	/** Lines of output in one answer of a tool without a budget of its own. */
+	linesChars: 1_000_000,
 	/** Raw output in one answer. */
 	rawBytes: 512 * 1024,
 	/** Values (numbers, strings, arrays…) in the input of a call. */
@@ -276,13 +363,15 @@ export const limits = {
 } as const;
 
 export type OptionName = keyof typeof options;
-export type Options = Readonly<Record<OptionName, number>>;
+export type TextOptionName = keyof typeof textOptions;
+export type Options = Readonly<Record<OptionName, number>> & Readonly<Record<TextOptionName, string>>;
 
 /** `maxSessions` is set by DIALTONE_MAX_SESSIONS, and so on. */
-const environmentName = (name: string) => `DIALTONE_${name.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()}`;
+export const environmentName = (name: string) =>
+	`DIALTONE_${name.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()}`;
 
 /** The variables that set options. */
-export const optionVariables = (): string[] => Object.keys(options).map(environmentName);
+export const optionVariables = (): string[] => Object.keys({ ...options, ...textOptions }).map(environmentName);
 
 /** The options in force. A value out of bounds is a fault, not a surprise later. */
 export function resolveOptions(
@@ -298,6 +387,22 @@ export function resolveOptions(
 		}
 		return [name, value] as const;
 	});
+	const words = Object.entries(textOptions).map(([name, { default: fallback, form }]) => {
+		const value = given[name as TextOptionName] ?? environment[environmentName(name)] ?? fallback;
+		if (!form.test(value)) problems.push(`${name} cannot be ${JSON.stringify(value.slice(0, limits.lineChars))}`);
+		return [name, value] as const;
+	});
 	if (problems.length > 0) throw new Fault("bad_input", { problems });
-	return Object.fromEntries(entries) as Options;
+	return Object.fromEntries([...entries, ...words]) as unknown as Options;
 }
+
+/** What the options say about the environment of programs. */
+export function environmentRules({
+	inherit,
+	pass,
+	withhold,
+}: Pick<Options, "inherit" | "pass" | "withhold">): EnvironmentRules {
+	return { inherit: inherit as Inherit, pass: namesIn(pass), withhold: namesIn(withhold) };
+}
+
+export const namesIn = (names: string): readonly string[] => names.split(/[\s,]+/).filter((name) => name !== "");

@@ -18,6 +18,24 @@ const MAX_TRIES = 5;
 
 const context = createContext(Object.create(null));
 const script = new Script("expression.test(text)");
+// The beginnings of the lines that match, each by itself: what matches over a line end is tried again without the rest.
+const linesScript = new Script(`{
+	const found = [];
+	for (expression.lastIndex = 0; ; ) {
+		const match = expression.exec(text);
+		if (match === null || match.index >= text.length) break;
+		const start = match.index === 0 ? 0 : text.lastIndexOf("\\n", match.index - 1) + 1;
+		const next = text.indexOf("\\n", match.index);
+		const end = next < 0 ? text.length : next;
+		if (match.index + match[0].length > end) {
+			expression.lastIndex = 0;
+			if (expression.test(text.slice(start, end))) found.push(start);
+		} else found.push(start);
+		if (next < 0) break;
+		expression.lastIndex = next + 1;
+	}
+	found.join();
+}`);
 
 /** Finds a text or pattern in output that arrives in pieces. */
 export class Matcher {
@@ -56,31 +74,43 @@ const WITHIN_A_LINE = /^(?:[^\p{Cc}\\[]|\[(?!\^)|\\[dwSbB\p{P}\p{S}])*$/u;
 
 /** A regular expression; a catastrophic one is a fault, reported within 100 ms. */
 export function expression(pattern: string): Matcher {
+	const compiled = compile(pattern, "m");
+	const lineOnly = WITHIN_A_LINE.test(pattern);
+	return new Matcher(
+		(candidate) => runWithLimit(script, compiled, pattern, candidate.slice(-WINDOW)) === true,
+		(candidate) => candidate.slice(lineOnly ? candidate.lastIndexOf("\n") + 1 : 0).slice(-CARRY),
+	);
+}
+
+/** Finds the lines that match a regular expression: where each begins in a text of whole lines, of at most some 32 KiB. */
+export function lineMatcher(pattern: string): (text: string) => readonly number[] {
+	const compiled = compile(pattern, "gm");
+	return (text) => {
+		const found = String(runWithLimit(linesScript, compiled, pattern, text));
+		return found === "" ? [] : found.split(",").map(Number);
+	};
+}
+
+function compile(pattern: string, flags: string): RegExp {
 	if (pattern.length > MAX_PATTERN_LENGTH) {
 		throw new Fault("bad_pattern", {
 			pattern: `${pattern.slice(0, 40)}…`,
 			problem: `it is longer than ${MAX_PATTERN_LENGTH} characters`,
 		});
 	}
-	let compiled: RegExp;
 	try {
-		compiled = new RegExp(pattern, "m");
+		return new RegExp(pattern, flags);
 	} catch (cause) {
 		throw new Fault("bad_pattern", { pattern, problem: (cause as Error).message }, { cause });
 	}
-	const lineOnly = WITHIN_A_LINE.test(pattern);
-	return new Matcher(
-		(candidate) => testWithLimit(compiled, pattern, candidate.slice(-WINDOW)),
-		(candidate) => candidate.slice(lineOnly ? candidate.lastIndexOf("\n") + 1 : 0).slice(-CARRY),
-	);
 }
 
-function testWithLimit(compiled: RegExp, pattern: string, text: string): boolean {
+function runWithLimit(work: Script, compiled: RegExp, pattern: string, text: string): unknown {
 	Object.assign(context, { expression: compiled, text });
 	for (let tries = 1; ; tries++) {
 		const before = process.cpuUsage();
 		try {
-			return script.runInContext(context, { timeout: MATCH_LIMIT_MS }) === true;
+			return work.runInContext(context, { timeout: MATCH_LIMIT_MS });
 		} catch (cause) {
 			// The limit is wall-clock time: on a busy machine a normal match may only have been preempted.
 			const { user, system } = process.cpuUsage(before);

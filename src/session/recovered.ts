@@ -43,6 +43,7 @@ export async function recoverRecord(directory: string): Promise<SessionRecord> {
 		rows: 24,
 		keep: true, // nobody knows what it is: not ended for being idle
 		idleMs: null,
+		inherit: null,
 		env: {},
 		limits: {},
 		shell: null,

@@ -1,6 +1,7 @@
-// All sessions, by id and name. A name means the running session that has it, else the
-// one of that name that ended last; an id or its prefix always works; `-` is the one
-// that was used last.
+// All sessions, by id and name. Names belong to their owner: two may both have a `main`. For a caller a
+// name means its own running session, else its own of that name that ended last; a prefix of an id and `-`,
+// the one used last, are its own too. Another owner's session is reached by its id, or by its whole name
+// where that was chosen and is the only one.
 //
 // The only place that makes slots, at most one for each id. In memory are the slots of what
 // may run, of the last that ended, and of those that a call uses; all others are only in
@@ -9,10 +10,18 @@
 import type { EndedIndex } from "../journal/ended-index.ts";
 import type { SessionRecord } from "../journal/records.ts";
 import { Fault } from "../protocol/fault.ts";
+import { isDefaultName } from "./identity.ts";
 import type { Session } from "./session.ts";
 import type { SessionSlot } from "./session-slot.ts";
 
 const MIN_PREFIX_LENGTH = 4;
+
+/** The names of one owner's sessions. */
+export interface NamesInUse {
+	runningNamed(name: string): SessionSlot | null;
+	/** Also by one of the last that ended. */
+	nameIsTaken(name: string): boolean;
+}
 
 type Launch = (slot: SessionSlot) => Promise<Session>;
 
@@ -31,11 +40,11 @@ export class Registry {
 	readonly #slots = new Map<string, SessionSlot>();
 	/** Those of which something may run, the oldest first. */
 	readonly #open = new Map<string, SessionSlot>();
-	/** Of those, the ones whose main program runs. */
+	/** Of those, the ones whose main program runs, by owner and name. */
 	readonly #running = new Map<string, SessionSlot>();
 	/** The last that ended, in that order. */
 	readonly #ended = new Map<string, SessionSlot>();
-	/** How many of the open and the last ended slots have a name. */
+	/** How many of the open and the last ended slots have a name, by owner and name. */
 	readonly #names = new Map<string, number>();
 	/** Records that are being read; settles when the slot is made. */
 	readonly #reading = new Map<string, Promise<boolean>>();
@@ -49,13 +58,13 @@ export class Registry {
 
 	/** The slot of a session that is new in memory, opened by `launch` or from disk. */
 	add(record: SessionRecord, launch?: Launch): SessionSlot {
-		const { id, name } = record;
+		const { id } = record;
 		if (this.#slots.has(id)) throw new Error(`${id} has a slot already`);
 		const slot = this.#parts.slotOf(record, launch);
 		this.#slots.set(id, slot);
 		if (record.terminalOpen) {
 			this.#open.set(id, slot);
-			if (slot.isRunning) this.#running.set(name, slot);
+			if (slot.isRunning) this.#running.set(ownName(record), slot);
 			this.#countName(slot, 1);
 		}
 		return slot;
@@ -63,7 +72,8 @@ export class Registry {
 
 	/** Its main program has ended: the name is free. */
 	freeName(slot: SessionSlot): void {
-		if (this.#running.get(slot.record.name) === slot) this.#running.delete(slot.record.name);
+		const key = ownName(slot.record);
+		if (this.#running.get(key) === slot) this.#running.delete(key);
 	}
 
 	/** Nothing of it runs any more. */
@@ -115,12 +125,12 @@ export class Registry {
 		return this.open().filter((slot) => slot.isRunning);
 	}
 
-	runningNamed(name: string): SessionSlot | null {
-		return this.#running.get(name) ?? null;
-	}
-
-	nameIsTaken(name: string): boolean {
-		return this.#names.has(name);
+	/** Whether an owner has a name in use. */
+	namesOf(owner: string): NamesInUse {
+		return {
+			runningNamed: (name) => this.#running.get(ownName({ name, owner })) ?? null,
+			nameIsTaken: (name) => this.#names.has(ownName({ name, owner })),
+		};
 	}
 
 	/** Throws when a limit is reached, in total or for this owner. */
@@ -132,16 +142,25 @@ export class Registry {
 			[owned, limits.owner],
 		] as const) {
 			if (slots.length < limit) continue;
-			throw new Fault("too_many_sessions", { limit, open: slots.map(({ record }) => record.name) });
+			throw new Fault("too_many_sessions", { limit, ...openOnes(slots) });
 		}
 	}
 
-	/** Calls `act` with the referenced slot, which stays the only one of its id meanwhile; or a fault that lists the open ones. */
-	async use<T>(reference: string, act: (slot: SessionSlot) => T | Promise<T>): Promise<T> {
+	/**
+	 * Calls `act` with the slot that this owner means, which stays the only one of its id meanwhile; or a fault that lists
+	 * the open ones. Without an owner (a person's stream), a name means whoever's.
+	 */
+	async use<T>(
+		reference: string,
+		act: (slot: SessionSlot) => T | Promise<T>,
+		{ owner }: { readonly owner?: string | undefined } = {},
+	): Promise<T> {
 		for (;;) {
-			const id = this.#idOf(reference);
-			if (id === undefined)
-				throw new Fault("session_not_found", { id: reference, open: this.running().map(({ record }) => record.name) });
+			const id =
+				owner === undefined
+					? this.#anyones(reference)
+					: (this.#own(reference, owner) ?? this.#others(reference, owner));
+			if (id === undefined) throw new Fault("session_not_found", { id: reference, ...this.#openTo(owner) });
 			const slot = this.#slots.get(id);
 			if (slot !== undefined) return this.#using(slot, act);
 			if (!(await this.#read(id))) this.forget(id); // removed externally, or never complete
@@ -190,34 +209,82 @@ export class Registry {
 		return reading;
 	}
 
-	#idOf(reference: string): string | undefined {
+	#own(reference: string, owner: string): string | undefined {
 		const { index } = this.#parts;
 		if (this.#slots.has(reference) || index.has(reference)) return reference;
+		const isOwn = ({ record }: SessionSlot) => record.owner === owner;
 		const slot =
-			this.runningNamed(reference) ??
-			(reference === "-" ? this.#lastUsed() : undefined) ??
-			this.all().find(({ record }) => record.name === reference);
+			this.namesOf(owner).runningNamed(reference) ??
+			(reference === "-" ? this.#lastUsed(isOwn) : undefined) ??
+			this.all().find((one) => one.record.name === reference && isOwn(one));
+		return slot?.record.id ?? index.newestNamed(reference, owner) ?? this.#byPrefix(reference, owner);
+	}
+
+	/** Another owner's, by its whole name: only one that was chosen, or the words of one agent would reach another's shell. */
+	#others(reference: string, owner: string): string | undefined {
+		const named = this.#namedByOthers(reference, owner);
+		if (named.length === 0) return isDefaultName(reference) ? undefined : this.#parts.index.newestNamed(reference);
+		if (named.length === 1 && !isDefaultName(reference)) return named[0]!.id;
+		throw new Fault("session_not_found", {
+			id: reference,
+			...this.#openTo(owner),
+			others: named.map((record) => ({ id: record.id, owner: record.owner ?? "" })),
+		});
+	}
+
+	/** What runs of this owner's; without one, of all. */
+	#openTo(owner: string | undefined): ReturnType<typeof openOnes> {
+		return openOnes(this.running().filter(({ record }) => owner === undefined || record.owner === owner));
+	}
+
+	/** Those that run; where none does, those that ended last. */
+	#namedByOthers(name: string, owner: string): readonly SessionRecord[] {
+		const named = this.all()
+			.filter((slot) => slot.record.name === name && slot.record.owner !== owner)
+			.map(({ record, isRunning }) => ({ record, isRunning }));
+		const running = named.filter(({ isRunning }) => isRunning);
+		return (running.length > 0 ? running : named.slice(0, 1)).map(({ record }) => record);
+	}
+
+	#anyones(reference: string): string | undefined {
+		const { index } = this.#parts;
+		if (this.#slots.has(reference) || index.has(reference)) return reference;
+		const named = this.all().filter(({ record }) => record.name === reference);
+		const slot =
+			named.find(({ isRunning }) => isRunning) ?? (reference === "-" ? this.#lastUsed(() => true) : named[0]);
 		return slot?.record.id ?? index.newestNamed(reference) ?? this.#byPrefix(reference);
 	}
 
-	#byPrefix(prefix: string): string | undefined {
+	#byPrefix(prefix: string, owner?: string): string | undefined {
 		if (prefix.length < MIN_PREFIX_LENGTH) return undefined;
-		const open = [...this.#open.keys()].filter((id) => id.startsWith(prefix));
-		const found = [...open, ...this.#parts.index.withPrefix(prefix)];
+		const isOwn = ({ record }: SessionSlot) => owner === undefined || record.owner === owner;
+		const open = [...this.#open].filter(([id, slot]) => id.startsWith(prefix) && isOwn(slot)).map(([id]) => id);
+		const found = [...open, ...this.#parts.index.withPrefix(prefix, owner)];
 		return found.length === 1 ? found[0] : undefined;
 	}
 
-	#lastUsed(): SessionSlot | undefined {
+	#lastUsed(isWanted: (slot: SessionSlot) => boolean): SessionSlot | undefined {
 		let last: SessionSlot | undefined;
 		for (const slots of [this.#ended, this.#open]) {
-			for (const slot of slots.values()) if (last === undefined || slot.touchedAt > last.touchedAt) last = slot;
+			for (const slot of slots.values())
+				if (isWanted(slot) && (last === undefined || slot.touchedAt > last.touchedAt)) last = slot;
 		}
 		return last;
 	}
 
-	#countName({ record: { name } }: SessionSlot, change: 1 | -1): void {
-		const count = (this.#names.get(name) ?? 0) + change;
-		if (count > 0) this.#names.set(name, count);
-		else this.#names.delete(name);
+	#countName({ record }: SessionSlot, change: 1 | -1): void {
+		const key = ownName(record);
+		const count = (this.#names.get(key) ?? 0) + change;
+		if (count > 0) this.#names.set(key, count);
+		else this.#names.delete(key);
 	}
 }
+
+/** A name within its owner's. No name has a space. */
+const ownName = ({ name, owner }: Pick<SessionRecord, "name" | "owner">) => `${name} ${owner ?? ""}`;
+
+/** For a refusal: the names of these, and their ids. */
+const openOnes = (slots: readonly SessionSlot[]) => ({
+	open: slots.map(({ record }) => record.name),
+	ids: slots.map(({ record }) => record.id),
+});

@@ -51,6 +51,7 @@ export function sessionOf({ slot, pty, options, drawing, learnt, commands, begin
 		name: record.name,
 		cwd: record.cwd,
 		status,
+		endedBecause: hasEnded(record.state) ? record.reason : null,
 		pty,
 		journal: new Journal({
 			directory,

@@ -31,6 +31,8 @@ export class SeenPositions {
 	readonly #positions: Map<string, Position>;
 	/** The offsets up to which callers have read the output as it came. */
 	readonly #raw: Map<string, number>;
+	/** The ends of the output when callers were last answered; after a restart, what they have seen. */
+	readonly #answered = new Map<string, number>();
 	/** The positions are of a screen that numbered its lines otherwise. */
 	#foreign: boolean;
 	readonly #relocated = new Map<string, Position>();
@@ -66,13 +68,27 @@ export class SeenPositions {
 		this.#save();
 	}
 
-	getRaw(owner: string): number {
-		return this.#raw.get(owner) ?? 0;
+	/** The offsets up to which callers have read. */
+	offsets(): readonly number[] {
+		return [...this.#positions.values()].map(({ offset }) => offset);
+	}
+
+	/** Null for a caller that has not asked for it. */
+	getRaw(owner: string): number | null {
+		return this.#raw.get(owner) ?? null;
 	}
 
 	setRaw(owner: string, offset: number): void {
 		setNewest(this.#raw, owner, offset);
 		this.#save();
+	}
+
+	answeredTo(owner: string): number {
+		return this.#answered.get(owner) ?? this.get(owner)?.offset ?? 0;
+	}
+
+	answered(owner: string, offset: number): void {
+		setNewest(this.#answered, owner, offset);
 	}
 
 	#save(): void {

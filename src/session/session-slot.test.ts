@@ -243,7 +243,7 @@ describe("one slot for each session", () => {
 			// In turn, the one before is in memory, being evicted, or on disk only.
 			const [first, , again] = await Promise.all([
 				sessions.find(ids[0]!),
-				sessions.endedRecord(ids[0]!),
+				sessions.endedRecord(ids[0]!, { owner: "anyone" }),
 				sessions.find("old"),
 			]);
 			expect(again).toBe(first);

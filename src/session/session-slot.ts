@@ -7,6 +7,7 @@
 
 import { rm } from "node:fs/promises";
 import { RecordFile, type SessionRecord } from "../journal/records.ts";
+import { logBounds } from "../journal/segments.ts";
 import type { Attention } from "../protocol/answer.ts";
 import { Fault } from "../protocol/fault.ts";
 import type { HolderEvent } from "../protocol/frames.ts";
@@ -297,7 +298,11 @@ export class SessionSlot {
 	#unreachable(error: unknown): never {
 		this.#enter("unreachable", { name: "unreached" });
 		this.#record = { ...this.#record, reason: `its holder is unreachable: ${messageOf(error)}` };
-		throw new Fault("session_unreachable", { id: this.#record.name, problem: messageOf(error) }, { cause: error });
+		throw new Fault(
+			"session_unreachable",
+			{ id: this.#record.name, sessionId: this.#record.id, problem: messageOf(error) },
+			{ cause: error },
+		);
 	}
 
 	#running(live: Live): void {
@@ -330,7 +335,7 @@ export class SessionSlot {
 		this.update({
 			state: status,
 			exit,
-			reason: status === "stream_lost" ? this.#howItWasLost() : this.#record.reason,
+			reason: status === "stream_lost" ? this.#howItWasLost() : live.session.endedBecause,
 			resolvedAt: ptyExit?.endedAt ?? Date.now(),
 			...journal.stats,
 		});
@@ -354,16 +359,29 @@ export class SessionSlot {
 	#endWhenIdle(live: Live): void {
 		const { idleMs, endGraceMs, onProblem } = this.#parts;
 		if (idleMs === 0 || this.#record.keep) return;
-		const onIdle = () => {
-			this.update({ reason: `idle for ${Math.round(idleMs / 1000)} s` });
-			live.session.close(endGraceMs).catch((error) => {
+		// A program that prints is not idle.
+		const usedAt = () => Math.max(this.#usedAt(live), live.session.lastOutputAt);
+		const onIdle = async (logged: number) => {
+			// Of a session that nobody looks at, output may stay in the log without being received.
+			const { to } = await logBounds(this.directory);
+			if (this.#state !== live) return;
+			if (to > Math.max(logged, live.session.journal.end) || usedAt() + idleMs > Date.now()) return arm(to);
+			await live.session.close(endGraceMs, `idle for ${Math.round(idleMs / 1000)} s`);
+		};
+		const arm = (logged: number) => {
+			const failed = (error: unknown) => {
 				onProblem(error, `ending the idle session ${this.#record.name}`);
 				if (this.#state !== live) return;
 				this.touch();
-				this.#endWhenIdle(live);
+				arm(logged);
+			};
+			live.timer = new IdleTimer({
+				idleMs,
+				usedAt,
+				onIdle: () => void onIdle(logged).catch(failed),
 			});
 		};
-		live.timer = new IdleTimer({ idleMs, usedAt: () => this.#usedAt(live), onIdle });
+		arm(0);
 	}
 
 	#usedAt({ session }: Live): number {

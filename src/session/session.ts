@@ -20,7 +20,7 @@ import type { Screen, ScreenOptions, ScreenState } from "../terminal/screen.ts";
 import type { ScreenDiff } from "../terminal/screen-diff.ts";
 import type { ScreenFacts } from "./attention.ts";
 import { AttentionTracker } from "./attention-tracker.ts";
-import { conditionsOf, ended, type Outcome, rested, taken, timeout, type Until } from "./conditions.ts";
+import { conditionsOf, ended, hasCondition, type Outcome, rested, taken, timeout, type Until } from "./conditions.ts";
 import { Display, type Drawing } from "./display.ts";
 import { EndRequests } from "./end-requests.ts";
 import { KeyPresses, type PressOptions, type Typed } from "./key-presses.ts";
@@ -31,6 +31,8 @@ import { NoticeBoard, type Notices } from "./notices.ts";
 import type { SeenPositions } from "./seen-positions.ts";
 import type { ShellCommands } from "./shell/commands.ts";
 import { asFault, describeEnd } from "./terminal-faults.ts";
+import { Transcript } from "./transcript.ts";
+import { UnenteredText } from "./unentered-text.ts";
 
 // A caller repeats a write within seconds; the holder remembers 1024 for the time after a restart.
 const REMEMBERED_IDS = 256;
@@ -48,6 +50,8 @@ export interface SessionParts {
 	readonly drawing: Drawing;
 	/** `running`, or how it ended where that is on record. */
 	readonly status: Status;
+	/** Why it ended, where that is on record. */
+	readonly endedBecause?: string | null;
 	/** Output below this was received by an earlier daemon, which replied to its queries. */
 	readonly replayedUntil: number;
 	/** The commands of a shell with marks; null for any other program. */
@@ -68,6 +72,8 @@ export interface SessionWait {
 	/** Output below `from` that counts as new, too: read from disk. */
 	readonly earlier?: Uint8Array | undefined;
 	readonly typed?: string | undefined;
+	/** A condition in `until` is what is waited for: that the program waits for input does not end it. */
+	readonly strict?: boolean | undefined;
 	/** Who waits: each caller has a share of the loop for its patterns. */
 	readonly caller?: string | undefined;
 }
@@ -88,6 +94,8 @@ export class Session implements AsyncDisposable {
 	readonly id: string;
 	readonly name: string;
 	readonly journal: Journal;
+	/** Everything that it printed, as numbered lines. */
+	readonly transcript: Transcript;
 	/** Null unless it is a shell that `run` uses. */
 	readonly commands: ShellCommands | null;
 	readonly #pty: Pty;
@@ -98,12 +106,15 @@ export class Session implements AsyncDisposable {
 	readonly #outputs = new Listeners<OutputChunk>("session output");
 	readonly #endings = new Listeners<void>("session ended");
 	readonly #detached = deferred<void>();
+	readonly #attached = new AbortController();
 	readonly #notices = new NoticeBoard();
 	/** The screen's part in a verdict, and the output that it is of. */
 	#knownFacts: { readonly end: number; readonly facts: ScreenFacts } | null = null;
 	readonly #endRequests = new EndRequests();
 	readonly #presses: KeyPresses;
+	readonly #unentered = new UnenteredText();
 	#status: Status;
+	#endedBecause: string | null;
 	#users = 0;
 	#usedAt = Date.now();
 	/** The newest ids of writes that were typed, the oldest first. */
@@ -118,6 +129,7 @@ export class Session implements AsyncDisposable {
 		this.#cwd = parts.cwd;
 		this.#pty = pty;
 		this.#status = parts.status;
+		this.#endedBecause = parts.endedBecause ?? null;
 		this.journal = journal;
 		const commands = parts.commands ?? null;
 		this.commands = commands;
@@ -130,6 +142,14 @@ export class Session implements AsyncDisposable {
 			learnt: parts.learnt ?? null,
 		});
 
+		this.transcript = new Transcript({
+			journal,
+			...parts.screen.options,
+			transcripts: parts.drawing.transcripts,
+			stops: () => [...parts.seen.offsets(), ...(commands?.offsets ?? [])],
+			isComplete: () => pty.exit?.closed === true,
+		});
+
 		this.#display = new Display({
 			...parts,
 			commands,
@@ -140,7 +160,7 @@ export class Session implements AsyncDisposable {
 			onReplayed: (screen) =>
 				parts.seen.relocate(screen.diffSince(null, TEXT).position, { last: screen.offset >= parts.replayedUntil }),
 			// The one arrow that points back: the emulator answers what the program asked it.
-			onReply: (reply) => void this.type(reply).catch(() => {}), // it ended before it got the answer
+			onReply: (reply) => void this.#write(reply).catch(() => {}), // it ended before it got the answer
 		});
 
 		const tracker = this.#tracker;
@@ -157,6 +177,7 @@ export class Session implements AsyncDisposable {
 			this.#lastOutputAt = Date.now();
 			this.#outputs.emit(chunk);
 			this.#tracker.outputSeen();
+			this.transcript.grew();
 		});
 		// The exit comes after the last byte: do not leave any in the log.
 		pty.onEnding(() => void this.catchUp());
@@ -181,12 +202,31 @@ export class Session implements AsyncDisposable {
 		const exit = this.#pty.exit;
 		return exit === null ? null : { code: exit.code, signal: exit.signal };
 	}
+	/** Why it ended, where neither the program nor a caller decided it: idleness, a limit. */
+	get endedBecause(): string | null {
+		return this.#pty.exit?.reason === "wall_clock" ? "the wall-clock limit was reached" : this.#endedBecause;
+	}
+	/** With an exit code of its own, not by a signal and for no reason of ours. */
+	get endedByItself(): boolean {
+		return this.exit?.code != null && this.endedBecause === null;
+	}
+	get howItEnded(): string {
+		return describeEnd(this.#status, this.exit, this.endedBecause);
+	}
+	/** For a caller that wanted it to run. */
+	endFault(): Fault<"session_ended"> {
+		return new Fault("session_ended", { id: this.name, sessionId: this.id, how: this.howItEnded });
+	}
 	get ptyExit(): PtyExit | null {
 		return this.#pty.exit;
 	}
 	/** Settles when nothing of it runs any more: later than its end where it left background processes. */
 	get closed(): Promise<PtyExit> {
 		return this.#pty.closed;
+	}
+	/** Aborted when this daemon lets go of the session. */
+	get whileAttached(): AbortSignal {
+		return this.#attached.signal;
 	}
 	get pid(): number {
 		return this.#pty.pid;
@@ -235,6 +275,10 @@ export class Session implements AsyncDisposable {
 	takeNotices(owner: string): Notices | null {
 		return this.#notices.tell(owner);
 	}
+	/** A command of its shell is being stopped at its timeout, after its call has returned. */
+	commandStopped(): void {
+		this.#notices.commandStopped();
+	}
 	/** A newer daemon has taken this session over. */
 	onFenced(listener: () => void): () => void {
 		return this.#pty.onFenced(listener);
@@ -247,7 +291,19 @@ export class Session implements AsyncDisposable {
 	 * Types bytes atomically. A function is called when this write is next in the queue: it encodes for the modes of that
 	 * moment, and when it throws nothing is typed. A write whose id was typed before is not typed again.
 	 */
-	async type(input: Uint8Array | (() => Uint8Array), options: WriteOptions = {}): Promise<Typed> {
+	type(input: Uint8Array | (() => Uint8Array), options: WriteOptions = {}): Promise<Typed> {
+		return this.#write(input, options, (bytes) => {
+			// One that reads keys has taken them.
+			if (takesKeys(this.attention)) this.#unentered.clear();
+			else this.#unentered.take(bytes);
+		});
+	}
+
+	async #write(
+		input: Uint8Array | (() => Uint8Array),
+		options: WriteOptions = {},
+		onTyping: (bytes: Uint8Array) => void = () => {},
+	): Promise<Typed> {
 		const { id } = options;
 		let acknowledge = () => {};
 		let acceptedBefore = -1;
@@ -257,6 +313,7 @@ export class Session implements AsyncDisposable {
 			const bytes = typeof input === "function" ? input() : input;
 			acceptedBefore = this.#pty.inputOffset;
 			this.#lastTypedAt = Date.now();
+			onTyping(bytes);
 			acknowledge = this.#tracker.typing(bytes);
 			return bytes;
 		};
@@ -280,13 +337,19 @@ export class Session implements AsyncDisposable {
 		return this.#presses.press(parts, options);
 	}
 
+	/** How many characters were typed and not entered, to a program that reads lines. */
+	get unentered(): number {
+		if (this.ended || takesKeys(this.attention)) this.#unentered.clear();
+		return this.#unentered.chars;
+	}
+
 	/** Asks the holder to watch the program until the returned function is called. */
 	watch(): () => void {
 		return this.#tracker.watch();
 	}
 
-	/** Returns on the first of: waiting, ended, a condition of `until`, timeout. */
-	wait({ until, timeoutMs, signal, from, earlier, typed, caller }: SessionWait): Promise<Outcome> {
+	/** Returns on the first of: waiting (unless `strict`, with a condition), ended, a condition of `until`, timeout. */
+	async wait({ until, timeoutMs, signal, from, earlier, typed, strict, caller }: SessionWait): Promise<Outcome> {
 		// Taken only where it is needed: a diff of a full scrollback costs a millisecond.
 		const since =
 			until.text === undefined && until.pattern === undefined ? null : this.screen.diffSince(null, TEXT).position;
@@ -296,9 +359,13 @@ export class Session implements AsyncDisposable {
 		const already = earlier === undefined ? recent : Buffer.concat([earlier, recent ?? new Uint8Array(0)]);
 		const newOnScreen = () => (since === null ? "" : this.screen.diffSince(since, TEXT).text);
 		const done = this.use();
-		return wait(conditionsOf(this, until, { timeoutMs, already, typed, newOnScreen, caller }), { signal }).finally(
-			done,
-		);
+		try {
+			const conditions = conditionsOf(this, until, { timeoutMs, already, typed, newOnScreen, strict, caller });
+			const outcome = await wait(conditions, { signal });
+			return hasCondition(until) ? outcome : { ...outcome, matched: null };
+		} finally {
+			done();
+		}
 	}
 
 	/** Receives what was left in the log while unattended. */
@@ -316,6 +383,15 @@ export class Session implements AsyncDisposable {
 		return this.#seen.get(owner)?.offset ?? 0;
 	}
 
+	/** The end of the output when this caller was last answered. */
+	answeredTo(owner: string): number {
+		return this.#seen.answeredTo(owner);
+	}
+
+	answered(owner: string, offset: number): void {
+		this.#seen.answered(owner, offset);
+	}
+
 	/** What is new to this caller; marks it as seen. */
 	takeNew(owner: string): { diff: ScreenDiff; since: number } {
 		// Drawn first: what was seen before a restart is known when the replay is on the screen.
@@ -327,11 +403,16 @@ export class Session implements AsyncDisposable {
 		return { diff, since: since?.offset ?? 0 };
 	}
 
+	/** This caller has read the output as it came before. */
+	readsRaw(owner: string): boolean {
+		return this.#seen.getRaw(owner) !== null;
+	}
+
 	/** Where the output begins and ends that this caller has not read as it came; marks it as read. */
 	takeRaw(owner: string): { from: number; to: number } {
-		const [from, to] = [this.#seen.getRaw(owner), this.journal.end];
-		if (to > from) this.#seen.setRaw(owner, to);
-		return { from, to };
+		const [before, to] = [this.#seen.getRaw(owner), this.journal.end];
+		if (to !== before) this.#seen.setRaw(owner, to);
+		return { from: before ?? 0, to };
 	}
 
 	/** A single probe, for a caller that does not wait. */
@@ -369,8 +450,9 @@ export class Session implements AsyncDisposable {
 		return (await this.#ask(this.#pty.facts())).mainForeground;
 	}
 
-	/** Ends the whole tree; returns what could not be ended. */
-	async close(graceMs: number): Promise<readonly { pid: number; command: string }[]> {
+	/** Ends the whole tree, for this reason where no caller asked for it; returns what could not be ended. */
+	async close(graceMs: number, because: string | null = null): Promise<readonly { pid: number; command: string }[]> {
+		if (!this.ended) this.#endedBecause = because;
 		const survivors = await this.#endRequests.track(this.#ask(this.#pty.end(graceMs)));
 		// The survivor may be the main program itself: then there is no exit to wait for.
 		if (survivors.length === 0) await this.#exited();
@@ -396,12 +478,14 @@ export class Session implements AsyncDisposable {
 	/** Detaches; the program keeps running. */
 	async [Symbol.asyncDispose](): Promise<void> {
 		this.#detached.resolve();
+		this.#attached.abort();
 		this.#tracker[Symbol.dispose]();
 		this.#outputs.clear();
 		this.#endings.clear();
 		this.journal[Symbol.dispose]();
 		await this.#pty[Symbol.asyncDispose]();
 		await this.#display[Symbol.asyncDispose]();
+		await this.transcript[Symbol.asyncDispose]();
 	}
 
 	/** `overdue` is called when it has not ended after `graceMs`. Rejects when the session is detached first: then its end is not reported here. */
@@ -410,10 +494,10 @@ export class Session implements AsyncDisposable {
 		const deadline: Condition<never> = {
 			start({ after, fail }) {
 				after(graceMs, overdue);
-				after(graceMs + EXIT_MS, () => fail(new Fault("session_unreachable", { id: name, problem })));
+				after(graceMs + EXIT_MS, () => fail(new Fault("session_unreachable", { id: name, sessionId: id, problem })));
 			},
 		};
-		const { name } = this;
+		const { name, id } = this;
 		await wait<unknown>([settled(this.#pty.exited), settled(this.#detached.promise), deadline]);
 		if (!this.ended) throw asFault(new PtyIoError("disconnected", "this session was detached", { sent: true }), this);
 	}
@@ -439,7 +523,7 @@ export class Session implements AsyncDisposable {
 	}
 
 	#mustRun(): void {
-		if (this.ended) throw new Fault("session_ended", { id: this.name, how: describeEnd(this.#status, this.exit) });
+		if (this.ended) throw this.endFault();
 	}
 
 	/** Only output and a resize change them: a hibernated screen is not restored for a verdict. */
@@ -466,16 +550,20 @@ export class Session implements AsyncDisposable {
 	#resized(cols: number, rows: number, at: number): void {
 		this.#knownFacts = null;
 		this.#display.resize(cols, rows, at);
+		this.transcript.resized(cols, rows, at);
 	}
 
 	#end(exit: PtyExit): void {
-		if (!this.ended) this.#status = statusAfter(this.#status, this.#howItEnded(exit));
+		if (!this.ended) this.#status = statusAfter(this.#status, this.#endEvent(exit));
 		this.#endings.emit();
 	}
 
-	#howItEnded(exit: PtyExit): LifecycleEvent {
+	#endEvent(exit: PtyExit): LifecycleEvent {
 		if (exit.reason === "lost") return "lost";
 		if (this.#endRequests.made) return "cancelled";
 		return exit.code === 0 ? "exited_well" : "exited_badly";
 	}
 }
+
+/** There is no line to enter: each key counts by itself. */
+const takesKeys = ({ waitingFor }: Attention): boolean => waitingFor === "key" || waitingFor === "screen";

@@ -21,8 +21,9 @@ import { KeyedQueue } from "./keyed-queue.ts";
 import { Launcher } from "./launcher.ts";
 import { LEARNT_FILE, Learnt } from "./learnt.ts";
 import { hasEnded } from "./lifecycle.ts";
-import { limits, type Options } from "./options.ts";
+import { limits, namesIn, type Options } from "./options.ts";
 import type { Registry } from "./registry.ts";
+import { RenderQueue } from "./render-queue.ts";
 import { adoptSession, reviveSession } from "./revive.ts";
 import { ScreenCache } from "./screen-cache.ts";
 import type { Session } from "./session.ts";
@@ -61,6 +62,8 @@ export interface ListedSession {
 export class Sessions implements AsyncDisposable {
 	readonly options: Options;
 	readonly events: EventLog;
+	/** Calls that take turns in a shell instead of being refused while it is busy, by shell and owner. */
+	readonly shellTurns = new KeyedQueue();
 	readonly #parts: SessionsParts;
 	readonly #terminals: Terminals;
 	readonly #drawing: Drawing;
@@ -107,6 +110,11 @@ export class Sessions implements AsyncDisposable {
 				maxIdleMs: hibernateMs,
 				onManyHibernated: parts.onManyHibernated,
 			}),
+			transcripts: {
+				queue: new RenderQueue(),
+				cache: new ScreenCache({ maxScreens: Math.ceil(awakeScreens / 4), maxIdleMs: hibernateMs }),
+				maxBytes: parts.options.quotaBytes,
+			},
 		};
 		this.#terminals = parts.terminals ?? holderTerminals;
 	}
@@ -141,14 +149,15 @@ export class Sessions implements AsyncDisposable {
 		return this.#launcher.start(spec);
 	}
 
-	/** The referenced session, in memory and marked as used. */
-	find(reference: string): Promise<Session> {
-		return this.#registry.use(reference, async (slot) => {
+	/** The session that this owner means, in memory and marked as used. */
+	find(reference: string, by: { readonly owner?: string | undefined } = {}): Promise<Session> {
+		const find = async (slot: SessionSlot) => {
 			slot.touch();
 			const session = await slot.session();
 			await session.catchUp();
 			return session;
-		});
+		};
+		return this.#registry.use(reference, find, by);
 	}
 
 	/** What runs and what ended last, the newest first. */
@@ -169,17 +178,23 @@ export class Sessions implements AsyncDisposable {
 			.map(listed);
 	}
 
+	/** Who started it; null where that is not known. */
+	ownerOf(session: Session): string | null {
+		return this.#registry.atHand(session.id)?.record.owner ?? null;
+	}
+
 	/** The record of a session, also of one that ended long ago. */
 	recordOf(session: Session): Promise<SessionRecord> {
 		return this.#registry.use(session.id, ({ record }) => record);
 	}
 
 	/** The record of a session that has ended, to be started again. */
-	endedRecord(reference: string): Promise<SessionRecord> {
-		return this.#registry.use(reference, ({ isRunning, record }) => {
+	endedRecord(reference: string, by: { readonly owner: string }): Promise<SessionRecord> {
+		const ended = ({ isRunning, record }: SessionSlot) => {
 			if (isRunning) throw new Fault("name_taken", { name: record.name });
 			return record;
-		});
+		};
+		return this.#registry.use(reference, ended, by);
 	}
 
 	/** Ends a session and its whole tree; returns what could not be ended. */
@@ -191,6 +206,14 @@ export class Sessions implements AsyncDisposable {
 		if (!keep) return session.close(graceMs);
 		await session.closeMain(graceMs);
 		return [];
+	}
+
+	/** Sends a signal to the foreground, if the options allow it (R3.5). */
+	async signal(session: Session, name: string): Promise<void> {
+		const allowed = namesIn(this.options.signals);
+		if (!allowed.includes(name))
+			throw new Fault("not_allowed", { what: `Sending ${name} (allowed: ${allowed.join(", ")})` });
+		await session.signal(`SIG${name}`);
 	}
 
 	async resize(session: Session, cols: number, rows: number, signal: AbortSignal): Promise<void> {
@@ -249,6 +272,8 @@ export class Sessions implements AsyncDisposable {
 		await this.#learnt[Symbol.asyncDispose]();
 		this.#drawing.scheduler[Symbol.dispose]();
 		this.#drawing.cache[Symbol.dispose]();
+		this.#drawing.transcripts.queue[Symbol.dispose]();
+		this.#drawing.transcripts.cache[Symbol.dispose]();
 		this.#counts.clear();
 	}
 

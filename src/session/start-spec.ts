@@ -6,28 +6,34 @@ import type { SessionRecord } from "../journal/records.ts";
 import { Fault } from "../protocol/fault.ts";
 import { PROTOCOL_VERSION } from "../protocol/frames.ts";
 import { bootId } from "../pty/boot-id.ts";
+import { environment, type Inherit } from "../pty/environment.ts";
 import type { Limits } from "../pty/launch-block.ts";
 import type { ResourceLimits } from "../pty/resource-limits.ts";
 import { nameFor, newId } from "./identity.ts";
-import type { Options } from "./options.ts";
-import type { Registry } from "./registry.ts";
+import { asInherited } from "./inheriting.ts";
+import { environmentRules, type OptionName, type Options } from "./options.ts";
+import type { NamesInUse } from "./registry.ts";
 import type { ShellSpec } from "./shell/prepare.ts";
 
 /** The caller: decides what is new to it, and what a session it starts inherits. */
 export interface Caller {
 	/** Stable for one agent, person or program: `cli`, `mcp:…`, a token's name. */
 	readonly owner: string;
+	/** Whose sessions are its own, where it only looks on for another. */
+	readonly sessionsOf?: string | undefined;
 	readonly cwd: string;
-	/** The allow-listed part of the caller's environment. */
+	/** The caller's environment without what programs do not inherit. */
 	readonly env: Readonly<Record<string, string>>;
+	/** The names of what was left out of it and looks like a credential. */
+	readonly withheld?: readonly string[] | undefined;
+	/** Both for another choice than the default. A function, so that what is withheld cannot be sent by mistake. */
+	readonly inheriting?: ((inherit?: Inherit) => Pick<Caller, "env" | "withheld">) | undefined;
 	readonly umask?: number | undefined;
 	readonly nice?: number | undefined;
 	readonly rlimits?: ResourceLimits | undefined;
 	/** The agent conversation that it calls for, if known. */
 	readonly parent?: string | undefined;
 }
-
-export type NamesInUse = Pick<Registry, "nameIsTaken" | "runningNamed">;
 
 export interface StartSpec {
 	readonly command?: string | undefined;
@@ -37,6 +43,8 @@ export interface StartSpec {
 	readonly pickName?: ((names: NamesInUse) => string) | undefined;
 	readonly cwd?: string | undefined;
 	readonly env?: Readonly<Record<string, string>> | undefined;
+	/** What it inherits of the caller's environment; without it, what the options say. */
+	readonly inherit?: Inherit | undefined;
 	readonly cols?: number | undefined;
 	readonly rows?: number | undefined;
 	readonly keep?: boolean | undefined;
@@ -83,10 +91,38 @@ export function newRecord(spec: StartSpec, options: Options, names: NamesInUse):
 		keep: spec.keep ?? false,
 		idleMs: spec.idleMs ?? null,
 		env: spec.env ?? {},
-		limits: { ...spec.limits },
+		inherit: spec.inherit ?? null,
+		limits: limitsOf(spec.limits, options),
 		shell: spec.shell?.name ?? null,
 		terminalOpen: true,
 	};
+}
+
+const LIMITS = {
+	cpuSeconds: "limitCpuSeconds",
+	memoryBytes: "limitMemoryBytes",
+	processes: "limitProcesses",
+	openFiles: "limitOpenFiles",
+	fileBytes: "limitFileBytes",
+	wallMs: "limitWallMs",
+} as const satisfies Partial<Record<keyof Limits, OptionName>>;
+
+/** The limits of a session: those of the options, which a call may lower (R2.13). */
+export function limitsOf(asked: Limits = {}, options: Options): Readonly<Record<string, number | undefined>> {
+	const limits: Record<string, number | undefined> = { ...asked };
+	for (const [name, option] of Object.entries(LIMITS)) {
+		const most = options[option] || Number.POSITIVE_INFINITY;
+		const least = Math.min(most, limits[name] ?? Number.POSITIVE_INFINITY);
+		if (Number.isFinite(least)) limits[name] = least;
+	}
+	return limits;
+}
+
+/** The environment of its program. */
+export function environmentOf({ caller, env: explicit, inherit }: StartSpec, options: Options): Record<string, string> {
+	const rules = environmentRules(options);
+	const { env } = asInherited(caller, inherit);
+	return environment({ ...rules, caller: env, inherit: inherit ?? rules.inherit, explicit: explicit ?? {} });
 }
 
 /** A command line runs in the caller's shell; without one, the shell itself. */

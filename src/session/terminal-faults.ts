@@ -5,13 +5,16 @@ import type { ExitFacts, Status } from "../protocol/answer.ts";
 import { Fault } from "../protocol/fault.ts";
 import { PtyError, PtyIoError } from "../pty/errors.ts";
 import { hasEnded } from "./lifecycle.ts";
+import type { Session } from "./session.ts";
 
 const { errno } = constants;
 
-export function describeEnd(status: Status, exit: ExitFacts | null): string {
+/** `because`: why, where neither the program nor a caller decided it. */
+export function describeEnd(status: Status, exit: ExitFacts | null, because: string | null = null): string {
 	if (status === "stream_lost") return "its holder died, so how it ended is unknown";
-	if (exit === null) return status;
+	if (exit === null) return because ?? status;
 	const how = exit.signal !== null ? `killed by ${exit.signal}` : `exit code ${exit.code}`;
+	if (because !== null) return `${because}; ${how}`;
 	return status === "cancelled" ? `closed, ${how}` : how;
 }
 
@@ -21,13 +24,14 @@ const ENDED_ERRNOS: ReadonlySet<number> = new Set([errno.EIO, errno.ESRCH, errno
 /** A terminal error as a fault. */
 export function asFault(
 	error: unknown,
-	{ name, status, exit }: { readonly name: string; readonly status: Status; readonly exit: ExitFacts | null },
+	{ name, id, status, howItEnded }: Pick<Session, "name" | "id" | "status" | "howItEnded">,
 ): unknown {
 	if (!(error instanceof PtyError)) return error;
 	const facts = error instanceof PtyIoError ? error.facts : {};
 	const maybeTyped = error.sent;
 	const cause = { cause: error };
-	const howItEnded = hasEnded(status) ? describeEnd(status, exit) : "just now";
+	const session = { id: name, sessionId: id };
+	const how = hasEnded(status) ? howItEnded : "just now";
 	switch (error.code) {
 		case "line_too_long":
 			return new Fault("line_too_long", { limit: facts.limit ?? 4095 }, cause);
@@ -36,27 +40,27 @@ export function asFault(
 		case "queue_full":
 			return new Fault("queue_full", { free: facts.free ?? 0 }, cause);
 		case "ended":
-			return new Fault("session_ended", { id: name, how: howItEnded, maybeTyped }, cause);
+			return new Fault("session_ended", { ...session, how, maybeTyped }, cause);
 		case "lost":
-			return new Fault("session_ended", { id: name, how: describeEnd("stream_lost", null), maybeTyped }, cause);
+			return new Fault("session_ended", { ...session, how: describeEnd("stream_lost", null), maybeTyped }, cause);
 		case "unresponsive":
-			return new Fault("unresponsive", { name, holderPid: facts.holderPid ?? 0, maybeTyped }, cause);
+			return new Fault("unresponsive", { name, sessionId: id, holderPid: facts.holderPid ?? 0, maybeTyped }, cause);
 		case "not_owner":
 		case "fenced":
 		case "disconnected":
-			return new Fault("taken_over", { name, maybeTyped }, cause);
+			return new Fault("taken_over", { name, sessionId: id, maybeTyped }, cause);
 		case "disk_stalled":
-			return new Fault("disk_stalled", { id: name }, cause);
+			return new Fault("disk_stalled", session, cause);
 		case "bad_signal":
 			return new Fault("bad_input", { problems: [error.message] }, cause);
 		case "system":
 			// The terminal is closed: the news of the end is on its way.
 			if (hasEnded(status) || ENDED_ERRNOS.has(facts.errno ?? 0))
-				return new Fault("session_ended", { id: name, how: howItEnded, maybeTyped }, cause);
-			return new Fault("session_unreachable", { id: name, problem: error.message }, cause);
+				return new Fault("session_ended", { ...session, how, maybeTyped }, cause);
+			return new Fault("session_unreachable", { ...session, problem: error.message }, cause);
 		case "bad_frame":
 		case "input_gap":
-			return new Fault("session_unreachable", { id: name, problem: error.message }, cause);
+			return new Fault("session_unreachable", { ...session, problem: error.message }, cause);
 		default:
 			return error;
 	}

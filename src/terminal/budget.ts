@@ -3,7 +3,7 @@
 // Terminal text has about 2.3 characters to a token, not the 4 of prose; a better count
 // may be plugged in. Cuts are made between lines where lines are short enough.
 
-const CHARS_PER_TOKEN = 2.3;
+export const CHARS_PER_TOKEN = 2.3;
 
 /** A rough token count. */
 export const estimateTokens = (text: string): number => Math.ceil(text.length / CHARS_PER_TOKEN);
@@ -13,6 +13,8 @@ export interface Budget {
 	readonly count?: (text: string) => number;
 	/** How to read what was left out; a sentence for the mark. */
 	readonly recall?: string;
+	/** What the mark says of it. */
+	readonly word?: "left out" | "truncated";
 	/** The share of the head; the end of output usually matters more. */
 	readonly headShare?: number;
 }
@@ -26,26 +28,26 @@ export interface Fitted {
 export function fit(
 	text: string,
 	maxTokens: number,
-	{ count = estimateTokens, recall = "", headShare = 0.3 }: Budget = {},
+	{ count = estimateTokens, recall = "", word = "left out", headShare = 0.3 }: Budget = {},
 ): Fitted {
 	const total = text.length <= maxTokens ? 0 : count(text);
 	if (total <= maxTokens) return { text, truncated: false, leftOut: null };
 	// The text's own density, so that a plugged-in count decides how many characters fit.
 	let chars = Math.max(0, Math.floor((text.length / total) * maxTokens));
 	for (;;) {
-		const fitted = cut(text, chars, headShare, recall);
+		const fitted = cut(text, chars, headShare, `${word}${recall ? `; ${recall}` : ""}`);
 		if (chars === 0 || count(fitted.text) <= maxTokens) return fitted;
 		chars = Math.floor(chars * 0.9) - 16;
 		if (chars < 0) chars = 0;
 	}
 }
 
-function cut(text: string, chars: number, headShare: number, recall: string): Fitted {
+function cut(text: string, chars: number, headShare: number, words: string): Fitted {
 	const head = endOfHead(text, Math.floor(chars * headShare));
 	const tail = Math.max(head, startOfTail(text, text.length - (chars - Math.floor(chars * headShare))));
 	const gone = text.slice(head, tail);
 	const leftOut = { lines: gone.split("\n").length - (gone.endsWith("\n") ? 1 : 0), chars: gone.length };
-	const mark = `[… ${leftOut.lines} lines, ${leftOut.chars} characters left out${recall ? `; ${recall}` : ""} …]`;
+	const mark = `[… ${leftOut.lines} lines, ${leftOut.chars} characters ${words} …]`;
 	const before = text.slice(0, head);
 	const breakBefore = before === "" || before.endsWith("\n") ? "" : "\n";
 	return { text: `${before}${breakBefore}${mark}\n${text.slice(tail)}`, truncated: true, leftOut };

@@ -6,22 +6,27 @@ export const THEME = {
 	cursor: "#d8dee9",
 } as const;
 
+/**
+ * Tango's, with the first eight moved so that they serve as text and as background alike: black and white can be read on
+ * red, green, magenta and cyan and these on black (3:1), and what mc and dialog write on blue and on white can be read too.
+ * What is left below that is moved where it is text (contrast.ts).
+ */
 const BASE = [
-	"#23262e",
-	"#e06c75",
-	"#98c379",
-	"#e5c07b",
-	"#61afef",
-	"#c678dd",
-	"#56b6c2",
-	"#c8ccd4",
-	"#5c6370",
-	"#ef8891",
-	"#b1d88f",
-	"#f0d399",
-	"#82c2f7",
-	"#d79be8",
-	"#7bcdd8",
+	"#0c0d10", // black
+	"#cf3a3a", // red
+	"#4d9113", // green
+	"#c4a000", // yellow
+	"#2d5ca3", // blue
+	"#8f5a9e", // magenta
+	"#0a8c90", // cyan
+	"#d3d7cf", // white
+	"#80868f", // and the bright ones
+	"#f2655f",
+	"#8ae234",
+	"#fce94f",
+	"#6ea3e0",
+	"#cf8fd0",
+	"#34e2e2",
 	"#ffffff",
 ];
 

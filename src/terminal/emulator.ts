@@ -55,7 +55,9 @@ export class Emulator {
 	recoveries = 0;
 	/** Called before the display is erased, with the way (0 below, 1 above, 2 all, 3 the scrollback). */
 	beforeErase: (how: number) => void = () => {};
-	/** Called after a full reset (ESC c). */
+	/** Called before a full reset (ESC c, or a recovery). */
+	beforeReset: () => void = () => {};
+	/** Called after it. */
 	afterReset: () => void = () => {};
 
 	constructor({ cols, rows, scrollback }: EmulatorOptions) {
@@ -246,6 +248,59 @@ export class Emulator {
 		);
 	}
 
+	/** Text below the cursor's row, or on it, is what plain lines would be drawn over. */
+	get blankFromCursor(): boolean {
+		const { lines, ybase, y } = this.normal;
+		if (lines.get(ybase + y)?.isWrapped) return false;
+		for (let row = y; row < this.rows; row++) if (lines.get(ybase + row)?.getTrimmedLength() !== 0) return false;
+		return true;
+	}
+
+	/** Bytes of text mean themselves, and tab stops are every eight columns. */
+	get drawsPlainText(): boolean {
+		if (this.#core._inputHandler._charsetService.charset !== undefined) return false;
+		const { tabs } = this.#core.buffers.normal;
+		for (let column = 0; column < this.cols; column++) if ((tabs[column] === true) !== (column % 8 === 0)) return false;
+		return true;
+	}
+
+	/** Columns that a character takes. */
+	widthOf(code: number): number {
+		return this.#core.unicodeService.wcwidth(code);
+	}
+
+	/** Moves the first rows of the normal screen to the scrollback; blank ones follow from below. */
+	scrollAway(rows: number): void {
+		const { normal } = this.#core.buffers;
+		const { scrollTop, scrollBottom } = normal;
+		Object.assign(normal, { scrollTop: 0, scrollBottom: this.rows - 1 });
+		const blank = this.newCell();
+		for (let i = 0; i < rows; i++) this.#core.scroll(blank);
+		Object.assign(normal, { scrollTop, scrollBottom });
+	}
+
+	/** A row of the normal screen continues the one above it. */
+	continueRow(y: number): void {
+		const row = this.normal.lines.get(this.normal.ybase + y);
+		if (row) Object.assign(row, { isWrapped: true });
+	}
+
+	/** Forgets the oldest rows of the scrollback. */
+	trim(rows: number): void {
+		const { normal } = this.#core.buffers;
+		normal.lines.trimStart(rows);
+		normal.ybase -= rows;
+		normal.ydisp = normal.ybase;
+	}
+
+	/** Forgets everything above the cursor's row, which becomes the first of the screen. */
+	trimToCursor(): void {
+		const { normal } = this.#core.buffers;
+		this.scrollAway(normal.y);
+		normal.y = 0;
+		this.trim(normal.ybase);
+	}
+
 	/** Lines that would have scrolled away anyway were not drawn. */
 	countAsDropped(lines: number, rows: number): void {
 		this.droppedLines += lines;
@@ -288,6 +343,7 @@ export class Emulator {
 
 	#reset(): void {
 		// Numbers continue after a reset, so that no old position can be mistaken for a new one.
+		this.beforeReset();
 		const { lines } = this.normal;
 		this.droppedLines = this.lineOfRow(lines.length - 1) + 1;
 		this.droppedRows += lines.length;

@@ -2,6 +2,7 @@
 // nearest names for an unknown one.
 
 import { Fault } from "../protocol/fault.ts";
+import { distance } from "../protocol/nearest.ts";
 
 export interface Key {
 	/** A name from `NAMED`, or one character. */
@@ -53,6 +54,30 @@ const SPELLINGS: Record<string, string> = {
 	minus: "-",
 };
 
+/** What a keyboard sends for these, for callers that write the bytes instead of the name. */
+const SENT: ReadonlyMap<string, string> = new Map([
+	["\n", "enter"],
+	["\r", "enter"],
+	["\r\n", "enter"],
+	["\\n", "enter"],
+	["\\r", "enter"],
+	["\t", "tab"],
+	["\\t", "tab"],
+	["\x1b", "esc"],
+	["\\e", "esc"],
+	["\b", "backspace"],
+	["\x7f", "backspace"],
+	["\x1b[A", "up"],
+	["\x1b[B", "down"],
+	["\x1b[C", "right"],
+	["\x1b[D", "left"],
+	["\x1b[H", "home"],
+	["\x1b[F", "end"],
+	["\x1b[3~", "delete"],
+	["\x1b[5~", "pageup"],
+	["\x1b[6~", "pagedown"],
+]);
+
 const MODIFIERS: Record<string, "shift" | "alt" | "ctrl" | "super"> = {
 	shift: "shift",
 	s: "shift",
@@ -72,13 +97,15 @@ const MODIFIERS: Record<string, "shift" | "alt" | "ctrl" | "super"> = {
 	win: "super",
 };
 
-/** `ctrl+alt+x`, `C-M-x`, `^X`, `Up`, `x` → a key; anything else is refused with the nearest names. */
+/** `ctrl+alt+x`, `C-M-x`, `^X`, `Up`, `x`, or the byte that a key sends → a key; anything else is refused with the nearest names. */
 export function parseKey(name: string): Key {
 	const held = { shift: false, alt: false, ctrl: false, super: false };
 	// A caret before one character is Ctrl; the caret alone is itself.
 	const caret = /^\^(.)$/u.exec(name);
 	if (caret) return { name: lower(caret[1]!), ...held, ctrl: true };
-	let rest = name;
+	const letter = /^[\x01-\x1a]$/.test(name) && !SENT.has(name);
+	if (letter) return { name: String.fromCharCode(name.charCodeAt(0) + 96), ...held, ctrl: true };
+	let rest = SENT.get(name) ?? name;
 	for (;;) {
 		const match = /^([a-z]+)[+-](?=.)/i.exec(rest);
 		const modifier = match && MODIFIERS[match[1]!.toLowerCase()];
@@ -94,11 +121,21 @@ export function parseKey(name: string): Key {
 	return { name: held.ctrl ? lower(key) : key, ...held };
 }
 
+/** Whether there is such a key, by any of its names. */
+export function isKey(name: string): boolean {
+	try {
+		parseKey(name);
+		return true;
+	} catch {
+		return false; // the fault for it belongs to whoever presses it
+	}
+}
+
 const lower = (text: string) => text.toLowerCase();
 
 function nameOf(spelling: string): string | undefined {
 	if ([...spelling].length === 1) return spelling === " " ? "space" : /\p{Cc}/u.test(spelling) ? undefined : spelling;
-	const name = lower(spelling).replace(/^<(.*)>$/, "$1");
+	const name = lower(spelling).replace(/^(?:<(.*)>|\{(.*)\})$/, "$1$2");
 	if (name === "btab" || name === "backtab") return name;
 	const known = SPELLINGS[name] ?? name;
 	return NAMED.includes(known) || known === "+" || known === "-" ? known : undefined;
@@ -115,20 +152,4 @@ function nearest(rest: string, whole: string): string[] {
 		.map(({ name }) => prefix + name)
 		.filter((name, i, all) => all.indexOf(name) === i)
 		.slice(0, 3);
-}
-
-/** Edits from one word to the other, two neighbours swapped being one edit. */
-function distance(a: string, b: string): number {
-	if (a.length > 32) return a.length;
-	const table = Array.from({ length: a.length + 1 }, (_, i) => [i, ...Array<number>(b.length).fill(0)]);
-	for (let j = 0; j <= b.length; j++) table[0]![j] = j;
-	for (let i = 1; i <= a.length; i++)
-		for (let j = 1; j <= b.length; j++) {
-			const same = a[i - 1] === b[j - 1] ? 0 : 1;
-			let best = Math.min(table[i - 1]![j]! + 1, table[i]![j - 1]! + 1, table[i - 1]![j - 1]! + same);
-			if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1])
-				best = Math.min(best, table[i - 2]![j - 2]! + 1);
-			table[i]![j] = best;
-		}
-	return table[a.length]![b.length]!;
 }

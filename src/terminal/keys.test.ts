@@ -120,8 +120,23 @@ describe("R1.2 keys by name", () => {
 		expect(refusal("ctrl+é").code).toBe("unknown_key");
 		expect(refusal("super+x").code).toBe("unknown_key");
 		expect(refusal("").code).toBe("unknown_key");
+		for (const name of ["toString", "constructor"]) expect(refusal(name).code).toBe("unknown_key");
 		expect(() => encodeKeys(["a", "nope!"], PLAIN_MODES)).toThrow(Fault);
 		expect(new TextDecoder().decode(encodeKeys(["a", "up", "enter"], PLAIN_MODES))).toBe("a\x1b[A\r");
+	});
+
+	test.each([
+		["\n", "\r"],
+		["\r", "\r"],
+		["\t", "\t"],
+		["\u0003", "\x03"],
+		["\u0004", "\x04"],
+		["\x1b", "\x1b"],
+		["\x7f", "\x7f"],
+		["\x1b[A", "\x1bOA"],
+		["{enter}", "\r"],
+	])("T10: %j, the byte instead of the name, is the key that sends it", (name, bytes) => {
+		expect(press(name, { applicationCursor: true })).toBe(bytes);
 	});
 
 	test("every key is either typed or refused", () => {

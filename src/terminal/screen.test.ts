@@ -21,7 +21,7 @@ describe("R1.4 a program that asks the terminal gets its answer, once", () => {
 		["is bracketed paste on", "\x1b[?2004h\x1b[?2004$p", "\x1b[?2004;1$y"],
 		["your background colour", "\x1b]11;?\x07", "\x1b]11;rgb:1616/1818/1d1d\x1b\\"],
 		["your foreground colour", "\x1b]10;?\x1b\\", "\x1b]10;rgb:d8d8/dede/e9e9\x1b\\"],
-		["palette colour 1", "\x1b]4;1;?\x1b\\", "\x1b]4;1;rgb:e0e0/6c6c/7575\x1b\\"],
+		["palette colour 1", "\x1b]4;1;?\x1b\\", "\x1b]4;1;rgb:cfcf/3a3a/3a3a\x1b\\"],
 		["your name (XTVERSION)", "\x1b[>q", "\x1bP>|dialtone\x1b\\"],
 		["kitty keyboard", "\x1b[>5u\x1b[?u", "\x1b[?5u"],
 		["a terminfo capability", "\x1bP+q544e\x1b\\", "\x1bP0+r\x1b\\"],

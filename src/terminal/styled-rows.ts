@@ -11,6 +11,8 @@ export interface Run {
 	/** In cells. */
 	readonly width: number;
 	readonly text: string;
+	/** One character that is wide or made of several code points; otherwise each cell has one. */
+	readonly alone: boolean;
 	readonly foreground: Color;
 	readonly background: Color;
 	readonly inverse: boolean;
@@ -67,6 +69,7 @@ export function styledRowsOf(emulator: Emulator, area: Area): Run[][] {
 				column: x - area.column,
 				width,
 				text: chars,
+				alone,
 				foreground: foregroundOf(cell),
 				background: backgroundOf(cell),
 				inverse: cell.isInverse() !== 0,

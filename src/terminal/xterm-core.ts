@@ -32,8 +32,22 @@ export interface PayloadHandler {
 	end(complete: boolean): boolean;
 }
 
+/** What we change below the public API. */
+type CoreGrid = Omit<Grid, "lines" | "ybase" | "y"> & {
+	readonly lines: Grid["lines"] & { trimStart(count: number): void };
+	ybase: number;
+	ydisp: number;
+	y: number;
+	/** The columns with a tab stop. */
+	readonly tabs: Readonly<Record<number, true | undefined>>;
+	_memoryCleanupQueue: object;
+};
+
 export interface Core {
-	readonly buffers: Record<"active" | "normal" | "alt", Grid & { _memoryCleanupQueue: object }>;
+	readonly buffers: Record<"active" | "normal" | "alt", CoreGrid>;
+	/** Moves the rows of the active buffer up by one; the first of them to the scrollback. */
+	scroll(blank: { fg: number; bg: number }): void;
+	readonly unicodeService: { wcwidth(code: number): number };
 	readonly coreService: {
 		isCursorHidden: boolean;
 		readonly modes: { insertMode: boolean };
@@ -55,5 +69,6 @@ export interface Core {
 		readonly _curAttrData: { fg: number; bg: number };
 		_utf8Decoder: { decode(bytes: Uint8Array, target: Uint32Array): number };
 		_parseBuffer: Uint32Array;
+		readonly _charsetService: { readonly charset: object | undefined };
 	};
 }

@@ -9,11 +9,11 @@ export const askHuman = tool({
 	name: "ask_human",
 	title: "Ask the person",
 	description:
-		"Ask the person to do in a session what you should not: type a password, confirm something irreversible, solve a captcha. Never ask for the secret itself. Returns how the person can take the terminal; then `wait` for the program.",
+		"Ask the person to do in a session what you should not: type a password, confirm what cannot be undone. Never ask for the secret itself.",
 	effect: "reads",
 	input: z.strictObject({
 		session,
-		question: z.string().min(1).max(2000).describe("What the person should do, in one or two sentences"),
+		question: z.string().min(1).max(2000).describe("What they should do"),
 	}),
 	facts: z.strictObject({
 		session: z.string(),

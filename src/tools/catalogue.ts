@@ -1,8 +1,10 @@
 // Every tool there is, in the order in which they are shown.
 
 import { z } from "zod";
+import type { Fault } from "../protocol/fault.ts";
+import type { Sessions } from "../session/sessions.ts";
 import { askHuman } from "./ask-human.ts";
-import type { ToolCard, ToolSet } from "./client.ts";
+import { type Answer, TOOL_SETS, type ToolCard, type ToolSet } from "./client.ts";
 import { close } from "./close.ts";
 import { codexWriteStdin, execCommand } from "./dialects/codex.ts";
 import { closePtySession, listPtySessions, unifiedExec, writeStdin } from "./dialects/exec.ts";
@@ -35,31 +37,69 @@ export type InputOf<N extends ToolName> = z.input<ByName[N]["input"]>;
 /** What a tool answers. */
 export type FactsOf<N extends ToolName> = z.output<ByName[N]["facts"]>;
 
-// Where two sets have a tool of the same name the first one is called: exec's write_stdin passes on what is meant for Codex's.
-const byName = new Map<string, Tool>();
-for (const tool of Object.values(catalogue).flat()) if (!byName.has(tool.name)) byName.set(tool.name, tool);
+const setOf = new Map<Tool, ToolSet>();
+const byName = new Map<string, readonly Tool[]>();
+for (const set of TOOL_SETS) {
+	for (const tool of catalogue[set]) {
+		setOf.set(tool, set);
+		byName.set(tool.name, [...(byName.get(tool.name) ?? []), tool]);
+	}
+}
 
-export function findTool(name: string): Tool | undefined {
-	return byName.get(name);
+/** The tool of this name. Where two sets have one, the first unless the input is meant for another. */
+export function findTool(name: string, input?: unknown): Tool | undefined {
+	const found = byName.get(name);
+	return found?.find((tool) => tool.takes?.(input)) ?? found?.[0];
 }
 
 export function toolNames(): readonly string[] {
 	return [...byName.keys()];
 }
 
-const cards = new Map<string, ToolCard>();
-
-/** The tools of these sets as the outside sees them. */
-export function toolCards(sets: readonly ToolSet[] = ["native"]): readonly ToolCard[] {
-	const names = new Set(sets.flatMap((set) => catalogue[set].map(({ name }) => name)));
-	return [...names].map(toolCard);
+/** A refusal as the callers of this tool know it: in the words of its set, and with facts of its own where the set has them. */
+export function refusal(name: string, fault: Fault, input: unknown, sessions: Sessions | null = null): Answer | Fault {
+	const tool = findTool(name, input);
+	if (tool === undefined) return fault;
+	const worded = fault.in(setOf.get(tool)!);
+	if (tool.refuse === undefined) return worded;
+	const facts = tool.refuse(worded, input, sessions);
+	return { facts, text: tool.render(facts), refused: fault.code };
 }
 
+const cards = new Map<Tool, ToolCard>();
+
+/** The tools of these sets as the outside sees them; where two have the same name, one card for both. */
+export function toolCards(sets: readonly ToolSet[] = ["native"]): readonly ToolCard[] {
+	const offered = new Map<string, ToolCard>();
+	for (const tool of new Set(sets.flatMap((set): readonly Tool[] => catalogue[set]))) {
+		const [card, other] = [toolCard(tool), offered.get(tool.name)];
+		offered.set(tool.name, other === undefined ? card : either(other, card));
+	}
+	return [...offered.values()];
+}
+
+/** The first one's words, and what either takes and answers. */
+function either(first: ToolCard, second: ToolCard): ToolCard {
+	const properties = { ...propertiesOf(second) };
+	for (const [name, property] of Object.entries(propertiesOf(first))) {
+		const other = properties[name];
+		properties[name] = other !== undefined && other.type !== property.type ? { anyOf: [property, other] } : property;
+	}
+	return {
+		...first,
+		inputSchema: { ...first.inputSchema, properties },
+		factsSchema: { anyOf: [first.factsSchema, second.factsSchema] },
+	};
+}
+
+const propertiesOf = ({ inputSchema }: ToolCard) =>
+	inputSchema.properties as Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+
 /** Made once: a JSON schema takes a millisecond, which is as long as a whole turn. */
-function toolCard(name: ToolName): ToolCard {
-	const known = cards.get(name);
+function toolCard(tool: Tool): ToolCard {
+	const known = cards.get(tool);
 	if (known !== undefined) return known;
-	const { title, description, effect, always = false, input, facts } = byName.get(name)!;
+	const { name, title, description, effect, always = false, input, facts } = tool;
 	const card = {
 		name,
 		title,
@@ -69,12 +109,12 @@ function toolCard(name: ToolName): ToolCard {
 		inputSchema: inputSchema(input),
 		factsSchema: factsSchema(facts),
 	};
-	cards.set(name, card);
+	cards.set(tool, card);
 	return card;
 }
 
 // Bounds that no sensible call reaches: they are enforced, and the fault names them, but every word costs the model tokens.
-const OMITTED = ["minLength", "maxLength", "minItems", "maxItems"] as const;
+const OMITTED = ["minLength", "maxLength", "minItems", "maxItems", "propertyNames"] as const;
 
 function inputSchema(input: z.ZodObject): Record<string, unknown> {
 	return schemaOf(input, {

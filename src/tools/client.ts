@@ -3,6 +3,7 @@
 // (daemon/socket-client.ts); no interface depends on which.
 
 import type { EventsDropped, SessionEvent } from "../protocol/events.ts";
+import type { FaultCode } from "../protocol/fault.ts";
 import type { OutputChunk } from "../protocol/output.ts";
 import type { FactsOf, InputOf, ToolName } from "./catalogue.ts";
 import type { Caller, Effect } from "./tool.ts";
@@ -12,12 +13,16 @@ export interface Answer<F extends object = object> {
 	readonly facts: F;
 	/** What a model reads. */
 	readonly text: string;
+	/** The code of the refusal that these facts describe, in a set whose refusals have the shape of a result. */
+	readonly refused?: FaultCode;
 }
 
 export interface CallOptions {
 	readonly signal?: AbortSignal;
 	/** The caller, if it is not the client's own. */
 	readonly caller?: Caller;
+	/** The caller gives up after this: a longer wait is answered before, and what is waited for goes on. */
+	readonly answerWithinMs?: number;
 }
 
 /** A name from outside. The literal name of a tool is not one: its input is checked by the compiler. */
@@ -35,10 +40,10 @@ export interface ToolCard {
 	readonly factsSchema: Readonly<Record<string, unknown>>;
 }
 
-/** Values that tools take, here because the command line must not load their schemas. */
+/** Values that tools take. */
 export const IF_EXISTS = ["fail", "use", "replace"] as const;
-export const VIEWS = ["new", "screen", "lines", "raw", "picture"] as const;
-export const SIGNALS = ["INT", "TERM", "KILL", "HUP", "TSTP", "CONT"] as const;
+export const VIEWS = ["new", "screen", "lines", "raw", "picture", "why"] as const;
+export const SIGNALS = ["INT", "TERM", "KILL", "HUP", "QUIT", "USR1", "USR2", "WINCH", "TSTP", "CONT"] as const;
 export const LISTED = ["running", "ended", "starting", "succeeded", "failed", "cancelled", "stream_lost"] as const;
 
 /** Begins the id of a `send` that its client made up, to repeat it safely: nobody is told of the repetition. */

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { Fault } from "../protocol/fault.ts";
 import { sessionFactsSchema } from "./facts.ts";
-import { budget, session } from "./fields.ts";
+import { advanced, session, usualBudget } from "./fields.ts";
 import { renderSession } from "./render.ts";
 import { processFacts, sessionFacts, target } from "./session-facts.ts";
 import { tool } from "./tool.ts";
@@ -9,15 +9,18 @@ import { tool } from "./tool.ts";
 export const close = tool({
 	name: "close",
 	title: "End a session",
-	description:
-		"End a session and everything it started: asks with TERM, then kills. Its output stays readable. Close what you no longer need.",
+	description: "End a session and everything it started. Its output stays readable.",
 	effect: "ends",
 	input: z.strictObject({
 		session,
 		force: z.boolean().default(false).describe("Kill at once"),
-		keep: z.boolean().default(false).describe("End only the main program; let its background processes run on"),
-		forget: z.boolean().default(false).describe("Also delete its record and output"),
-		maxTokens: budget,
+		keep: z
+			.boolean()
+			.default(false)
+			.describe("End only the main program; let its background processes run on")
+			.meta(advanced),
+		forget: z.boolean().default(false).describe("Also delete its record and output").meta(advanced),
+		maxTokens: usualBudget,
 	}),
 	facts: sessionFactsSchema,
 	async run(input, context) {

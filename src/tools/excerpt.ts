@@ -1,17 +1,131 @@
-// Output that is no longer on the screen, as lines again: read from the journal
-// by offset and drawn on an empty terminal of the same width.
+// Output within a budget. What does not fit is cut between numbered lines of the transcript, and
+// the cut names exactly the lines that are missing and the call that shows them.
 
 import { bytesOf, type Excerpt, type Part } from "../journal/journal.ts";
-import { clean } from "../protocol/clean.ts";
 import { limits } from "../session/options.ts";
 import type { Session } from "../session/session.ts";
-import { asSeen } from "../session/shell/output.ts";
-import { estimateTokens, type Fitted, fit } from "../terminal/budget.ts";
+import type { LineRange, NumberedLine, TranscriptView } from "../session/transcript-view.ts";
+import { CHARS_PER_TOKEN, estimateTokens, fit } from "../terminal/budget.ts";
 import type { ScreenDiff } from "../terminal/screen-diff.ts";
 
+/** Of new output the end usually matters more. */
 const HEAD_SHARE = 0.3;
-// Bytes of output per token of the head, escape sequences included; more only in unusual cases.
-const BYTES_PER_TOKEN = 8;
+/** For the mark itself. */
+const MARK_CHARS = 100;
+
+/** How a caller counts, and what it can do about a cut. */
+export interface Budget {
+	readonly maxTokens: number;
+	readonly charsPerToken: number;
+	/** What is written in place of lines; one line. */
+	readonly mark: (range: LineRange, total: number) => string;
+}
+
+export const nativeBudget = (maxTokens: number): Budget => ({
+	maxTokens,
+	charsPerToken: CHARS_PER_TOKEN,
+	mark: (range, total) => `[… ${named(range)} of ${total} left out: read ${linesCall(range)} …]`,
+});
+
+export const named = ({ from, to }: LineRange): string => (from === to ? `line ${from}` : `lines ${from}–${to}`);
+const linesCall = ({ from, to }: LineRange) => JSON.stringify({ view: "lines", from, to });
+
+/** Text within a budget, and what is not in it. */
+export interface FittedLines {
+	readonly text: string;
+	readonly truncated: boolean;
+	/** The lines that it is about, where they are numbered. */
+	readonly lines: (LineRange & { readonly total: number }) | null;
+	/** Those of them that are not shown. */
+	readonly leftOut: LineRange | null;
+	/** The length of all, in characters, about. */
+	readonly chars: number;
+}
+
+/** The lines of a range within a budget: all of them, or the first, the last, or both. */
+export async function fitLines(
+	view: TranscriptView,
+	range: LineRange,
+	{ keep, ...budget }: Budget & { readonly keep: "first" | "last" | "both" },
+): Promise<FittedLines> {
+	const { total } = view;
+	const { from, to } = { from: Math.max(1, range.from), to: Math.min(range.to, total) };
+	const lines = { from, to, total };
+	if (from > to) return { text: "", truncated: false, lines, leftOut: null, chars: 0 };
+	const most = Math.floor(budget.maxTokens * budget.charsPerToken);
+	const whole = await view.first({ from, to }, most);
+	const chars = charsOf(whole);
+	if (whole.at(-1)!.last === to && chars <= most) {
+		return { text: textOf(whole), truncated: false, lines, leftOut: null, chars };
+	}
+	const room = Math.max(most - MARK_CHARS, Math.floor(most / 2));
+	const headRoom = keep === "first" ? room : keep === "last" ? 0 : Math.floor(room * HEAD_SHARE);
+	const head = headRoom === 0 ? [] : clipped(await view.first({ from, to }, headRoom), headRoom);
+	const after = head.at(-1)?.last ?? from - 1;
+	const tailRoom = keep === "first" || after === to ? 0 : room - charsOf(head);
+	const tail = tailRoom <= 0 ? [] : clipped(await view.last({ from: after + 1, to }, tailRoom), tailRoom);
+	const leftOut = { from: after + 1, to: (tail[0]?.number ?? to + 1) - 1 };
+	const isCut = leftOut.from <= leftOut.to;
+	const mark = isCut ? [budget.mark(leftOut, total)] : [];
+	return {
+		text: [...head.map(({ text }) => text), ...mark, ...tail.map(({ text }) => text)].join("\n"),
+		truncated: true,
+		lines,
+		leftOut: isCut ? leftOut : null,
+		chars: view.sizeOf({ from, to }),
+	};
+}
+
+const textOf = (lines: readonly NumberedLine[]) => lines.map(({ text }) => text).join("\n");
+const charsOf = (lines: readonly NumberedLine[]) => lines.reduce((sum, { text }) => sum + text.length + 1, 0);
+
+/** A single line may be longer than there is room for. */
+function clipped(lines: readonly NumberedLine[], room: number): readonly NumberedLine[] {
+	const [line] = lines;
+	if (lines.length !== 1 || line === undefined || line.text.length <= room) return lines;
+	const text = line.text.slice(0, Math.max(1, room));
+	return [{ ...line, text: `${text}[… ${line.text.length - text.length} more characters of line ${line.number} …]` }];
+}
+
+/** What is new to a caller, within the budget. */
+export async function fitNew(
+	session: Session,
+	{ diff, since }: { diff: Pick<ScreenDiff, "kind" | "text" | "missed" | "offset">; since: number },
+	budget: Budget,
+): Promise<FittedLines> {
+	const { kind, text, missed } = diff;
+	const whole = { text, truncated: false, lines: null, leftOut: null, chars: text.length };
+	const fits = text.length <= budget.maxTokens * budget.charsPerToken;
+	if (fits && missed === null) return whole;
+	if (kind !== "lines") return { ...whole, ...fitScreen(text, budget) };
+	return fitBetween(session, { from: since, to: diff.offset }, budget);
+}
+
+/** The lines of the output between two offsets: what a command printed, say. */
+export async function fitBetween(session: Session, range: LineRange, budget: Budget): Promise<FittedLines> {
+	const view = await session.transcript.view();
+	return fitLines(view, view.linesBetween(range.from, range.to), { ...budget, keep: "both" });
+}
+
+/** A screen has no lines of its own: it is shown again with a larger budget. */
+function fitScreen(text: string, { maxTokens, charsPerToken }: Budget): { text: string; truncated: boolean } {
+	const count = (part: string) => Math.ceil(part.length / charsPerToken);
+	const recall = `read ${JSON.stringify({ view: "screen", maxTokens: Math.min(100_000, 2 * estimateTokens(text)) })}`;
+	const fitted = fit(text, maxTokens, { count, recall });
+	return { text: fitted.text, truncated: fitted.truncated };
+}
+
+/** The last lines of everything that was printed, or the first. */
+export async function outerLines(
+	session: Session,
+	{ count, end }: { readonly count: number; readonly end: "first" | "last" },
+	mark: Budget["mark"],
+): Promise<FittedLines> {
+	const view = await session.transcript.view();
+	const { total } = view;
+	const range = end === "first" ? { from: 1, to: count } : { from: total - count + 1, to: total };
+	return fitLines(view, range, { maxTokens: limits.linesChars, charsPerToken: 1, mark, keep: end });
+}
 
 /** A part of the output, by offset; the newest where no offset is given. */
 export function excerptOf(
@@ -23,50 +137,11 @@ export function excerptOf(
 	return journal.read(start, Math.min(to ?? end, end, start + maxBytes));
 }
 
-/** A range of output, of a large one its beginning and its end. */
+/** A range of output as it came, of a large one its beginning and its end. */
 export async function headAndTail(journal: Session["journal"], from: number, to: number): Promise<Part> {
 	const { headBytes, tailBytes } = limits;
 	if (to - from <= headBytes + tailBytes) return { bytes: bytesOf(await journal.read(from, to)), cut: false };
 	const [head, tail] = await Promise.all([journal.read(from, from + headBytes), journal.read(to - tailBytes, to)]);
-	const mark = `\r\n[… bytes ${from + headBytes} to ${to - tailBytes} left out; \`read\` them raw …]\r\n`;
+	const mark = `\r\n[… bytes ${from + headBytes} to ${to - tailBytes} truncated …]\r\n`;
 	return { bytes: Buffer.concat([bytesOf(head), Buffer.from(mark), bytesOf(tail)]), cut: true };
-}
-
-/** The lines that a part of the output draws. */
-export function linesOf({ screen }: Session, excerpt: Excerpt): string[] {
-	const lines = asSeen(bytesOf(excerpt), screen.cols).split("\n");
-	while (lines.at(-1) === "") lines.pop();
-	return lines;
-}
-
-/**
- * What is new, within the budget. Where lines have gone by that the screen no longer
- * holds, their beginning is read from the journal: long output keeps its first lines too.
- */
-export async function fitNew(
-	session: Session,
-	{
-		diff,
-		since,
-		maxTokens,
-	}: { diff: Pick<ScreenDiff, "text" | "missed" | "offset">; since: number; maxTokens: number },
-): Promise<Fitted> {
-	const { missed, offset } = diff;
-	if (missed === null) return fit(diff.text, maxTokens, { recall: `read lines from ${since} to ${offset}` });
-	const headTokens = Math.floor(maxTokens * HEAD_SHARE);
-	const beginning = { from: missed.from, to: Math.min(missed.to, missed.from + headTokens * BYTES_PER_TOKEN) };
-	const head: string[] = [];
-	let tokens = 0;
-	// The last line may be cut in the middle; it is left to the part that is not shown.
-	for (const line of linesOf(session, await session.journal.read(beginning.from, beginning.to)).slice(0, -1)) {
-		tokens += estimateTokens(line) + 1;
-		if (tokens > headTokens) break;
-		head.push(line);
-	}
-	const tail = fit(diff.text, maxTokens - headTokens, { headShare: 0 });
-	// If the tail was cut too, one mark covers both.
-	const shown = tail.truncated ? tail.text.slice(tail.text.indexOf("\n") + 1) : diff.text;
-	const lines = missed.lines - head.length + (tail.leftOut?.lines ?? 0);
-	const mark = `[… ${lines} lines left out; read lines from ${missed.from} to ${offset} …]`;
-	return { text: [clean(head.join("\n")).text, mark, shown].join("\n"), truncated: true, leftOut: null };
 }

@@ -12,10 +12,12 @@ import {
 	type RunFacts,
 	type SessionFacts,
 	STATUSES,
+	type StartFacts,
 	WAITING_FOR,
 } from "../protocol/answer.ts";
 import { type Clean, type CleanLine, isClean, isCleanLine } from "../protocol/clean.ts";
 import { EVENTS, type EventsDropped, type SessionEvent } from "../protocol/events.ts";
+import { INHERIT } from "../pty/environment.ts";
 
 /** One schema for each field, no more and no fewer: the compiler compares it with the type. */
 type Shape<T> = { readonly [K in keyof T]-?: z.ZodType<T[K]> };
@@ -38,6 +40,10 @@ const session = {
 	certainty: z.enum(CERTAINTIES).nullable(),
 	because: cleanLine.describe("One sentence of evidence"),
 	returned: z.enum(RETURNED).describe("Why the call returned"),
+	matched: z.boolean().nullable().describe("Whether a condition of `until` came true; null where none was given"),
+	limited: z
+		.exactOptional(z.strictObject({ askedMs: count, waitedMs: count }))
+		.describe("The wait was cut short for the caller's host; `wait` continues it"),
 	text: cleanText.describe("What is new since this caller's last read"),
 	offset: count.describe("The byte offset up to which `text` is complete"),
 	truncated: z.boolean(),
@@ -53,22 +59,40 @@ const session = {
 	missed: z
 		.strictObject({ lines: count, ...range })
 		.nullable()
-		.describe("Output that is not in `text`"),
+		.describe("Lines that are not in `text`, by number"),
+	lines: z
+		.exactOptional(z.strictObject({ ...range, total: count }))
+		.describe("Which lines are shown, of all that were printed"),
 	lastCommand: z.exactOptional(z.strictObject({ exitCode: z.int().nullable(), pipeStatus: z.array(z.int()) })),
 	survivors: z.exactOptional(processes).describe("Processes that a close could not end"),
 	notices: z.exactOptional(z.array(cleanLine)).describe("What happened since your last answer, said once"),
+	unentered: z.exactOptional(count).describe("Characters that were typed and stand there until Enter is pressed"),
+	joinedTo: z.exactOptional(count).describe("With `send`: how many such characters the text was joined to"),
 	repeated: z.exactOptional(z.literal(true)).describe("A write with this id was typed before; nothing was typed now"),
 } satisfies Shape<SessionFacts>;
 
 export const sessionFactsSchema: z.ZodType<SessionFacts> = z.strictObject(session);
 
+const start = {
+	...session,
+	environment: z
+		.strictObject({ inherit: z.enum(INHERIT), withheld: z.array(cleanLine) })
+		.describe("What the program got of its caller's environment, and what was withheld"),
+} satisfies Shape<StartFacts>;
+
+export const startFactsSchema: z.ZodType<StartFacts> = z.strictObject(start);
+
 const read = {
 	...session,
+	matches: z
+		.exactOptional(z.strictObject({ count, shown: count }))
+		.describe("How many lines match a search, and how many of them are shown"),
 	base64: z.exactOptional(z.string()),
 	from: z.exactOptional(count),
 	to: z.exactOptional(count),
 	gaps: z.exactOptional(z.array(z.strictObject(range))),
 	picture: z.exactOptional(z.strictObject({ mimeType: z.literal("image/png"), base64: z.string() })),
+	why: z.exactOptional(z.literal(true)),
 } satisfies Shape<ReadFacts>;
 
 export const readFactsSchema: z.ZodType<ReadFacts> = z.strictObject(read);
@@ -109,6 +133,7 @@ const listed = {
 	lastLine: cleanLine,
 	truncated: z.boolean(),
 	owner: z.string().nullable(),
+	mine: z.boolean().describe("Of the caller"),
 	parent: z.string().nullable(),
 	keep: z.boolean(),
 } satisfies Shape<ListedSession>;
@@ -116,6 +141,7 @@ const listed = {
 export const listFactsSchema: z.ZodType<ListFacts> = z.strictObject({
 	sessions: z.array(z.strictObject(listed)),
 	now: count,
+	status: z.string().nullable().describe("Which were asked for; null: all"),
 });
 
 export const sessionEventSchema = z.strictObject({

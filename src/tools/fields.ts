@@ -3,29 +3,49 @@
 import { z } from "zod";
 import { limits, options } from "../session/options.ts";
 import { PARENT_ID } from "../session/parent.ts";
+import { fieldKinds } from "./field-kinds.ts";
 
 const { timeoutMs, maxTokens, cols, rows } = options;
 
-export const session = z.string().min(1).max(200).describe("Name or id of the session");
+/** Not in the list that a model reads, where every word costs tokens; accepted and documented like any other. */
+export const advanced = { "x-advanced": true } as const;
+
+export const session = z.string().register(fieldKinds, { example: '"py"' }).min(1).max(200).describe("Name or id");
 
 export const until = z
 	.strictObject({
-		text: z.string().min(1).max(4096).optional().describe("This text appears in new output"),
-		pattern: z.string().min(1).max(512).optional().describe("This regular expression matches new output"),
-		gone: z.string().min(1).max(4096).optional().describe("This text is no longer on the screen"),
-		stillMs: z.int().min(1).max(timeoutMs.max).optional().describe("No output for this many ms"),
-		port: z.int().min(1).max(65535).optional().describe("The session listens on this TCP port"),
-		only: z.boolean().optional().describe("Do not return just because the program waits for input"),
+		text: z.string().min(1).max(4096).optional().describe("Appears in new output"),
+		pattern: z.string().min(1).max(512).optional().describe("Regular expression on new output"),
+		gone: z.string().min(1).max(4096).optional().describe("Leaves the screen; must have been there"),
+		stillMs: z.int().min(1).max(timeoutMs.max).optional().describe("No output for this long"),
+		port: z
+			.int()
+			.register(fieldKinds, { kind: "reference" })
+			.min(1)
+			.max(65535)
+			.optional()
+			.describe("TCP port it listens on"),
+		only: z
+			.boolean()
+			.optional()
+			.describe("With `send` and `start`: do not return because the program waits for input")
+			.meta(advanced),
 	})
+	.register(fieldKinds, { shorthand: "text", example: '{"text": "ready"}' })
 	.optional()
-	.describe("More reasons to return. The program's waiting for input and its end always count");
+	.describe("Wait for any one of these, or the end");
+
+/** Of a tool that also returns when the program waits. What is in it is listed once, with `wait`. */
+export const untilToo = until
+	.describe("Return also on text, pattern, gone, stillMs or port, as in `wait`")
+	.meta({ "x-brief": true });
 
 export const timeout = z
 	.int()
 	.min(timeoutMs.min)
 	.max(timeoutMs.max)
 	.default(timeoutMs.default)
-	.describe("Return after this at the latest; the program keeps running");
+	.describe("Return by then; the program goes on");
 
 export const budget = z
 	.int()
@@ -34,14 +54,22 @@ export const budget = z
 	.default(maxTokens.default)
 	.describe("Maximum output, in tokens");
 
+/** Where hardly any call needs another. */
+export const usualBudget = budget.meta(advanced);
+
 export const width = z.int().min(cols.min).max(cols.max);
 export const height = z.int().min(rows.min).max(rows.max);
 
-export const directory = z.string().min(1).max(limits.pathChars);
+export const directory = z.string().min(1).max(limits.pathChars).register(fieldKinds, { kind: "directory" });
 /** A program, by name or path. */
 export const program = z.string().min(1).max(limits.pathChars);
 export const text = z.string().max(limits.textChars);
-export const keys = z.array(z.string().min(1).max(40)).max(1000);
+export const keys = z
+	.array(z.string().min(1).max(40))
+	.max(1000)
+	.register(fieldKinds, { kind: "keys", example: '["ctrl+c"]' });
+/** A position in the output: never rounded. */
+export const offset = z.int().min(0).max(Number.MAX_SAFE_INTEGER).register(fieldKinds, { kind: "reference" });
 export const sessionName = z
 	.string()
 	.max(64)
@@ -56,10 +84,8 @@ export const argv = z
 	.array(argument)
 	.min(1)
 	.max(10_000)
-	.refine(
-		(words) => totalChars(words) <= limits.argumentsChars,
-		`at most ${limits.argumentsChars} characters in total`,
-	);
+	.refine((words) => totalChars(words) <= limits.argumentsChars, `at most ${limits.argumentsChars} characters in total`)
+	.register(fieldKinds, { kind: "words", example: '["python3", "-q"]' });
 /** A command for a shell that keeps its state. */
 export const script = z
 	.string()
@@ -78,6 +104,7 @@ export const environment = z
 	.refine(
 		(env) => totalChars(Object.entries(env).flat()) <= limits.argumentsChars,
 		`at most ${limits.argumentsChars} characters in total`,
-	);
+	)
+	.register(fieldKinds, { example: '{"NAME": "value"}' });
 
 const totalChars = (words: readonly string[]) => words.reduce((sum, word) => sum + word.length, 0);

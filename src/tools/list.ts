@@ -1,32 +1,41 @@
 import { z } from "zod";
 import type { ListedSession, ListFacts } from "../protocol/answer.ts";
-import { type CleanLine, oneLine, safe, stacked } from "../protocol/clean.ts";
+import { type CleanLine, oneLine, quoted, safe, stacked } from "../protocol/clean.ts";
 import { hasEnded } from "../session/lifecycle.ts";
 import type { Session } from "../session/session.ts";
 import { outputOf } from "../session/sessions.ts";
 import { describeEnd } from "../session/terminal-faults.ts";
 import { LISTED } from "./client.ts";
 import { listFactsSchema } from "./facts.ts";
+import { advanced } from "./fields.ts";
+import { doing } from "./header.ts";
+import { ownerOf } from "./session-facts.ts";
 import { tool } from "./tool.ts";
 
 const MAX_COMMAND_CHARS = 1000;
 const MAX_PATH_CHARS = 4096;
+/** Of the line of a session, which has about 20 tokens. */
+const MAX_SHOWN_CHARS = 24;
+const MAX_PROMPT_CHARS = 16;
+const MAX_OWNER_CHARS = 32;
+/** Unless they are asked for. */
+const SHOWN_ENDED = 5;
 
 export const list = tool({
 	name: "list",
 	title: "List sessions",
-	description:
-		"All sessions, the newest first: running ones with whose turn it is, ended ones with how they ended. Use it to find your sessions again; `since` shows only those in which something happened after that time.",
+	description: "Find sessions again: those that run, with whose turn it is, and the last that ended.",
 	effect: "reads",
 	input: z.strictObject({
-		status: z.enum(LISTED).optional().describe("Only these"),
+		status: z.enum(LISTED).optional().describe("All of these"),
 		since: z
 			.union([z.int().min(0).max(Number.MAX_SAFE_INTEGER), z.iso.datetime({ offset: true })])
 			.optional()
-			.describe("Only where something happened since: ms since 1970, or an ISO time"),
+			.describe("Only where something happened since: ms since 1970, or an ISO time")
+			.meta(advanced),
 	}),
 	facts: listFactsSchema,
-	async run({ status, since }, { sessions }): Promise<ListFacts> {
+	async run({ status, since }, { sessions, caller }): Promise<ListFacts> {
 		const after = since === undefined ? 0 : typeof since === "number" ? since : Date.parse(since);
 		if (status !== "ended") await sessions.refresh();
 		const wanted = sessions.list().filter(({ record }) => {
@@ -48,7 +57,7 @@ export const list = tool({
 					waitingFor: attention?.waitingFor ?? null,
 					because: oneLine(
 						attention === null
-							? (record.reason ?? describeEnd(record.state, record.exit))
+							? describeEnd(record.state, record.exit, record.reason)
 							: aged(attention.because, session),
 					),
 					exit: record.exit,
@@ -60,15 +69,22 @@ export const list = tool({
 					lastLine: oneLine(lastLine),
 					truncated,
 					owner: record.owner,
+					mine: record.owner === ownerOf(caller),
 					parent: record.parent,
 					keep: record.keep,
 				};
 			})
 			.filter(({ updatedAt }) => updatedAt >= after);
-		return { sessions: listed, now: Date.now() };
+		return { sessions: listed, now: Date.now(), status: status ?? null };
 	},
-	render: ({ sessions }) =>
-		sessions.length === 0 ? safe`No sessions. Call \`start\` to open one.` : stacked(sessions.map(line)),
+	render({ sessions, now, status }) {
+		if (sessions.length === 0) return safe`No sessions. Call \`start\` to open one.`;
+		const ended = sessions.filter((session) => hasEnded(session.status));
+		const left = status === null ? ended.slice(SHOWN_ENDED) : [];
+		const shown = sessions.filter((session) => !left.includes(session)).map((session) => line(session, now));
+		const more = left.length === 0 ? [] : [safe`and ${left.length} more ended: status "ended"`];
+		return stacked([...shown, ...more]);
+	},
 });
 
 /** Adds the age of a verdict that is not current. */
@@ -77,13 +93,28 @@ function aged(because: string, session: Session | null): string {
 	return seconds < 2 ? because : `${because} (${seconds} s ago)`;
 }
 
-function line(listed: ListedSession): CleanLine {
-	const last = listed.lastLine === "" ? "" : safe` · ${oneLine(listed.lastLine, 80)}`;
-	return safe`[${listed.name}] ${stateOf(listed)} · ${oneLine(listed.command, 60)}${last}`;
+function line(listed: ListedSession, now: number): CleanLine {
+	const { name, status, updatedAt, createdAt, command, owner, mine } = listed;
+	const age = ageOf(now - (hasEnded(status) ? updatedAt : createdAt));
+	const prompt = hasPrompt(listed) ? safe` · ${quoted(oneLine(listed.lastLine.trim(), MAX_PROMPT_CHARS))}` : "";
+	const whose = mine || owner === null ? "" : safe` · of ${quoted(oneLine(owner, MAX_OWNER_CHARS))}`;
+	return safe`[${name}] ${stateOf(listed)} · ${age} · ${oneLine(command, MAX_SHOWN_CHARS)}${prompt}${whose}`;
 }
 
-function stateOf({ status, activity, waitingFor, because }: ListedSession): CleanLine {
-	if (status === "running")
-		return activity === "waiting" ? safe`waiting for ${waitingFor ?? "line"}` : safe`${activity ?? "running"}`;
-	return status === "succeeded" ? safe`ended, exit code 0` : safe`ended: ${because}`;
+/** The last line is what it asks. On a full screen, or while it works, it is any line. */
+const hasPrompt = ({ activity, waitingFor, lastLine }: ListedSession): boolean =>
+	activity === "waiting" && (waitingFor === "line" || waitingFor === "secret") && lastLine.trim() !== "";
+
+function ageOf(ms: number): CleanLine {
+	const minutes = Math.floor(ms / 60_000);
+	if (minutes < 1) return safe`${Math.max(0, Math.floor(ms / 1000))} s`;
+	if (minutes < 120) return safe`${minutes} min`;
+	return minutes < 48 * 60 ? safe`${Math.floor(minutes / 60)} h` : safe`${Math.floor(minutes / (24 * 60))} days`;
+}
+
+function stateOf(listed: ListedSession): CleanLine {
+	if (!hasEnded(listed.status)) return listed.activity === null ? safe`running` : doing({ ...listed, certainty: null });
+	return listed.status === "succeeded"
+		? safe`ended, exit code 0`
+		: safe`ended: ${oneLine(listed.because, MAX_SHOWN_CHARS)}`;
 }

@@ -1,7 +1,8 @@
 // A Client in this process: checks the input, runs the tool, makes the text.
 
+import { type CleanLine, joined, stacked } from "../protocol/clean.ts";
 import type { EventsDropped, SessionEvent } from "../protocol/events.ts";
-import { Fault } from "../protocol/fault.ts";
+import { Fault, type FaultCode } from "../protocol/fault.ts";
 import { Listeners } from "../protocol/listeners.ts";
 import type { OutputChunk } from "../protocol/output.ts";
 import type { Places } from "../pty/places.ts";
@@ -10,7 +11,8 @@ import { type Condition, onAbort, type Subscribe, settled, until, wait } from ".
 import { limits } from "../session/options.ts";
 import type { Sessions } from "../session/sessions.ts";
 import { repaint, repaintText } from "../terminal/repaint.ts";
-import { findTool, toolCards, toolNames } from "./catalogue.ts";
+import { acceptInput } from "./accept-input.ts";
+import { findTool, refusal, toolCards, toolNames } from "./catalogue.ts";
 import type {
 	Answer,
 	CallOptions,
@@ -21,9 +23,11 @@ import type {
 	ScreenSnapshot,
 	ToolSet,
 } from "./client.ts";
-import type { Caller } from "./tool.ts";
+import type { Caller, Tool } from "./tool.ts";
 
 const OUTPUT_PIECE_BYTES = 64 * 1024;
+/** Thrown whatever the tool: a client that reaches the next daemon repeats the call. */
+const UNSHAPED: ReadonlySet<FaultCode> = new Set(["no_daemon", "daemon_replaced", "taken_over"]);
 
 export interface LocalClientParts {
 	readonly sessions: Sessions;
@@ -43,30 +47,34 @@ export class LocalClient implements Client {
 	}
 
 	readonly call: Client["call"] = async (name: string, input: unknown, options: CallOptions = {}): Promise<Answer> => {
+		try {
+			return await this.#call(name, input, options);
+		} catch (error) {
+			if (!(error instanceof Fault) || UNSHAPED.has(error.code)) throw error;
+			const told = refusal(name, error, input, this.#parts.sessions);
+			if (told instanceof Fault) throw told;
+			return told;
+		}
+	};
+
+	async #call(name: string, input: unknown, options: CallOptions): Promise<Answer> {
 		const startedAt = performance.now();
 		const { sessions } = this.#parts;
 		const caller = options.caller ?? this.#parts.caller;
 		if (caller.owner.length > limits.ownerChars)
 			throw new Fault("bad_input", { problems: [`the caller's name has more than ${limits.ownerChars} characters`] });
-		const tool = findTool(name);
+		const tool = findTool(name, input);
 		if (tool === undefined) throw new Fault("unknown_tool", { tool: name, tools: toolNames() });
-		if (!hasFewValues(input)) throw new Fault("bad_input", { problems: [`more than ${limits.inputValues} values`] });
-		const parsed = tool.input.safeParse(input === undefined ? {} : input);
-		if (!parsed.success) {
-			throw new Fault("bad_input", {
-				problems: parsed.error.issues.slice(0, 10).map(({ path, message }) => {
-					const where = path.join(".").slice(0, limits.lineChars); // a key may be any text
-					return where === "" ? message : `${where}: ${message}`;
-				}),
-			});
-		}
+		const { input: accepted, notices } = acceptInput(tool, input, caller);
 		const signal = options.signal ?? new AbortController().signal;
-		const run = tool.run(parsed.data, { sessions, caller, signal, startedAt }).catch((error: unknown) => {
-			throw homeFault(error, this.#parts.places) ?? error;
-		});
+		const run = tool
+			.run(accepted, { sessions, caller, signal, startedAt, answerWithinMs: options.answerWithinMs })
+			.catch((error: unknown) => {
+				throw homeFault(error, this.#parts.places) ?? error;
+			});
 		const facts = await this.#untilStopped(run, { doing: name, repeatable: tool.effect === "reads" });
-		return { facts, text: tool.render(facts) };
-	};
+		return withNotices(tool, facts, notices);
+	}
 
 	/** A call that is cut off by the end of this client ends in words that its caller can use. */
 	#untilStopped<T>(run: Promise<T>, facts: { doing: string; repeatable: boolean }): Promise<T> {
@@ -155,14 +163,13 @@ export class LocalClient implements Client {
 	}
 }
 
-/** Checked before each value is: a hundred thousand variables would take a quarter of a second. */
-function hasFewValues(input: unknown): boolean {
-	const rest: unknown[] = [input];
-	for (let count = 0; rest.length > 0; count++) {
-		const value = rest.pop();
-		const inner = typeof value === "object" && value !== null ? Object.values(value) : [];
-		if (count + rest.length + inner.length > limits.inputValues) return false;
-		rest.push(...inner);
-	}
-	return true;
+/** What was changed in the input, in the facts and in the text, whichever tool it is. */
+function withNotices(tool: Tool, facts: object, notices: readonly CleanLine[]): Answer {
+	if (notices.length === 0) return { facts, text: tool.render(facts) };
+	const { notices: earlier = [] } = facts as { readonly notices?: readonly CleanLine[] };
+	// A list has no room for them.
+	const all = Array.isArray(facts) ? facts : { ...facts, notices: [...earlier, ...notices] };
+	const text = tool.render(all);
+	const untold = notices.filter((notice) => !text.includes(notice));
+	return { facts: all, text: untold.length === 0 ? text : stacked([text, joined(untold, " · ")]) };
 }

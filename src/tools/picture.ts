@@ -1,28 +1,15 @@
 // The screen as PNG: the SVG of terminal/picture-svg.ts, drawn by resvg (WASM).
 //
 // Drawing takes up to seconds and a hundred times the memory of its answer, so it happens in a process of its own, one
-// picture at a time, which ends with the picture. resvg is an optional dependency and brings no fonts: if either is
-// missing the call is refused, and the SVG can still be exported.
+// picture at a time, which ends with the picture. resvg is an optional dependency and brings no fonts (fonts.ts): if it or
+// every monospaced font is missing the call is refused, and the SVG can still be exported.
 
 import { spawn } from "node:child_process";
-import { constants } from "node:fs";
-import { access } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { Fault } from "../protocol/fault.ts";
 import { type Condition, wait } from "../pty/wait.ts";
 import { KeyedQueue } from "../session/keyed-queue.ts";
-
-/** Monospaced fonts with box drawing, where systems keep them: the first of each weight is used. */
-const FONTS = [
-	[
-		"/usr/share/fonts/truetype/dejavu/DejaVuSansMono.ttf",
-		"/usr/share/fonts/TTF/DejaVuSansMono.ttf",
-		"/usr/share/fonts/truetype/liberation/LiberationMono-Regular.ttf",
-		"/usr/share/fonts/truetype/noto/NotoSansMono-Regular.ttf",
-		"/System/Library/Fonts/Menlo.ttc",
-	],
-	["/usr/share/fonts/truetype/dejavu/DejaVuSansMono-Bold.ttf"],
-];
+import { fontsFor } from "./fonts.ts";
 
 /** A large one takes half a second; on a busy machine several times that. */
 const DEADLINE_MS = 10_000;
@@ -48,17 +35,42 @@ initWasm(readFileSync(wasm)).then(() => {
 const turns = new KeyedQueue();
 let waiting = 0;
 
-/** Draws an SVG of ours; `scale` 2 suits dense displays. */
-export async function pictureToPng(svg: string, { scale = 1 }: { scale?: number } = {}): Promise<Uint8Array> {
-	if (waiting >= MAX_WAITING) throw new Fault("too_many_calls", { what: "pictures", limit: MAX_WAITING });
-	waiting++;
-	return turns.run("picture", () => draw(svg, scale)).finally(() => waiting--);
+export interface Picture {
+	readonly png: Uint8Array;
+	/** Characters that no font has: they are boxes in the picture. */
+	readonly missing: readonly string[];
 }
 
-async function draw(svg: string, scale: number): Promise<Uint8Array> {
-	const { resvg, wasm, fonts } = await programs();
-	const words = ["-e", PROGRAM, resvg, wasm, String(scale), ...fonts];
-	const child = spawn(process.execPath, words, { stdio: ["pipe", "pipe", "ignore"], env: {}, cwd: "/" });
+export interface DrawOptions {
+	/** 2 suits dense displays. */
+	readonly scale?: number;
+	/** Where fonts are searched, if not where the system keeps them. */
+	readonly fontDirectories?: readonly string[];
+}
+
+/** Draws an SVG of ours. */
+export async function pictureToPng(svg: string, options: DrawOptions = {}): Promise<Picture> {
+	if (waiting >= MAX_WAITING) throw new Fault("too_many_calls", { what: "pictures", limit: MAX_WAITING });
+	waiting++;
+	return turns.run("picture", () => draw(svg, options)).finally(() => waiting--);
+}
+
+/** What is written in an SVG of ours, as far as fonts are concerned: entities and style are ASCII. */
+export const textOf = (svg: string): string => svg.replace(/<[^>]*>/g, "");
+
+async function draw(svg: string, { scale = 1, fontDirectories }: DrawOptions): Promise<Picture> {
+	const { resvg, wasm } = programs();
+	const { files, missing } = await fontsFor(textOf(svg), fontDirectories);
+	if (files.length === 0) throw refusal("A PNG picture (no monospaced font was found; Debian: fonts-dejavu-core)");
+	return { png: await drawWith([resvg, wasm, String(scale), ...files], svg), missing };
+}
+
+async function drawWith(words: readonly string[], svg: string): Promise<Uint8Array> {
+	const child = spawn(process.execPath, ["-e", PROGRAM, ...words], {
+		stdio: ["pipe", "pipe", "ignore"],
+		env: {},
+		cwd: "/",
+	});
 	const drawn: Condition<Uint8Array> = {
 		start({ settle, fail, after }) {
 			const chunks: Buffer[] = [];
@@ -79,26 +91,13 @@ async function draw(svg: string, scale: number): Promise<Uint8Array> {
 	return wait([drawn]);
 }
 
-async function programs(): Promise<{ resvg: string; wasm: string; fonts: readonly string[] }> {
-	const fonts = (await Promise.all(FONTS.map(firstReadable))).filter((path) => path !== null);
-	if (fonts.length === 0) throw refusal("A PNG picture (no monospaced font was found)");
+function programs(): { resvg: string; wasm: string } {
 	try {
 		const { resolve } = createRequire(import.meta.url);
-		return { resvg: resolve("@resvg/resvg-wasm"), wasm: resolve("@resvg/resvg-wasm/index_bg.wasm"), fonts };
+		return { resvg: resolve("@resvg/resvg-wasm"), wasm: resolve("@resvg/resvg-wasm/index_bg.wasm") };
 	} catch (cause) {
 		throw refusal("A PNG picture (@resvg/resvg-wasm is not installed)", cause);
 	}
-}
-
-async function firstReadable(paths: readonly string[]): Promise<string | null> {
-	for (const path of paths) {
-		const isReadable = await access(path, constants.R_OK).then(
-			() => true,
-			() => false,
-		);
-		if (isReadable) return path;
-	}
-	return null;
 }
 
 const refusal = (what: string, cause?: unknown) =>

@@ -1,35 +1,49 @@
 import { z } from "zod";
 import { bytesOf } from "../journal/journal.ts";
 import type { ReadFacts } from "../protocol/answer.ts";
-import { oneLine, safe, stacked } from "../protocol/clean.ts";
+import { type CleanLine, oneLine, safe, stacked } from "../protocol/clean.ts";
 import { limits } from "../session/options.ts";
 import type { Session } from "../session/session.ts";
 import { pictureArea, pictureSvg } from "../terminal/picture-svg.ts";
 import { VIEWS } from "./client.ts";
-import { excerptOf, linesOf } from "./excerpt.ts";
+import { excerptOf, type FittedLines, fitLines, nativeBudget } from "./excerpt.ts";
 import { readFactsSchema } from "./facts.ts";
-import { budget, session as reference } from "./fields.ts";
+import { budget, offset, session as reference } from "./fields.ts";
+import { missingFontsNotice } from "./fonts.ts";
+import { sessionHeader } from "./header.ts";
 import { pictureToPng } from "./picture.ts";
 import { renderSession } from "./render.ts";
+import { searchLines } from "./search.ts";
 import { type Shown, sessionFacts, target } from "./session-facts.ts";
 import { tool } from "./tool.ts";
 
-const offset = z.int().min(0).max(Number.MAX_SAFE_INTEGER);
+type Lines = NonNullable<ReadFacts["lines"]>;
+type Matches = NonNullable<ReadFacts["matches"]>;
+
+interface LinesInput {
+	readonly lines: number;
+	readonly from?: number | undefined;
+	readonly to?: number | undefined;
+	readonly maxTokens: number;
+}
 
 export const read = tool({
 	name: "read",
 	title: "Read a terminal",
 	description:
-		"Read without waiting. `new` (default): what is new since your last read. `screen`: all of what is on the screen now. `lines`: the last lines, also those scrolled away. `search`: lines that contain a text. `raw`: exact bytes by offset, as base64. `picture`: the screen as an image. Also works on ended sessions.",
+		"Read without waiting. `new` (default): what is new since your last read. `screen`: all of what is on the screen now. `lines`: any lines of all that was printed, by number, or the last ones. `search` or `pattern`: the lines that match, with their numbers. `raw`: exact bytes by offset, as base64. `picture`: the screen as an image. `why`: the evidence for whose turn it is. Also works on ended sessions.",
 	effect: "reads",
 	always: true,
 	input: z.strictObject({
 		session: reference,
 		view: z.enum(VIEWS).default("new"),
-		lines: z.int().min(1).max(100_000).default(50).describe("How many, with view `lines`"),
-		from: offset.optional().describe("First byte, with view `raw` or `lines`: any part of the output, by offset"),
-		to: offset.optional().describe("Byte to stop before"),
-		search: z.string().min(1).max(4096).optional().describe("Only lines that contain this, newest last"),
+		lines: z.int().min(1).max(100_000).default(50).describe("How many lines or matches"),
+		from: offset.optional().describe("First line, counted from 1 over everything; with view `raw` the first byte"),
+		to: offset.optional().describe("Last line; with view `raw` the byte to stop before"),
+		search: z.string().min(1).max(4096).optional().describe("Only lines that contain this text"),
+		pattern: z.string().min(1).max(512).optional().describe("Only lines that match this regular expression"),
+		context: z.int().min(0).max(100).default(0).describe("Lines to show around each match"),
+		order: z.enum(["newest", "oldest"]).default("newest").describe("Which matches, if there are more than `lines`"),
 		maxTokens: budget,
 	}),
 	facts: readFactsSchema,
@@ -38,25 +52,26 @@ export const read = tool({
 		await session.refresh();
 		const { screen } = session;
 		const outcome = { returned: "now", attention: null } as const;
-		const showing = (diff?: Shown) =>
-			sessionFacts(session, context, { outcome, maxTokens: input.maxTokens, ...(diff && { diff }) });
-		if (input.search !== undefined) {
-			const { search } = input;
-			const found = screen.lines(Number.MAX_SAFE_INTEGER).filter((line) => line.includes(search));
-			return showing(shown(session, "lines", found.slice(-input.lines).join("\n")));
+		const showing = (diff?: Shown, fitted?: FittedLines) =>
+			sessionFacts(session, context, {
+				outcome,
+				maxTokens: input.maxTokens,
+				...(diff && { diff }),
+				...(fitted && { fitted }),
+			});
+		if (input.search !== undefined || input.pattern !== undefined) {
+			const { matches, ...fitted } = await searchLines(session, input, context);
+			return { ...(await showing(shown(session, "lines", ""), fitted)), matches };
 		}
 		switch (input.view) {
 			case "new":
 				return showing();
 			case "screen":
 				return showing(shown(session, "screen"));
-			case "lines": {
-				const part = input.from !== undefined || input.to !== undefined;
-				const lines = part
-					? linesOf(session, await excerptOf(session, { ...input, maxBytes: limits.tailBytes }))
-					: screen.lines(input.lines);
-				return showing(shown(session, "lines", lines.join("\n")));
-			}
+			case "lines":
+				return showing(shown(session, "lines", ""), await linesOf(session, input));
+			case "why":
+				return { ...(await showing(shown(session, "lines", ""))), why: true };
 			case "raw": {
 				const excerpt = await excerptOf(session, { ...input, maxBytes: limits.rawBytes });
 				const { from, to, gaps } = excerpt;
@@ -69,18 +84,47 @@ export const read = tool({
 				const part = `[… only rows ${row + 1} to ${row + rows} and columns ${column + 1} to ${column + cols} are in the picture …]`;
 				const svg = pictureSvg(screen);
 				const facts = await showing(shown(session, "screen", isPart ? part : ""));
-				const base64 = Buffer.from(await pictureToPng(svg)).toString("base64");
-				return { ...facts, truncated: isPart, picture: { mimeType: "image/png", base64 } };
+				const { png, missing } = await pictureToPng(svg);
+				const notice = missingFontsNotice(missing);
+				return {
+					...facts,
+					truncated: isPart,
+					picture: { mimeType: "image/png", base64: Buffer.from(png).toString("base64") },
+					...(notice && { notices: [...(facts.notices ?? []), notice] }),
+				};
 			}
 		}
 	},
 	render(facts) {
-		const { base64, from = 0, to = 0 } = facts;
-		const head = renderSession(facts);
+		const { base64, from = 0, to = 0, lines, matches } = facts;
+		if (facts.why === true) return stacked([sessionHeader(facts), facts.because]);
+		const notes = lines === undefined ? [] : [matches === undefined ? rangeOf(lines) : matchesIn(matches, lines)];
+		const head = renderSession(facts, notes);
 		if (base64 === undefined) return head;
 		return stacked([head, safe`bytes ${from} to ${to}: ${oneLine(base64, base64.length)}`]);
 	},
 });
+
+const rangeOf = ({ from, to, total }: Lines): CleanLine =>
+	to < from ? safe`no such lines; there are ${total}` : safe`lines ${from}–${to} of ${total}`;
+
+function matchesIn({ count, shown: few }: Matches, { from, to, total }: Lines): CleanLine {
+	const where = from === 1 && to === total ? safe`${total} lines` : safe`lines ${from}–${to} of ${total}`;
+	if (count === 0) return safe`no match in ${where}`;
+	return safe`${count === few ? "" : safe`${few} of `}${count} matching lines in ${where}`;
+}
+
+/** The lines that were asked for: a range from its beginning, or the last ones. */
+async function linesOf(session: Session, input: LinesInput): Promise<FittedLines> {
+	const view = await session.transcript.view();
+	const { from, to, lines, maxTokens } = input;
+	const budget = nativeBudget(maxTokens);
+	if (from === undefined && to === undefined) {
+		return fitLines(view, { from: view.total - lines + 1, to: view.total }, { ...budget, keep: "last" });
+	}
+	if (from === undefined) return fitLines(view, { from: to! - lines + 1, to: to! }, { ...budget, keep: "last" });
+	return fitLines(view, { from, to: to ?? view.total }, { ...budget, keep: "first" });
+}
 
 /** The screen, or a text of our choice. */
 function shown({ screen }: Session, view: "screen" | "lines", text?: string): Shown {

@@ -4,6 +4,7 @@
 import { randomBytes } from "node:crypto";
 import type { ProcessFacts, SessionFacts } from "../protocol/answer.ts";
 import { type Clean, type CleanLine, inQuotes, joined, oneLine, quoted, safe, stacked } from "../protocol/clean.ts";
+import { isShort, sessionHeader } from "./header.ts";
 
 /**
  * Puts text between two lines with a word that the program could not know when it wrote
@@ -17,13 +18,11 @@ export function fenced(label: "out" | "screen" | "rows", text: Clean): Clean {
 }
 
 /** One session's answer. */
-export function renderSession(facts: SessionFacts): Clean {
+export function renderSession(facts: SessionFacts, more: readonly CleanLine[] = []): Clean {
 	const output = facts.text === "" ? [] : [fenced(facts.view === "lines" ? "out" : facts.view, facts.text)];
-	const notes = notesOn(facts);
-	return stacked([header(facts), ...output, ...(notes.length === 0 ? [] : [joined(notes, " · ")])]);
+	const notes = [...notesOn(facts), ...more];
+	return stacked([sessionHeader(facts), ...output, ...(notes.length === 0 ? [] : [joined(notes, " · ")])]);
 }
-
-export const duration = (ms: number): CleanLine => (ms < 10_000 ? safe`${ms} ms` : safe`${Math.round(ms / 1000)} s`);
 
 export const processNames = (processes: readonly ProcessFacts[]): CleanLine =>
 	joined(
@@ -33,52 +32,24 @@ export const processNames = (processes: readonly ProcessFacts[]): CleanLine =>
 
 export const listeningOn = (ports: readonly number[]): CleanLine => safe`listening on ${joined(ports, ", ")}`;
 
-function header(facts: SessionFacts): CleanLine {
-	const evidence = facts.status === "running" ? safe` · ${evidenceOf(facts)}` : "";
-	return safe`[${facts.name}] ${stateOf(facts)} · ${duration(facts.elapsedMs)}${evidence}`;
+/** What the header says in one word, in full: where it is a guess, and where the caller has to act on it. */
+function evidence({ status, activity, certainty, because }: SessionFacts): readonly CleanLine[] {
+	if (status !== "running") return status === "succeeded" || isShort(because) ? [] : [because];
+	return certainty === "guess" || activity === "stopped" || activity === "unresponsive" ? [because] : [];
 }
 
-/** The whole sentence where there is doubt; otherwise only the reader's name, because it is read on every turn. */
-function evidenceOf({ activity, certainty, because }: SessionFacts): CleanLine {
-	const reader = /^(\S+) \(\d+\) is blocked in /.exec(because)?.[1];
-	return activity === "waiting" && certainty === "certain" && reader !== undefined
-		? safe`${oneLine(reader)} reads the terminal`
-		: because;
-}
-
-/** What a program waits for, in words. */
-export const WANTS = {
-	command: "a command",
-	line: "a line",
-	key: "a key",
-	screen: "keys (full screen)",
-	secret: "a secret",
-} as const;
-
-function stateOf(facts: SessionFacts): CleanLine {
-	const { status, activity, waitingFor, certainty, returned, because } = facts;
-	if (status !== "running") return status === "succeeded" ? safe`ended, exit code 0` : safe`ended: ${because}`;
-	const matched = returned === "matched" ? "matched; " : "";
-	const atTimeout = returned === "timeout" ? " at the timeout" : "";
-	switch (activity) {
-		case "waiting":
-			return safe`${matched}waiting for ${WANTS[waitingFor ?? "line"]}, ${certainty ?? "guess"}`;
-		case "serving":
-			return safe`${matched}serving`;
-		case "stopped":
-			return safe`${matched}stopped`;
-		case "unresponsive":
-			return safe`${matched}not responding`;
-		case "listening":
-			return safe`${matched}still running${atTimeout}, may take input`;
-		default:
-			return safe`${matched}still working${atTimeout}`;
-	}
+function cutShort({ askedMs, waitedMs }: NonNullable<SessionFacts["limited"]>): CleanLine {
+	const [waited, asked] = [Math.round(waitedMs / 1000), Math.round(askedMs / 1000)];
+	return safe`still running: this answer was limited to ${waited} s of the ${asked} s asked; \`wait\` continues it`;
 }
 
 function notesOn(facts: SessionFacts): readonly CleanLine[] {
 	const { cursor, highlights, lastCommand, ports, survivors } = facts;
-	const notes: CleanLine[] = [...(facts.notices ?? [])];
+	const notes: CleanLine[] = [...evidence(facts), ...(facts.notices ?? [])];
+	if (facts.limited !== undefined && facts.returned === "timeout") notes.push(cutShort(facts.limited));
+	if (facts.joinedTo !== undefined)
+		notes.push(safe`joined to ${facts.joinedTo} characters typed before and not entered`);
+	if (facts.unentered !== undefined) notes.push(safe`typed, not entered`);
 	if (facts.repeated) notes.push(safe`already typed: this id was sent before, nothing was typed again`);
 	if (facts.view !== "lines" && cursor !== null) notes.push(safe`cursor ${cursor.row},${cursor.column}`);
 	if (highlights.length > 0) {

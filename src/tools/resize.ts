@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { sessionFactsSchema } from "./facts.ts";
-import { budget, height, session, width } from "./fields.ts";
+import { height, session, usualBudget, width } from "./fields.ts";
 import { renderSession } from "./render.ts";
 import { onSession } from "./session-facts.ts";
 import { tool } from "./tool.ts";
@@ -8,9 +8,9 @@ import { tool } from "./tool.ts";
 export const resize = tool({
 	name: "resize",
 	title: "Resize a terminal",
-	description: "Give the terminal another size. Wider lines and taller screens show more at once.",
+	description: "Give the terminal another size.",
 	effect: "types",
-	input: z.strictObject({ session, cols: width, rows: height, maxTokens: budget }),
+	input: z.strictObject({ session, cols: width, rows: height, maxTokens: usualBudget }),
 	facts: sessionFactsSchema,
 	run: (input, context) =>
 		onSession(context, input, async (target) => {
@@ -18,6 +18,7 @@ export const resize = tool({
 			return {
 				returned: target.ended ? "ended" : target.attention.activity === "waiting" ? "waiting" : "still",
 				attention: null,
+				matched: null,
 			};
 		}),
 	render: renderSession,

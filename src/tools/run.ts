@@ -1,39 +1,37 @@
 import { z } from "zod";
-import type { Part } from "../journal/journal.ts";
+import { bytesOf, type Part } from "../journal/journal.ts";
 import type { RunFacts } from "../protocol/answer.ts";
 import { type CleanLine, oneLine, safe } from "../protocol/clean.ts";
 import { signalName } from "../pty/signals.ts";
+import { limits } from "../session/options.ts";
 import type { Session } from "../session/session.ts";
 import { asSeen } from "../session/shell/output.ts";
 import type { RunOutcome } from "../session/shell/run.ts";
-import { headAndTail } from "./excerpt.ts";
+import { type FittedLines, fitBetween, nativeBudget } from "./excerpt.ts";
 import { runFactsSchema } from "./facts.ts";
-import { budget, directory, program, script, sessionName, timeout } from "./fields.ts";
+import { advanced, directory, program, script, sessionName, timeout, usualBudget } from "./fields.ts";
 import { renderRun } from "./render-run.ts";
-import { processFacts, sessionFacts } from "./session-facts.ts";
+import { limitedTo, processFacts, sessionFacts } from "./session-facts.ts";
 import { directoryFor, runIn } from "./shell-named.ts";
-import { tool } from "./tool.ts";
+import { answerBy, tool } from "./tool.ts";
 
 export const run = tool({
 	name: "run",
 	title: "Run a command in the shell",
 	description:
-		"Run a command in a shell that keeps its state between calls: directory, variables, functions, aliases. Returns when the command ends, with its output and exit code, or at once when it asks something: answer with `send` to that session. At the timeout it is ended, and the shell survives. `cmd &` leaves a job in the background.",
+		"Run a command in a shell that keeps directory, variables and functions. Returns its output and exit code, or earlier when it asks something: answer with `send`. `cmd &` leaves a job in the background.",
 	effect: "types",
 	always: true,
 	input: z.strictObject({
-		command: script.describe("Any number of lines; taken as it is"),
-		shell: sessionName.default("main").describe("Which shell; another name gives another shell"),
-		cwd: directory.optional().describe("Change there first, and stay"),
-		timeoutMs: timeout,
-		onTimeout: z
-			.enum(["stop", "leave"])
-			.default("stop")
-			.describe("End the command at the timeout, or leave it running"),
-		separate: z.boolean().default(false).describe("Also give stdout and stderr apart"),
-		program: program.optional().describe("For a new shell: bash, zsh, fish, sh; yours by default"),
-		clean: z.boolean().default(false).describe("For a new shell: read no start files"),
-		maxTokens: budget,
+		command: script,
+		shell: sessionName.default("main").describe("Another name is another shell"),
+		cwd: directory.optional().describe("Change there first"),
+		timeoutMs: timeout.describe("Then `onTimeout`"),
+		onTimeout: z.enum(["stop", "leave"]).default("stop").describe("End the command, or leave it running"),
+		separate: z.boolean().default(false).describe("Also give stdout and stderr apart").meta(advanced),
+		program: program.optional().describe("For a new shell: bash, zsh, fish, sh; yours by default").meta(advanced),
+		clean: z.boolean().default(false).describe("For a new shell: read no start files").meta(advanced),
+		maxTokens: usualBudget,
 	}),
 	facts: runFactsSchema,
 	async run(input, context): Promise<RunFacts> {
@@ -42,22 +40,20 @@ export const run = tool({
 		const { session, note, outcome } = await runIn(
 			input.shell,
 			{ sessions, caller, program: input.program, clean: input.clean },
-			{ ...input, cwd, waits: true, signal },
+			{ ...input, cwd, waits: true, signal, answerBy: answerBy(context) },
 		);
 		const { diff } = session.takeNew(caller.owner);
-		const output = await outputOf(session, outcome);
-		const text = asSeen(output.bytes, session.screen.cols);
+		// A full-screen program is looked at, not read.
+		const output = diff.buffer === "alternate" ? null : await outputOf(session, outcome, input.maxTokens);
 		const facts = await sessionFacts(session, context, {
 			outcome,
 			maxTokens: input.maxTokens,
-			since: outcome.from,
-			// A full-screen program is looked at, not read.
-			diff: diff.buffer === "alternate" ? diff : { ...diff, kind: "lines", text, missed: null, highlights: [] },
+			...(output === null ? { diff } : { diff: { ...diff, kind: "lines", highlights: [] }, fitted: output }),
 		});
 		const { exitCode, pipeStatus, timedOut, durationMs, jobs, streams } = outcome;
 		return {
 			...facts,
-			truncated: facts.truncated || output.cut,
+			...(outcome.returned === "timeout" && !timedOut && limitedTo(context, input.timeoutMs)),
 			...(streams === null ? {} : { stdout: decode(streams.stdout), stderr: decode(streams.stderr) }),
 			cwd: outcome.cwd === null ? facts.cwd : oneLine(outcome.cwd, 4096),
 			exitCode,
@@ -79,11 +75,24 @@ export const run = tool({
 const decoder = new TextDecoder();
 const decode = ({ bytes }: Part) => decoder.decode(bytes);
 
-async function outputOf(session: Session, { from, to, streams, returned }: RunOutcome): Promise<Part> {
-	if (streams === null || returned !== "ended") return headAndTail(session.journal, from, to);
+/** What a command printed: all of it where it fits, else by line. */
+async function outputOf(session: Session, outcome: RunOutcome, maxTokens: number): Promise<FittedLines> {
+	const { from, to } = outcome;
+	const budget = nativeBudget(maxTokens);
+	const bytes = await smallOutput(session, outcome);
+	const text = bytes === null ? null : asSeen(bytes, session.screen.cols);
+	if (text === null || text.length > maxTokens * budget.charsPerToken) return fitBetween(session, { from, to }, budget);
+	return { text, truncated: false, lines: null, leftOut: null, chars: text.length };
+}
+
+/** Null where it is more than an answer can hold. */
+async function smallOutput(session: Session, { from, to, streams, returned }: RunOutcome): Promise<Uint8Array | null> {
+	if (streams === null || returned !== "ended") {
+		return to - from > limits.headBytes + limits.tailBytes ? null : bytesOf(await session.journal.read(from, to));
+	}
 	// Two pipes have no common order, and the prompt may have come between.
 	const { stdout, stderr } = streams;
-	return { bytes: Buffer.concat([stdout.bytes, stderr.bytes]), cut: stdout.cut || stderr.cut };
+	return stdout.cut || stderr.cut ? null : Buffer.concat([stdout.bytes, stderr.bytes]);
 }
 
 const SIGPIPE_CODE = 141;

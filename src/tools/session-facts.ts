@@ -4,10 +4,9 @@ import type { ProcessFacts, SessionFacts } from "../protocol/answer.ts";
 import { type CleanLine, clean, oneLine, safe } from "../protocol/clean.ts";
 import type { Outcome } from "../session/conditions.ts";
 import type { Session } from "../session/session.ts";
-import { describeEnd } from "../session/terminal-faults.ts";
 import type { ScreenDiff } from "../terminal/screen-diff.ts";
-import { fitNew } from "./excerpt.ts";
-import type { ToolContext } from "./tool.ts";
+import { type FittedLines, fitNew, nativeBudget } from "./excerpt.ts";
+import type { Caller, ToolContext } from "./tool.ts";
 
 const MAX_BECAUSE_CHARS = 400;
 const MAX_PATH_CHARS = 4096;
@@ -16,45 +15,53 @@ const MAX_PATH_CHARS = 4096;
 export type Shown = Pick<ScreenDiff, "kind" | "text" | "highlights" | "cursor" | "missed" | "offset">;
 
 export interface FactsRequest {
-	readonly outcome: Outcome;
+	readonly outcome: Pick<Outcome, "returned" | "attention"> & Partial<Pick<Outcome, "matched">>;
 	readonly maxTokens: number;
 	/** What to show instead of what is new to the caller. */
 	readonly diff?: Shown;
-	/** Where that begins, to be read again. */
-	readonly since?: number;
+	/** Its text, where that is within the budget already. */
+	readonly fitted?: FittedLines;
+	/** How long the call was to wait. */
+	readonly askedMs?: number;
 }
 
 /** The session that a call is about. */
-export function target({ sessions }: ToolContext, reference: string): Promise<Session> {
-	return sessions.find(reference);
+export function target({ sessions, caller }: ToolContext, reference: string): Promise<Session> {
+	return sessions.find(reference, { owner: ownerOf(caller) });
 }
 
 /** A call on one session: finds it, acts on it, answers with what is new. */
 export async function onSession(
 	context: ToolContext,
-	input: { readonly session: string; readonly maxTokens: number },
+	input: { readonly session: string; readonly maxTokens: number; readonly timeoutMs?: number },
 	act: (session: Session) => Promise<Outcome>,
 ): Promise<SessionFacts> {
 	const session = await target(context, input.session);
-	return sessionFacts(session, context, { outcome: await act(session), maxTokens: input.maxTokens });
+	const { maxTokens, timeoutMs: askedMs } = input;
+	const outcome = await act(session);
+	return sessionFacts(session, context, { outcome, maxTokens, ...(askedMs !== undefined && { askedMs }) });
 }
 
 /** What is new to the caller, whose turn it is, and everything else worth knowing. */
 export async function sessionFacts(
 	session: Session,
-	{ caller, startedAt }: ToolContext,
+	context: ToolContext,
 	request: FactsRequest,
 ): Promise<SessionFacts> {
-	// Before anything is awaited, so that text, offset and verdict are of the moment in which the wait ended.
-	const { diff, since } =
-		request.diff === undefined ? session.takeNew(caller.owner) : { diff: request.diff, since: request.since ?? 0 };
+	const { caller, startedAt } = context;
+	const { askedMs = 0 } = request;
+	// What is much to draw is drawn in pieces. From here on nothing is awaited, so that text, offset and verdict are of one moment.
+	if (request.diff === undefined) await session.catchUp();
+	const { diff, since } = request.diff === undefined ? session.takeNew(caller.owner) : { diff: request.diff, since: 0 };
 	const { ended, status, exit } = session;
-	const notices = noticesFor(session, caller.owner);
+	const notices = [...belonging(session, context), ...noticesFor(session, caller.owner)];
 	const offset = session.journal.end;
+	session.answered(caller.owner, offset);
 	const attention = request.outcome.attention ?? session.attention;
+	const { unentered } = session;
 	const last = session.commands?.running === null ? session.commands.last : null;
-	const [{ text, truncated }, ports, cwd] = await Promise.all([
-		fitNew(session, { diff, since, maxTokens: request.maxTokens }),
+	const [{ text, truncated, lines, leftOut }, ports, cwd] = await Promise.all([
+		request.fitted ?? fitNew(session, { diff, since }, nativeBudget(request.maxTokens)),
 		session.ports(),
 		session.cwd(),
 	]);
@@ -65,8 +72,10 @@ export async function sessionFacts(
 		activity: ended ? null : attention.activity,
 		waitingFor: ended ? null : attention.waitingFor,
 		certainty: ended ? null : attention.certainty,
-		because: oneLine(ended ? describeEnd(status, exit) : attention.because, MAX_BECAUSE_CHARS),
+		because: oneLine(ended ? session.howItEnded : attention.because, MAX_BECAUSE_CHARS),
 		returned: request.outcome.returned,
+		matched: request.outcome.matched ?? null,
+		...(request.outcome.returned === "timeout" && isEarly(context, askedMs) && limitedTo(context, askedMs)),
 		text: clean(text).text,
 		offset,
 		truncated,
@@ -79,15 +88,37 @@ export async function sessionFacts(
 		view: diff.kind,
 		cursor: ended || !diff.cursor.visible ? null : { row: diff.cursor.row + 1, column: diff.cursor.column + 1 },
 		highlights: diff.highlights.map(({ row, text: highlighted }) => ({ row: row + 1, text: oneLine(highlighted) })),
-		missed: diff.missed,
+		missed: leftOut && { lines: leftOut.to - leftOut.from + 1, ...leftOut },
+		...(lines !== null && { lines }),
+		...(unentered > 0 && attention.activity === "waiting" && { unentered }),
 		...(notices.length > 0 && { notices }),
 		...(last === null ? {} : { lastCommand: { exitCode: last.exitCode, pipeStatus: last.pipeStatus } }),
 	};
 }
 
+/** Whose sessions are the caller's own. */
+export const ownerOf = ({ owner, sessionsOf }: Caller): string => sessionsOf ?? owner;
+
+/** Said with every answer: what is done to it is done to another's work. */
+function belonging(session: Session, { sessions, caller }: ToolContext): readonly CleanLine[] {
+	const owner = sessions.ownerOf(session);
+	return owner === null || owner === ownerOf(caller) ? [] : [safe`this session belongs to ${oneLine(owner)}`];
+}
+
+const isEarly = ({ startedAt, answerWithinMs }: ToolContext, askedMs: number) =>
+	answerWithinMs !== undefined && performance.now() - startedAt < askedMs;
+
+/** The wait was shorter than it was to be, because the caller's host would have given up. */
+export function limitedTo({ answerWithinMs = 0 }: ToolContext, askedMs: number): Pick<SessionFacts, "limited"> {
+	return { limited: { askedMs, waitedMs: Math.round(answerWithinMs) } };
+}
+
 function noticesFor(session: Session, owner: string): readonly CleanLine[] {
-	const { lostOutput = 0, droppedInput = 0, heldInput = 0, diskStalls = 0 } = session.takeNotices(owner) ?? {};
+	const news = session.takeNotices(owner);
+	if (news === null) return [];
+	const { lostOutput, droppedInput, heldInput, diskStalls, stoppedCommands } = news;
 	const notices: CleanLine[] = [];
+	if (stoppedCommands > 0) notices.push(safe`the command before was stopped at the timeout`);
 	if (lostOutput > 0) notices.push(safe`${lostOutput} bytes of output could not be written to disk and are lost`);
 	if (diskStalls > 0)
 		notices.push(safe`the disk that keeps this session's output stopped answering: output is shown once it is written`);

@@ -49,6 +49,7 @@ async function shellNamed(
 	const existing = latest === undefined || hasEnded(latest.record.state) ? null : await sessions.find(latest.record.id);
 	const replaced = existing?.commands?.replaced === true;
 	if (existing !== null && !existing.ended && !replaced) return { session: existing, note: null };
+	refuseProgram(name, sessions, caller);
 	// Two first calls at the same moment mean the same shell.
 	const key = `${caller.owner} ${name}`;
 	const mine = starting.get(sessions) ?? new Map<string, Promise<Session>>();
@@ -63,9 +64,18 @@ async function shellNamed(
 	mine.set(key, start);
 	const session = await start.finally(() => mine.delete(key));
 	if (latest === undefined) return { session, note: null };
-	const { state, exit } = latest.record;
-	const fate = replaced ? safe`became another program` : safe`had ended (${oneLine(describeEnd(state, exit))})`;
+	const { state, exit, reason } = latest.record;
+	const fate = replaced ? safe`became another program` : safe`had ended (${oneLine(describeEnd(state, exit, reason))})`;
 	return { session, note: safe`a new shell: the one before ${fate}, and its state is gone` };
+}
+
+/** The caller's own program of this name is what it means, and no command can be run there. */
+function refuseProgram(name: string, sessions: Sessions, { owner }: Caller): void {
+	const program = sessions
+		.list()
+		.find(({ record }) => record.name === name && record.owner === owner && !hasEnded(record.state));
+	if (program !== undefined && program.record.shell === null)
+		throw new Fault("not_a_shell", { name, command: program.record.command });
 }
 
 /** An existing directory, as the caller means it. */
@@ -75,6 +85,6 @@ export async function directoryFor(cwd: string, caller: Caller): Promise<string>
 		(found) => found.isDirectory(),
 		() => false,
 	);
-	if (!isThere) throw new Fault("bad_input", { problems: [`cwd: ${path} is not a directory`] });
+	if (!isThere) throw new Fault("bad_input", { problems: [`\`cwd\`: ${path} is not a directory`] });
 	return path;
 }

@@ -1,28 +1,27 @@
 import { z } from "zod";
 import { SIGNALS } from "./client.ts";
 import { sessionFactsSchema } from "./facts.ts";
-import { budget, session, timeout } from "./fields.ts";
+import { advanced, session, timeout, usualBudget } from "./fields.ts";
 import { renderSession } from "./render.ts";
 import { onSession } from "./session-facts.ts";
-import { tool } from "./tool.ts";
+import { tool, waitMs } from "./tool.ts";
 
 export const signal = tool({
 	name: "signal",
 	title: "Signal a program",
-	description:
-		"Send a signal to the program in the foreground. INT is Ctrl+C, and jumps ahead of anything typed before. Returns like `send`.",
+	description: "Signal the foreground program. INT is Ctrl+C, ahead of anything typed before.",
 	effect: "types",
 	input: z.strictObject({
 		session,
 		signal: z.enum(SIGNALS).default("INT"),
-		timeoutMs: timeout.default(5000),
-		maxTokens: budget,
+		timeoutMs: timeout.default(5000).meta(advanced),
+		maxTokens: usualBudget,
 	}),
 	facts: sessionFactsSchema,
 	run: (input, context) =>
 		onSession(context, input, async (target) => {
-			await target.signal(`SIG${input.signal}`);
-			return target.wait({ until: {}, timeoutMs: input.timeoutMs, signal: context.signal });
+			await context.sessions.signal(target, input.signal);
+			return target.wait({ until: {}, timeoutMs: waitMs(context, input.timeoutMs), signal: context.signal });
 		}),
 	render: renderSession,
 });

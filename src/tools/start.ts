@@ -1,9 +1,13 @@
 import { z } from "zod";
+import type { StartFacts } from "../protocol/answer.ts";
+import { Fault } from "../protocol/fault.ts";
+import { INHERIT } from "../pty/environment.ts";
+import { environmentRules } from "../session/options.ts";
 import { IF_EXISTS } from "./client.ts";
-import { sessionFactsSchema } from "./facts.ts";
+import { startFactsSchema } from "./facts.ts";
 import {
+	advanced,
 	argv,
-	budget,
 	commandLine,
 	directory,
 	environment,
@@ -11,12 +15,14 @@ import {
 	parent,
 	sessionName,
 	timeout,
-	until,
+	untilToo,
+	usualBudget,
 	width,
 } from "./fields.ts";
 import { renderSession } from "./render.ts";
-import { sessionFacts } from "./session-facts.ts";
-import { tool } from "./tool.ts";
+import { ownerOf, sessionFacts } from "./session-facts.ts";
+import { tool, waitMs } from "./tool.ts";
+import { withEnvironmentNotice, withheldFrom } from "./withheld.ts";
 
 const count = z.int().min(1).max(Number.MAX_SAFE_INTEGER);
 
@@ -24,24 +30,30 @@ export const start = tool({
 	name: "start",
 	title: "Start a program",
 	description:
-		"Start a program on a real terminal and return when it first waits for input or ends. It stays alive: talk to it with `send`, under the name you give. Use it for anything interactive (REPLs, debuggers, database consoles, ssh, editors, installers) and for servers. Without `command` you get a shell.",
+		"Start anything interactive (REPL, debugger, ssh, editor, installer) or a server on a real terminal; returns when it first waits for input or ends. It stays: talk to it with `send`. Without `command`: a shell.",
 	effect: "starts",
 	always: true,
 	input: z.strictObject({
 		command: commandLine.optional().describe("Shell command line"),
-		argv: argv.optional().describe("Program and arguments, instead of `command`, with no shell between"),
+		argv: argv.optional().describe("Program and arguments, instead of `command`, with no shell between").meta(advanced),
 		again: z
 			.string()
 			.min(1)
 			.max(200)
 			.optional()
-			.describe("An ended session: start what it ran once more, in its directory, under its name"),
-		name: sessionName.optional().describe("Short name to call it by; made from the command if left out"),
+			.describe("An ended session: start what it ran once more, in its directory, under its name")
+			.meta(advanced),
+		name: sessionName.optional().describe("Short name to call it by"),
 		cwd: directory.optional(),
-		env: environment.optional().describe("Added to the usual environment"),
-		cols: width.optional(),
-		rows: height.optional(),
-		until,
+		env: environment.optional().describe("Added to what it inherits"),
+		inherit: z
+			.enum(INHERIT)
+			.optional()
+			.describe("Of your environment: `safe` (default) is all but credentials")
+			.meta(advanced),
+		cols: width.optional().meta(advanced),
+		rows: height.optional().meta(advanced),
+		until: untilToo,
 		timeoutMs: timeout,
 		keep: z.boolean().optional().describe("Never end it for being idle"),
 		limits: z
@@ -54,20 +66,29 @@ export const start = tool({
 				wallMs: count.optional(),
 			})
 			.optional()
-			.describe("Resource limits"),
+			.describe("Resource limits")
+			.meta(advanced),
 		ifExists: z
 			.enum(IF_EXISTS)
 			.default("fail")
-			.describe("When a running session has this name: refuse, use it, or end it first"),
-		parent: parent.optional().describe("The conversation it belongs to, if your host does not set it"),
-		maxTokens: budget,
+			.describe("When a running session has this name: refuse, use it, or end it first")
+			.meta(advanced),
+		parent: parent.optional().describe("The conversation it belongs to, if your host does not set it").meta(advanced),
+		maxTokens: usualBudget,
 	}),
-	facts: sessionFactsSchema,
-	async run(input, context) {
+	facts: startFactsSchema,
+	async run(input, context): Promise<StartFacts> {
 		const { sessions, caller, signal } = context;
-		const before = input.again === undefined ? null : await sessions.endedRecord(input.again);
+		if (input.again !== undefined && (input.command ?? input.argv) !== undefined) {
+			const problem = `give \`again\` alone (it starts what "${input.again}" ran) or \`${input.argv === undefined ? "command" : "argv"}\`, not both`;
+			throw new Fault("bad_input", { problems: [problem] });
+		}
+		const before =
+			input.again === undefined ? null : await sessions.endedRecord(input.again, { owner: ownerOf(caller) });
 		const isShell =
 			input.command === undefined && input.argv === undefined && (before === null || before.shell !== null);
+		const env = { ...before?.env, ...input.env };
+		const inherit = input.inherit ?? before?.inherit ?? undefined;
 		const session = await sessions.start({
 			command: input.command,
 			argv: input.argv ?? before?.argv,
@@ -80,7 +101,8 @@ export const start = tool({
 				: undefined,
 			name: input.name ?? before?.name,
 			cwd: input.cwd ?? before?.cwd,
-			env: { ...before?.env, ...input.env },
+			env,
+			inherit,
 			cols: input.cols ?? before?.cols,
 			rows: input.rows ?? before?.rows,
 			keep: input.keep ?? before?.keep,
@@ -92,9 +114,16 @@ export const start = tool({
 		});
 		// All of it where the session is new; where it is reused, what this caller has not seen.
 		const from = session.seenBy(caller.owner);
-		const { until: wanted = {}, timeoutMs } = input;
-		const outcome = await session.wait({ until: wanted, timeoutMs, signal, from, caller: caller.owner });
-		return sessionFacts(session, context, { outcome, maxTokens: input.maxTokens });
+		const timeoutMs = waitMs(context, input.timeoutMs);
+		const outcome = await session.wait({ until: input.until ?? {}, timeoutMs, signal, from, caller: caller.owner });
+		const { maxTokens } = input;
+		const facts = await sessionFacts(session, context, { outcome, maxTokens, askedMs: input.timeoutMs });
+		const chosen = inherit ?? environmentRules(sessions.options).inherit;
+		const withheld = withheldFrom(caller, chosen, env);
+		return {
+			...withEnvironmentNotice(facts, context, withheld),
+			environment: { inherit: chosen, withheld },
+		};
 	},
 	render: renderSession,
 });

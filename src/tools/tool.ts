@@ -1,8 +1,9 @@
 // What a tool is: one declared record. MCP, HTTP, the command line, the library
 // and the documentation are each derived from the list of these records.
 
-import type { z } from "zod";
-import type { Clean } from "../protocol/clean.ts";
+import { z } from "zod";
+import { type Clean, type CleanLine, isCleanLine } from "../protocol/clean.ts";
+import type { Fault } from "../protocol/fault.ts";
 import type { Sessions } from "../session/sessions.ts";
 import type { Caller } from "../session/start-spec.ts";
 
@@ -15,6 +16,18 @@ export interface ToolContext {
 	readonly signal: AbortSignal;
 	/** `performance.now()` when the call began. */
 	readonly startedAt: number;
+	/** The caller gives up after this. */
+	readonly answerWithinMs?: number | undefined;
+}
+
+/** When the caller gives up, of `performance.now()`. */
+export function answerBy({ startedAt, answerWithinMs }: ToolContext): number {
+	return answerWithinMs === undefined ? Number.POSITIVE_INFINITY : startedAt + answerWithinMs;
+}
+
+/** How long a call may wait: as long as was asked for, unless its caller gives up before. */
+export function waitMs(context: ToolContext, askedMs: number): number {
+	return Math.max(0, Math.min(askedMs, answerBy(context) - performance.now()));
 }
 
 /** What a call does to the world, for annotations and permissions. */
@@ -35,7 +48,14 @@ export interface Tool<
 	readonly input: I;
 	/** Documents and tests the answer; not parsed on the way to the caller. */
 	readonly facts: F;
+	/** Where two sets have a tool of this name: whether a call is meant for this one. */
+	takes?(input: unknown): boolean;
 	run(input: z.output<I>, context: ToolContext): Promise<z.output<F>>;
+	/**
+	 * A refusal in the shape of a result, for a set that has one; otherwise the fault is thrown. The input may be
+	 * anything, and where no daemon was reached there are no sessions.
+	 */
+	refuse?(fault: Fault, input: unknown, sessions: Sessions | null): z.output<F>;
 	/** The text a model reads. */
 	render(facts: z.output<F>): Clean;
 }
@@ -44,5 +64,18 @@ export interface Tool<
 export function tool<const N extends string, I extends z.ZodObject, F extends z.ZodType<object>>(
 	record: Tool<N, I, F>,
 ): Tool<N, I, F> {
-	return record;
+	return { ...record, facts: withNotices(record.facts) };
+}
+
+/** Any answer may have them: what was changed in the input. */
+const notices = z
+	.exactOptional(z.array(z.custom<CleanLine>(isCleanLine, "not one line that passed the filter")))
+	.describe("What was changed in your input, or happened since your last answer; said once");
+
+function withNotices<F extends z.ZodType<object>>(facts: F): F {
+	if (facts instanceof z.ZodUnion)
+		return z.union(facts.options.map((option) => withNotices(option as z.ZodType<object>))) as z.ZodType as F;
+	return facts instanceof z.ZodObject && !("notices" in facts.shape)
+		? (facts.extend({ notices }) as z.ZodType as F)
+		: facts;
 }

@@ -5,6 +5,8 @@ import { spawnSync } from "node:child_process";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Dialtone } from "../../src/index.ts";
 import type { SessionFacts } from "../../src/protocol/answer.ts";
+import { Screen } from "../../src/terminal/screen.ts";
+import { PLAIN_MODES } from "../plain-modes.ts";
 import { needing } from "../programs.ts";
 import { CommandLine, MAIN } from "./command-line.ts";
 
@@ -35,7 +37,8 @@ async function person(cols = 100, rows = 30) {
 		sees: async () => (await call("read", { view: "screen" })).text,
 		attach: (session: string, until: string) =>
 			call("send", {
-				text: `${process.execPath} ${MAIN} attach ${session}; echo "left with $?"`,
+				// In two pieces, so that the typed line does not look like the answer when it comes back on the screen.
+				text: `${process.execPath} ${MAIN} attach ${session}; echo "left ""with $?"`,
 				submit: true,
 				until: { text: until, only: true },
 			}),
@@ -44,6 +47,11 @@ async function person(cols = 100, rows = 30) {
 			const { sessions } = (await desk.client.call("list", {})).facts;
 			const shell = sessions.find((one) => one.name === name)!.pid;
 			return Number(spawnSync("pgrep", ["-P", String(shell), "-x", program], { encoding: "utf8" }).stdout.trim());
+		},
+		/** Everything their terminal was sent. */
+		printed: async () => {
+			const { base64 } = (await desk.client.call("read", { session: name, view: "raw", from: 0 })).facts;
+			return Buffer.from(base64!, "base64");
 		},
 		waitFor: (until: string) => call("wait", { until: { text: until, only: true } }),
 	};
@@ -83,6 +91,44 @@ describe("R3.7 attaching a person's terminal", () => {
 		await ada.press(["ctrl+\\", "ctrl+\\"], "left with 0");
 		expect((await ada.type("stty -a | tr ' ' '\\n' | grep -cxE 'icanon;?|echo;?|isig;?'", "3")).text).toMatch(/^3$/m);
 		expect((await line.run(["ls", "--status", "running"])).out).toContain("stays");
+	});
+
+	test("C2: it says on the screen how to detach, and leaves screen, cursor, title and modes as they were", async () => {
+		// Margins, origin mode, a hidden cursor, mouse, colours, a cleared scrollback, and on the alternate screen.
+		const rude = "\\033[?1049h\\033[5;10r\\033[?6h\\033[?25l\\033[?1000h\\033[?2004h\\033[4h\\033[3J\\033[31mrude";
+		await inside("rude", `printf '${rude}'; cat`);
+		const ada = await person();
+		await ada.type("clear; seq 1 5", "5");
+		const before = await ada.sees();
+		await ada.attach("rude", "detaches");
+		const attached = await ada.sees();
+		expect(attached).toContain("attached to rude · Ctrl+\\ twice detaches");
+		expect(attached).not.toMatch(/^[1-5]$/m);
+		// After a moment the hint is gone and the screen is the program's alone.
+		await expect.poll(ada.sees, { timeout: 10_000 }).toBe(`${"\n".repeat(4)}rude`);
+		await ada.press(["ctrl+\\", "ctrl+\\"], "left with 0");
+		const after = (await ada.sees()).split("\n");
+		expect(after.slice(0, 5)).toEqual(before.split("\n").slice(0, 5));
+		expect(after.slice(-3)).toEqual([expect.stringContaining("detached from rude"), "left with 0", "desk$ "]);
+		expect(after.filter((text) => text.includes("rude"))).toHaveLength(2); // what they typed, and what we said
+		const screen = new Screen({ cols: 100, rows: 30 });
+		const raw = await ada.printed();
+		screen.feed(raw);
+		expect({ ...screen.modes, bracketedPaste: false }).toEqual(PLAIN_MODES); // bash asks for pastes at its prompt
+		const text = Buffer.from(raw).toString("latin1");
+		expect(text.indexOf("\x1b[22;0t")).toBeGreaterThan(0);
+		expect(text.indexOf("\x1b[23;0t")).toBeGreaterThan(text.lastIndexOf("\x1b]2;"));
+	});
+
+	test("C2: a program that leaves its full screen shows what was there before", async () => {
+		await inside("two", "");
+		const ada = await person();
+		await ada.attach("two", "inner$");
+		await ada.type("echo first; printf '\\033[?1049h\\033[Hfull'; read; printf '\\033[?1049l'; echo last", "full");
+		await expect.poll(ada.sees, { timeout: 10_000 }).toBe("full");
+		await ada.type("", "last");
+		await expect.poll(ada.sees, { timeout: 10_000 }).toMatch(/echo first[\s\S]*^first\nlast\ninner\$ ?$/m);
+		await ada.press(["ctrl+\\", "ctrl+\\"], "left with 0");
 	});
 
 	test("the program's end is theirs too, exit code included", async () => {

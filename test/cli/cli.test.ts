@@ -22,7 +22,10 @@ describe("a conversation from a shell", () => {
 		expect((await line.json(["send", "-", "6*7"])).text).toContain("42");
 		expect((await line.run(["screen", "py"])).out).toMatch(/^>>> 6\*7\n42\n/);
 		expect((await line.run(["wait", "py", "--until", "never", "--only", "-t", "100ms"])).code).toBe(4);
-		expect((await line.run(["ls"])).out).toMatch(/^py .*waiting \(line\) +python3 -q$/m);
+		expect((await line.run(["ls"])).out).toMatch(/^py +waiting \(line\) +\d+[sm] +python3 -q$/m);
+		expect((await line.run(["stop", "py"])).code).toBe(0);
+		expect((await line.run(["ls"])).out).not.toContain("python3");
+		expect((await line.run(["ls", "-a"])).out).toMatch(/^py +(cancelled|succeeded|failed)/m);
 		expect((await line.run(["kill", "py"])).code).toBe(0);
 		expect((await line.run(["send", "py", "1"])).code).toBe(5);
 		expect((await line.run(["rm", "py"])).code).toBe(0);
@@ -39,6 +42,21 @@ describe("a conversation from a shell", () => {
 		expect(await line.run(["run", "echo hello; (exit 7)"])).toMatchObject({ out: "hello\n", code: 7 });
 		expect(await line.run(["run", "cd /usr && export DT=1"])).toMatchObject({ code: 0, out: "" });
 		expect(await line.run(["run", "pwd; echo $DT"])).toMatchObject({ out: "/usr\n1\n" });
+	});
+
+	test("C3: `run` exits as timeout(1) and a shell do", async () => {
+		expect((await line.run(["run", "-t", "1s", "sleep 5"])).code).toBe(124);
+		expect((await line.run(["run", "--shell", "victim", "kill -9 $BASHPID"])).code).toBe(137);
+		expect((await line.run(["run", "exit 5"])).code).toBe(5);
+	});
+
+	test("C4: `start` without a command opens a shell, and `exec` runs in it", async () => {
+		expect((await line.json(["new", "--name", "dev"])).waitingFor).toBe("command");
+		expect((await line.run(["exec", "dev", "cd /usr && export HERE=dev"])).code).toBe(0);
+		expect(await line.run(["exec", "dev", "pwd; echo $HERE; (exit 9)"])).toMatchObject({ out: "/usr\ndev\n", code: 9 });
+		expect(await line.run(["exec", "nosuch", "true"])).toMatchObject({ code: 125, out: "" });
+		expect((await line.run(["ls"])).out).not.toContain("nosuch");
+		expect((await line.run(["stop", "de"])).code).toBe(0); // an abbreviation
 	});
 
 	test("text comes from stdin where it is asked to", async () => {
@@ -142,7 +160,7 @@ describe("the daemon and the installation", () => {
 		expect(before).toMatchObject({ running: true, pid: expect.any(Number), version: expect.any(String) });
 		expect((await line.run(["daemon", "stop"])).out).toContain("lasting");
 		expect(await line.run(["daemon", "status"])).toMatchObject({ code: 7 });
-		expect((await line.run(["send", "lasting", "still", "--until", "still\nstill"])).code).toBe(0);
+		expect((await line.run(["send", "lasting", "still", "--until", "still"])).code).toBe(0);
 		const restarted = await line.run(["daemon", "restart", "--json"]);
 		expect(restarted).toMatchObject({ code: 0, err: "" });
 		const after = JSON.parse(restarted.out);
@@ -158,6 +176,14 @@ describe("the daemon and the installation", () => {
 		expect(listed).not.toContain(out.trim());
 		expect((await line.run(["token", "revoke", "ci"])).code).toBe(0);
 		expect((await line.run(["token", "revoke", "ci"])).code).toBe(2);
+	});
+
+	test("C4: `mcp --help` prints a command that works where dialtone is not on the PATH", async () => {
+		const { out } = await line.run(["mcp", "--help"]);
+		const [, command] = /claude mcp add --scope user dialtone -- (.+) mcp\n/.exec(out)!;
+		const { status, stdout } = spawnSync("sh", ["-c", `${command} version`], { env: line.env, encoding: "utf8" });
+		expect(status).toBe(0);
+		expect(stdout).toMatch(/^\d+\.\d+/);
 	});
 
 	test("the doctor finds this installation well", async () => {
@@ -176,7 +202,7 @@ describe("the daemon and the installation", () => {
 
 	test("completing a session's name starts no daemon", async () => {
 		const alone = new CommandLine();
-		expect(await alone.run(["__sessions"])).toEqual({ code: 0, out: "", err: "" });
+		expect(await alone.run(["__complete", "--", "read", ""])).toEqual({ code: 0, out: "words\n", err: "" });
 		expect((await alone.run(["daemon", "status"])).code).toBe(7);
 		await alone[Symbol.asyncDispose]();
 	});

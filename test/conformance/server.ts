@@ -18,6 +18,7 @@ const client = withFixtures(dialtone.client);
 const tokens = new Tokens(join(mkdtempSync(join(tmpdir(), "dialtone-conformance-")), "tokens.json"));
 const { token } = tokens.create({ name: "conformance", readOnly: false });
 const mcp = mcpOverHttp({
+	sets: ["native"],
 	version: "0.0.0",
 	tools: () => client.tools(),
 	connect: async () => client,

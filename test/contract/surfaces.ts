@@ -10,17 +10,18 @@ import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/cli
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { Dialtone } from "../../src/index.ts";
 import { Fault, type FaultJson } from "../../src/protocol/fault.ts";
-import type { Client as DialtoneClient } from "../../src/tools/client.ts";
-import { type Given, Refused } from "./turn.ts";
+import { type Client as DialtoneClient, TOOL_SETS } from "../../src/tools/client.ts";
+import { type Given, Refused, RefusedInShape } from "./turn.ts";
 
 export interface Surface {
-	/** Whether a refusal carries its fault's code. MCP has the words alone: they are for a model. */
-	readonly codes: boolean;
+	/** Refusals are thrown as `Refused`, or `RefusedInShape` where a tool set has a shape for them. */
 	call(tool: string, input: unknown, signal?: AbortSignal): Promise<Given>;
 	close(): Promise<void>;
 }
 
 const MAIN = join(import.meta.dirname, "../../dist/main.js");
+
+const MCP = [MAIN, "mcp", "--tools", TOOL_SETS.join(",")];
 
 type Env = Record<string, string>;
 
@@ -54,19 +55,21 @@ async function endEverything({ env, path }: { env: Env; path: string }): Promise
 	rmSync(path, { recursive: true, force: true });
 }
 
-async function refusing(act: () => Promise<Given>): Promise<Given> {
-	try {
-		return await act();
-	} catch (error) {
-		if (error instanceof Fault) throw new Refused({ code: error.code, message: error.message, next: error.next });
-		throw error;
-	}
+/** Facts of a result, unless they are those of a refusal: `{error: {code}}` in the set of R2, `{error, code}` in that of R4. */
+function given(facts: object): Given {
+	const { error, code } = facts as { error?: { code?: string }; code?: string };
+	if (error === undefined) return { facts };
+	throw new RefusedInShape(error.code ?? code ?? "none", facts);
 }
 
 const overClient = (client: DialtoneClient, close: () => Promise<void>): Surface => ({
-	codes: true,
-	call: (tool, input, signal) =>
-		refusing(async () => ({ facts: (await client.call(tool, input, signal ? { signal } : {})).facts })),
+	call: async (tool, input, signal) => {
+		const answer = await client.call(tool, input, signal ? { signal } : {}).catch((error: unknown) => {
+			throw error instanceof Fault ? new Refused(error.toJSON()) : error;
+		});
+		if (answer.refused !== undefined) throw new RefusedInShape(answer.refused, answer.facts);
+		return { facts: answer.facts };
+	},
 	close,
 });
 
@@ -96,13 +99,12 @@ async function daemonSocket(): Promise<Surface> {
 async function commandLine(): Promise<Surface> {
 	const at = home();
 	return {
-		codes: true,
 		call: async (tool, input, signal) => {
 			const { code, out } = await dialtone(["call", tool, JSON.stringify(input)], at.env, signal);
 			const facts = JSON.parse(out) as object & Partial<FaultJson>;
-			if (facts.fault === undefined) return { facts };
+			if (facts.fault === undefined) return given(facts);
 			if (code === 0) throw new Error("a fault left with exit code 0");
-			throw new Refused({ code: facts.fault, message: facts.message!, next: facts.next! });
+			throw new Refused(facts as FaultJson);
 		},
 		close: () => endEverything(at),
 	};
@@ -133,7 +135,6 @@ async function served(): Promise<{ at: ReturnType<typeof home>; url: string; tok
 async function http(): Promise<Surface> {
 	const { url, token, close } = await served();
 	return {
-		codes: true,
 		call: async (tool, input, signal) => {
 			const answer = await fetch(`${url}/v1/tools/${tool}`, {
 				method: "POST",
@@ -142,8 +143,8 @@ async function http(): Promise<Surface> {
 				...(signal && { signal }),
 			});
 			const facts = (await answer.json()) as object & Partial<FaultJson>;
-			if (answer.ok) return { facts };
-			throw new Refused({ code: facts.fault!, message: facts.message!, next: facts.next! });
+			if (answer.ok) return given(facts);
+			throw new Refused(facts as FaultJson);
 		},
 		close,
 	};
@@ -159,15 +160,12 @@ type Era = "2025" | "2026";
 
 function overMcp(mcp: Client, close: () => Promise<void>): Surface {
 	return {
-		codes: false,
 		call: async (name, input, signal) => {
-			let result: Awaited<ReturnType<Client["callTool"]>>;
-			try {
-				result = await mcp.callTool({ name, arguments: input as Record<string, unknown> }, signal ? { signal } : {});
-			} catch (error) {
+			const params = { name, arguments: input as Record<string, unknown> };
+			const result = await mcp.callTool(params, signal ? { signal } : {}).catch((error: unknown) => {
 				signal?.throwIfAborted();
-				throw new Refused({ message: (error as Error).message });
-			}
+				throw protocolRefusal(error as ErrorMessage);
+			});
 			return mcpGiven(result as ToolResult);
 		},
 		close: async () => {
@@ -181,20 +179,40 @@ interface ToolResult {
 	readonly content: readonly { readonly type: string; readonly text?: string }[];
 	readonly isError?: boolean;
 	readonly structuredContent?: unknown;
+	readonly _meta?: Readonly<Record<string, unknown>>;
 }
 
-function mcpGiven({ content, isError, structuredContent }: ToolResult): Given {
+interface ErrorMessage {
+	readonly message: string;
+	readonly data?: unknown;
+}
+
+function mcpGiven({ content, isError, structuredContent, _meta }: ToolResult): Given {
 	if (structuredContent !== undefined) throw new Error("a host would show the model this instead of the text");
 	const [only] = content;
 	if (content.length !== 1 || only?.type !== "text") throw new Error("an answer is one piece of text");
-	if (isError) throw new Refused({ message: only.text! });
-	return { text: only.text! };
+	if (!isError) return { text: only.text! };
+	const fault = _meta?.["dialtone/fault"] as Pick<FaultJson, "fault"> & Partial<FaultJson>;
+	if (fault.message === undefined) throw new RefusedInShape(fault.fault, JSON.parse(only.text!) as object);
+	throw told(fault as FaultJson, only.text!);
+}
+
+/** Only an unknown tool is one. */
+function protocolRefusal({ message, data }: ErrorMessage): Error {
+	return told(data as FaultJson, message);
+}
+
+/** What programs find beside the text is what the model reads in it, the code included. */
+function told(fault: FaultJson, text: string): Refused {
+	const words = `${fault.fault}: ${fault.message} ${fault.next}`;
+	if (!text.endsWith(words)) throw new Error(`the model is told ${JSON.stringify(text)}, not ${JSON.stringify(words)}`);
+	return new Refused(fault);
 }
 
 const mcpStdio = (era: Era) => async (): Promise<Surface> => {
 	const at = home();
 	const mcp = client(era);
-	await mcp.connect(new StdioClientTransport({ command: process.execPath, args: [MAIN, "mcp"], env: at.env }));
+	await mcp.connect(new StdioClientTransport({ command: process.execPath, args: [...MCP], env: at.env }));
 	return overMcp(mcp, () => endEverything(at));
 };
 
@@ -209,11 +227,11 @@ const mcpHttp = (era: Era) => async (): Promise<Surface> => {
 /** The handshake of 2025-06-18 written by hand, as Codex speaks it: no SDK on this side to be kind to us. */
 async function mcpByHand(): Promise<Surface> {
 	const at = home();
-	const child: ChildProcess = spawn(process.execPath, [MAIN, "mcp"], {
+	const child: ChildProcess = spawn(process.execPath, [...MCP], {
 		env: at.env,
 		stdio: ["pipe", "pipe", "inherit"],
 	});
-	const waiting = new Map<number, (message: { result?: unknown; error?: { message: string } }) => void>();
+	const waiting = new Map<number, (message: { result?: unknown; error?: ErrorMessage }) => void>();
 	createInterface({ input: child.stdout! }).on("line", (line) => {
 		const message = JSON.parse(line) as { id?: number };
 		if (message.id !== undefined) waiting.get(message.id)?.(message as object);
@@ -223,9 +241,7 @@ async function mcpByHand(): Promise<Surface> {
 	const ask = (method: string, params: object, signal?: AbortSignal) =>
 		new Promise<unknown>((resolve, reject) => {
 			const id = ++last;
-			waiting.set(id, ({ result, error }) =>
-				error ? reject(new Refused({ message: error.message })) : resolve(result),
-			);
+			waiting.set(id, ({ result, error }) => (error ? reject(protocolRefusal(error)) : resolve(result)));
 			write({ id, method, params });
 			signal?.addEventListener("abort", () => {
 				write({ method: "notifications/cancelled", params: { requestId: id, reason: "test" } });
@@ -240,7 +256,6 @@ async function mcpByHand(): Promise<Surface> {
 	if (hello.protocolVersion !== "2025-06-18") throw new Error(`it wants to speak ${hello.protocolVersion}`);
 	write({ method: "notifications/initialized" });
 	return {
-		codes: false,
 		call: async (name, input, signal) =>
 			mcpGiven((await ask("tools/call", { name, arguments: input }, signal)) as ToolResult),
 		close: async () => {
@@ -252,6 +267,9 @@ async function mcpByHand(): Promise<Surface> {
 		},
 	};
 }
+
+/** MCP over HTTP has the native tools only. */
+export const WITHOUT_DIALECTS: ReadonlySet<string> = new Set(["MCP over HTTP, 2026-07-28", "MCP over HTTP, 2025"]);
 
 export const SURFACES: Readonly<Record<string, () => Promise<Surface>>> = {
 	"in this process": inProcess,

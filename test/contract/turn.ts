@@ -1,14 +1,22 @@
 // One answer in the words all surfaces share: some give facts, some give the text
 // a model reads, and a behaviour must look the same in both.
 
+import type { StartFacts } from "../../src/protocol/answer.ts";
 import { isClean } from "../../src/protocol/clean.ts";
-import { sessionFactsSchema } from "../../src/tools/facts.ts";
+import type { FaultJson } from "../../src/protocol/fault.ts";
+import { readFactsSchema } from "../../src/tools/facts.ts";
 
 export interface Turn {
 	/** `waiting for line`, `ended 3`, `ended SIGTERM`, `working`, … */
 	readonly state: string;
 	/** What the program printed, as it was told. */
 	readonly output: string;
+	/** Whether the condition that was given came true; null where none was. */
+	readonly matched: boolean | null;
+	/** Whether the answer says that this write was typed before. */
+	readonly repeated: boolean;
+	/** With view `raw`. */
+	readonly bytes: Buffer | null;
 }
 
 /** What a surface gave back, before it is brought to one form. */
@@ -19,32 +27,63 @@ export function turnOf(given: Given): Turn {
 }
 
 function fromFacts(facts: object): Turn {
-	const { exit, activity, waitingFor, text } = sessionFactsSchema.parse(facts);
-	if (exit !== null) return { state: `ended ${exit.signal ?? exit.code}`, output: text };
-	return { state: activity === "waiting" ? `waiting for ${waitingFor}` : String(activity), output: text };
+	const { environment: _, ...answer } = facts as Partial<StartFacts>; // of `start` alone
+	const { exit, activity, waitingFor, text, matched, repeated, base64 } = readFactsSchema.parse(answer);
+	const running = activity === "waiting" ? `waiting for ${waitingFor}` : String(activity);
+	return {
+		state: exit === null ? running : `ended ${exit.signal ?? exit.code}`,
+		output: text,
+		matched,
+		repeated: repeated === true,
+		bytes: base64 === undefined ? null : Buffer.from(base64, "base64"),
+	};
 }
 
 function fromText(text: string): Turn {
 	const [header = "", ...rest] = text.split("\n");
 	if (!isClean(text)) throw new Error(`not clean: ${JSON.stringify(text)}`);
 	const fence = /^<<([a-z]+-[0-9a-f]{3,})\n([\s\S]*)\n\1$/m.exec(rest.join("\n"));
-	const output = fence?.[2] ?? "";
-	const waiting = /waiting for (?:a (command|line|key|secret),|keys \(full (screen)\))/.exec(header);
-	if (waiting !== null) return { state: `waiting for ${waiting[1] ?? waiting[2]}`, output };
-	const ended = /ended(?:,|:) (?:exit code (\d+)|.*?(SIG\w+))/.exec(header);
-	if (ended !== null) return { state: `ended ${ended[1] ?? ended[2]}`, output };
-	const activity = /\] (?:matched; )?(serving|stopped|still running|still working)/.exec(header)?.[1] ?? header;
-	return { state: { "still running": "listening", "still working": "working" }[activity] ?? activity, output };
+	const base64 = /^bytes \d+ to \d+: ([\w+/=]*)$/m.exec(text)?.[1];
+	return {
+		state: stateIn(header),
+		output: fence?.[2] ?? "",
+		matched: /\] matched, /.test(header) ? true : /\] not matched\b/.test(header) ? false : null,
+		repeated: /\balready typed\b/.test(text),
+		bytes: base64 === undefined ? null : Buffer.from(base64, "base64"),
+	};
 }
 
-/** A refusal, as far as the surface tells it: those made for models have words and no code. */
-export class Refused extends Error {
-	readonly code: string | null;
-	readonly next: string | null;
+function stateIn(header: string): string {
+	const waiting = /waiting(?: for a (command|line|key|secret)|, full (screen))/.exec(header);
+	if (waiting !== null) return `waiting for ${waiting[1] ?? waiting[2]}`;
+	const ended = /ended(?:,|:) (?:exit code (\d+)|.*?(SIG\w+))/.exec(header);
+	if (ended !== null) return `ended ${ended[1] ?? ended[2]}`;
+	const activity = /\b(working|running, may take input|serving|stopped)\b/.exec(header)?.[1] ?? header;
+	return activity.startsWith("running") ? "listening" : activity;
+}
 
-	constructor(refusal: { code?: string; message: string; next?: string }) {
-		super(refusal.message);
-		this.code = refusal.code ?? null;
-		this.next = refusal.next ?? null;
+/** A refusal: on every surface it has its code, its words and the facts behind them. */
+export class Refused extends Error {
+	readonly code: string;
+	readonly next: string;
+	readonly facts: unknown;
+
+	constructor({ fault, message, next, facts }: FaultJson) {
+		super(message);
+		this.code = fault;
+		this.next = next;
+		this.facts = facts;
+	}
+}
+
+/** A refusal in the shape of a result, as some tool sets have it. */
+export class RefusedInShape extends Error {
+	readonly code: string;
+	readonly facts: object;
+
+	constructor(code: string, facts: object) {
+		super(`refused: ${code}`);
+		this.code = code;
+		this.facts = facts;
 	}
 }

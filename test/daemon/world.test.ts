@@ -3,7 +3,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import type { SessionFacts } from "../../src/protocol/answer.ts";
+import type { SessionFacts, StartFacts } from "../../src/protocol/answer.ts";
 import { VERSION } from "../../src/version.ts";
 import { until } from "../condition.ts";
 import { Home } from "./home.ts";
@@ -105,6 +105,30 @@ describe("G6 a program's world is its caller's", () => {
 			expect(told.trim()).toBe(expected.trim());
 			expect(told.split("\n").slice(0, 2)).toEqual([umask, nice]);
 		}
+	});
+
+	test("D5, R4.14: each caller's own environment, without its keys; they never reach the daemon unless a call says so", async () => {
+		await using home = new Home();
+		const tell = 'echo "$DATABASE_URL $GITHUB_TOKEN"';
+		const first = { DATABASE_URL: "db://first", GITHUB_TOKEN: KEY };
+		expect((await from(home, "", tell, first)).trim()).toBe("db://first");
+		expect((await from(home, "", tell, { DATABASE_URL: "db://second" })).trim()).toBe("db://second");
+		const start = (input: object) =>
+			run(dialtone("call", "start", JSON.stringify({ argv: ["sh", "-c", tell], timeoutMs: 60_000, ...input })), {
+				...home.env,
+				...first,
+			});
+		const safe = JSON.parse((await start({})).out) as StartFacts;
+		expect(safe.environment.inherit).toBe("safe");
+		expect(safe.environment.withheld).toContain("GITHUB_TOKEN");
+		const all = JSON.parse((await start({ inherit: "all" })).out) as StartFacts;
+		expect(all.text.trim()).toBe(`db://first ${KEY}`);
+		expect(all.environment.withheld).toEqual([]);
+		const none = JSON.parse((await start({ inherit: "none" })).out) as StartFacts;
+		expect(none.text.trim()).toBe("");
+		const added = JSON.parse((await start({ env: { GITHUB_TOKEN: "given" } })).out) as StartFacts;
+		expect(added.text.trim()).toBe("db://first given");
+		expect(added.environment.withheld).not.toContain("GITHUB_TOKEN");
 	});
 
 	test("also in a shell of `run`", async () => {

@@ -16,7 +16,7 @@ interface Card {
 	bytes_out: number;
 	lines_out: number;
 	last_line: string;
-	output: string;
+	text: string;
 }
 
 let pty: Dialect;
@@ -53,33 +53,32 @@ test("R4.10 a terminal is created, typed into, read and killed", async () => {
 		cmd: "PS1='> ' bash --norc",
 		cwd: "/usr",
 		state: "running",
-		exit_code: null,
 	});
 	const { terminal_id } = made;
-	await capture(terminal_id, ({ output }) => /^>/m.test(output));
+	await capture(terminal_id, ({ text }) => /^>/m.test(text));
 	await pty.call("pty_send_keys", { terminal_id, keys: "echo $WORD $PWD $(stty size)" });
-	expect((await capture(terminal_id, ({ output }) => /^kept/m.test(output))).output).toContain("kept /usr 40 120");
+	expect((await capture(terminal_id, ({ text }) => /^kept/m.test(text))).text).toContain("kept /usr 40 120");
 	await pty.call("pty_send_keys", { terminal_id, keys: "echo no enter", enter: false });
 	await pty.call("pty_send_keys", { terminal_id, keys: ["ctrl+u"], enter: false });
 	await pty.call("pty_send_keys", { terminal_id, keys: "seq 1 200" });
-	expect((await capture(terminal_id, ({ output }) => /^200\n>/m.test(output), { lines: 3 })).output).toMatch(
+	expect((await capture(terminal_id, ({ text }) => /^200\n>/m.test(text), { lines: 3 })).text).toMatch(
 		/^199\n200\n> ?$/,
 	);
-	expect((await pty.call<Card>("pty_capture", { terminal_id, lines: 1, tail: false })).output).toMatch(/^> echo/);
+	expect((await pty.call<Card>("pty_capture", { terminal_id, lines: 1, tail: false })).text).toMatch(/^> echo/);
 	const killed = await pty.call<Card>("pty_kill", { terminal_id });
 	expect(killed.state).toBe("cancelled");
 	expect(await pty.call("pty_kill", { terminal_id })).toMatchObject({ state: "cancelled" });
-	expect((await pty.call<Card>("pty_capture", { terminal_id })).output).toContain("200");
+	expect((await pty.call<Card>("pty_capture", { terminal_id })).text).toContain("200");
 });
 
 test("R4.10 INT is a Ctrl+C for the program in front, and the terminal stays", async () => {
 	const { terminal_id } = await pty.call<Card>("pty_create", { cmd: "PS1='> ' bash --norc" });
-	await capture(terminal_id, ({ output }) => /^>/m.test(output));
+	await capture(terminal_id, ({ text }) => /^>/m.test(text));
 	await pty.call("pty_send_keys", { terminal_id, keys: "sh -c 'echo go; exec sleep 600'" });
-	await capture(terminal_id, ({ output }) => /^go$/m.test(output));
+	await capture(terminal_id, ({ text }) => /^go$/m.test(text));
 	await pty.call("pty_kill", { terminal_id, signal: "INT" });
 	await pty.call("pty_send_keys", { terminal_id, keys: "echo status $?" });
-	await capture(terminal_id, ({ output }) => /^status 130$/m.test(output));
+	await capture(terminal_id, ({ text }) => /^status 130$/m.test(text));
 	expect(await pty.call("pty_kill", { terminal_id, signal: "KILL" })).toMatchObject({ state: "cancelled" });
 });
 
@@ -96,10 +95,10 @@ test("R4.5 R4.6 states and records", async () => {
 		state: "failed",
 		exit_code: 3,
 	});
-	const { terminals } = await pty.call<{ terminals: Card[] }>("pty_list", { state: "failed" });
+	const terminals = await pty.call<Card[]>("pty_list", { state: "failed" });
 	expect(terminals.map(({ terminal_id }) => terminal_id)).toContain(badly.terminal_id);
 	expect(terminals.map(({ terminal_id }) => terminal_id)).not.toContain(well.terminal_id);
-	expect((await pty.call<{ terminals: Card[] }>("pty_list")).terminals.length).toBeGreaterThanOrEqual(4);
+	expect((await pty.call<Card[]>("pty_list")).length).toBeGreaterThanOrEqual(4);
 });
 
 test("S15: a terminal that ended long ago is read and ended again like any other", async () => {
@@ -109,13 +108,6 @@ test("S15: a terminal that ended long ago is read and ended again like any other
 	const isListed = async () => (await small.list()).sessions.some(({ session }) => session === terminal_id);
 	for (const _ of [1, 2]) await small.start({ argv: ["true"], timeoutMs: 30_000 });
 	await until("it is not listed any more", async () => !(await isListed()));
-	expect(await call("pty_capture", { terminal_id })).toMatchObject({ terminal_id, output: "old", state: "succeeded" });
+	expect(await call("pty_capture", { terminal_id })).toMatchObject({ terminal_id, text: "old", state: "succeeded" });
 	expect(await call("pty_kill", { terminal_id })).toMatchObject({ terminal_id, state: "succeeded" });
-});
-
-test("an unknown terminal and a terminal that has ended are told, not crashed on", async () => {
-	await expect(pty.call("pty_capture", { terminal_id: "nobody" })).rejects.toMatchObject({ code: "session_not_found" });
-	const { terminal_id } = await pty.call<Card>("pty_create", { cmd: "true" });
-	await capture(terminal_id, ({ state }) => state !== "running");
-	await expect(pty.call("pty_send_keys", { terminal_id, keys: "x" })).rejects.toMatchObject({ code: "session_ended" });
 });

@@ -21,7 +21,7 @@ const bash = (command: string, more: object = {}) => terminal.call<Ran>("run_bas
 
 test.each([
 	["run_bash", ["command"], { timeout_seconds: 30 }],
-	["start_background_process", ["command"], {}],
+	["start_background_process", ["command"], { env: undefined }],
 	["get_process_output", ["process_id"], { lines: 100 }],
 	["stop_background_process", ["process_id"], {}],
 ])("R5 %s has its parameters and defaults", async (tool, required, defaults) => {

@@ -270,7 +270,7 @@ describe("H12 a disk that stopped answering does not stop the session", () => {
 				"end",
 				pty.end(10_000).then(
 					() => null,
-					(error: unknown) => asFault(error, { name: "one", status: "running", exit: null }),
+					(error: unknown) => asFault(error, { name: "one", id: "0one", status: "running", howItEnded: "" }),
 				),
 			);
 			expect(refusal).toMatchObject({

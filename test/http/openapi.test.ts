@@ -157,7 +157,7 @@ describe("answers", () => {
 
 	test.each([
 		["send", { session: "nobody", text: "x" }, 404],
-		["send", { session: 7 }, 400],
+		["send", { session: [] }, 400],
 		["start", { argv: ["/no/such/program"] }, 422],
 	] as const)("a refusal of %s is the fault that the document names", async (tool, input, status) => {
 		const answer = await fetch(`${http.url}/v1/tools/${tool}`, {

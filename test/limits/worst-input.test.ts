@@ -116,6 +116,7 @@ function inputsOf(tool: Tool): readonly { readonly about: string; readonly input
 		for (const [field, schema] of Object.entries(shape)) {
 			if (SESSION_FIELDS.includes(field)) base[field] = session;
 			else if (field === "timeoutMs" || field === "yield_time_ms") base[field] = 50;
+			else if (field === "timeout_seconds") base[field] = 1;
 			else if (field === "cols" || field === "rows") base[field] = LARGE[field];
 			else if (!schema.safeParse(undefined).success) base[field] = NEEDED[field];
 		}
@@ -251,7 +252,7 @@ describe("G3 one request", () => {
 			);
 			expect(facts).toMatchObject({ success: true, truncated: true });
 			expect(facts.output.length).toBeLessThan(1 << 20);
-			expect(facts.output).toContain("left out");
+			expect(facts.output).toContain("truncated");
 		});
 	});
 

@@ -12,6 +12,7 @@ beforeEach(() => {
 	dialtone = new FakeClient();
 	readOnly = false;
 	mcp = mcpOverHttp({
+		sets: ["native"],
 		version: "0.1.0",
 		tools: async () => FAKE_CARDS,
 		connect: async () => dialtone,
@@ -62,7 +63,7 @@ describe.each(["2025", "2026"] as const)("MCP of the era %s", (era) => {
 		expect(by("close").annotations).toMatchObject({ readOnlyHint: false, destructiveHint: true, idempotentHint: true });
 		expect(by("start")._meta).toMatchObject({ "anthropic/alwaysLoad": true });
 		expect(by("list")._meta).not.toHaveProperty("anthropic/alwaysLoad");
-		expect(by("send").inputSchema).toMatchObject({ required: ["session"], additionalProperties: false });
+		expect(by("send").inputSchema).toMatchObject({ required: ["session"] });
 		expect(dialtone.calls).toEqual([]);
 	});
 
@@ -80,7 +81,8 @@ describe.each(["2025", "2026"] as const)("MCP of the era %s", (era) => {
 	test("a refusal is an error the model can read, with the next step", async () => {
 		const result = await (await connect(era)).callTool({ name: "read", arguments: { session: "nope" } });
 		expect(result).toMatchObject({ isError: true });
-		expect(text(result)).toBe('There is no session called "nope". Open sessions: py.');
+		expect(text(result)).toBe('session_not_found: There is no session called "nope". Open sessions: py.');
+		expect(result._meta).toMatchObject({ "dialtone/fault": { fault: "session_not_found", facts: { id: "nope" } } });
 		expect(result).not.toHaveProperty("structuredContent");
 	});
 

@@ -46,7 +46,7 @@ export class Stage implements AsyncDisposable {
 			directory: await makeSessionDirectory(this.places.sessions, id),
 			socketPath: this.places.socketFor(id),
 			argv,
-			env: environment({ caller: process.env, explicit: { LC_ALL: "C.UTF-8" } }),
+			env: environment({ inherit: "safe", caller: process.env, explicit: { LC_ALL: "C.UTF-8" } }),
 			cwd: this.home,
 			cols: 80,
 			rows: 24,

@@ -13,10 +13,10 @@ import {
 	rmSync,
 	writeFileSync,
 } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { find } from "../programs.ts";
+import { freePort } from "./free-port.ts";
 
 export interface Sshd extends AsyncDisposable {
 	/** For ssh: a fresh list of known hosts, so that it asks. */
@@ -94,12 +94,4 @@ export async function startSshd(): Promise<Sshd> {
 			rmSync(directory, { recursive: true, force: true });
 		},
 	};
-}
-
-async function freePort(): Promise<number> {
-	const server = createServer();
-	await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-	const { port } = server.address() as { port: number };
-	await new Promise((resolve) => server.close(resolve));
-	return port;
 }

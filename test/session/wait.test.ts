@@ -57,11 +57,58 @@ test("S2: resize answers after the program has redrawn", needing("python3"), asy
 test("S2: waits of every kind that end at once leave no subscription behind", async () => {
 	const program = await dialtone.start({ argv: ["cat"], timeoutMs: 60_000 });
 	const before = openSubscriptions();
-	for (const until of [{ gone: "not there" }, { stillMs: 1 }, { text: "x", stillMs: 1 }, {}]) {
+	for (const until of [{ gone: "not there", stillMs: 1 }, { stillMs: 1 }, { text: "x", stillMs: 1 }, {}]) {
 		await program.wait({ until, timeoutMs: 60_000 });
 	}
 	await expect(program.wait({ until: { pattern: "(" } })).rejects.toMatchObject({ code: "bad_pattern" });
 	await program.close();
 	await program.wait({ until: { text: "x", port: 1, stillMs: 5 } });
 	expect(openSubscriptions()).toBeLessThanOrEqual(before);
+});
+
+test("T4: a server at rest does not end a wait for something else", needing("python3"), async () => {
+	const server = await dialtone.start({
+		command: "python3 -um http.server 0 --bind 127.0.0.1",
+		until: { text: "Serving HTTP" },
+		timeoutMs: 60_000,
+	});
+	expect(await server.wait({ timeoutMs: 60_000 })).toMatchObject({ activity: "serving", returned: "still" });
+	const waiting = server.wait({ until: { text: "/no-such-page" }, timeoutMs: 60_000 });
+	const [port] = server.facts.ports;
+	await (await fetch(`http://127.0.0.1:${port}/no-such-page`, { headers: { connection: "close" } })).arrayBuffer();
+	expect(await waiting).toMatchObject({ returned: "matched", matched: true });
+	await server.close();
+});
+
+test("T4: a prompt that was there before does not end a wait; the answer says that nothing matched", async () => {
+	const program = await dialtone.start({
+		command: "printf 'Name? '; read name; echo done; read rest",
+		timeoutMs: 60_000,
+	});
+	expect(await program.read()).toMatchObject({ activity: "waiting", matched: null });
+	const waited = await program.wait({ until: { text: "done" }, timeoutMs: 300 });
+	expect(waited).toMatchObject({ returned: "timeout", matched: false, activity: "waiting" });
+	const ends = program.wait({ until: { text: "never" }, timeoutMs: 60_000 });
+	const sent = await program.send({ text: "Ada", submit: true, until: { text: "done" }, timeoutMs: 60_000 });
+	expect(sent).toMatchObject({ matched: true });
+	await program.close();
+	expect(await ends).toMatchObject({ returned: "ended", matched: false });
+});
+
+test("T4: `send` with a condition returns when the program asks again", async () => {
+	const program = await dialtone.start({ command: 'for q in a b; do read -p "$q? " x; done', timeoutMs: 60_000 });
+	const sent = await program.send({ text: "1", submit: true, until: { text: "never" }, timeoutMs: 60_000 });
+	expect(sent).toMatchObject({ returned: "waiting", matched: false, waitingFor: "line" });
+	await program.close();
+});
+
+test("T5: a text is gone when it was there", async () => {
+	const program = await dialtone.start({ command: "cat", timeoutMs: 60_000 });
+	const never = await program.wait({ until: { gone: "Loading" }, timeoutMs: 300 });
+	expect(never).toMatchObject({ returned: "timeout", matched: false });
+	const waiting = program.wait({ until: { gone: "Loading" }, timeoutMs: 60_000 });
+	await program.send({ text: "Loading", submit: true, timeoutMs: 60_000 });
+	await program.send({ text: "\x1b[2J\x1b[H", submit: true, timeoutMs: 60_000 });
+	expect(await waiting).toMatchObject({ returned: "matched", matched: true });
+	await program.close();
 });

@@ -1,7 +1,7 @@
 // What is recorded: real programs and the conversation with each.
 
 import { execFileSync } from "node:child_process";
-import { writeFileSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 export interface Scene {
@@ -112,6 +112,24 @@ export const scenes: Record<string, Scene> = {
 	whiptail: {
 		argv: ["whiptail", "--yesno", "Shall we go on?", "10", "40"],
 		steps: [{ until: /Shall we/ }, { keys: ["tab"], until: /Yes/ }, { keys: ["enter"], until: "end" }],
+	},
+	mc: {
+		argv: ["mc", "--nosubshell", "--nomouse"],
+		setup: (dir) => {
+			mkdirSync(join(dir, "letters"));
+			writeFileSync(join(dir, "poem.txt"), poem.join("\n"));
+			writeFileSync(join(dir, "run.sh"), "#!/bin/sh\n", { mode: 0o755 });
+		},
+		steps: [
+			{ until: /10\s?Quit/ },
+			{ keys: ["down", "down"], until: /10\s?Quit/ },
+			{ keys: ["f9"], until: /Left/ },
+			{ keys: ["enter"], until: /Listing format/ },
+			{ keys: ["f10"], until: /10\s?Quit/ },
+			{ keys: ["f7"], until: /Create a new Directory/ },
+			{ keys: ["f10"], until: /10\s?Quit/ },
+			{ keys: ["f10"], until: "end" },
+		],
 	},
 	python: {
 		argv: ["python3", "-q"],

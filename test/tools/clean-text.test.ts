@@ -103,11 +103,12 @@ describe("G4: what a program says outside its output", () => {
 		needing("python3"),
 		async () => {
 			await start({ ...PLAIN, name: "\x1b[2J\nEVIL" }, "renamed");
-			const header = await until("the kernel tells the new name", async () => {
-				const { lines } = await ask("read", { session: "renamed" });
-				return lines[0]!.includes("EVIL") && lines[0];
+			const evidence = await until("the kernel tells the new name", async () => {
+				const { lines } = await ask("read", { session: "renamed", view: "why" });
+				expect(lines[0]).toMatch(/^\[renamed\] /);
+				return lines[1]!.includes("EVIL") && lines[1];
 			});
-			expect(header).toMatch(/^\[renamed\] waiting for a line, \w+ · \d+ ms · "\[2J↵EVIL" /);
+			expect(evidence).toMatch(/^"\[2J↵EVIL" /);
 			await conversation({ ...PLAIN, name: "\x1b[2J\nEVIL" });
 		},
 	);

@@ -19,6 +19,15 @@ test.each([
 	["echo |&", false],
 	["sleep 1 &", true],
 	["echo '|'", true],
+	["for x in 1 2", false],
+	["true; for ((;;)\n", false],
+	["if true; then select x in a b", false],
+	["for x in 1 2; do echo $x; done", true],
+	["echo what for", true],
+	["case x in", false],
+	["case x in a) echo;;", false],
+	["case x in a) echo;; esac", true],
+	["grep --ignore-case x", true],
 ])("%j may be followed by a line: %s", (text, closed) => {
 	expect(isClosed(text)).toBe(closed);
 });

@@ -6,10 +6,16 @@
 
 const HEREDOC = /(?<!<)<<(-?)[ \t]*(?:'([^'\n]+)'|"([^"\n]+)"|\\?([^\s'"<>|&;()\\]+))/g;
 const CONTINUES = /(&&|\|\|?&?)\s*$/;
+// `for x in a b` takes a `{` after it for its body.
+const LOOP_HEADER = /(?:^|[\n;&|({]|\b(?:do|then|else))[ \t]*(?:for|select)\b(?:(?!\bdo\b)[^\n])*\s*$/;
+const CASES = /(?<![\w-])case(?![\w-])/g;
+const ESACS = /(?<![\w-])esac(?![\w-])/g;
 
 /** False when in doubt, which costs only the status of the individual parts of a pipe. */
 export function isClosed(text: string): boolean {
-	if (CONTINUES.test(text.slice(-200))) return false;
+	const end = text.slice(-1000);
+	if (CONTINUES.test(end) || LOOP_HEADER.test(end)) return false;
+	if (count(text, CASES) > count(text, ESACS)) return false;
 	for (const { 1: dash, 2: single, 3: double, 4: bare, index } of text.matchAll(HEREDOC)) {
 		const word = single ?? double ?? bare;
 		const lines = text.slice(text.indexOf("\n", index) + 1 || text.length).split("\n");
@@ -17,3 +23,5 @@ export function isClosed(text: string): boolean {
 	}
 	return true;
 }
+
+const count = (text: string, words: RegExp): number => text.match(words)?.length ?? 0;

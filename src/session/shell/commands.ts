@@ -95,6 +95,12 @@ export class ShellCommands {
 		return this.#last;
 	}
 
+	/** Where the output of the newest commands begins and ends. */
+	get offsets(): readonly number[] {
+		const { from = null } = this.#running ?? {};
+		return [...(from === null ? [] : [from]), ...(this.#last === null ? [] : [this.#last.from, this.#last.to])];
+	}
+
 	/** Both streams of the newest run that kept them apart have been copied to the end. */
 	get streamsEnded(): boolean {
 		return this.#streamsEnded.size === 2;

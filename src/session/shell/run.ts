@@ -8,11 +8,11 @@ import { unlink } from "node:fs/promises";
 import { join } from "node:path";
 import type { Attention } from "../../protocol/answer.ts";
 import { Fault } from "../../protocol/fault.ts";
+import { reportError } from "../../protocol/listeners.ts";
 import { commandLine } from "../../pty/process-tree.ts";
 import { type Condition, wait } from "../../pty/wait.ts";
 import { attention, ended, marked, type Outcome, stillness, timeout } from "../conditions.ts";
 import type { Session } from "../session.ts";
-import { describeEnd } from "../terminal-faults.ts";
 import type { ShellCommands } from "./commands.ts";
 import type { Job } from "./jobs.ts";
 import { paintOver } from "./paint.ts";
@@ -25,9 +25,14 @@ export interface RunRequest {
 	/** Change there first; it exists. */
 	readonly cwd: string | null;
 	readonly timeoutMs: number;
-	/** At the timeout: end the command, or leave it running. */
+	/** At the timeout: end the command, or leave it running. Counts also when the call has returned before. */
 	readonly onTimeout: "stop" | "leave";
-	/** Return when it waits for input; otherwise only its end and the timeout count. */
+	/** Return by then (of `performance.now()`), with the command running; it keeps the rest of its time. */
+	readonly answerBy?: number | undefined;
+	/**
+	 * Return when it waits for input. Otherwise nobody answers it: only its end and the timeout count, the timeout also
+	 * when its caller has left, and a busy shell is waited for.
+	 */
 	readonly waits: boolean;
 	/** Keep stdout and stderr apart. */
 	readonly separate: boolean;
@@ -36,8 +41,9 @@ export interface RunRequest {
 }
 
 export interface RunOutcome {
-	/** `still`: an idle server, or stopped; it keeps running. */
+	/** `still`: an idle server, or stopped; it keeps running. `timeout`: its time, or that of the call, is over. */
 	readonly returned: "ended" | "waiting" | "still" | "timeout";
+	/** Its time is over. */
 	readonly timedOut: boolean;
 	/** The verdict of that moment. */
 	readonly attention: Attention | null;
@@ -85,6 +91,7 @@ export async function runCommand(session: Session, request: RunRequest): Promise
 }
 
 async function runInShell(session: Session, commands: ShellCommands, request: RunRequest): Promise<RunOutcome> {
+	if (!request.waits) await untilFree(session, commands, request);
 	await untilReady(session, commands, request.signal);
 	refuseBusy(session, commands);
 	const startedAt = performance.now();
@@ -99,17 +106,23 @@ async function runInShell(session: Session, commands: ShellCommands, request: Ru
 		await deliver(session, commands, { ...request, run, behindPrompt, streams: pipes?.state ?? null });
 		const { signal, waits } = request;
 		const isOver = () => commands.running?.run !== run;
-		const timeoutMs = Math.max(0, request.timeoutMs - (performance.now() - startedAt));
-		const outcome = await first(
-			[
-				marked(commands, isOver),
-				ended(session),
-				...(waits ? [attention(session, { afterMs: UNWATCHED_MS })] : []),
-				timeout(timeoutMs),
-			],
-			signal,
-		);
-		const timedOut = outcome.returned === "timeout";
+		const deadline = startedAt + request.timeoutMs;
+		const returnBy = Math.min(deadline, request.answerBy ?? deadline);
+		const conditions = [
+			marked(commands, isOver),
+			ended(session),
+			...(waits ? [attention(session, { afterMs: UNWATCHED_MS })] : []),
+			timeout(Math.max(0, returnBy - performance.now())),
+		];
+		const stopLater = () => {
+			if (request.onTimeout === "stop" && !isOver()) stopAt(deadline, session, commands, isOver);
+		};
+		const outcome = await first(conditions, signal).catch((error: unknown) => {
+			stopLater(); // its caller has gone away
+			throw error;
+		});
+		const timedOut = outcome.returned === "timeout" && returnBy === deadline;
+		if (outcome.returned === "timeout" && !timedOut) stopLater();
 		const stoppedBy = timedOut && request.onTimeout === "stop" ? await stop(session, commands, isOver, signal) : null;
 		const over = isOver() || session.ended;
 		const streams = pipes && (await readStreams(session, commands, { pipes, over, signal }));
@@ -218,8 +231,8 @@ function refuseBusy(session: Session, { running, identity }: ShellCommands): voi
 	throw new Fault("shell_busy", { shell: identity.name, running: text.slice(0, 200), session: session.name });
 }
 
-function refuseEnded({ name, status, exit }: Session): never {
-	throw new Fault("session_ended", { id: name, how: describeEnd(status, exit) });
+function refuseEnded(session: Session): never {
+	throw session.endFault();
 }
 
 /** The prompt is shown. A shell that has just started may be slow, or ask for input itself. */
@@ -239,6 +252,31 @@ async function untilReady(session: Session, commands: ShellCommands, signal: Abo
 		running: `its own start files (${session.attention.because})`,
 		session: session.name,
 	});
+}
+
+/** What runs there has ended, or does not within the time of this request. */
+async function untilFree(session: Session, commands: ShellCommands, { timeoutMs, signal }: RunRequest): Promise<void> {
+	const isFree = () => commands.running === null;
+	if (!isFree()) await first([marked(commands, isFree), ended(session), timeout(timeoutMs)], signal);
+}
+
+/** The call has returned and its command goes on: it is stopped when its time is over, unless the session is let go before. */
+function stopAt(deadline: number, session: Session, commands: ShellCommands, isOver: () => boolean): void {
+	const { whileAttached } = session;
+	const done = session.use();
+	const stopping = async () => {
+		const leftMs = Math.max(0, deadline - performance.now());
+		const { returned } = await first([marked(commands, isOver), ended(session), timeout(leftMs)], whileAttached);
+		if (returned !== "timeout") return;
+		// Before it ends: a caller that waits for it is told with its answer.
+		session.commandStopped();
+		await stop(session, commands, isOver, whileAttached);
+	};
+	stopping()
+		.catch((error: unknown) => {
+			if (!whileAttached.aborted) reportError(error, "stopping a command at its timeout");
+		})
+		.finally(done);
 }
 
 /** INT, TERM, KILL to the job in the foreground; the shell itself is ended only when it is what ignores them. */

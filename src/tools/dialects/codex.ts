@@ -3,15 +3,16 @@
 
 import { z } from "zod";
 import { type Clean, oneLine, safe, stacked } from "../../protocol/clean.ts";
+import { exitStatus } from "../../pty/signals.ts";
 import type { Session } from "../../session/session.ts";
 import { cleanText, count } from "../facts.ts";
-import { commandLine, directory, program, text } from "../fields.ts";
-import { target } from "../session-facts.ts";
-import { type ToolContext, tool } from "../tool.ts";
-import { freeNumber } from "./free-number.ts";
+import { directory, environment, program, text } from "../fields.ts";
+import { type ToolContext, tool, waitMs } from "../tool.ts";
+import { command } from "./command.ts";
 import { seenOutput } from "./new-output.ts";
+import { findNumbered, pickNumbered } from "./numbered.ts";
 
-export const codexFacts = z.strictObject({
+const codexFacts = z.strictObject({
 	output: cleanText,
 	wall_time_seconds: z.number(),
 	original_token_count: count,
@@ -23,12 +24,12 @@ type CodexFacts = z.output<typeof codexFacts>;
 // Codex clamps, it does not refuse.
 const clamped = (min: number, max: number) => (ms: number) => Math.min(max, Math.max(min, ms));
 const forCommand = clamped(250, 30_000);
-const forPoll = clamped(5000, 280_000);
+const forPoll = clamped(5000, 300_000);
 // Its sessions have numbers; ours have names, and these are theirs.
 const FIRST_NUMBER = 1000;
 
 const maxOutput = z.number().min(1).max(1_000_000).default(10_000).describe("Maximum output, in tokens");
-const ms = (text: string) => z.number().min(0).max(1e9).optional().describe(text);
+const ms = (text: string) => z.number().min(0).optional().describe(text);
 
 export const execCommand = tool({
 	name: "exec_command",
@@ -38,13 +39,14 @@ export const execCommand = tool({
 	effect: "starts",
 	always: true,
 	input: z.object({
-		cmd: commandLine.describe("Shell command to execute"),
+		cmd: command.describe("Shell command to execute"),
 		workdir: directory.optional(),
 		shell: program.optional().describe("Default: the user's shell"),
-		login: z.boolean().default(true).describe("With -l semantics"),
+		login: z.boolean().default(true).describe("As a login shell"),
 		tty: z.boolean().default(true).describe("There is always a terminal"),
 		yield_time_ms: ms("How long to wait for output, in ms: 250 to 30000, 10000 by default"),
 		max_output_tokens: maxOutput,
+		env: environment.optional().describe("Added to the environment"),
 	}),
 	facts: codexFacts,
 	async run(input, context) {
@@ -52,8 +54,9 @@ export const execCommand = tool({
 		const shell = input.shell ?? (caller.env.SHELL || "/bin/bash");
 		const session = await sessions.start({
 			argv: [shell, input.login ? "-lc" : "-c", input.cmd],
-			pickName: (names) => freeNumber(names, FIRST_NUMBER, String),
+			pickName: pickNumbered(FIRST_NUMBER, String),
 			cwd: input.workdir,
+			env: input.env,
 			caller,
 		});
 		const yieldMs = forCommand(input.yield_time_ms ?? 10_000);
@@ -69,14 +72,16 @@ export const codexWriteStdin = tool({
 	effect: "types",
 	always: true,
 	input: z.object({
-		session_id: z.int().min(0).max(1e9),
+		session_id: z.int().min(0),
 		chars: text.default(""),
-		yield_time_ms: ms("How long to wait for output, in ms: 250 to 30000, without chars 5000 to 280000"),
+		yield_time_ms: ms("How long to wait for output, in ms: 250 to 30000, without chars 5000 to 300000"),
 		max_output_tokens: maxOutput,
 	}),
 	facts: codexFacts,
+	// The exec set has a tool of this name, whose sessions are not numbers.
+	takes: (input) => typeof (input as { session_id?: unknown } | null)?.session_id === "number",
 	async run(input, context) {
-		const session = await target(context, String(input.session_id));
+		const session = await findNumbered(context, String(input.session_id));
 		const { chars } = input;
 		if (chars !== "") await session.type(new TextEncoder().encode(chars));
 		const yieldMs = chars === "" ? forPoll(input.yield_time_ms ?? 5000) : forCommand(input.yield_time_ms ?? 250);
@@ -90,15 +95,16 @@ interface Asked {
 	readonly maxTokens: number;
 }
 
-async function answer(session: Session, asked: Asked, { caller, signal, startedAt }: ToolContext): Promise<CodexFacts> {
-	await session.wait({ until: {}, timeoutMs: asked.yieldMs, signal });
-	const news = seenOutput(session, caller.owner, asked.maxTokens);
+async function answer(session: Session, asked: Asked, context: ToolContext): Promise<CodexFacts> {
+	const { caller, signal, startedAt } = context;
+	await session.wait({ until: {}, timeoutMs: waitMs(context, asked.yieldMs), signal });
+	const news = await seenOutput(session, caller.owner, asked.maxTokens);
 	const { exit } = session;
 	return {
 		output: news.text,
 		wall_time_seconds: Math.round(performance.now() - startedAt) / 1000,
 		original_token_count: news.tokens,
-		...(exit === null ? { session_id: Number(session.name) } : { exit_code: exit.code ?? -1 }),
+		...(exit === null ? { session_id: Number(session.name) } : { exit_code: exitStatus(exit) ?? -1 }),
 	};
 }
 

@@ -2,38 +2,44 @@
 // fields. Every result has the same shape, also a refusal.
 
 import { z } from "zod";
+import type { SessionRecord } from "../../journal/records.ts";
 import { cleanJson, oneLine } from "../../protocol/clean.ts";
-import { Fault } from "../../protocol/fault.ts";
+import type { Fault } from "../../protocol/fault.ts";
+import { exitStatus } from "../../pty/signals.ts";
 import { hasEnded } from "../../session/lifecycle.ts";
 import type { Session } from "../../session/session.ts";
+import type { Sessions } from "../../session/sessions.ts";
 import { cleanLine, count } from "../facts.ts";
-import { commandLine, directory, program, text } from "../fields.ts";
+import { advanced, directory, environment, program, text } from "../fields.ts";
 import { target } from "../session-facts.ts";
-import { type ToolContext, tool } from "../tool.ts";
-import { codexFacts, codexWriteStdin } from "./codex.ts";
+import { type ToolContext, tool, waitMs } from "../tool.ts";
+import { command } from "./command.ts";
 import { rawOutput, seenOutput } from "./new-output.ts";
+
+const error = z.strictObject({ code: z.string(), message: cleanLine, next: cleanLine });
 
 const execFacts = z.strictObject({
 	success: z.boolean(),
 	session_id: z.string().nullable(),
 	output: z.string(),
 	running: z.boolean(),
-	exit_code: z.int().nullable(),
+	exit_code: z.int().nullable().describe("128 + n after signal n; null while it runs"),
 	truncated: z.boolean(),
 	error: z
-		.exactOptional(z.strictObject({ code: z.string(), message: cleanLine, next: cleanLine }))
-		.describe("Only when it did not succeed"),
+		.exactOptional(error)
+		.describe("Why it did not succeed, or what ended the session if it did not end by itself"),
 });
 type ExecFacts = z.output<typeof execFacts>;
 
+const sessionId = z.string().min(1).max(200);
 const yieldTime = z.int().min(0).max(280_000).default(100).describe("How long to wait for output, in ms");
 const maxOutput = z.int().min(1).max(1_000_000).default(10_000).describe("Maximum output, in tokens");
-const raw = z.boolean().default(false).describe("Output as it came, with its escape sequences");
+const raw = z.boolean().optional();
 
 interface Answering {
 	readonly yield_time_ms: number;
 	readonly max_output_tokens: number;
-	readonly raw: boolean;
+	readonly raw?: boolean | undefined;
 }
 
 export const unifiedExec = tool({
@@ -44,28 +50,30 @@ export const unifiedExec = tool({
 	effect: "starts",
 	always: true,
 	input: z.object({
-		cmd: commandLine.describe("Shell command line"),
+		cmd: command.describe("Shell command line"),
 		workdir: directory.optional(),
 		shell: program.optional().describe("Default: $SHELL, else /bin/bash"),
 		login: z.boolean().default(false).describe("As a login shell"),
 		yield_time_ms: yieldTime,
 		max_output_tokens: maxOutput,
-		raw,
+		raw: raw.describe("Output as it came, with its escape sequences; later calls on the session keep to it"),
+		env: environment.optional().describe("Added to the environment"),
 	}),
 	facts: execFacts,
-	run: (input, context) =>
-		orRefusal(null, async () => {
-			const { sessions, caller } = context;
-			const shell = input.shell ?? (caller.env.SHELL || "/bin/bash");
-			const session = await sessions.start({
-				argv: [shell, input.login ? "-lc" : "-c", input.cmd],
-				cwd: input.workdir,
-				maxForOwner: sessions.options.execMaxSessions,
-				idleMs: sessions.options.execIdleMs,
-				caller,
-			});
-			return answer(session, input, context);
-		}),
+	async run(input, context) {
+		const { sessions, caller } = context;
+		const shell = input.shell ?? (caller.env.SHELL || "/bin/bash");
+		const session = await sessions.start({
+			argv: [shell, input.login ? "-lc" : "-c", input.cmd],
+			cwd: input.workdir,
+			env: input.env,
+			maxForOwner: sessions.options.execMaxSessions,
+			idleMs: sessions.options.execIdleMs,
+			caller,
+		});
+		return answer(session, { ...input, raw: input.raw ?? sessions.options.execRaw === 1 }, context);
+	},
+	refuse,
 	render: cleanJson,
 });
 
@@ -77,29 +85,20 @@ export const writeStdin = tool({
 	effect: "types",
 	always: true,
 	input: z.object({
-		// A number is a session of Codex's `exec_command`, whose tool bears the same name.
-		session_id: z.union([z.string().min(1).max(200), z.int().min(0).max(1e9)]),
+		session_id: sessionId,
 		chars: text.default(""),
-		yield_time_ms: z
-			.int()
-			.min(0)
-			.max(300_000)
-			.optional()
-			.describe("How long to wait for output, in ms; 100 by default"),
+		yield_time_ms: yieldTime,
 		max_output_tokens: maxOutput,
-		raw,
+		raw: raw.meta(advanced),
 	}),
-	facts: z.union([execFacts, codexFacts]),
-	run: async (input, context) => {
-		const { session_id } = input;
-		if (typeof session_id === "number") return codexWriteStdin.run({ ...input, session_id }, context);
-		return orRefusal(session_id, async () => {
-			const session = await target(context, session_id);
-			if (input.chars !== "") await session.type(new TextEncoder().encode(input.chars));
-			return answer(session, { ...input, yield_time_ms: input.yield_time_ms ?? 100 }, context);
-		});
+	facts: execFacts,
+	async run(input, context) {
+		const session = await target(context, input.session_id);
+		if (input.chars !== "") await session.type(new TextEncoder().encode(input.chars));
+		return answer(session, input, context);
 	},
-	render: (facts) => ("success" in facts ? cleanJson(facts) : codexWriteStdin.render(facts)),
+	refuse,
+	render: cleanJson,
 });
 
 export const closePtySession = tool({
@@ -108,20 +107,22 @@ export const closePtySession = tool({
 	description: "End a session: SIGTERM, or SIGKILL with `force`; returns when it has ended, with what it printed last.",
 	effect: "ends",
 	input: z.object({
-		session_id: z.string().min(1).max(200),
+		session_id: sessionId,
 		force: z.boolean().default(false),
-		max_output_tokens: maxOutput,
-		raw,
+		max_output_tokens: maxOutput.meta(advanced),
+		raw: raw.meta(advanced),
 	}),
 	facts: execFacts,
-	run: (input, context) =>
-		orRefusal(input.session_id, async () => {
-			const session = await target(context, input.session_id);
-			if (!input.force && !session.ended) await askToEnd(session, context);
-			// Its background processes, and what ignored TERM.
-			await context.sessions.close(session, { force: input.force, keep: false });
-			return answer(session, { ...input, yield_time_ms: 0 }, context);
-		}),
+	async run(input, context) {
+		const session = await target(context, input.session_id);
+		if (!input.force && !session.ended) await askToEnd(session, context);
+		// Its background processes, and what ignored TERM.
+		await context.sessions.close(session, { force: input.force, keep: false });
+		// What ended it is this call.
+		const { error: _, ...facts } = await answer(session, { ...input, yield_time_ms: 0 }, context);
+		return facts;
+	},
+	refuse,
 	render: cleanJson,
 });
 
@@ -143,8 +144,10 @@ export const listPtySessions = tool({
 				pid: count.nullable(),
 				created_at: count,
 				last_output_at: count,
+				reason: z.exactOptional(cleanLine).describe("Why it ended, where the exit code does not say it"),
 			}),
 		),
+		error: z.exactOptional(error),
 	}),
 	async run(_, { sessions, caller }) {
 		const mine = sessions
@@ -152,18 +155,24 @@ export const listPtySessions = tool({
 			.filter(({ record }) => record.owner === caller.owner)
 			.map(({ record, session }) => ({
 				session_id: record.id,
-				cmd: oneLine(record.command, 1000),
+				cmd: oneLine(commandOf(record), 1000),
 				workdir: oneLine(record.cwd, 4096),
 				running: !hasEnded(record.state),
-				exit_code: record.exit?.code ?? null,
+				exit_code: exitStatus(record.exit),
 				pid: record.pid,
 				created_at: record.createdAt,
 				last_output_at: session?.lastOutputAt ?? record.updatedAt,
+				...(hasEnded(record.state) && record.reason !== null ? { reason: oneLine(record.reason) } : {}),
 			}));
 		return { success: true, sessions: mine };
 	},
+	refuse: ({ code, message, next }) => ({ success: false, sessions: [], error: { code, message, next } }),
 	render: cleanJson,
 });
+
+/** What was asked for, without the shell that runs it. */
+const commandOf = ({ argv, command: whole }: SessionRecord): string =>
+	argv.length === 3 && /^-l?c$/.test(argv[1]!) ? argv[2]! : whole;
 
 /** TERM to the program itself, which may print something before it ends. */
 async function askToEnd(session: Session, { sessions, signal }: ToolContext): Promise<void> {
@@ -171,34 +180,34 @@ async function askToEnd(session: Session, { sessions, signal }: ToolContext): Pr
 	await session.wait({ until: { only: true }, timeoutMs: sessions.options.endGraceMs, signal });
 }
 
-async function answer(session: Session, input: Answering, { caller, signal }: ToolContext): Promise<ExecFacts> {
-	await session.wait({ until: {}, timeoutMs: input.yield_time_ms, signal });
-	const news = await (input.raw ? rawOutput : seenOutput)(session, caller.owner, input.max_output_tokens);
+async function answer(session: Session, input: Answering, context: ToolContext): Promise<ExecFacts> {
+	const { caller, signal } = context;
+	await session.wait({ until: {}, timeoutMs: waitMs(context, input.yield_time_ms), signal });
+	const isRaw = input.raw ?? session.readsRaw(caller.owner);
+	const news = await (isRaw ? rawOutput : seenOutput)(session, caller.owner, input.max_output_tokens);
+	const fault = session.ended && !session.endedByItself ? session.endFault().in("exec") : null;
 	return {
 		success: true,
 		session_id: session.id,
 		output: news.text,
 		running: !session.ended,
-		exit_code: session.exit?.code ?? null,
+		exit_code: exitStatus(session.exit),
 		truncated: news.truncated,
+		...(fault === null ? {} : { error: { code: fault.code, message: fault.message, next: fault.next } }),
 	};
 }
 
 /** A refusal in the shape of a result: callers need not catch anything. */
-async function orRefusal(session_id: string | null, act: () => Promise<ExecFacts>): Promise<ExecFacts> {
-	try {
-		return await act();
-	} catch (error) {
-		if (!(error instanceof Fault)) throw error;
-		const { code, message, next } = error;
-		return {
-			success: false,
-			session_id,
-			output: "",
-			running: false,
-			exit_code: null,
-			truncated: false,
-			error: { code, message, next },
-		};
-	}
+function refuse({ code, message, next }: Fault, input: unknown, sessions: Sessions | null): ExecFacts {
+	const { session_id } = z.object({ session_id: z.string().nullable() }).catch({ session_id: null }).parse(input);
+	const found = sessions?.list().find(({ record: { id, name } }) => id === session_id || name === session_id);
+	return {
+		success: false,
+		session_id,
+		output: "",
+		running: found !== undefined && !hasEnded(found.record.state),
+		exit_code: exitStatus(found?.record.exit ?? null),
+		truncated: false,
+		error: { code, message, next },
+	};
 }

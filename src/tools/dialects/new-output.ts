@@ -4,7 +4,7 @@
 import { type Clean, clean } from "../../protocol/clean.ts";
 import type { Session } from "../../session/session.ts";
 import { fit } from "../../terminal/budget.ts";
-import { headAndTail } from "../excerpt.ts";
+import { type Budget, fitNew, headAndTail, named } from "../excerpt.ts";
 
 export interface NewOutput<T extends string = string> {
 	readonly text: T;
@@ -13,13 +13,17 @@ export interface NewOutput<T extends string = string> {
 	readonly tokens: number;
 }
 
-const tokensOf = (text: string) => Math.ceil(text.length / 4);
+const CHARS_PER_TOKEN = 4;
+const tokensOf = (text: string) => Math.ceil(text.length / CHARS_PER_TOKEN);
+
+/** For callers that cannot ask for lines by number. */
+export const truncatedMark: Budget["mark"] = (range, total) => `[… ${named(range)} of ${total} truncated …]`;
 
 /** As a person would have seen it; advances the caller's position. */
-export function seenOutput(session: Session, owner: string, maxTokens: number): NewOutput<Clean> {
-	const { diff } = session.takeNew(owner);
-	const news = cut(diff.text, maxTokens, diff.missed !== null);
-	return { ...news, text: clean(news.text).text };
+export async function seenOutput(session: Session, owner: string, maxTokens: number): Promise<NewOutput<Clean>> {
+	const budget = { maxTokens, charsPerToken: CHARS_PER_TOKEN, mark: truncatedMark };
+	const { text, truncated, chars } = await fitNew(session, session.takeNew(owner), budget);
+	return { text: clean(text).text, truncated, tokens: Math.ceil(chars / CHARS_PER_TOKEN) };
 }
 
 /** As it came, escapes and all (R2.8); keeps a position of its own. */
@@ -31,6 +35,6 @@ export async function rawOutput(session: Session, owner: string, maxTokens: numb
 }
 
 export function cut(text: string, maxTokens: number, incomplete = false): NewOutput {
-	const fitted = fit(text, maxTokens, { count: tokensOf });
+	const fitted = fit(text, maxTokens, { count: tokensOf, word: "truncated" });
 	return { text: fitted.text, truncated: fitted.truncated || incomplete, tokens: tokensOf(text) };
 }

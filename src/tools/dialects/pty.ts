@@ -1,43 +1,58 @@
-// The daemon's terminal tools, as R4.10 has them.
+// The daemon's terminal tools, as R4.10 and R4.13 have them. A failure is
+// `{ error }`, never an exception.
 
 import { z } from "zod";
 import type { SessionRecord } from "../../journal/records.ts";
 import { STATUSES } from "../../protocol/answer.ts";
-import { clean, cleanJson, oneLine } from "../../protocol/clean.ts";
+import { clean, cleanJson, oneLine, safe } from "../../protocol/clean.ts";
+import type { Fault } from "../../protocol/fault.ts";
+import { exitStatus } from "../../pty/signals.ts";
 import { hasEnded } from "../../session/lifecycle.ts";
 import type { Session } from "../../session/session.ts";
 import { outputOf, type Sessions } from "../../session/sessions.ts";
 import { compose } from "../../session/typing.ts";
+import { outerLines } from "../excerpt.ts";
 import { cleanLine, cleanText, count } from "../facts.ts";
-import { commandLine, directory, environment, height, keys as keysField, sessionName, text, width } from "../fields.ts";
+import { directory, environment, height, keys as keysField, sessionName, text, width } from "../fields.ts";
 import { target } from "../session-facts.ts";
 import { tool } from "../tool.ts";
+import { command } from "./command.ts";
+import { truncatedMark } from "./new-output.ts";
 
 /** Keys wait this long for a program that takes each only after the one before. */
 const PACED_MS = 10_000;
 
 const terminalId = z.string().min(1).max(200).describe("From pty_create or pty_list; a name works too");
 
+/** What a failure is answered with. */
+const failure = z.strictObject({ error: cleanLine, code: z.string() });
+const refuse = ({ code, message, next }: Fault): z.output<typeof failure> => ({
+	error: safe`${message} ${next}`,
+	code,
+});
+
+const state = z.enum(STATUSES);
+const exit_code = z.int().nullable().describe("128 + n after signal n; null while it runs");
+
 /** A terminal's record, in the words of this dialect (R4.1, R4.6). */
-const card = {
+const card = z.strictObject({
 	terminal_id: z.string(),
 	name: cleanLine,
 	cmd: cleanLine,
 	cwd: cleanLine,
-	state: z.enum(STATUSES),
+	state,
 	is_running: z.boolean(),
 	pid: count.nullable(),
-	exit_code: z.int().nullable(),
+	exit_code,
 	created_at: count,
 	updated_at: count,
 	resolved_at: count.nullable(),
 	bytes_out: count,
 	lines_out: count.nullable(),
-	last_line: cleanLine,
+	last_line: cleanLine.describe("Of one that could not be started: why"),
 	truncated: z.boolean(),
-	parent: z.string().nullable(),
-};
-const cardFacts = z.strictObject(card);
+	parent_session_id: z.string().nullable().describe("The conversation that opened it"),
+});
 
 export const ptyCreate = tool({
 	name: "pty_create",
@@ -46,18 +61,31 @@ export const ptyCreate = tool({
 	effect: "starts",
 	always: true,
 	input: z.object({
-		cmd: commandLine,
+		cmd: command,
 		cwd: directory.optional(),
 		env: environment.optional(),
 		name: sessionName.optional(),
 		cols: width.default(120),
 		rows: height.default(40),
 	}),
-	facts: cardFacts,
+	facts: z.union([
+		z.strictObject({
+			terminal_id: z.string(),
+			pid: count.nullable(),
+			started_at: count.describe("In ms since 1970"),
+			cmd: cleanLine,
+			cwd: cleanLine,
+			name: cleanLine,
+			state,
+		}),
+		failure,
+	]),
 	async run({ cmd, ...input }, { sessions, caller }) {
 		const session = await sessions.start({ ...input, command: cmd, keep: true, caller });
-		return cardFor(sessions, session);
+		const { terminal_id, pid, created_at, cmd: shown, cwd, name, state } = await cardFor(sessions, session);
+		return { terminal_id, pid, started_at: created_at, cmd: shown, cwd, name, state };
 	},
+	refuse,
 	render: cleanJson,
 });
 
@@ -73,15 +101,25 @@ export const ptySendKeys = tool({
 		keys: z.union([text, keysField]),
 		enter: z.boolean().default(true),
 	}),
-	facts: z.strictObject({ terminal_id: z.string(), ok: z.boolean() }),
+	facts: z.union([
+		z.strictObject({ terminal_id: z.string(), bytes_written: count.describe("0 when the terminal has ended") }),
+		failure,
+	]),
 	async run({ terminal_id, keys, enter }, context) {
 		const session = await target(context, terminal_id);
+		if (session.ended) return { terminal_id: session.id, bytes_written: 0 };
 		const typing =
 			typeof keys === "string" ? { text: keys, submit: enter } : { keys: enter ? [...keys, "enter"] : keys };
-		const parts = compose(typing, () => session.screen.modes);
+		let bytes_written = 0;
+		const parts = compose(typing, () => session.screen.modes).map((encode) => () => {
+			const bytes = encode();
+			bytes_written += bytes.length;
+			return bytes;
+		});
 		await session.press(parts, { queuedBytes: keys.length, pacedMs: PACED_MS });
-		return { terminal_id: session.id, ok: true };
+		return { terminal_id: session.id, bytes_written };
 	},
+	refuse,
 	render: cleanJson,
 });
 
@@ -94,19 +132,43 @@ export const ptyCapture = tool({
 	always: true,
 	input: z.object({
 		terminal_id: terminalId,
-		lines: z.int().min(1).max(100_000).default(50),
+		lines: z.int().min(0).max(100_000).default(50),
 		tail: z.boolean().default(true),
 	}),
-	facts: z.strictObject({ ...card, output: cleanText }),
+	facts: z.union([
+		z.strictObject({
+			terminal_id: z.string(),
+			text: cleanText,
+			bytes_out: count,
+			lines_out: count.nullable(),
+			truncated: z.boolean().describe("Some of what it printed is no longer kept"),
+			state,
+			exit_code,
+		}),
+		failure,
+	]),
 	async run({ terminal_id, lines, tail }, context) {
 		const session = await target(context, terminal_id);
-		const all = session.screen.lines(tail ? lines : Number.MAX_SAFE_INTEGER);
-		const full = session.screen.modes.alternateScreen && !session.ended;
-		const shown = full ? session.screen.snapshot().text.split("\n") : tail ? all : all.slice(0, lines);
-		return { ...(await cardFor(context.sessions, session)), output: clean(shown.join("\n")).text };
+		const { bytes_out, lines_out, truncated, state, exit_code } = await cardFor(context.sessions, session);
+		const text = clean(await captured(session, { lines, tail })).text;
+		return { terminal_id: session.id, text, bytes_out, lines_out, truncated, state, exit_code };
 	},
-	render: ({ output }) => output,
+	refuse,
+	render: cleanJson,
 });
+
+/** Of a full-screen program its screen; otherwise lines of all that was printed. */
+async function captured(session: Session, { lines, tail }: { lines: number; tail: boolean }): Promise<string> {
+	if (lines === 0) return "";
+	const { screen } = session;
+	if (screen.modes.alternateScreen && !session.ended) {
+		const all = screen.snapshot().text.split("\n");
+		return (tail ? all.slice(-lines) : all.slice(0, lines)).join("\n");
+	}
+	return (await outerLines(session, { count: lines, end: tail ? "last" : "first" }, truncatedMark)).text;
+}
+
+const SIGNALS = ["TERM", "KILL", "INT"] as const;
 
 export const ptyKill = tool({
 	name: "pty_kill",
@@ -114,15 +176,20 @@ export const ptyKill = tool({
 	description:
 		"TERM ends the terminal and everything in it, after a grace of 2 s by force; KILL at once. INT is Ctrl+C for the program in front, and the terminal stays. Safe to repeat.",
 	effect: "ends",
-	input: z.object({ terminal_id: terminalId, signal: z.enum(["TERM", "KILL", "INT"]).default("TERM") }),
-	facts: cardFacts,
+	input: z.object({ terminal_id: terminalId, signal: z.enum(SIGNALS).default("TERM") }),
+	facts: z.union([
+		z.strictObject({ terminal_id: z.string(), state, exit_code, signal: z.enum(SIGNALS).describe("What was sent") }),
+		failure,
+	]),
 	async run({ terminal_id, signal }, context) {
 		const { sessions } = context;
 		const session = await target(context, terminal_id);
 		if (signal !== "INT") await sessions.close(session, { force: signal === "KILL", keep: false });
-		else if (!session.ended) await session.signal("SIGINT");
-		return cardFor(sessions, session);
+		else if (!session.ended) await sessions.signal(session, "INT");
+		const { state, exit_code } = await cardFor(sessions, session);
+		return { terminal_id: session.id, state, exit_code, signal };
 	},
+	refuse,
 	render: cleanJson,
 });
 
@@ -131,39 +198,41 @@ export const ptyList = tool({
 	title: "List terminals",
 	description: "All terminals, the newest first, or only those in one state.",
 	effect: "reads",
-	input: z.object({ state: z.enum(STATUSES).optional() }),
-	facts: z.strictObject({ terminals: z.array(cardFacts) }),
-	async run({ state }, { sessions }) {
-		const terminals = sessions
+	input: z.object({ state: state.optional() }),
+	// A bare list: facts are whatever JSON the row asks for.
+	facts: z.union([z.array(card), failure]),
+	async run({ state: wanted }, { sessions }) {
+		return sessions
 			.list()
-			.filter(({ record }) => state === undefined || record.state === state)
+			.filter(({ record }) => wanted === undefined || record.state === wanted)
 			.map(({ record, session }) => cardOf(record, session));
-		return { terminals };
 	},
+	refuse,
 	render: cleanJson,
 });
 
 const cardFor = async (sessions: Sessions, session: Session) => cardOf(await sessions.recordOf(session), session);
 
-function cardOf(record: SessionRecord, session: Session | null): z.output<typeof cardFacts> {
+function cardOf(record: SessionRecord, session: Session | null): z.output<typeof card> {
 	const { bytesOut, linesOut, lastLine, truncated } = outputOf({ record, session });
-	const state = session?.status ?? record.state;
+	const now = session?.status ?? record.state;
 	return {
 		terminal_id: record.id,
 		name: oneLine(record.name),
 		cmd: oneLine(record.command, 1000),
 		cwd: oneLine(record.cwd, 4096),
-		state,
-		is_running: !hasEnded(state),
+		state: now,
+		is_running: !hasEnded(now),
 		pid: record.pid,
-		exit_code: session?.exit?.code ?? record.exit?.code ?? null,
+		exit_code: exitStatus(session?.exit ?? record.exit),
 		created_at: record.createdAt,
 		updated_at: record.updatedAt,
 		resolved_at: record.resolvedAt,
 		bytes_out: bytesOut,
 		lines_out: linesOut,
-		last_line: oneLine(lastLine),
+		// One that never ran has no other place to say why.
+		last_line: oneLine(record.pid === null && record.reason !== null ? record.reason : lastLine),
 		truncated,
-		parent: record.parent,
+		parent_session_id: record.parent,
 	};
 }

@@ -4,18 +4,22 @@
 import { z } from "zod";
 import type { Part } from "../../journal/journal.ts";
 import { clean, cleanJson, oneLine, safe } from "../../protocol/clean.ts";
+import { exitStatus } from "../../pty/signals.ts";
 import type { Session } from "../../session/session.ts";
-import type { Sessions } from "../../session/sessions.ts";
-import type { NamesInUse } from "../../session/start-spec.ts";
+import { outerLines } from "../excerpt.ts";
 import { cleanLine, cleanText } from "../facts.ts";
-import { commandLine, script } from "../fields.ts";
-import { target } from "../session-facts.ts";
+import { environment, script } from "../fields.ts";
 import { runIn } from "../shell-named.ts";
-import { type Caller, tool } from "../tool.ts";
-import { freeNumber } from "./free-number.ts";
-import { cut } from "./new-output.ts";
+import { type ToolContext, tool } from "../tool.ts";
+import { command } from "./command.ts";
+import { cut, truncatedMark } from "./new-output.ts";
+import { findNumbered, pickNumbered } from "./numbered.ts";
 
 const SHELL = "bash";
+/** A day: what takes longer belongs in the background. */
+const MAX_SECONDS = 86_400;
+/** As timeout(1) has it, whatever the command made of being stopped. */
+const TIMED_OUT = 124;
 // What a model can use; the rest is in the session's log.
 const MAX_TOKENS = 100_000;
 const processId = z
@@ -32,34 +36,35 @@ export const runBash = tool({
 	always: true,
 	input: z.object({
 		command: script,
-		timeout_seconds: z.number().min(0.1).max(280).default(30),
+		timeout_seconds: z.number().min(0.1).max(MAX_SECONDS).default(30),
 	}),
 	facts: z.strictObject({
 		stdout: z.string(),
 		stderr: z.string(),
-		exit_code: z.int().nullable(),
+		exit_code: z.int().nullable().describe("128 + n after signal n, 124 at the timeout"),
 		timed_out: z.boolean(),
 		note: z.exactOptional(cleanLine),
 	}),
 	async run({ command, timeout_seconds }, { sessions, caller, signal }) {
-		const { outcome, note } = await runIn(
-			SHELL,
-			{ sessions, caller, program: "bash" },
-			{
-				command,
-				cwd: null,
-				timeoutMs: timeout_seconds * 1000,
-				onTimeout: "stop",
-				waits: false,
-				separate: true,
-				signal,
-			},
-		);
+		const request = {
+			command,
+			cwd: null,
+			timeoutMs: timeout_seconds * 1000,
+			onTimeout: "stop",
+			waits: false,
+			separate: true,
+			signal,
+		} as const;
+		// Calls at the same time take turns, in their order.
+		const { outcome, note } = await sessions.shellTurns.run(`${SHELL} ${caller.owner}`, () => {
+			signal.throwIfAborted();
+			return runIn(SHELL, { sessions, caller, program: "bash" }, request);
+		});
 		const text = (part: Part | undefined) => cut(new TextDecoder().decode(part?.bytes), MAX_TOKENS).text;
 		return {
 			stdout: text(outcome.streams?.stdout),
 			stderr: text(outcome.streams?.stderr),
-			exit_code: outcome.exitCode,
+			exit_code: outcome.timedOut ? TIMED_OUT : outcome.exitCode,
 			timed_out: outcome.timedOut,
 			...(outcome.shellEnded ? { note: safe`the command ended the shell; the next one gets a new shell` } : {}),
 			...(note === null ? {} : { note }),
@@ -74,10 +79,10 @@ export const startBackgroundProcess = tool({
 	description: "Start a command that runs by itself (a server, a build, a watcher). It outlives the agent.",
 	effect: "starts",
 	always: true,
-	input: z.object({ command: commandLine }),
+	input: z.object({ command, env: environment.optional().describe("Added to the environment") }),
 	facts: z.strictObject({ process_id: cleanLine, status: z.literal("started") }),
-	async run({ command }, { sessions, caller }) {
-		const session = await startNumbered(sessions, caller, command);
+	async run(input, context) {
+		const session = await startNumbered(context, input);
 		return { process_id: oneLine(session.name), status: "started" as const };
 	},
 	render: cleanJson,
@@ -89,20 +94,20 @@ export const getProcessOutput = tool({
 	description: "The last lines of a background process, and whether it still runs.",
 	effect: "reads",
 	always: true,
-	input: z.object({ process_id: processId, lines: z.int().min(1).max(100_000).default(100) }),
+	input: z.object({ process_id: processId, lines: z.int().min(0).max(100_000).default(100) }),
 	facts: z.strictObject({
 		output: cleanText,
 		is_running: z.boolean(),
 		process_id: cleanLine,
-		exit_code: z.exactOptional(z.int().nullable()),
+		exit_code: z.exactOptional(z.int().nullable()).describe("Once it has ended; 128 + n after signal n"),
 	}),
 	async run({ process_id, lines }, context) {
-		const session = await target(context, process_id);
+		const session = await findNumbered(context, process_id);
 		return {
-			output: clean(session.screen.lines(lines).join("\n")).text,
+			output: clean((await outerLines(session, { count: lines, end: "last" }, truncatedMark)).text).text,
 			is_running: !session.ended,
 			process_id: oneLine(process_id),
-			...(session.exit === null ? {} : { exit_code: session.exit.code }),
+			...(session.ended ? { exit_code: exitStatus(session.exit) } : {}),
 		};
 	},
 	render: cleanJson,
@@ -116,16 +121,19 @@ export const stopBackgroundProcess = tool({
 	input: z.object({ process_id: processId }),
 	facts: z.strictObject({ status: z.literal("stopped"), process_id: cleanLine }),
 	async run({ process_id }, context) {
-		await context.sessions.close(await target(context, process_id), { force: false, keep: false });
+		await context.sessions.close(await findNumbered(context, process_id), { force: false, keep: false });
 		return { status: "stopped" as const, process_id: oneLine(process_id) };
 	},
 	render: cleanJson,
 });
 
 /** Where the agent's shell is now, and under the next free number. */
-async function startNumbered(sessions: Sessions, caller: Caller, command: string): Promise<Session> {
+async function startNumbered(
+	{ sessions, caller }: ToolContext,
+	{ command, env }: { readonly command: string; readonly env?: Readonly<Record<string, string>> | undefined },
+): Promise<Session> {
 	const shell = sessions.shells(caller.owner, SHELL)[0]?.session;
 	const cwd = shell && !shell.ended ? await shell.cwd() : undefined;
-	const pickName = (names: NamesInUse) => freeNumber(names, 1, (number) => `bg_${String(number).padStart(3, "0")}`);
-	return sessions.start({ argv: ["bash", "-c", command], pickName, cwd, keep: true, caller });
+	const pickName = pickNumbered(1, (number) => `bg_${String(number).padStart(3, "0")}`);
+	return sessions.start({ argv: ["bash", "-c", command], pickName, cwd, env, keep: true, caller });
 }

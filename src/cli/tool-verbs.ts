@@ -1,0 +1,198 @@
+// The verbs that call a tool. Their flags come from the tool's declaration
+// (tool-fields.ts); here is only what is particular to a command line: names, words,
+// what surrounds a call, and how a person sees the answer.
+
+import type { Answer } from "../tools/client.ts";
+import type { Command, Flag, Invocation, Word } from "./command.ts";
+import { type FieldFlag, flagOf } from "./declared-tool.ts";
+import { badInput } from "./flags.ts";
+import { TOOL_FIELDS } from "./tool-fields.ts";
+
+type ToolName = keyof typeof TOOL_FIELDS;
+type Input = Readonly<Record<string, unknown>>;
+
+export interface Verb extends Omit<Command, "run" | "summary"> {
+	readonly tool: ToolName;
+	/** The tool's title by default. */
+	readonly summary?: string;
+	/** The fields that are no flags, besides those of the words; `all`: none is. */
+	readonly without?: readonly string[] | "all";
+	/** What the words and the terminal say beside the fields of flags and words. */
+	readonly input?: (invocation: Invocation) => Input | Promise<Input>;
+	/** What a person sees; what a model reads by default. */
+	readonly show?: (invocation: Invocation, answer: Answer) => void | Promise<void>;
+}
+
+const SESSION: Word = { name: "SESSION", field: "session", is: "session" };
+const RUNNING: Word = { ...SESSION, is: "running session" };
+
+async function everythingFrom(stdin: NodeJS.ReadableStream): Promise<string> {
+	const chunks: Buffer[] = [];
+	for await (const chunk of stdin) chunks.push(Buffer.from(chunk as Buffer));
+	return Buffer.concat(chunks).toString("utf8");
+}
+
+/** The words themselves, or all of stdin for `-`. */
+export async function textOf(words: readonly string[], { stdin }: Invocation["io"]): Promise<string | undefined> {
+	if (words.length === 1 && words[0] === "-") return everythingFrom(stdin);
+	return words.length > 0 ? words.join(" ") : undefined;
+}
+
+/** Several words are what a shell has already split: put back together so that another shell splits them alike. */
+function shellLine(words: readonly string[]): string {
+	if (words.length <= 1) return words[0] ?? "";
+	return words.map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`)).join(" ");
+}
+
+const shown = () => import("./show.ts");
+
+export const VERBS: readonly Verb[] = [
+	{
+		name: "start",
+		aliases: ["new"],
+		tool: "start",
+		summary: "start a program, or a shell; returns when it waits for you",
+		words: [{ name: "COMMAND", optional: true, rest: "command", is: "command" }],
+		more: "One word is a command line for the shell, several are a program and its arguments. Without a command you get a shell.",
+		examples: ["dialtone start --name py python3 -q", "dialtone start --name web --keep --port 3000 -- npm run dev"],
+		without: ["command", "argv"],
+		input: ({ words, flags, io }) => ({
+			...(words.length === 1 ? { command: words[0] } : words.length > 1 ? { argv: words } : {}),
+			cols: flags.number("cols") ?? io.stdout.columns,
+			rows: flags.number("rows") ?? io.stdout.rows,
+		}),
+	},
+	{
+		name: "send",
+		tool: "send",
+		summary: "type a line or press keys; returns the answer",
+		words: [RUNNING, { name: "TEXT", optional: true, rest: "words" }],
+		more: "Text is entered with Enter unless --no-submit is given or keys follow. `-` takes the text from stdin.",
+		examples: ["dialtone send py '6*7'", "dialtone send vim -k esc -k ':' -k w -k q -k enter"],
+		without: ["text", "paste"],
+		flags: {
+			paste: { kind: "switch", summary: "As one paste, for editors and REPLs (bracketed where they ask for it)" },
+		},
+		input: async ({ words, flags, io }) => {
+			const text = await textOf(words.slice(1), io);
+			const keys = flags.list("key").flatMap((key) => key.split(" ").filter(Boolean));
+			return {
+				...(flags.on("paste") ? { paste: text } : { text }),
+				// A line of text is submitted with Enter; keys include their own.
+				submit: (flags.get("submit") as boolean | undefined) ?? (text !== undefined && keys.length === 0),
+				keys: keys.length > 0 ? keys : undefined,
+			};
+		},
+	},
+	{
+		name: "read",
+		tool: "read",
+		summary: "what is new since your last read; any part of the output",
+		words: [SESSION],
+		show: async (invocation, answer) => (await shown()).showRead(invocation, answer),
+	},
+	{
+		name: "screen",
+		tool: "read",
+		summary: "what a person would see now",
+		words: [SESSION],
+		without: "all",
+		input: () => ({ view: "screen" }),
+		show: ({ io }, { facts }) => io.out(`${(facts as { text: string }).text}\n`),
+	},
+	{
+		name: "wait",
+		tool: "wait",
+		summary: "wait until it is your turn, it ended, or a condition holds",
+		words: [RUNNING],
+		examples: ["dialtone wait web --until 'compiled successfully' -t 2m"],
+	},
+	{
+		name: "run",
+		tool: "run",
+		summary: "run a command in a shell that keeps cd and exports; exits with its code",
+		words: [{ name: "COMMAND", rest: "command", is: "command" }],
+		without: ["command"],
+		input: ({ words }) => ({ command: shellLine(words) }),
+		show: async (invocation, answer) => (await shown()).showRun(invocation, answer),
+	},
+	{
+		name: "exec",
+		tool: "run",
+		summary: "run a command in the shell of a session; exits with its code",
+		words: [
+			{ name: "SESSION", field: "shell", is: "running session" },
+			{ name: "COMMAND", rest: "command", is: "command" },
+		],
+		more: "The session is a shell that `start` without a command, or `run --shell`, opened. What the command changes there (cd, exports) stays.",
+		without: ["command", "program", "clean"],
+		input: async ({ words: [, ...command] }) => ({ command: shellLine(command) }),
+		show: async (invocation, answer) => (await shown()).showRun(invocation, answer),
+	},
+	{
+		name: "ls",
+		aliases: ["ps", "list"],
+		tool: "list",
+		summary: "list the running sessions; -a also those that ended",
+		flags: {
+			all: { kind: "switch", short: "a", summary: "Also those that ended" },
+			quiet: { kind: "switch", short: "q", summary: "Only the ids" },
+		},
+		input: ({ flags }) => ({ status: flags.get("status") ?? (flags.on("all") ? undefined : "running") }),
+		show: async (invocation, answer) => (await import("./listing.ts")).showList(invocation, answer),
+	},
+	{
+		name: "stop",
+		aliases: ["close"],
+		tool: "close",
+		summary: "end it with everything it started; its output stays readable",
+		words: [RUNNING],
+	},
+	{
+		name: "signal",
+		tool: "signal",
+		summary: "send a signal to the program in the foreground",
+		words: [RUNNING, { name: "SIGNAL", field: "signal", is: TOOL_FIELDS.signal.fields.signal.choices, optional: true }],
+	},
+	{
+		name: "resize",
+		tool: "resize",
+		summary: "change the size of its terminal",
+		words: [RUNNING, { name: "COLSxROWS" }],
+		without: ["cols", "rows"],
+		input: ({ words: [, size = ""] }) => {
+			const [, cols, rows] = /^(\d+)x(\d+)$/.exec(size) ?? [];
+			if (cols === undefined) throw badInput("the size is COLSxROWS, such as 120x40");
+			return { cols: Number(cols), rows: Number(rows) };
+		},
+	},
+	{
+		name: "ask-human",
+		aliases: ["ask"],
+		tool: "ask_human",
+		summary: "tell the person how to do in a session what you should not",
+		words: [RUNNING, { name: "QUESTION", rest: "words" }],
+		without: ["question"],
+		input: ({ words: [, ...question] }) => ({ question: question.join(" ") }),
+	},
+];
+
+/** The flags that a verb has from its tool's fields. */
+export function fieldFlags({ tool, words = [], without = [] }: Verb): readonly FieldFlag[] {
+	if (without === "all") return [];
+	const said = new Set([...without, ...words.filter(({ optional }) => !optional).map(({ field }) => field)]);
+	return Object.entries(TOOL_FIELDS[tool].fields)
+		.filter(([path]) => !said.has(path))
+		.map(([path, field]) => flagOf(path, field));
+}
+
+export function commandOf(verb: Verb): Command {
+	const { tool, without: _, input: __, show: ___, ...command } = verb;
+	const fromFields = Object.fromEntries(fieldFlags(verb).map(({ name, path: _, ...flag }) => [name, flag as Flag]));
+	return {
+		summary: TOOL_FIELDS[tool].title,
+		...command,
+		flags: { ...fromFields, ...verb.flags },
+		run: async (invocation) => (await import("./call-tool.ts")).callTool(invocation, verb),
+	};
+}

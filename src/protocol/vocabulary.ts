@@ -1,0 +1,104 @@
+// What a caller has at hand, in the words of its tool set: a refusal names an
+// action ("read it"), and the row of the set says which of its tools does that.
+
+import { type CleanLine, joined, oneLine, safe } from "./clean.ts";
+
+export interface Vocabulary {
+	/** What the set calls a session, and by what its callers know one. */
+	readonly noun: "session" | "terminal" | "process";
+	readonly knownBy: "name" | "id";
+	readonly start: CleanLine;
+	/** Shows output, also of what has ended. */
+	readonly read: CleanLine;
+	readonly wait: CleanLine;
+	readonly type: CleanLine;
+	readonly interrupt: CleanLine;
+	readonly end: CleanLine;
+	readonly kill: CleanLine;
+	/** The field for the directory of a new program. */
+	readonly directory: CleanLine;
+}
+
+const writeStdin = {
+	read: safe`\`write_stdin\` with empty \`chars\``,
+	wait: safe`\`write_stdin\` with empty \`chars\``,
+	type: safe`\`write_stdin\``,
+	interrupt: safe`\`write_stdin\` with "\\u0003"`,
+	directory: safe`\`workdir\``,
+} as const;
+
+export const vocabularies = {
+	native: {
+		noun: "session",
+		knownBy: "name",
+		start: safe`\`start\``,
+		read: safe`\`read\``,
+		wait: safe`\`wait\``,
+		type: safe`\`send\``,
+		interrupt: safe`\`signal\` INT`,
+		end: safe`\`close\``,
+		kill: safe`\`close\` with \`force\``,
+		directory: safe`\`cwd\``,
+	},
+	exec: {
+		...writeStdin,
+		noun: "session",
+		knownBy: "id",
+		start: safe`\`unified_exec\``,
+		end: safe`\`close_pty_session\``,
+		kill: safe`\`close_pty_session\` with \`force\``,
+	},
+	// Its sessions are numbers, which are their names here. It has no tool that ends one: Ctrl+C does.
+	codex: {
+		...writeStdin,
+		noun: "session",
+		knownBy: "name",
+		start: safe`\`exec_command\``,
+		end: writeStdin.interrupt,
+		kill: writeStdin.interrupt,
+	},
+	pty: {
+		noun: "terminal",
+		knownBy: "id",
+		start: safe`\`pty_create\``,
+		read: safe`\`pty_capture\``,
+		wait: safe`\`pty_capture\``,
+		type: safe`\`pty_send_keys\``,
+		interrupt: safe`\`pty_kill\` with INT`,
+		end: safe`\`pty_kill\``,
+		kill: safe`\`pty_kill\` with KILL`,
+		directory: safe`\`cwd\``,
+	},
+	terminal: {
+		noun: "process",
+		knownBy: "name",
+		start: safe`\`start_background_process\``,
+		read: safe`\`get_process_output\``,
+		wait: safe`\`get_process_output\``,
+		type: safe`\`run_bash\``,
+		interrupt: safe`\`stop_background_process\``,
+		end: safe`\`stop_background_process\``,
+		kill: safe`\`stop_background_process\``,
+		directory: safe`a directory`,
+	},
+} as const satisfies Record<string, Vocabulary>;
+
+export type VocabularyName = keyof typeof vocabularies;
+
+/** A session as the callers of this set call it. */
+export const called = ({ knownBy }: Vocabulary, name: string, id: string | undefined): CleanLine =>
+	oneLine(knownBy === "id" ? (id ?? name) : name);
+
+const MAX_NAMES = 20;
+
+/** Those that are open. An id says nothing by itself, so the name comes with it. */
+export function openOnes(words: Vocabulary, names: readonly string[], ids: readonly string[] = []): CleanLine {
+	if (names.length === 0) return safe`No ${words.noun} is open: call ${words.start}.`;
+	const shown = names.slice(0, MAX_NAMES).map((name, at) => {
+		const id = words.knownBy === "id" ? ids[at] : undefined;
+		return id === undefined ? oneLine(name) : safe`${oneLine(id)} (${oneLine(name)})`;
+	});
+	return safe`Open ${PLURALS[words.noun]}: ${joined(shown, ", ")}.`;
+}
+
+const PLURALS = { session: "sessions", terminal: "terminals", process: "processes" } as const;

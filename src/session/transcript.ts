@@ -1,0 +1,375 @@
+// Everything a session printed as numbered lines of text, rendered once from the log and kept
+// beside it (`text.<offset>`, text.json).
+//
+// It is a cache: what is missing or corrupt is rendered again. It is brought up to date when a
+// call asks, and in the background once much is pending; between pieces of a few
+// milliseconds the event loop runs. Nothing is opened for a session that nobody asks about.
+
+import { rename, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { setImmediate } from "node:timers/promises";
+import { z } from "zod";
+import type { Journal } from "../journal/journal.ts";
+import { readLog, type Stretch } from "../journal/segments.ts";
+import { CorruptState, checked, FORMAT, MAX_BYTES, parseJson, readCache } from "../journal/state-file.ts";
+import { TextLog } from "../journal/text-log.ts";
+import { readTiming } from "../journal/timing.ts";
+import { type LineSink, TranscriptRenderer } from "../terminal/transcript-renderer.ts";
+import { KeyedQueue } from "./keyed-queue.ts";
+import type { RenderQueue } from "./render-queue.ts";
+import type { Cached, ScreenCache } from "./screen-cache.ts";
+import { type OffsetLine, TranscriptView } from "./transcript-view.ts";
+
+const FILE = "text.json";
+/** More than that is rendered before anyone asks. */
+const PENDING_BYTES = 1 << 20;
+/** Rendering this much again after a crash takes a moment; saving takes some milliseconds. */
+const SAVE_BYTES = 8 << 20;
+/** Less is rendered again faster than it is read. */
+const WORTH_SAVING_BYTES = 256 * 1024;
+/** Read from the log at once: plain lines are found in stretches of hundreds. */
+const READ_BYTES = 1 << 20;
+/** The loop is free again after this. */
+const SLICE_MS = 4;
+/** Rendered in the background before others have their turn. */
+const TURN_MS = 20;
+const MAX_MARKS = 256;
+const MAX_SIZES = 1000;
+
+/** What the transcripts of all sessions share. */
+export interface Transcripts {
+	readonly queue: RenderQueue;
+	readonly cache: ScreenCache;
+	/** Text on disk for one session; 0: no limit. */
+	readonly maxBytes: number;
+}
+
+export interface TranscriptParts {
+	readonly journal: Journal;
+	/** The size that it began with, where the log does not tell. */
+	readonly cols: number;
+	readonly rows: number;
+	readonly transcripts: Transcripts;
+	/** Offsets at which somebody wants to know the line: what callers have seen, where commands begin. */
+	readonly stops: () => readonly number[];
+	/** No more output comes. */
+	readonly isComplete: () => boolean;
+}
+
+interface Resize {
+	readonly cols: number;
+	readonly rows: number;
+	readonly at: number;
+}
+
+const count = z.int().min(0);
+const cells = z.int().min(0).max(100_000);
+const schema = z.object({
+	raw: count,
+	sealed: z.boolean(),
+	log: z.object({ line: count, text: count, index: z.array(count).readonly() }),
+	marks: z.array(z.tuple([count, z.object({ line: count, blank: z.boolean() })])),
+	screen: z
+		.object({
+			cols: cells.min(2).max(1000),
+			rows: cells.min(1).max(500),
+			content: z.array(z.string()).readonly(),
+			x: cells,
+			y: cells,
+			scrollTop: cells,
+			scrollBottom: cells,
+			savedX: cells,
+			savedY: cells,
+			alternate: z.boolean(),
+			wraparound: z.boolean(),
+			insert: z.boolean(),
+			origin: z.boolean(),
+		})
+		.refine(
+			({ cols, rows, x, y, scrollTop, scrollBottom, content }) =>
+				x <= cols && y < rows && scrollTop <= scrollBottom && scrollBottom < rows && content.length >= rows,
+			"a cursor outside of the screen",
+		),
+});
+type State = z.output<typeof schema>;
+
+/** While it is in memory. */
+interface Open {
+	readonly renderer: TranscriptRenderer;
+	readonly log: TextLog;
+	readonly sizes: Resize[];
+	/** The lines at offsets of interest, the newest last. */
+	readonly marks: Map<number, OffsetLine>;
+	/** Rendered up to this offset of the log. */
+	raw: number;
+	savedRaw: number;
+	/** Everything is committed: there is nothing to go on with. */
+	sealed: boolean;
+}
+
+export class Transcript implements Cached, AsyncDisposable {
+	readonly #parts: TranscriptParts;
+	readonly #turns = new KeyedQueue();
+	#open: Open | null = null;
+	/** Rendered before it was closed; until it is opened, at least nothing. */
+	#knownRaw = 0;
+	/** Sizes that the terminal was given; the log has them, too, where there is one. */
+	#sizes: Resize[] = [];
+	#users = 0;
+	#disposed = false;
+
+	constructor(parts: TranscriptParts) {
+		this.#parts = parts;
+	}
+
+	get attended(): boolean {
+		return this.#users > 0;
+	}
+
+	/** More output has arrived. */
+	grew(): void {
+		const { journal, transcripts } = this.#parts;
+		if (journal.end - (this.#open?.raw ?? this.#knownRaw) > PENDING_BYTES) transcripts.queue.add(this);
+	}
+
+	/** Output from this offset on is for the new size. */
+	resized(cols: number, rows: number, at: number): void {
+		this.#sizes.push({ cols, rows, at });
+		if (this.#sizes.length > MAX_SIZES) this.#sizes.shift();
+		this.#open?.sizes.push({ cols, rows, at });
+	}
+
+	/** All lines of the output so far. */
+	view({ signal }: { readonly signal?: AbortSignal } = {}): Promise<TranscriptView> {
+		const { end } = this.#parts.journal;
+		return this.#use(async (open) => {
+			while (open.raw < end && !signal?.aborted) await this.#render(open, end);
+			signal?.throwIfAborted();
+			this.#nextStop(open);
+			const complete = this.#parts.isComplete() && open.raw >= this.#parts.journal.end;
+			// A small one is rendered again faster than it is read.
+			if (complete && !open.sealed && open.raw >= WORTH_SAVING_BYTES) {
+				open.renderer.seal();
+				open.sealed = true;
+			}
+			const tail = open.sealed ? [] : open.renderer.tail();
+			await open.log.flush(open.raw);
+			await this.#save(open, open.sealed && open.savedRaw < open.raw ? 0 : SAVE_BYTES);
+			return new TranscriptView({ text: open.log.snapshot(), tail, marks: new Map(open.marks), offset: open.raw });
+		});
+	}
+
+	/** Renders in the background for a moment; false when little is left. */
+	async renderSome(): Promise<boolean> {
+		if (this.#disposed) return false;
+		return this.#use(async (open) => {
+			await this.#render(open, this.#parts.journal.end, this.#disposed ? 0 : TURN_MS);
+			return this.#parts.journal.end - open.raw > PENDING_BYTES;
+		});
+	}
+
+	hibernate(): boolean {
+		if (this.#users > 0) return false;
+		void this.#turns.run("", () => this.#close());
+		return true;
+	}
+
+	async [Symbol.asyncDispose](): Promise<void> {
+		this.#disposed = true;
+		this.#parts.transcripts.queue.forget(this);
+		this.#parts.transcripts.cache.forget(this);
+		await this.#turns.run("", () => this.#close());
+	}
+
+	/** One at a time, and in memory meanwhile. */
+	async #use<T>(act: (open: Open) => Promise<T>): Promise<T> {
+		this.#users++;
+		try {
+			return await this.#turns.run("", async () => {
+				this.#open ??= await this.#load();
+				if (!this.#disposed) this.#parts.transcripts.cache.use(this);
+				try {
+					return await act(this.#open);
+				} catch (error) {
+					// What is in memory may not be what is on disk.
+					this.#open?.renderer.dispose();
+					this.#open = null;
+					throw error;
+				}
+			});
+		} finally {
+			this.#users--;
+			if (this.#disposed && this.#users === 0) await this.#turns.run("", () => this.#close());
+		}
+	}
+
+	async #load(): Promise<Open> {
+		const { journal, transcripts } = this.#parts;
+		const { directory } = journal;
+		const saved = await readCache<State>({
+			path: join(directory, FILE),
+			maxBytes: MAX_BYTES.transcript,
+			parse: (text) => checked(schema, parseJson(text)),
+		});
+		const { first, sizes } = await sizesOf(directory);
+		const begin = async (state: State | null): Promise<Open> => {
+			const log = await TextLog.open(directory, state?.log ?? null, transcripts.maxBytes);
+			const open = { log, raw: state?.raw ?? 0 };
+			const sink: LineSink = {
+				line: (text) => log.append(Buffer.from(`${text}\n`), 1, open.raw),
+				lines: (text, lines) => log.append(text.slice(), lines, open.raw),
+			};
+			const { cols, rows } = first ?? this.#parts;
+			const renderer =
+				state === null
+					? new TranscriptRenderer({ cols, rows, sink })
+					: TranscriptRenderer.restore(state.screen, { sink });
+			return Object.assign(open, {
+				renderer,
+				sizes: [...sizes, ...this.#sizes].filter(({ at }) => at >= open.raw).sort((a, b) => a.at - b.at),
+				marks: new Map(state?.marks),
+				savedRaw: open.raw,
+				sealed: state?.sealed ?? false,
+			});
+		};
+		// A log that is shorter than what was rendered is another one.
+		const state = saved !== null && saved.raw <= journal.end ? saved : null;
+		const open = await begin(state).catch(async (error: unknown) => {
+			if (!(error instanceof CorruptState) || state === null) throw error;
+			process.emitWarning(`the transcript in ${directory} is rendered again: ${error.message}`, "StateWarning");
+			return begin(null);
+		});
+		this.#knownRaw = open.raw;
+		return open;
+	}
+
+	/** Renders up to an offset, or for a time. */
+	async #render(open: Open, to: number, forMs = Number.POSITIVE_INFINITY): Promise<void> {
+		const startedAt = performance.now();
+		let sliceAt = startedAt;
+		/** The beginning of a line that is worth completing. */
+		let rest: Uint8Array = NOTHING;
+		for await (const { bytes, to: end } of this.#stretches(open.raw, to)) {
+			const all = bytes === null ? rest : joined(rest, bytes);
+			let at = 0;
+			let stop = this.#nextStop(open);
+			while (at < all.length) {
+				if (open.raw === stop) stop = this.#nextStop(open);
+				const limit = Math.min(all.length, at + stop - open.raw);
+				const more = bytes !== null && limit === all.length && open.raw + limit - at < to;
+				const rendered = open.renderer.feed(all.subarray(at, limit), { more });
+				if (rendered === 0) break;
+				at += rendered;
+				open.raw += rendered;
+				if (performance.now() - sliceAt < SLICE_MS) continue;
+				await setImmediate();
+				sliceAt = performance.now();
+			}
+			rest = all.subarray(at);
+			if (bytes === null) {
+				this.#nextStop(open);
+				open.renderer.gap(`[… ${end - open.raw} bytes of output are not kept …]`);
+				open.raw = end;
+			}
+			if (open.log.unwrittenBytes >= READ_BYTES) await open.log.flush(open.raw);
+			await this.#save(open, SAVE_BYTES);
+			if (performance.now() - startedAt > forMs) return;
+		}
+	}
+
+	/** The log from an offset on, from memory where that has it. */
+	async *#stretches(from: number, to: number): AsyncGenerator<Stretch> {
+		const { journal } = this.#parts;
+		let at = from;
+		while (at < to) {
+			if (at >= journal.memoryFrom) {
+				const bytes = journal.recent(at).subarray(0, to - at);
+				yield { from: at, to: at + bytes.length, bytes };
+				at += bytes.length;
+				continue;
+			}
+			const before = at;
+			const limit = Math.min(to, journal.memoryFrom);
+			for await (const stretch of readLog(journal.directory, at, limit, READ_BYTES)) {
+				yield stretch;
+				at = stretch.to;
+			}
+			if (at === before || at < Math.min(limit, journal.memoryFrom)) {
+				// The rest is in no file: a full disk, or it was removed.
+				yield { from: at, to: limit, bytes: null };
+				at = limit;
+			}
+		}
+	}
+
+	/** Applies what is due at the offset that is reached, and returns the next one. */
+	#nextStop(open: Open): number {
+		for (let [next] = open.sizes; next !== undefined && next.at <= open.raw; [next] = open.sizes) {
+			open.renderer.resize(next.cols, next.rows);
+			open.sizes.shift();
+		}
+		const after = this.#mark(open);
+		return Math.min(after, open.sizes[0]?.at ?? Number.POSITIVE_INFINITY);
+	}
+
+	/** Notes the line at an offset of interest; returns the next such offset. */
+	#mark(open: Open): number {
+		let after = Number.POSITIVE_INFINITY;
+		for (const stop of this.#parts.stops()) {
+			if (stop > open.raw) after = Math.min(after, stop);
+			else if (stop === open.raw && !open.marks.has(stop) && !open.sealed) {
+				// First: drawing may commit lines.
+				const { line, blank } = open.renderer.cursor();
+				open.marks.set(stop, { line: open.log.line + line + 1, blank });
+				const [oldest] = open.marks.keys();
+				if (open.marks.size > MAX_MARKS && oldest !== undefined) open.marks.delete(oldest);
+			}
+		}
+		return after;
+	}
+
+	async #close(): Promise<void> {
+		const open = this.#open;
+		if (open === null) return;
+		try {
+			await open.log.flush(open.raw);
+			await this.#save(open, WORTH_SAVING_BYTES);
+		} catch {
+			// A full disk, or the session was removed: it is rendered again.
+		}
+		this.#open = null;
+		this.#knownRaw = open.raw;
+		open.renderer.dispose();
+	}
+
+	/** Saves where it is, if that is worth it. */
+	async #save(open: Open, everyBytes: number): Promise<void> {
+		if (open.raw - open.savedRaw < Math.max(1, everyBytes) || open.raw < WORTH_SAVING_BYTES) return;
+		const screen = open.renderer.serialize();
+		if (screen === null) return; // in the middle of a sequence
+		await open.log.flush(open.raw);
+		const { raw, sealed, marks } = open;
+		const state: State = { raw, sealed, log: open.log.state, marks: [...marks], screen };
+		const path = join(this.#parts.journal.directory, FILE);
+		await writeFile(`${path}.tmp`, JSON.stringify({ format: FORMAT, ...state }), { mode: 0o600 });
+		await rename(`${path}.tmp`, path);
+		open.savedRaw = raw;
+	}
+}
+
+const NOTHING = new Uint8Array(0);
+
+const joined = (a: Uint8Array, b: Uint8Array): Uint8Array => (a.length === 0 ? b : Buffer.concat([a, b]));
+
+/** The size that the terminal began with and those that it was given later, as the log tells. */
+async function sizesOf(directory: string): Promise<{ first: { cols: number; rows: number } | null; sizes: Resize[] }> {
+	const sizes: Resize[] = [];
+	let [cols, rows, at] = [0, 0, 0];
+	for await (const entry of readTiming(directory)) {
+		if (entry.kind === "output") at += entry.bytes;
+		else if (entry.kind === "resized") sizes.push({ cols: entry.cols, rows: entry.rows, at });
+		else if (entry.name === "COLUMNS") cols = Number(entry.value);
+		else if (entry.name === "LINES") rows = Number(entry.value);
+	}
+	return { first: cols > 0 && rows > 0 ? { cols, rows } : null, sizes };
+}

@@ -1,0 +1,204 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { Emulator } from "./emulator.ts";
+import { joinRows, lineStarts } from "./rows.ts";
+import type { TextKeyframe } from "./text-keyframe.ts";
+import { type LineSink, TranscriptRenderer } from "./transcript-renderer.ts";
+
+const encode = (text: string) => new TextEncoder().encode(text);
+
+/** Output with a change of size between its parts. */
+interface Part {
+	readonly text: string;
+	readonly resize?: { readonly cols: number; readonly rows: number };
+}
+
+class Lines implements LineSink {
+	readonly all: string[] = [];
+	line(text: string): void {
+		this.all.push(text);
+	}
+	lines(text: Uint8Array, count: number): void {
+		const lines = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(text).split("\n");
+		expect(lines.pop()).toBe("");
+		expect(lines).toHaveLength(count);
+		this.all.push(...lines);
+	}
+}
+
+const withoutEnd = (lines: readonly string[]) => {
+	const kept = [...lines];
+	while (kept.at(-1) === "") kept.pop();
+	return kept;
+};
+
+interface How {
+	readonly chunks?: (text: Uint8Array) => Uint8Array[];
+	readonly drawAll?: boolean;
+	/** Saves and restores it between chunks, this often at the most: each takes milliseconds. */
+	readonly restarts?: number;
+}
+
+function transcript(parts: readonly Part[], { chunks = (bytes) => [bytes], drawAll = false, restarts = 0 }: How = {}) {
+	const sink = new Lines();
+	let left = restarts;
+	let renderer = new TranscriptRenderer({ cols: 40, rows: 10, sink, drawAll });
+	for (const { text, resize } of parts) {
+		for (const chunk of chunks(encode(text))) {
+			for (let at = 0; at < chunk.length; ) at += renderer.feed(chunk.subarray(at));
+			const state: TextKeyframe | null = left > 0 ? renderer.serialize() : null;
+			if (state === null) continue;
+			left--;
+			renderer.dispose();
+			renderer = TranscriptRenderer.restore(JSON.parse(JSON.stringify(state)) as TextKeyframe, { sink, drawAll });
+		}
+		if (resize) renderer.resize(resize.cols, resize.rows);
+	}
+	const tail = renderer.tail();
+	renderer.dispose();
+	return withoutEnd([...sink.all, ...tail]);
+}
+
+/** The same in one pass, by an emulator that forgets nothing; what is cleared scrolls away first. */
+function reference(parts: readonly Part[]): string[] {
+	const emulator = new Emulator({ cols: 40, rows: 10, scrollback: 100_000 });
+	const done: string[] = [];
+	const used = () => {
+		let row = emulator.normal.lines.length;
+		while (row > 0 && emulator.normal.lines.get(row - 1)?.getTrimmedLength() === 0) row--;
+		return row;
+	};
+	const keep = (rows: number) => {
+		const grid = emulator.normal;
+		const starts = lineStarts(grid).filter((start) => start < rows);
+		done.push(...starts.map((start, i) => joinRows(grid, start, starts[i + 1] ?? rows)));
+	};
+	emulator.beforeErase = (how) => {
+		if (emulator.alternate) return;
+		const { x, y, ybase } = emulator.normal;
+		if (how === 2 || (how === 0 && x === 0 && y === 0)) emulator.scrollAway(used() - ybase);
+		else if (how === 3) keep(ybase);
+	};
+	emulator.beforeReset = () => keep(used());
+	for (const { text, resize } of parts) {
+		emulator.open();
+		emulator.write(encode(text));
+		if (resize) emulator.resize(resize.cols, resize.rows);
+	}
+	keep(used());
+	emulator.dispose();
+	return withoutEnd(done);
+}
+
+const narrow = ["alpha", "b", "the quick brown fox", "x".repeat(57), "  indented", "naïve café", "✓ done", "│ ── │"];
+const wide = ["漢字かな", "👍", "한국어 텍스트"];
+const repeated = (times: number, text: (i: number) => string) =>
+	Array.from({ length: times }, (_, i) => text(i)).join("");
+
+/** Anything that a program may print. */
+function output(words: readonly string[]): fc.Arbitrary<string> {
+	const word = fc.constantFrom(...words);
+	const piece = fc.oneof(
+		{ weight: 6, arbitrary: word },
+		fc.constantFrom("\x1b[31m", "\x1b[m", "\x1b[1;38;5;200m", "\x1b[48;2;1;2;3m", "\x1b[K", "\x1b[0K"),
+		fc.constantFrom("\t", " ", "\u00a0", "e\u0301"),
+	);
+	const line = fc.array(piece, { maxLength: 6 }).map((pieces) => `${pieces.join("")}\r\n`);
+	const block = fc.oneof(
+		{ weight: 6, arbitrary: line },
+		{
+			weight: 3,
+			arbitrary: fc.tuple(line, fc.integer({ min: 2, max: 700 })).map(([text, times]) => text.repeat(times)),
+		},
+		{ weight: 3, arbitrary: fc.integer({ min: 1, max: 2000 }).map((to) => repeated(to, (i) => `line ${i}\r\n`)) },
+		{ weight: 2, arbitrary: fc.integer({ min: 1, max: 30 }).map((to) => repeated(to, (i) => `\r${i} %`)) },
+		// Rewrites what is on the screen.
+		fc.tuple(fc.integer({ min: 1, max: 12 }), word).map(([up, text]) => `\x1b[${up}A\r\x1b[2K${text}\x1b[${up}B\r`),
+		fc
+			.tuple(fc.integer({ min: 1, max: 60 }), fc.integer({ min: 1, max: 14 }), word)
+			.map(([x, y, text]) => `\x1b[${y};${x}H${text}`),
+		fc.constantFrom("\x1b[H\x1b[2J", "\x1b[H\x1b[J", "\x1b[2J", "\x1b[H\x1b[2J\x1b[3J", "\x1b[3J", "\x1b[J", "\x1bc"),
+		fc.constantFrom("\x1b[?1049h\x1b[Hfull\r\nscreen", "\x1b[?1049hX\x1b[2Jdrawn\r\n\r\n\x1b[?1049l"),
+		fc.constantFrom("\x1b[2;8r\x1b[8;1H", "\x1b[1;9r\x1b[9;1H", "\x1b[r", "\x1b[?7l", "\x1b[?7h", "\x1b[4h", "\x1b[4l"),
+		fc.constantFrom(
+			"\x1b(0lqqk\x1b(B",
+			"\x1b[2L",
+			"\x1b[2M",
+			"\x1b[1J",
+			"\x1bM",
+			"\n\n",
+			"\b\b",
+			// A saved cursor is restored at once: what it means after the buffer was trimmed or reflowed is up to the emulator.
+			"\x1b7kept\x1b8",
+			"partial",
+		),
+	);
+	return fc.array(block, { maxLength: 8 }).map((blocks) => blocks.join(""));
+}
+
+const rows = fc.integer({ min: 3, max: 30 });
+const parts = fc.oneof(
+	fc.array(
+		fc.record(
+			{ text: output(narrow), resize: fc.record({ cols: fc.integer({ min: 10, max: 70 }), rows }) },
+			{ requiredKeys: ["text"] },
+		),
+		{ maxLength: 4 },
+	),
+	// The emulator's reflow moves wide characters about, so the width stays.
+	fc.array(
+		fc.record(
+			{ text: output([...narrow, ...wide]), resize: fc.record({ cols: fc.constant(40), rows }) },
+			{ requiredKeys: ["text"] },
+		),
+		{ maxLength: 4 },
+	),
+);
+
+/** Splits at random places, also inside characters and sequences. */
+const splits = fc
+	.array(fc.integer({ min: 1, max: 20_000 }), { minLength: 1, maxLength: 12 })
+	.map((sizes) => (bytes: Uint8Array) => {
+		const chunks: Uint8Array[] = [];
+		for (let at = 0, i = 0; at < bytes.length; i++) {
+			const size = sizes[i % sizes.length]!;
+			chunks.push(bytes.subarray(at, at + size));
+			at += size;
+		}
+		return chunks;
+	});
+
+// What is not finished in time is enough: a run is a dozen outputs of thousands of lines.
+const seed = { numRuns: 40, interruptAfterTimeLimit: 10_000 } as const;
+
+/** A reflow of the emulator drops a cell that a tab or the cursor passed over, but not the blank that it is restored as. */
+const blanks = (line: string) => line.replace(/ +/g, " ").trimEnd();
+
+describe("T2 the transcript of any output", () => {
+	test("is what an emulator that forgets nothing shows, however the output is split", () => {
+		fc.assert(
+			fc.property(parts, splits, (all, chunks) => {
+				expect(transcript(all, { chunks })).toEqual(reference(all));
+			}),
+			seed,
+		);
+	});
+
+	test("is the same whether plain lines are drawn or taken as they are", () => {
+		fc.assert(
+			fc.property(parts, (all) => {
+				expect(transcript(all)).toEqual(transcript(all, { drawAll: true }));
+			}),
+			seed,
+		);
+	});
+
+	test("is the same when it is saved and restored at any place", () => {
+		fc.assert(
+			fc.property(parts, splits, (all, chunks) => {
+				expect(transcript(all, { chunks, restarts: 20 }).map(blanks)).toEqual(reference(all).map(blanks));
+			}),
+			seed,
+		);
+	});
+});

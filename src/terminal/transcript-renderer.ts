@@ -1,0 +1,293 @@
+// Output as lines of text: everything that a person would have seen scroll by, once, in its
+// final form.
+//
+// A line is committed when it can no longer change: it has left the screen so far that no resize
+// brings it back, or the screen was cleared (what was on it scrolls away first, as in tmux).
+// The rest is the tail, read from the emulator. The alternate screen contributes nothing.
+// Long stretches of plain lines are not drawn: their bytes are their text.
+
+import { Emulator, LIMITS, SLICE } from "./emulator.ts";
+import type { Grid } from "./grid.ts";
+import { plainText, startOfLast } from "./plain-lines.ts";
+import { joinRows } from "./rows.ts";
+import { applyTextKeyframe, type TextKeyframe, takeTextKeyframe } from "./text-keyframe.ts";
+
+/** Longer lines are cut, so that every line fits into an answer of the default length. */
+const MAX_LINE_CELLS = 8192;
+/**
+ * Rows above the screen that are not committed yet. No terminal has more, so a resize brings none back that is further
+ * above; of very wide terminals fewer are kept, because all of them are drawn in one piece.
+ */
+const keptAbove = (cols: number) => Math.min(LIMITS.rows.max, Math.ceil(150_000 / cols));
+/** Cells that may scroll by between two commits: a byte may be a row. */
+const SLICE_CELLS = 250_000;
+
+const LF = 0x0a;
+
+/** Takes committed lines, in order. */
+export interface LineSink {
+	line(text: string): void;
+	/** UTF-8, each line ended by LF; valid only during the call. */
+	lines(text: Uint8Array, count: number): void;
+}
+
+export interface RendererOptions {
+	readonly cols: number;
+	readonly rows: number;
+	readonly sink: LineSink;
+	/** Draws everything, plain lines too: what the result is compared with. */
+	readonly drawAll?: boolean;
+}
+
+/** The cursor's line, counted from the first of the tail, and whether there is nothing on it yet. */
+export interface TailCursor {
+	readonly line: number;
+	readonly blank: boolean;
+}
+
+/** Plain lines that are not drawn yet, the newest that the emulator, which is blank, has room for. */
+interface Undrawn {
+	readonly bytes: Uint8Array;
+	readonly text: Uint8Array;
+}
+
+export class TranscriptRenderer {
+	readonly #sink: LineSink;
+	readonly #drawAll: boolean;
+	#emulator: Emulator;
+	/** Rows above the screen that are not committed: as many as the emulator was made for. */
+	#kept = 0;
+	#undrawn: Undrawn | null = null;
+	/** Bytes to draw before plain lines are searched for again. */
+	#toDraw = 0;
+
+	constructor({ cols, rows, sink, drawAll = false }: RendererOptions) {
+		this.#sink = sink;
+		this.#drawAll = drawAll;
+		this.#emulator = this.#create(cols, rows);
+	}
+
+	/** The renderer that `serialize` described. */
+	static restore(keyframe: TextKeyframe, options: Omit<RendererOptions, "cols" | "rows">): TranscriptRenderer {
+		const renderer = new TranscriptRenderer({ ...options, cols: keyframe.cols, rows: keyframe.rows });
+		applyTextKeyframe(renderer.#emulator, keyframe);
+		return renderer;
+	}
+
+	get cols(): number {
+		return this.#emulator.cols;
+	}
+	get rows(): number {
+		return this.#emulator.rows;
+	}
+
+	/** Renders a piece of these bytes and returns its length; 0: with `more` to come it is worth waiting for. */
+	feed(bytes: Uint8Array, { more = false }: { readonly more?: boolean } = {}): number {
+		if (!this.#drawAll && this.#toDraw <= 0) {
+			const taken = this.#takePlain(bytes);
+			if (taken > 0) return taken;
+			// The end of a line is not here yet.
+			if (more && this.#undrawn !== null && bytes.length < MAX_LINE_CELLS) return 0;
+		}
+		const piece = bytes.subarray(0, this.#pieceLength(bytes));
+		this.#drawUndrawn();
+		this.#emulator.open();
+		this.#emulator.write(piece);
+		this.#commitAbove();
+		this.#toDraw -= piece.length;
+		return piece.length;
+	}
+
+	resize(cols: number, rows: number): void {
+		this.#drawUndrawn();
+		this.#emulator.resize(cols, rows);
+		this.#commitAbove();
+	}
+
+	/** Output is missing here: that counts as one line, which says so. */
+	gap(notice: string): void {
+		this.seal();
+		this.#sink.line(notice);
+	}
+
+	/** Commits everything; what follows is drawn on a blank screen. */
+	seal(): void {
+		this.#drawUndrawn();
+		const { cols, rows, alternate } = this.#emulator;
+		this.#commitAll();
+		this.#emulator.dispose();
+		this.#emulator = this.#create(cols, rows);
+		if (alternate) this.#emulator.write(new TextEncoder().encode("\x1b[?1049h"));
+	}
+
+	/** The lines that are not committed, up to the last one with text. Commits what was left undrawn, if it is much. */
+	tail(): string[] {
+		this.#drawUndrawn();
+		const { normal } = this.#emulator;
+		return this.#linesTo(usedRows(normal)).map(({ start, end }) => joinRows(normal, start, end));
+	}
+
+	cursor(): TailCursor {
+		this.#drawUndrawn();
+		const { normal } = this.#emulator;
+		const lines = this.#linesTo(normal.ybase + normal.y + 1);
+		const { start, end } = lines.at(-1)!;
+		return { line: lines.length - 1, blank: joinRows(normal, start, end) === "" };
+	}
+
+	/** Null where it cannot be described, in the middle of a sequence or a character for one: ask again later. */
+	serialize(): TextKeyframe | null {
+		this.#drawUndrawn();
+		return takeTextKeyframe(this.#emulator);
+	}
+
+	dispose(): void {
+		this.#emulator.dispose();
+	}
+
+	#create(cols: number, rows: number): Emulator {
+		// A slice of line ends, a cleared screen, and a line that is not complete.
+		const room = Math.ceil(SLICE_CELLS / cols) + LIMITS.rows.max + rowsOfLine(cols);
+		this.#kept = keptAbove(cols);
+		const emulator = new Emulator({ cols, rows, scrollback: this.#kept + room });
+		emulator.beforeErase = (how) => {
+			if (emulator.alternate) return;
+			const { x, y, ybase } = emulator.normal;
+			if (how === 2 || (how === 0 && x === 0 && y === 0)) {
+				emulator.scrollAway(usedRows(emulator.normal) - ybase);
+				this.#commitAbove();
+			} else if (how === 3) this.#emit(this.#linesTo(ybase)); // and forgotten by the emulator
+		};
+		emulator.beforeReset = () => this.#commitAll();
+		return emulator;
+	}
+
+	/** As much as is drawn at once: to the end of a line where plain ones may follow. */
+	#pieceLength(bytes: Uint8Array): number {
+		const most = Math.min(bytes.length, SLICE, Math.ceil(SLICE_CELLS / this.cols));
+		if (this.#drawAll || this.#toDraw > 0 || this.#emulator.normal.x === 0) return most;
+		const line = bytes.indexOf(LF);
+		return line >= 0 && line < most ? line + 1 : most;
+	}
+
+	#drawUndrawn(): void {
+		const undrawn = this.#undrawn;
+		if (undrawn === null) return;
+		this.#undrawn = null;
+		const step = Math.min(SLICE, Math.ceil(SLICE_CELLS / this.cols));
+		for (let at = 0; at < undrawn.bytes.length; at += step) {
+			this.#emulator.write(undrawn.bytes.subarray(at, at + step));
+			this.#commitAbove();
+		}
+	}
+
+	/** Takes plain lines without drawing them; returns their length, 0 if there are too few. */
+	#takePlain(bytes: Uint8Array): number {
+		const emulator = this.#emulator;
+		const { cols, rows } = emulator;
+		// As many as fill the screen and what is kept above it: nothing drawn before them is left.
+		const kept = this.#kept + rows;
+		if (this.#undrawn === null) {
+			if (!emulator.atPlainLineStart) {
+				if (emulator.normal.x === 0 || emulator.alternate) this.#toDraw = SLICE;
+				return 0;
+			}
+			if (bytes.length < kept * 4 || !emulator.drawsPlainText || !emulator.blankFromCursor) {
+				this.#toDraw = SLICE;
+				return 0;
+			}
+		}
+		const { end, lines, written } = plainText(bytes, textBuffer, {
+			cols,
+			maxColumns: rowsOfLine(cols) * cols,
+			widthOf: (code) => emulator.widthOf(code),
+		});
+		if (this.#undrawn === null ? lines <= kept : lines === 0) {
+			// Searching costs little only if what was found is not searched again.
+			if (this.#undrawn === null) this.#toDraw = end + SLICE;
+			return 0;
+		}
+		if (this.#undrawn === null) {
+			this.#emit(this.#linesTo(emulator.normal.ybase + emulator.normal.y));
+			emulator.trimToCursor();
+		}
+		const all = {
+			bytes: joined(this.#undrawn?.bytes, bytes.subarray(0, end)),
+			text: joined(this.#undrawn?.text, textBuffer.subarray(0, written)),
+		};
+		const newest = Math.max(0, startOfLast(all.text, all.text.length, kept));
+		const before = this.#undrawn === null ? 0 : kept;
+		if (newest > 0) this.#sink.lines(all.text.subarray(0, newest), before + lines - kept);
+		this.#undrawn = {
+			bytes: all.bytes.subarray(Math.max(0, startOfLast(all.bytes, all.bytes.length, kept))),
+			text: all.text.subarray(newest),
+		};
+		return end;
+	}
+
+	/** Commits what no resize can bring back to the screen. */
+	#commitAbove(): void {
+		this.#commitTo(this.#emulator.normal.ybase - this.#kept);
+	}
+
+	/** Commits the whole lines in the first rows of the scrollback. */
+	#commitTo(rows: number): void {
+		if (rows <= 0) return;
+		const { normal, cols } = this.#emulator;
+		const lines = this.#linesTo(rows);
+		const last = lines.at(-1);
+		// Of the last one more rows may follow.
+		if (last && normal.lines.get(rows)?.isWrapped && last.end - last.start < rowsOfLine(cols)) lines.pop();
+		this.#emit(lines);
+		this.#emulator.trim(lines.at(-1)?.end ?? 0);
+	}
+
+	#commitAll(): void {
+		this.#emit(this.#linesTo(usedRows(this.#emulator.normal)));
+	}
+
+	#emit(lines: readonly Line[]): void {
+		const { normal } = this.#emulator;
+		for (const { start, end } of lines) this.#sink.line(joinRows(normal, start, end));
+	}
+
+	#linesTo(row: number): Line[] {
+		return linesTo(this.#emulator.normal, row, rowsOfLine(this.cols));
+	}
+}
+
+/** The rows of a line, of which the last one is excluded. */
+interface Line {
+	readonly start: number;
+	readonly end: number;
+}
+
+function linesTo(grid: Grid, row: number, mostRows: number): Line[] {
+	const lines: Line[] = [];
+	let start = 0;
+	for (let end = 1; end <= row; end++) {
+		if (end < row && grid.lines.get(end)?.isWrapped && end - start < mostRows) continue;
+		lines.push({ start, end });
+		start = end;
+	}
+	return lines;
+}
+
+const rowsOfLine = (cols: number) => Math.max(1, Math.floor(MAX_LINE_CELLS / cols));
+
+/** The row after the last one with text. */
+function usedRows({ lines }: Grid): number {
+	let row = lines.length;
+	while (row > 0 && lines.get(row - 1)?.getTrimmedLength() === 0) row--;
+	return row;
+}
+
+/** Rendering is synchronous, so that one buffer serves all. */
+const textBuffer = new Uint8Array(512 * 1024);
+
+function joined(a: Uint8Array | undefined, b: Uint8Array): Uint8Array {
+	const all = new Uint8Array((a?.length ?? 0) + b.length);
+	if (a !== undefined) all.set(a);
+	all.set(b, a?.length ?? 0);
+	return all;
+}

@@ -1,0 +1,27 @@
+// Sessions that a set numbers for each caller (`bg_001`, 1000): names belong to their owner, and a number is
+// never another's.
+
+import { Fault } from "../../protocol/fault.ts";
+import type { NamesInUse } from "../../session/registry.ts";
+import type { Session } from "../../session/session.ts";
+import type { ToolContext } from "../tool.ts";
+
+/** Picks the name of a caller's next session: the first number from `first` on that none of its own has. */
+export function pickNumbered(first: number, labelled: (number: number) => string) {
+	return (names: NamesInUse): string => {
+		for (let number = first; ; number++) if (!names.nameIsTaken(labelled(number))) return labelled(number);
+	};
+}
+
+/** The caller's own session of this label; a refusal lists only others of the kind. */
+export async function findNumbered({ sessions, caller }: ToolContext, label: string): Promise<Session> {
+	try {
+		return await sessions.find(label, { owner: caller.owner });
+	} catch (error) {
+		if (!(error instanceof Fault && error.code === "session_not_found")) throw error;
+		const { open } = error.facts as { readonly open: readonly string[] };
+		throw new Fault("session_not_found", { id: label, open: open.filter((one) => kindOf(one) === kindOf(label)) });
+	}
+}
+
+const kindOf = (label: string): string => label.replace(/\d+$/, "");

@@ -1,0 +1,35 @@
+// What a field means beyond its JSON type, told by the schema itself: accept-input.ts
+// reads it to accept what is meant, and input-problems.ts to show what would be right.
+
+import { z } from "zod";
+
+export interface FieldKind {
+	/**
+	 * `reference`: a number that names something (an offset, a port), never rounded to a bound · `keys`: named keys ·
+	 * `words`: a program and its arguments · `directory`: a path in which `~` is the caller's home.
+	 */
+	readonly kind?: "reference" | "keys" | "words" | "directory";
+	/** The field of an object that a bare string stands for. */
+	readonly shorthand?: string;
+	/** What a right value looks like, as JSON. */
+	readonly example?: string;
+}
+
+export const fieldKinds = z.registry<FieldKind>();
+
+export const kindOf = (schema: z.core.$ZodType): FieldKind => fieldKinds.get(schema) ?? {};
+
+/** The schema inside optional, default and the like. */
+export function bare(schema: z.core.$ZodType): z.core.$ZodTypes {
+	const { def } = (schema as z.core.$ZodTypes)._zod;
+	switch (def.type) {
+		case "optional":
+		case "default":
+		case "nullable":
+			return bare(def.innerType);
+		case "pipe":
+			return bare(def.in);
+		default:
+			return schema as z.core.$ZodTypes;
+	}
+}

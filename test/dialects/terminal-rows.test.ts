@@ -1,0 +1,131 @@
+// R5, field by field: the facts, and the same in what MCP shows a model.
+
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { Dialtone } from "../../src/index.ts";
+import { until, WAYS, type Way } from "./ways.ts";
+
+interface Ran {
+	stdout: string;
+	stderr: string;
+	exit_code: number | null;
+	timed_out: boolean;
+}
+interface Output {
+	output: string;
+	is_running: boolean;
+	process_id: string;
+	exit_code?: number | null;
+}
+
+describe.each(Object.entries(WAYS))("%s", (_, open) => {
+	let terminal: Way;
+	beforeAll(async () => {
+		terminal = await open("terminal");
+	});
+	afterAll(() => terminal[Symbol.asyncDispose]());
+
+	const bash = (command: string, more: object = {}) => terminal.call<Ran>("run_bash", { command, ...more });
+	const output = (process_id: string, more: object = {}) =>
+		terminal.call<Output>("get_process_output", { process_id, ...more });
+
+	test.each([
+		["stdout", "echo out", { stdout: "out\n", stderr: "", exit_code: 0 }],
+		["stderr apart", "echo err >&2; (exit 4)", { stdout: "", stderr: "err\n", exit_code: 4 }],
+		["a signal is 128 + n", "sh -c 'kill -9 $$'", { stdout: "", stderr: "Killed\n", exit_code: 137 }],
+		["a missing command", "no_such", { stdout: "", stderr: "bash: no_such: command not found\n", exit_code: 127 }],
+	])("R5.1 run_bash → {stdout, stderr, exit_code, timed_out}: %s", async (_, command, expected) => {
+		expect(await bash(command)).toEqual({ ...expected, timed_out: false });
+	});
+
+	test.each([
+		["a command", "sleep 600"],
+		["D6: select, after a command that failed", "(exit 7); select x in a b; do echo $x; done"],
+		["D6: read, after a command that failed", "(exit 7); read x"],
+		["one that handles the interrupt", "trap 'exit 0' INT; sleep 600"],
+	])("R5.1 at the timeout the code is 124 and nothing stale: %s", async (_, command) => {
+		await bash("(exit 7)");
+		expect(await bash(`bash -c ${JSON.stringify(command)}`, { timeout_seconds: 0.5 })).toMatchObject({
+			exit_code: 124,
+			timed_out: true,
+		});
+		expect(await bash(command, { timeout_seconds: 0.5 })).toMatchObject({ exit_code: 124, timed_out: true });
+		expect((await bash("trap - INT; echo usable")).stdout).toBe("usable\n");
+	});
+
+	test("R5.1 D6: more than 280 seconds are accepted", async () => {
+		expect(await bash("echo quick", { timeout_seconds: 3600 })).toMatchObject({ stdout: "quick\n", timed_out: false });
+	});
+
+	test.each(["for x in 1 2", "if then", "case x in", "echo )", "echo 'open"])(
+		"R5.1 D6: a syntax error is bash's own words, without our paths and functions: %s",
+		async (command) => {
+			const { stderr, exit_code } = await bash(command);
+			expect(exit_code).toBe(2);
+			expect(stderr).toMatch(/^bash: /);
+			expect(stderr).not.toMatch(/_dt|\/sessions\/|\/shell\//);
+			expect((await bash("echo usable")).stdout).toBe("usable\n");
+		},
+	);
+
+	test("R5.1 D6: calls at the same time run in their order, in the one shell", async () => {
+		await bash("seen=");
+		const all = await Promise.all([1, 2, 3, 4, 5].map((i) => bash(`seen+=${i}; echo $seen`)));
+		expect(all.map(({ stdout }) => stdout)).toEqual(["1\n", "12\n", "123\n", "1234\n", "12345\n"]);
+	});
+
+	test("R5.2 R5.3 R5.4 a background process is started, read and stopped", async () => {
+		const started = await terminal.call("start_background_process", {
+			command: "echo $WORD; seq 1 200; exec sleep 600",
+			env: { WORD: "kept" },
+		});
+		expect(started).toEqual({ process_id: "bg_001", status: "started" });
+		const lines = ["kept", ...Array.from({ length: 200 }, (_, i) => String(i + 1))];
+		const shown = await until(
+			() => output("bg_001"),
+			(it) => it.output.endsWith("\n200"),
+		);
+		expect(shown).toEqual({ output: lines.slice(-100).join("\n"), is_running: true, process_id: "bg_001" });
+		expect((await output("bg_001", { lines: 2 })).output).toBe("199\n200");
+		expect((await output("bg_001", { lines: 0 })).output).toBe("");
+		const stopped = { status: "stopped", process_id: "bg_001" };
+		expect(await terminal.call("stop_background_process", { process_id: "bg_001" })).toEqual(stopped);
+		expect(await output("bg_001", { lines: 1 })).toEqual({
+			output: "200",
+			is_running: false,
+			process_id: "bg_001",
+			exit_code: 143,
+		});
+		expect(await terminal.call("stop_background_process", { process_id: "bg_001" })).toEqual(stopped);
+	});
+});
+
+test("R5.1 D6: a call that was given up while it waited for its turn is not run", async () => {
+	await using dialtone = await Dialtone.open({ owner: "turns" });
+	const bash = (command: string, signal?: AbortSignal) =>
+		dialtone.client.call("run_bash", { command }, signal === undefined ? {} : { signal });
+	const given = new AbortController();
+	const first = bash("sleep 1; echo first");
+	const second = bash("seen=second", given.signal);
+	const third = bash("echo [$seen]");
+	given.abort();
+	await expect(second).rejects.toThrow();
+	expect((await first).facts).toMatchObject({ stdout: "first\n" });
+	expect((await third).facts).toMatchObject({ stdout: "[]\n" });
+});
+
+test("R5.1 D6: a command keeps to its timeout also when its caller has left, and the next call waits for that", async () => {
+	await using dialtone = await Dialtone.open({ owner: "left" });
+	const bash = (input: object, signal?: AbortSignal) =>
+		dialtone.client.call("run_bash", { command: "", ...input }, signal === undefined ? {} : { signal });
+	await bash({ command: "kept=1" });
+	const leaving = new AbortController();
+	const left = bash({ command: "echo begun >&2; sleep 600", timeout_seconds: 2 }, leaving.signal);
+	await until(
+		async () => (await dialtone.client.call("read", { session: "bash", view: "screen" })).facts.text,
+		(screen) => /^begun$/m.test(screen),
+	);
+	leaving.abort();
+	await expect(left).rejects.toThrow();
+	const { facts } = await bash({ command: "echo $kept" });
+	expect(facts).toEqual({ stdout: "1\n", stderr: "", exit_code: 0, timed_out: false });
+});

@@ -1,0 +1,155 @@
+// All of the output, by line numbers that mean the same in every answer, through the public tools.
+
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { Dialtone } from "../../src/index.ts";
+import type { SessionFacts } from "../../src/protocol/answer.ts";
+
+let home: string;
+let dialtone: Dialtone;
+
+beforeEach(async () => {
+	home = mkdtempSync(join(tmpdir(), "dt-recall-"));
+	dialtone = await Dialtone.open({ home, owner: "test" });
+});
+afterEach(async () => {
+	for (const { session } of (await dialtone.list({ status: "running" })).sessions)
+		await dialtone.client.call("close", { session, force: true });
+	await dialtone[Symbol.asyncDispose]();
+	rmSync(home, { recursive: true, force: true });
+});
+
+const read = async (input: object) => (await dialtone.client.call("read", { session: "s", ...input })).facts;
+
+/** A session that has printed so many numbered lines and ended. */
+async function numbered(count: number): Promise<SessionFacts> {
+	const argv = ["seq", "-f", "line %.0f", "1", String(count)];
+	const { facts } = await dialtone.client.call("start", { name: "s", argv, timeoutMs: 60_000 });
+	expect(facts.status).toBe("succeeded");
+	return facts;
+}
+
+const numbersIn = (text: string) => [...text.matchAll(/^line (\d+)/gm)].map(([, number]) => Number(number));
+const to = (last: number, first = 1) => Array.from({ length: last - first + 1 }, (_, i) => first + i);
+/** The call that a cut names. */
+function advised(text: string): object | null {
+	const call = /^\[… lines? .* left out: read (\{.*\}) …\]$/m.exec(text)?.[1];
+	return call === undefined ? null : (JSON.parse(call) as object);
+}
+
+/** The numbers in an answer and in those to which its cuts lead. */
+async function followed(
+	text: string,
+	{ maxCalls, ...more }: { maxCalls: number; maxTokens?: number },
+): Promise<number[]> {
+	const seen = numbersIn(text);
+	let call = advised(text);
+	for (let calls = 1; call !== null; calls++) {
+		expect(calls).toBeLessThanOrEqual(maxCalls);
+		const answer = await read({ ...call, ...more });
+		seen.push(...numbersIn(answer.text));
+		call = advised(answer.text);
+	}
+	return seen.sort((a, b) => a - b);
+}
+
+describe("T2 a search", () => {
+	test("reaches everything that was printed, counts it, and says where it looked", async () => {
+		await numbered(5000);
+		const found = await read({ search: "line 12" });
+		// 12, 120–129, 1200–1299.
+		expect(found.matches).toEqual({ count: 111, shown: 50 });
+		expect(found.lines).toEqual({ from: 1, to: 5000, total: 5000 });
+		expect(found.text.split("\n").at(-1)).toBe("1299: line 1299");
+		expect((await read({ search: "line 12", lines: 2, order: "oldest" })).text).toBe("12: line 12\n120: line 120");
+		expect((await read({ pattern: "^line 4[0-9]99$", lines: 100 })).matches).toEqual({ count: 10, shown: 10 });
+		expect((await read({ search: "line 7", from: 70, to: 75 })).text.split("\n")).toHaveLength(6);
+		expect((await read({ search: "line 2500", context: 1 })).text).toBe(
+			"2499- line 2499\n2500: line 2500\n2501- line 2501",
+		);
+	});
+
+	test("that finds nothing says so", async () => {
+		await numbered(5000);
+		const { text } = await dialtone.client.call("read", { session: "s", search: "nowhere" });
+		expect(text).toContain("no match in 5000 lines");
+	});
+
+	test("asking for more lines than a screen keeps gives them", async () => {
+		await numbered(5000);
+		const { text, lines } = await read({ view: "lines", lines: 5000, maxTokens: 100_000 });
+		expect(numbersIn(text)).toEqual(to(5000));
+		expect(lines).toEqual({ from: 1, to: 5000, total: 5000 });
+	});
+});
+
+describe("T3 a cut", () => {
+	test("names the lines that are missing, and following it shows exactly these", async () => {
+		const { text, missed } = await numbered(5000);
+		expect(missed).toMatchObject({ lines: 5000 - numbersIn(text).length });
+		expect(text).toContain(`[… lines ${missed!.from}–${missed!.to} of 5000 left out: read {"view":"lines",`);
+		expect(await followed(text, { maxCalls: 20 })).toEqual(to(5000));
+	});
+
+	test("page by page, every one of 200,000 lines is shown exactly once", async () => {
+		const { text } = await numbered(200_000);
+		expect(await followed(text, { maxCalls: 20, maxTokens: 100_000 })).toEqual(to(200_000));
+	});
+
+	test("of a line that is longer than the budget is made inside of it", async () => {
+		await dialtone.client.call("start", { name: "s", argv: ["sh", "-c", "printf '%3000s|\\nnext\\n' x"] });
+		const { text } = await read({ view: "lines", from: 1, maxTokens: 50 });
+		expect(text).toMatch(/^ +\[… \d+ more characters of line 1 …\]\n\[… line 2 of 2 left out: read .*\]$/);
+	});
+
+	test("in the output of `run` is the same", async () => {
+		const { text, lines } = (await dialtone.client.call("run", { command: "seq -f 'line %.0f' 1 20000" })).facts;
+		expect(lines!.to - lines!.from + 1).toBe(20_000);
+		const shell = { session: "main" };
+		const call = advised(text)!;
+		const rest: string[] = [];
+		for (let next: object | null = call; next !== null; ) {
+			const answer = (await dialtone.client.call("read", { ...next, ...shell, maxTokens: 50_000 })).facts;
+			rest.push(answer.text);
+			next = advised(answer.text);
+		}
+		expect(numbersIn([text, ...rest].join("\n")).sort((a, b) => a - b)).toEqual(to(20_000));
+	});
+});
+
+describe("D1 the dialects", () => {
+	const call = async <F>(tool: string, input: object) => (await dialtone.client.call<string>(tool, input)).facts as F;
+
+	test("lose nothing beyond the scrollback without saying so", async () => {
+		const command = "seq -f 'line %.0f' 1 3000";
+		const whole = await call<{ output: string; truncated: boolean }>("unified_exec", {
+			cmd: command,
+			yield_time_ms: 10_000,
+		});
+		expect(numbersIn(whole.output)).toEqual(to(3000));
+		expect(whole.truncated).toBe(false);
+		const cut = await call<{ output: string; original_token_count: number }>("exec_command", {
+			cmd: command,
+			max_output_tokens: 1000,
+		});
+		const [, from = "", last = ""] = /^\[… lines (\d+)–(\d+) of 3000 truncated …\]$/m.exec(cut.output) ?? [];
+		expect(numbersIn(cut.output)).toEqual([...to(Number(from) - 1), ...to(3000, Number(last) + 1)]);
+		expect(cut.original_token_count).toBeGreaterThan(6000);
+	});
+
+	test("show the first and the last lines of everything", async () => {
+		const { terminal_id } = await call<{ terminal_id: string }>("pty_create", { cmd: "seq -f 'line %.0f' 1 300000" });
+		await dialtone.client.call("wait", { session: terminal_id, timeoutMs: 60_000 });
+		const capture = (input: object) => call<{ text: string }>("pty_capture", { terminal_id, ...input });
+		expect(numbersIn((await capture({ lines: 3, tail: false })).text)).toEqual([1, 2, 3]);
+		expect(numbersIn((await capture({ lines: 3 })).text)).toEqual([299_998, 299_999, 300_000]);
+		const { process_id } = await call<{ process_id: string }>("start_background_process", {
+			command: "seq -f 'line %.0f' 1 5000",
+		});
+		await dialtone.client.call("wait", { session: process_id, timeoutMs: 60_000 });
+		const { output } = await call<{ output: string }>("get_process_output", { process_id, lines: 4000 });
+		expect(numbersIn(output)).toEqual(to(5000, 1001));
+	});
+});
