@@ -2,6 +2,7 @@
 // what may have been meant.
 
 import { nearest } from "../protocol/nearest.ts";
+import { own } from "../protocol/own.ts";
 import type { Command } from "./command.ts";
 
 /** What people of other tools type, where it is no alias. */
@@ -56,7 +57,7 @@ const FLAGS: Readonly<Record<string, string>> = { "--help": "help", "-h": "help"
 const namesOf = ({ name, aliases = [] }: Command) => [name, ...aliases];
 
 export function findCommand(word: string, commands: readonly Command[]): Command | readonly string[] {
-	const wanted = FLAGS[word] ?? word;
+	const wanted = own(FLAGS, word) ?? word;
 	const exact = commands.find((command) => namesOf(command).includes(wanted));
 	if (exact !== undefined) return exact;
 	const visible = commands.filter(({ hidden }) => !hidden);
@@ -66,7 +67,7 @@ export function findCommand(word: string, commands: readonly Command[]): Command
 			: visible.filter((command) => namesOf(command).some((name) => name.startsWith(word)));
 	if (begun.length === 1) return begun[0]!;
 	if (begun.length > 1) return begun.map(({ name }) => name);
-	const synonym = SYNONYMS[word];
+	const synonym = own(SYNONYMS, word);
 	return synonym ? [synonym] : nearest(word, visible.flatMap(namesOf));
 }
 

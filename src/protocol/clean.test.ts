@@ -56,6 +56,8 @@ const hostile = fc.oneof(
 		"x".repeat(9999),
 		"\ud800",
 		"\x85y",
+		"__proto__",
+		"constructor",
 	),
 );
 

@@ -9,6 +9,7 @@
 
 import { type CleanLine, inQuotes, joined, oneLine, safe } from "./clean.ts";
 import { nearest } from "./nearest.ts";
+import { own } from "./own.ts";
 import { called, openOnes, type Vocabulary, type VocabularyName, vocabularies } from "./vocabulary.ts";
 
 interface FaultRow<F> {
@@ -277,7 +278,7 @@ export const faults = {
 	unusable_home: row<{ directory: string; code: string }>({
 		status: 503,
 		message: ({ directory, code }) =>
-			safe`Dialtone cannot keep its files in ${oneLine(directory, PATH_CHARS)}: ${oneLine(HOME_PROBLEMS[code] ?? code)}.`,
+			safe`Dialtone cannot keep its files in ${oneLine(directory, PATH_CHARS)}: ${oneLine(own(HOME_PROBLEMS, code) ?? code)}.`,
 		next: ({ code }) =>
 			code === "ENOSPC" || code === "EDQUOT"
 				? safe`Free some space, or set DIALTONE_HOME to a directory on another disk.`

@@ -3,6 +3,7 @@
 
 import { Fault } from "../protocol/fault.ts";
 import { distance } from "../protocol/nearest.ts";
+import { own } from "../protocol/own.ts";
 
 export interface Key {
 	/** A name from `NAMED`, or one character. */
@@ -108,7 +109,7 @@ export function parseKey(name: string): Key {
 	let rest = SENT.get(name) ?? name;
 	for (;;) {
 		const match = /^([a-z]+)[+-](?=.)/i.exec(rest);
-		const modifier = match && MODIFIERS[match[1]!.toLowerCase()];
+		const modifier = match && own(MODIFIERS, match[1]!.toLowerCase());
 		if (!match || !modifier) break;
 		held[modifier] = true;
 		rest = rest.slice(match[0].length);
@@ -137,7 +138,7 @@ function nameOf(spelling: string): string | undefined {
 	if ([...spelling].length === 1) return spelling === " " ? "space" : /\p{Cc}/u.test(spelling) ? undefined : spelling;
 	const name = lower(spelling).replace(/^(?:<(.*)>|\{(.*)\})$/, "$1$2");
 	if (name === "btab" || name === "backtab") return name;
-	const known = SPELLINGS[name] ?? name;
+	const known = own(SPELLINGS, name) ?? name;
 	return NAMED.includes(known) || known === "+" || known === "-" ? known : undefined;
 }
 
