@@ -53,6 +53,8 @@ export interface SearchResult {
 	readonly lines: readonly number[];
 }
 
+type Place = Pick<TextPlace, "line" | "text">;
+
 interface ViewParts {
 	readonly text: TextSnapshot;
 	/** The lines after those of the text. */
@@ -219,22 +221,28 @@ export class TranscriptView {
 		return Math.min(line, Math.max(from, (place?.line ?? 0) + 1));
 	}
 
-	#placeBefore(line: number): TextPlace {
-		return this.#parts.text.index.findLast((place) => place.line < line)!;
+	/** A place before a line, close to it: what is between two parts of the text is not counted. */
+	#placeBefore(line: number): Place {
+		const { index, segments } = this.#parts.text;
+		const place = index.findLast((place) => place.line < line)!;
+		const segment = segments.findLast((segment) => segment.line < line);
+		return segment !== undefined && segment.line > place.line ? { line: segment.line, text: segment.from } : place;
 	}
 
-	/** Where a line begins in the text. */
+	/** Where a line begins in the text; of one that is not kept, where those after it begin. */
 	async #offsetOf(line: number): Promise<number> {
 		const { text } = this.#parts;
-		if (line > text.line) return text.text;
+		const segment = text.segments.findLast((segment) => segment.line < line);
+		if (segment === undefined) return 0;
+		if (line > segment.line + segment.lines) return segment.to;
 		const place = this.#placeBefore(line);
 		let left = line - 1 - place.line;
 		if (left === 0) return place.text;
-		for await (const { bytes, offset } of pieces(text, place.text, text.text)) {
+		for await (const { bytes, offset } of pieces(text, place.text, segment.to)) {
 			for (let at = bytes.indexOf(LF); at >= 0; at = bytes.indexOf(LF, at + 1))
 				if (--left === 0) return offset + at + 1;
 		}
-		return text.text;
+		return segment.to;
 	}
 }
 
@@ -327,10 +335,15 @@ async function* pieces(
 	const buffers = [Buffer.allocUnsafeSlow(size), Buffer.allocUnsafeSlow(size)] as const;
 	for (const segment of segmentsFrom(snapshot, from)) {
 		if (segment.from >= to) return;
-		const file = await openRegular(segmentPath(snapshot.directory, "text", segment.from));
-		if (file === null) continue; // removed meanwhile, for the quota
 		const end = Math.min(to, segment.to);
 		let at = Math.max(from, segment.from);
+		if (segment.bytes !== null) {
+			// At most a piece.
+			yield { offset: at, bytes: segment.bytes.subarray(at - segment.from, end - segment.from) };
+			continue;
+		}
+		const file = await openRegular(segmentPath(snapshot.directory, "text", segment.from));
+		if (file === null) continue; // removed meanwhile, for the quota
 		let turn = 0;
 		let next = readAt(file, buffers[0], at - segment.from, end - at);
 		try {
@@ -366,6 +379,8 @@ async function lineNumbers(snapshot: TextSnapshot, offsets: readonly number[]): 
 	for (const offset of offsets) {
 		const place = snapshot.index.findLast(({ text }) => text <= offset)!;
 		if (place.text > known.text) known = place;
+		const segment = snapshot.segments.findLast(({ from }) => from <= offset);
+		if (segment !== undefined && segment.from > known.text) known = { text: segment.from, line: segment.line };
 		let { line } = known;
 		for await (const { bytes } of pieces(snapshot, known.text, offset)) line += newlinesBefore(bytes, bytes.length);
 		known = { text: offset, line };

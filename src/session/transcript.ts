@@ -5,7 +5,7 @@
 // call asks, and in the background once much is pending; between pieces of a few
 // milliseconds the event loop runs. Nothing is opened for a session that nobody asks about.
 
-import { rename, writeFile } from "node:fs/promises";
+import { rename, unlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { z } from "zod";
@@ -67,7 +67,7 @@ const cells = z.int().min(0).max(100_000);
 const schema = z.object({
 	raw: count,
 	sealed: z.boolean(),
-	log: z.object({ line: count, text: count, index: z.array(count).readonly() }),
+	log: z.object({ line: count, text: count, index: z.array(count).readonly(), segments: z.array(count).readonly() }),
 	marks: z.array(z.tuple([count, z.object({ line: count, blank: z.boolean() })])),
 	screen: z
 		.object({
@@ -140,11 +140,12 @@ export class Transcript implements Cached, AsyncDisposable {
 	}
 
 	/** All lines of the output so far. */
-	view({ signal }: { readonly signal?: AbortSignal } = {}): Promise<TranscriptView> {
+	async view({ signal }: { readonly signal?: AbortSignal } = {}): Promise<TranscriptView> {
 		const { end } = this.#parts.journal;
-		return this.#use(async (open) => {
-			while (open.raw < end && !signal?.aborted) await this.#render(open, end);
-			signal?.throwIfAborted();
+		const view = await this.#use(async (open) => {
+			// What was rendered for a caller who left is there for the next one.
+			while (open.raw < end && !signal?.aborted) await this.#render(open, end, { signal });
+			if (signal?.aborted) return null;
 			this.#nextStop(open);
 			const complete = this.#parts.isComplete() && open.raw >= this.#parts.journal.end;
 			// A small one is rendered again faster than it is read.
@@ -153,17 +154,19 @@ export class Transcript implements Cached, AsyncDisposable {
 				open.sealed = true;
 			}
 			const tail = open.sealed ? [] : open.renderer.tail();
-			await open.log.flush(open.raw);
+			await open.log.flush();
 			await this.#save(open, open.sealed && open.savedRaw < open.raw ? 0 : SAVE_BYTES);
 			return new TranscriptView({ text: open.log.snapshot(), tail, marks: new Map(open.marks), offset: open.raw });
 		});
+		signal?.throwIfAborted();
+		return view!;
 	}
 
 	/** Renders in the background for a moment; false when little is left. */
 	async renderSome(): Promise<boolean> {
 		if (this.#disposed) return false;
 		return this.#use(async (open) => {
-			await this.#render(open, this.#parts.journal.end, this.#disposed ? 0 : TURN_MS);
+			await this.#render(open, this.#parts.journal.end, { forMs: this.#disposed ? 0 : TURN_MS });
 			return this.#parts.journal.end - open.raw > PENDING_BYTES;
 		});
 	}
@@ -243,8 +246,15 @@ export class Transcript implements Cached, AsyncDisposable {
 		return open;
 	}
 
-	/** Renders up to an offset, or for a time. */
-	async #render(open: Open, to: number, forMs = Number.POSITIVE_INFINITY): Promise<void> {
+	/** Renders up to an offset, for a time, or until the caller leaves. */
+	async #render(
+		open: Open,
+		to: number,
+		{
+			forMs = Number.POSITIVE_INFINITY,
+			signal,
+		}: { readonly forMs?: number; readonly signal?: AbortSignal | undefined },
+	): Promise<void> {
 		const startedAt = performance.now();
 		let sliceAt = startedAt;
 		/** The beginning of a line that is worth completing. */
@@ -271,9 +281,9 @@ export class Transcript implements Cached, AsyncDisposable {
 				open.renderer.gap(`[… ${end - open.raw} bytes of output are not kept …]`);
 				open.raw = end;
 			}
-			if (open.log.unwrittenBytes >= READ_BYTES) await open.log.flush(open.raw);
+			if (open.log.unwrittenBytes >= READ_BYTES) await open.log.flush();
 			await this.#save(open, SAVE_BYTES);
-			if (performance.now() - startedAt > forMs) return;
+			if (performance.now() - startedAt > forMs || signal?.aborted) return;
 		}
 	}
 
@@ -331,29 +341,36 @@ export class Transcript implements Cached, AsyncDisposable {
 	async #close(): Promise<void> {
 		const open = this.#open;
 		if (open === null) return;
-		try {
-			await open.log.flush(open.raw);
-			await this.#save(open, WORTH_SAVING_BYTES);
-		} catch {
-			// A full disk, or the session was removed: it is rendered again.
-		}
+		await open.log.flush();
+		await this.#save(open, WORTH_SAVING_BYTES);
 		this.#open = null;
 		this.#knownRaw = open.raw;
 		open.renderer.dispose();
 	}
 
-	/** Saves where it is, if that is worth it. */
+	/** Saves where it is, if that is worth it and possible; otherwise it is rendered again from where it was saved last. */
 	async #save(open: Open, everyBytes: number): Promise<void> {
 		if (open.raw - open.savedRaw < Math.max(1, everyBytes) || open.raw < WORTH_SAVING_BYTES) return;
 		const screen = open.renderer.serialize();
 		if (screen === null) return; // in the middle of a sequence
-		await open.log.flush(open.raw);
+		await open.log.flush();
 		const { raw, sealed, marks } = open;
-		const state: State = { raw, sealed, log: open.log.state, marks: [...marks], screen };
-		const path = join(this.#parts.journal.directory, FILE);
-		await writeFile(`${path}.tmp`, JSON.stringify({ format: FORMAT, ...state }), { mode: 0o600 });
-		await rename(`${path}.tmp`, path);
+		const log = open.log.state;
+		// What is not written is no more so a moment later: after as much again.
 		open.savedRaw = raw;
+		if (log === null) return;
+		const state: State = { raw, sealed, log, marks: [...marks], screen };
+		const path = join(this.#parts.journal.directory, FILE);
+		const temporary = `${path}.tmp`;
+		try {
+			await writeFile(temporary, JSON.stringify({ format: FORMAT, ...state }), { mode: 0o600 });
+			await rename(temporary, path);
+		} catch {
+			// A full disk, or the session was removed.
+			await unlink(temporary).catch(() => {}); // was not made
+			return;
+		}
+		await open.log.saved();
 	}
 }
 
