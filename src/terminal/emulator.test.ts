@@ -12,6 +12,7 @@ describe("the emulator underneath is the one we know", () => {
 		expect(core).toMatchObject({
 			_inputHandler: {
 				parse: expect.any(Function),
+				_resetBufferLine: expect.any(Function),
 				_utf8Decoder: { decode: expect.any(Function) },
 				_parseBuffer: expect.any(Uint32Array),
 				_parser: { currentState: 0, reset: expect.any(Function) },
@@ -115,6 +116,43 @@ describe("hostile bytes cost little", () => {
 			expect(emulator.cols).toBeGreaterThanOrEqual(LIMITS.cols.min);
 			expect(emulator.cols).toBeLessThanOrEqual(LIMITS.cols.max);
 			expect(emulator.rows).toBeLessThanOrEqual(LIMITS.rows.max);
+		}
+	});
+});
+
+describe("what upstream gets wrong", () => {
+	const rowsOf = ({ lines }: Emulator["normal"]) =>
+		Array.from({ length: lines.length }, (_, i) => lines.get(i)!.translateToString(true));
+
+	test("erasing above from the last cell leaves the lines in the scrollback as they were", () => {
+		const emulator = new Emulator({ cols: 4, rows: 2, scrollback: 10 });
+		emulator.write(encode("abcdefgh\r\n1\r\n2345\x1b[1J"));
+		expect(rowsOf(emulator.normal)).toEqual(["abcd", "efgh", "", ""]);
+		expect(emulator.normal.lines.get(1)?.isWrapped).toBe(true);
+		emulator.dispose();
+	});
+
+	test("the alternate screen of a terminal that was made lower has no scrollback", () => {
+		const emulator = new Emulator({ cols: 10, rows: 10, scrollback: 10 });
+		emulator.resize(10, 3);
+		emulator.write(encode("\x1b[?1049h1\r\n2\r\n3\r\n4"));
+		emulator.resize(10, 10);
+		expect({ recoveries: emulator.recoveries, alternate: emulator.alternate }).toEqual({
+			recoveries: 0,
+			alternate: true,
+		});
+		expect(rowsOf(emulator.active).slice(0, 4)).toEqual(["2", "3", "4", ""]);
+		emulator.dispose();
+	});
+
+	test("a reflow keeps the columns that a tab passed over, wherever a row ends", () => {
+		for (let cols = 2; cols < 30; cols++) {
+			const emulator = new Emulator({ cols: 30, rows: 20, scrollback: 100 });
+			emulator.write(encode("漢字\ta b\tc\r\n"));
+			emulator.resize(cols, 20);
+			emulator.resize(30, 20);
+			expect(rowsOf(emulator.normal)[0]).toBe("漢字    a b     c");
+			emulator.dispose();
 		}
 	});
 });

@@ -25,6 +25,8 @@ export const LIMITS = {
 /** Bytes per parse call. */
 export const SLICE = 8192;
 
+const BLANK = 0x20;
+
 /** Parsing is synchronous, so that one buffer serves all. */
 const parseBuffer = new Uint32Array(SLICE + 3);
 
@@ -88,10 +90,7 @@ export class Emulator {
 			parser.registerCsiHandler({ ...(prefix && { prefix }), final: "J" }, ({ params }) => {
 				if (!this.#budget.spend(PRICE.erase(this.cols, this.rows))) return true;
 				this.beforeErase(params[0]!);
-				// ED 1 with the cursor in the last cell looks up the row below the buffer and throws.
-				const { x, y, lines } = this.active;
-				if (params[0] === 1 && x + 1 >= this.cols && !lines.get(y + 1)) params[0] = 2;
-				return false;
+				return params[0] === 1 && this.#eraseWholeRowsAbove(prefix === "?");
 			});
 		// Leaving the alternate screen is always allowed, so that no session gets stuck on it.
 		parser.registerCsiHandler({ prefix: "?", final: "h" }, ({ params, length }) => {
@@ -209,6 +208,7 @@ export class Emulator {
 		const cursorLine = this.lineOfRow(this.normal.ybase + this.normal.y);
 		this.#relayout = true;
 		try {
+			if (newCols !== this.cols) this.#fillBlanks();
 			this.#term.resize(newCols, newRows);
 			this.#tidy();
 		} catch {
@@ -218,6 +218,20 @@ export class Emulator {
 		this.#recover();
 		const { ybase, y } = this.normal;
 		this.droppedLines = Math.max(this.droppedLines, cursorLine - (this.lineOfRow(ybase + y) - this.droppedLines));
+	}
+
+	/** Rows that are kept above the screen. */
+	set scrollback(rows: number) {
+		const { normal, alt } = this.#core.buffers;
+		// Upstream takes it for a resize: margins are reset, and the cursor comes back from after the last column.
+		const before = [normal, alt].map((grid) => {
+			const { x, savedX, scrollTop, scrollBottom } = grid;
+			return () => Object.assign(grid, { x, savedX, scrollTop, scrollBottom });
+		});
+		this.#relayout = true;
+		this.#term.options.scrollback = rows;
+		this.#relayout = false;
+		for (const restore of before) restore();
 	}
 
 	/** The number of the logical line that a row of the normal buffer belongs to. */
@@ -333,9 +347,41 @@ export class Emulator {
 		});
 	}
 
-	/** What upstream leaves to a timer, or leaves out: the alternate screen keeps columns that are gone. */
+	/**
+	 * With the cursor in the last column ED 1 erases whole rows. Upstream ends the wrap of the wrong row then, one in the
+	 * scrollback, or throws where there is none.
+	 */
+	#eraseWholeRowsAbove(respectProtection: boolean): boolean {
+		const { x, y, ybase, lines } = this.active;
+		if (x + 1 < this.cols) return false;
+		for (let row = 0; row <= y; row++) this.#core._inputHandler._resetBufferLine(row, respectProtection);
+		const below = lines.get(ybase + y + 1);
+		if (below) Object.assign(below, { isWrapped: false });
+		return true;
+	}
+
+	/** Cells that a tab or the cursor passed over become blanks: a reflow drops the others where a row ends in them. */
+	#fillBlanks(): void {
+		const { lines } = this.normal;
+		const cell = this.newCell();
+		for (let i = 0; i < lines.length; i++) {
+			const row = lines.get(i)!;
+			for (let column = row.getTrimmedLength() - 1; column >= 0; column--) {
+				// The second half of a wide character has no width.
+				if (row.hasContent(column) || row.getWidth(column) === 0) continue;
+				row.loadCell(column, cell).content |= BLANK;
+				row.setCell(column, cell);
+			}
+		}
+	}
+
+	/**
+	 * What upstream leaves to a timer, or leaves out: the alternate screen keeps columns that are gone, and while it is not in
+	 * use the room for rows that are gone, which would be a scrollback.
+	 */
 	#tidy(): void {
 		const { normal, alt } = this.#core.buffers;
+		if (alt.lines.length === 0) alt.lines.maxLength = this.rows;
 		const blank = this.newCell();
 		for (let i = 0; i < alt.lines.length; i++) alt.lines.get(i)?.resize(this.cols, blank);
 		for (let i = 0; i < normal.lines.length; i++) normal.lines.get(i)?.cleanupMemory();

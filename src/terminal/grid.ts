@@ -7,6 +7,9 @@ export interface Row {
 	getTrimmedLength(): number;
 	translateToString(trimRight: boolean, from?: number, to?: number): string;
 	loadCell(column: number, cell: Cell): Cell;
+	setCell(column: number, cell: Cell): void;
+	hasContent(column: number): number;
+	getWidth(column: number): number;
 	/** Colours and flags as the emulator packs them. */
 	getFg(column: number): number;
 	getBg(column: number): number;

@@ -55,8 +55,6 @@ export class TranscriptRenderer {
 	readonly #sink: LineSink;
 	readonly #drawAll: boolean;
 	#emulator: Emulator;
-	/** Rows above the screen that are not committed: as many as the emulator was made for. */
-	#kept = 0;
 	#undrawn: Undrawn | null = null;
 	/** Bytes to draw before plain lines are searched for again. */
 	#toDraw = 0;
@@ -80,6 +78,9 @@ export class TranscriptRenderer {
 	get rows(): number {
 		return this.#emulator.rows;
 	}
+	get #keptRows(): number {
+		return keptAbove(this.cols);
+	}
 
 	/** Renders a piece of these bytes and returns its length; 0: with `more` to come it is worth waiting for. */
 	feed(bytes: Uint8Array, { more = false }: { readonly more?: boolean } = {}): number {
@@ -100,8 +101,13 @@ export class TranscriptRenderer {
 
 	resize(cols: number, rows: number): void {
 		this.#drawUndrawn();
-		this.#emulator.resize(cols, rows);
+		const emulator = this.#emulator;
+		// A narrower terminal has more rows of the same lines: none may be lost before it is committed.
+		const times = Math.max(1, Math.ceil(emulator.cols / Math.max(LIMITS.cols.min, cols)));
+		emulator.scrollback = roomAbove(cols) + emulator.normal.lines.length * times;
+		emulator.resize(cols, rows);
 		this.#commitAbove();
+		emulator.scrollback = roomAbove(cols);
 	}
 
 	/** Output is missing here: that counts as one line, which says so. */
@@ -120,11 +126,11 @@ export class TranscriptRenderer {
 		if (alternate) this.#emulator.write(new TextEncoder().encode("\x1b[?1049h"));
 	}
 
-	/** The lines that are not committed, up to the last one with text. Commits what was left undrawn, if it is much. */
+	/** The lines that are not committed, up to the last one that has text or has left the screen. Commits what was left undrawn, if it is much. */
 	tail(): string[] {
 		this.#drawUndrawn();
 		const { normal } = this.#emulator;
-		return this.#linesTo(usedRows(normal)).map(({ start, end }) => joinRows(normal, start, end));
+		return this.#linesTo(seenRows(normal)).map(({ start, end }) => joinRows(normal, start, end));
 	}
 
 	cursor(): TailCursor {
@@ -146,10 +152,7 @@ export class TranscriptRenderer {
 	}
 
 	#create(cols: number, rows: number): Emulator {
-		// A slice of line ends, a cleared screen, and a line that is not complete.
-		const room = Math.ceil(SLICE_CELLS / cols) + LIMITS.rows.max + rowsOfLine(cols);
-		this.#kept = keptAbove(cols);
-		const emulator = new Emulator({ cols, rows, scrollback: this.#kept + room });
+		const emulator = new Emulator({ cols, rows, scrollback: roomAbove(cols) });
 		emulator.beforeErase = (how) => {
 			if (emulator.alternate) return;
 			const { x, y, ybase } = emulator.normal;
@@ -186,7 +189,7 @@ export class TranscriptRenderer {
 		const emulator = this.#emulator;
 		const { cols, rows } = emulator;
 		// As many as fill the screen and what is kept above it: nothing drawn before them is left.
-		const kept = this.#kept + rows;
+		const kept = this.#keptRows + rows;
 		if (this.#undrawn === null) {
 			if (!emulator.atPlainLineStart) {
 				if (emulator.normal.x === 0 || emulator.alternate) this.#toDraw = SLICE;
@@ -227,7 +230,7 @@ export class TranscriptRenderer {
 
 	/** Commits what no resize can bring back to the screen. */
 	#commitAbove(): void {
-		this.#commitTo(this.#emulator.normal.ybase - this.#kept);
+		this.#commitTo(this.#emulator.normal.ybase - this.#keptRows);
 	}
 
 	/** Commits the whole lines in the first rows of the scrollback. */
@@ -243,7 +246,7 @@ export class TranscriptRenderer {
 	}
 
 	#commitAll(): void {
-		this.#emit(this.#linesTo(usedRows(this.#emulator.normal)));
+		this.#emit(this.#linesTo(seenRows(this.#emulator.normal)));
 	}
 
 	#emit(lines: readonly Line[]): void {
@@ -273,6 +276,12 @@ function linesTo(grid: Grid, row: number, mostRows: number): Line[] {
 	return lines;
 }
 
+/** What is kept, a slice of line ends, a cleared screen, and a line that is not complete. */
+function roomAbove(wantedCols: number): number {
+	const cols = Math.min(LIMITS.cols.max, Math.max(LIMITS.cols.min, wantedCols));
+	return keptAbove(cols) + Math.ceil(SLICE_CELLS / cols) + LIMITS.rows.max + rowsOfLine(cols);
+}
+
 const rowsOfLine = (cols: number) => Math.max(1, Math.floor(MAX_LINE_CELLS / cols));
 
 /** The row after the last one with text. */
@@ -281,6 +290,9 @@ function usedRows({ lines }: Grid): number {
 	while (row > 0 && lines.get(row - 1)?.getTrimmedLength() === 0) row--;
 	return row;
 }
+
+/** The same, but not before the screen: whether blank rows above it are committed already must not matter. */
+const seenRows = (grid: Grid) => Math.max(usedRows(grid), grid.ybase);
 
 /** Rendering is synchronous, so that one buffer serves all. */
 const textBuffer = new Uint8Array(512 * 1024);

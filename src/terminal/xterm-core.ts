@@ -34,7 +34,7 @@ export interface PayloadHandler {
 
 /** What we change below the public API. */
 type CoreGrid = Omit<Grid, "lines" | "ybase" | "y"> & {
-	readonly lines: Grid["lines"] & { trimStart(count: number): void };
+	readonly lines: Omit<Grid["lines"], "maxLength"> & { maxLength: number; trimStart(count: number): void };
 	ybase: number;
 	ydisp: number;
 	y: number;
@@ -64,6 +64,8 @@ export interface Core {
 	readonly coreMouseService: { activeProtocol: string; activeEncoding: string };
 	readonly _inputHandler: {
 		parse(bytes: Uint8Array): unknown;
+		/** Erases a row of the screen, which then continues no other. */
+		_resetBufferLine(row: number, respectProtection: boolean): void;
 		readonly _parser: Parser;
 		/** The pen: how the next character will look. */
 		readonly _curAttrData: { fg: number; bg: number };
