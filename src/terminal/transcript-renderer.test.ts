@@ -209,11 +209,13 @@ describe("T2 the transcript of any output", () => {
 			for (let at = 0; at < bytes.length; ) at += renderer.feed(bytes.subarray(at));
 		};
 		feed(`${"w".repeat(900)}\r\n`.repeat(200));
-		renderer.resize(2, 30);
+		renderer.resize(100, 30);
 		renderer.resize(10, 30);
 		feed(lines("n"));
 		const expected = [...Array<string>(200).fill("w".repeat(900)), ...Array.from({ length: 8000 }, (_, i) => `n ${i}`)];
-		expect([...sink.all, ...renderer.tail()]).toEqual(expected);
+		renderer.resize(2, 30);
+		feed("ab\r\nc");
+		expect([...sink.all, ...renderer.tail()]).toEqual([...expected, "ab", "c"]);
 		renderer.dispose();
 	});
 });

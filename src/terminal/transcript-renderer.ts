@@ -22,6 +22,9 @@ const keptAbove = (cols: number) => Math.min(LIMITS.rows.max, Math.ceil(150_000 
 /** Cells that may scroll by between two commits: a byte may be a row. */
 const SLICE_CELLS = 250_000;
 
+/** A reflow to more takes too long in one piece: a wide terminal that becomes a few columns starts on a blank screen. */
+const MAX_REFLOWED_ROWS = 10_000;
+
 const LF = 0x0a;
 
 /** Takes committed lines, in order. */
@@ -103,11 +106,16 @@ export class TranscriptRenderer {
 		this.#drawUndrawn();
 		const emulator = this.#emulator;
 		// A narrower terminal has more rows of the same lines: none may be lost before it is committed.
-		const times = Math.max(1, Math.ceil(emulator.cols / Math.max(LIMITS.cols.min, cols)));
-		emulator.scrollback = roomAbove(cols) + emulator.normal.lines.length * times;
-		emulator.resize(cols, rows);
-		this.#commitAbove();
-		emulator.scrollback = roomAbove(cols);
+		const most = emulator.normal.lines.length * Math.ceil(emulator.cols / Math.max(LIMITS.cols.min, cols));
+		if (most > MAX_REFLOWED_ROWS) {
+			this.seal();
+			this.#emulator.resize(cols, rows);
+		} else {
+			emulator.scrollback = roomAbove(cols) + most;
+			emulator.resize(cols, rows);
+			this.#commitAbove();
+		}
+		this.#emulator.scrollback = roomAbove(cols);
 	}
 
 	/** Output is missing here: that counts as one line, which says so. */
