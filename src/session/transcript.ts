@@ -351,14 +351,12 @@ export class Transcript implements Cached, AsyncDisposable {
 	/** Saves where it is, if that is worth it and possible; otherwise it is rendered again from where it was saved last. */
 	async #save(open: Open, everyBytes: number): Promise<void> {
 		if (open.raw - open.savedRaw < Math.max(1, everyBytes) || open.raw < WORTH_SAVING_BYTES) return;
+		await open.log.flush();
+		const log = open.log.state;
+		if (log === null) return; // not all of it could be written
 		const screen = open.renderer.serialize();
 		if (screen === null) return; // in the middle of a sequence
-		await open.log.flush();
 		const { raw, sealed, marks } = open;
-		const log = open.log.state;
-		// What is not written is no more so a moment later: after as much again.
-		open.savedRaw = raw;
-		if (log === null) return;
 		const state: State = { raw, sealed, log, marks: [...marks], screen };
 		const path = join(this.#parts.journal.directory, FILE);
 		const temporary = `${path}.tmp`;
@@ -370,6 +368,7 @@ export class Transcript implements Cached, AsyncDisposable {
 			await unlink(temporary).catch(() => {}); // was not made
 			return;
 		}
+		open.savedRaw = raw;
 		await open.log.saved();
 	}
 }
