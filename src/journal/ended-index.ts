@@ -44,7 +44,10 @@ export class EndedIndex {
 		const lines = text.split("\n").filter((line) => line !== "");
 		for (const line of lines) {
 			const entry = parse(line);
-			if (entry !== null && ids.has(entry.id)) index.#put(entry);
+			if (entry === null || !ids.has(entry.id)) continue;
+			// A later line of the same session has its newer size.
+			if (index.has(entry.id)) index.#resize(entry);
+			else index.#put(entry);
 		}
 		if (lines.length > MIN_LINES_TO_COMPACT && lines.length > 2 * index.#entries.size) await index.#compact();
 		return index;
@@ -96,9 +99,20 @@ export class EndedIndex {
 		return this.#write(async () => {
 			const entry = { id, name, owner, bytes: await measure() };
 			if (!this.#entries.has(id)) return; // removed meanwhile
-			this.#entries.set(id, entry);
-			this.#totalBytes += entry.bytes;
+			this.#resize(entry);
 			await appendFile(this.#path, `${JSON.stringify(entry)}\n`, { mode: 0o600 });
+		});
+	}
+
+	/** Measures it again, if it is here; its place in the order stays. */
+	update(id: string, measure: () => Promise<number>): Promise<void> {
+		return this.#write(async () => {
+			const bytes = await measure();
+			const entry = this.#entries.get(id);
+			if (entry === undefined || entry.bytes === bytes) return;
+			const measured = { ...entry, bytes };
+			this.#resize(measured);
+			await appendFile(this.#path, `${JSON.stringify(measured)}\n`, { mode: 0o600 });
 		});
 	}
 
@@ -117,8 +131,12 @@ export class EndedIndex {
 		return this.#writing;
 	}
 
+	#resize(entry: EndedEntry): void {
+		this.#totalBytes += entry.bytes - (this.#entries.get(entry.id)?.bytes ?? 0);
+		this.#entries.set(entry.id, entry);
+	}
+
 	#put(entry: EndedEntry): void {
-		if (this.#entries.has(entry.id)) return;
 		this.#entries.set(entry.id, entry);
 		this.#totalBytes += entry.bytes;
 		const same = this.#names.get(entry.name);

@@ -146,6 +146,20 @@ describe("S15 the index of what has ended", () => {
 	});
 });
 
+describe("T2 the size of an ended session", () => {
+	test("follows what is written for it later, and the order of the ends stays", async () => {
+		const ids = ["first", "second"];
+		const index = await EndedIndex.load(sessions, new Set(ids));
+		for (const id of ids) await index.add(ended(id, id), async () => 1000);
+		await index.update("first", async () => 5000);
+		await index.update("removed", async () => 5000);
+		expect({ total: index.totalBytes, oldest: index.oldest()?.id }).toEqual({ total: 6000, oldest: "first" });
+		const again = await EndedIndex.load(sessions, new Set(ids));
+		expect({ total: again.totalBytes, oldest: again.oldest()?.id }).toEqual({ total: 6000, oldest: "first" });
+		expect(again.newestNamed("first")).toBe("first");
+	});
+});
+
 describe("the cap over all sessions", () => {
 	test("those that ended first go first, and what runs counts but stays", async () => {
 		const ids = ["older", "old", "new"];

@@ -65,6 +65,11 @@ export class Archive {
 		await this.#quota.enforce().catch((error) => this.#parts.onProblem(error, "enforcing the total quota"));
 	}
 
+	/** More was written for a session than it had when it ended. */
+	remeasure(id: string): Promise<void> {
+		return this.#index.update(id, () => directoryBytes(this.#directoryOf(id)));
+	}
+
 	/** Settles when the index is on disk. */
 	settled(): Promise<void> {
 		return this.#index.settled();
@@ -121,7 +126,10 @@ export class Archive {
 
 	#runningBytes(): number {
 		const most = this.#parts.options.quotaBytes || Number.POSITIVE_INFINITY;
-		return this.registry.open().reduce((sum, { inMemory }) => sum + Math.min(inMemory?.journal.end ?? 0, most), 0);
+		return this.registry.open().reduce((sum, { inMemory }) => {
+			if (inMemory === null) return sum;
+			return sum + Math.min(inMemory.journal.end, most) + inMemory.transcript.keptBytes;
+		}, 0);
 	}
 
 	#directoryOf(id: string): string {

@@ -2,7 +2,7 @@
 // quota, events. Starts sessions, finds them again, adopts those that an earlier
 // daemon left running, and ends them.
 
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import type { JournalStats } from "../journal/journal.ts";
 import type { SessionRecord } from "../journal/records.ts";
 import { clean } from "../protocol/clean.ts";
@@ -114,6 +114,7 @@ export class Sessions implements AsyncDisposable {
 				queue: new RenderQueue(),
 				cache: new ScreenCache({ maxScreens: Math.ceil(awakeScreens / 4), maxIdleMs: hibernateMs }),
 				maxBytes: parts.options.quotaBytes,
+				onWritten: (directory) => void this.#archive.remeasure(basename(directory)),
 			},
 		};
 		this.#terminals = parts.terminals ?? holderTerminals;

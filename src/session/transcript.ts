@@ -42,6 +42,8 @@ export interface Transcripts {
 	readonly cache: ScreenCache;
 	/** Text on disk for one session; 0: no limit. */
 	readonly maxBytes: number;
+	/** There is more or less in the directory of a session that was measured when it ended. */
+	readonly onWritten?: ((directory: string) => void) | undefined;
 }
 
 export interface TranscriptParts {
@@ -115,6 +117,8 @@ export class Transcript implements Cached, AsyncDisposable {
 	#knownRaw = 0;
 	/** Sizes that the terminal was given; the log has them, too, where there is one. */
 	#sizes: Resize[] = [];
+	/** Of text on disk, as far as it was opened. */
+	#keptBytes = 0;
 	#users = 0;
 	#disposed = false;
 
@@ -124,6 +128,11 @@ export class Transcript implements Cached, AsyncDisposable {
 
 	get attended(): boolean {
 		return this.#users > 0;
+	}
+
+	/** Text on disk; 0 until it is opened. */
+	get keptBytes(): number {
+		return this.#open?.log.keptBytes ?? this.#keptBytes;
 	}
 
 	/** More output has arrived. */
@@ -154,8 +163,11 @@ export class Transcript implements Cached, AsyncDisposable {
 				open.sealed = true;
 			}
 			const tail = open.sealed ? [] : open.renderer.tail();
-			await open.log.flush();
+			if (open.raw >= WORTH_SAVING_BYTES) await open.log.flush();
 			await this.#save(open, open.sealed && open.savedRaw < open.raw ? 0 : SAVE_BYTES);
+			const { keptBytes } = open.log;
+			if (complete && keptBytes !== this.#keptBytes) this.#parts.transcripts.onWritten?.(this.#parts.journal.directory);
+			this.#keptBytes = keptBytes;
 			return new TranscriptView({ text: open.log.snapshot(), tail, marks: new Map(open.marks), offset: open.raw });
 		});
 		signal?.throwIfAborted();
@@ -341,10 +353,10 @@ export class Transcript implements Cached, AsyncDisposable {
 	async #close(): Promise<void> {
 		const open = this.#open;
 		if (open === null) return;
-		await open.log.flush();
 		await this.#save(open, WORTH_SAVING_BYTES);
 		this.#open = null;
 		this.#knownRaw = open.raw;
+		this.#keptBytes = open.log.keptBytes;
 		open.renderer.dispose();
 	}
 
