@@ -304,6 +304,8 @@ export class Emulator {
 		const { normal } = this.#core.buffers;
 		normal.lines.trimStart(rows);
 		normal.ybase -= rows;
+		// Saved by the number of its row.
+		normal.savedY = Math.max(0, normal.savedY - rows);
 		normal.ydisp = normal.ybase;
 	}
 

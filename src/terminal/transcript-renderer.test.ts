@@ -199,6 +199,12 @@ describe("T2 the transcript of any output", () => {
 		);
 	});
 
+	test("goes on where the cursor was saved, also when lines were committed since", () => {
+		const all = [{ text: `${"\r\n".repeat(510)}\x1b[Halpha\x1b[?1049h` }, { text: "drawn\x1b[?1049lbeta" }];
+		expect(transcript(all)).toEqual(reference(all));
+		expect(transcript(all).at(-1)).toBe("alphabeta");
+	});
+
 	test("has every line of a terminal that was made narrow, however many scroll by at once", () => {
 		// The bell is not plain, so each is drawn.
 		const lines = (name: string) => repeated(8000, (i) => `${name} ${i}\x07\r\n`);

@@ -33,11 +33,12 @@ export interface PayloadHandler {
 }
 
 /** What we change below the public API. */
-type CoreGrid = Omit<Grid, "lines" | "ybase" | "y"> & {
+type CoreGrid = Omit<Grid, "lines" | "ybase" | "y" | "savedY"> & {
 	readonly lines: Omit<Grid["lines"], "maxLength"> & { maxLength: number; trimStart(count: number): void };
 	ybase: number;
 	ydisp: number;
 	y: number;
+	savedY: number;
 	/** The columns with a tab stop. */
 	readonly tabs: Readonly<Record<number, true | undefined>>;
 	_memoryCleanupQueue: object;
