@@ -363,11 +363,12 @@ export class Transcript implements Cached, AsyncDisposable {
 	/** Saves where it is, if that is worth it and possible; otherwise it is rendered again from where it was saved last. */
 	async #save(open: Open, everyBytes: number): Promise<void> {
 		if (open.raw - open.savedRaw < Math.max(1, everyBytes) || open.raw < WORTH_SAVING_BYTES) return;
+		// First: drawing may commit lines.
+		const screen = open.renderer.serialize();
+		if (screen === null) return; // in the middle of a sequence
 		await open.log.flush();
 		const log = open.log.state;
 		if (log === null) return; // not all of it could be written
-		const screen = open.renderer.serialize();
-		if (screen === null) return; // in the middle of a sequence
 		const { raw, sealed, marks } = open;
 		const state: State = { raw, sealed, log, marks: [...marks], screen };
 		const path = join(this.#parts.journal.directory, FILE);
