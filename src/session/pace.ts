@@ -2,10 +2,14 @@
 // burst it rests for a multiple of its duration. Each caller has a share of its own, so that one who asks for much delays
 // itself, and all together have another.
 
+import { setImmediate, setTimeout } from "node:timers/promises";
+
 /** A burst this long is free: an honest pattern takes a fraction of a millisecond. */
 const BURST_MS = 10;
 /** Rest per unit of work: a fifth of the loop for one caller, half of it for all. */
 const REST = { caller: 4, all: 1 } as const;
+/** A turn of the loop with nothing to do takes a tenth of it. */
+const IDLE_TURN_MS = 0.2;
 /** Callers whose debt is remembered; an evicted one starts afresh. */
 const MAX_CALLERS = 1000;
 
@@ -44,6 +48,8 @@ export interface Pace {
 	run<T>(work: () => T): T;
 	/** How long to wait before the next piece. */
 	restMs(): number;
+	/** Gives the others their turn; where there are none who use it, there is nothing to rest for. */
+	rest(signal?: AbortSignal): Promise<void>;
 }
 
 export function paceOf(caller: string): Pace {
@@ -52,6 +58,7 @@ export function paceOf(caller: string): Pace {
 	callers.set(caller, debt);
 	const [oldest] = callers.keys();
 	if (callers.size > MAX_CALLERS && oldest !== undefined) callers.delete(oldest);
+	const restMs = () => Math.max(debt.restMs(), everyone.restMs());
 	return {
 		run(work) {
 			const startedAt = performance.now();
@@ -63,6 +70,13 @@ export function paceOf(caller: string): Pace {
 				everyone.spend(ms);
 			}
 		},
-		restMs: () => Math.max(debt.restMs(), everyone.restMs()),
+		restMs,
+		async rest(signal) {
+			const startedAt = performance.now();
+			await setImmediate();
+			const othersMs = performance.now() - startedAt;
+			const ms = othersMs < IDLE_TURN_MS ? 0 : restMs();
+			if (ms > 0) await setTimeout(ms, undefined, signal && { signal });
+		},
 	};
 }

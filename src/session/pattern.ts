@@ -82,13 +82,79 @@ export function expression(pattern: string): Matcher {
 	);
 }
 
-/** Finds the lines that match a regular expression: where each begins in a text of whole lines, of at most some 32 KiB. */
+/** Finds the lines that match a regular expression: where each begins in a text of whole lines. What it may cost is for 32 KiB. */
 export function lineMatcher(pattern: string): (text: string) => readonly number[] {
 	const compiled = compile(pattern, "gm");
 	return (text) => {
 		const found = String(runWithLimit(linesScript, compiled, pattern, text));
 		return found === "" ? [] : found.split(",").map(Number);
 	};
+}
+
+/** What makes the atom before it repeat, and whether that may be no time at all. */
+const QUANTIFIER = /^(?:([*?])|\+|\{(\d+)(?:,\d*)?\})\??/;
+/** Escapes that stand for one character of a class, or for a place. */
+const CLASS_ESCAPE = /^[dDwWsSbBnrtfv]/;
+const LITERAL_ESCAPE = /^[\p{P}\p{S}]/u;
+
+/** The longest text that every match holds, as far as the pattern tells at a glance; null where it tells none. */
+export function requiredText(pattern: string): string | null {
+	let best = "";
+	let run = "";
+	const end = () => {
+		if (run.length > best.length) best = run;
+		run = "";
+	};
+	for (let at = 0; at < pattern.length; ) {
+		const char = pattern[at]!;
+		const atom = atomAt(pattern, at);
+		if (atom === null || char === "|" || char === ")") return null;
+		at += atom.length;
+		const quantifier = QUANTIFIER.exec(pattern.slice(at));
+		if (quantifier === null) {
+			if (atom.literal === null) end();
+			else run += atom.literal;
+			continue;
+		}
+		at += quantifier[0].length;
+		const optional = quantifier[1] !== undefined || Number(quantifier[2] ?? 1) === 0;
+		if (atom.literal !== null && !optional) run += atom.literal;
+		end();
+	}
+	end();
+	return best.length >= 2 ? best : null;
+}
+
+/** What begins here: its length, and the character that it stands for if it is a certain one; null where that is not clear. */
+function atomAt(pattern: string, at: number): { readonly length: number; readonly literal: string | null } | null {
+	const char = pattern[at]!;
+	const next = pattern.slice(at + 1, at + 2);
+	if (char === "\\") {
+		if (CLASS_ESCAPE.test(next)) return { length: 2, literal: null };
+		return LITERAL_ESCAPE.test(next) ? { length: 2, literal: next } : null;
+	}
+	if (char === "[" || char === "(") {
+		const length = lengthOfGroup(pattern, at);
+		return length === null ? null : { length, literal: null };
+	}
+	const plain = !/[\p{Cc}\p{Cs}.^$*+?{}\]|]/u.test(char);
+	return { length: 1, literal: plain ? char : null };
+}
+
+/** Of a class, or of parentheses with everything in them. */
+function lengthOfGroup(pattern: string, from: number): number | null {
+	let depth = 0;
+	let inClass = false;
+	for (let at = from; at < pattern.length; at++) {
+		const char = pattern[at];
+		if (char === "\\") at++;
+		else if (inClass) inClass = char !== "]";
+		else if (char === "[") inClass = true;
+		else if (char === "(") depth++;
+		else if (char === ")") depth--;
+		if (depth === 0 && !inClass) return at + 1 - from;
+	}
+	return null;
 }
 
 function compile(pattern: string, flags: string): RegExp {

@@ -2,12 +2,11 @@
 // over everything that was printed; the newest are in memory, the others in the text log.
 
 import type { FileHandle } from "node:fs/promises";
-import { setImmediate, setTimeout } from "node:timers/promises";
+import { setImmediate } from "node:timers/promises";
 import { segmentPath } from "../journal/segments.ts";
 import { openRegular } from "../journal/state-file.ts";
 import type { TextPlace, TextSegment, TextSnapshot } from "../journal/text-log.ts";
-import { paceOf } from "./pace.ts";
-import { lineMatcher } from "./pattern.ts";
+import { literalFinder, patternFinder } from "./line-finder.ts";
 
 const LF = 0x0a;
 /** Searched at once: some milliseconds. */
@@ -156,10 +155,7 @@ export class TranscriptView {
 		const { from, to } = this.#clamped(range);
 		const hits = new Hits(order, most);
 		const stored = this.#parts.text;
-		const finds =
-			pattern === undefined
-				? literalFinder(Buffer.from(text ?? ""))
-				: patternFinder(lineMatcher(pattern), { caller, signal });
+		const finds = pattern === undefined ? literalFinder(text ?? "") : patternFinder(pattern, { caller, signal });
 		if (from <= stored.line) {
 			const [start, end] = [await this.#offsetOf(from), await this.#offsetOf(Math.min(to, stored.line) + 1)];
 			for await (const { bytes, offset } of pieces(stored, start, end)) {
@@ -276,49 +272,6 @@ class Hits {
 		this.#offsets.push(offset);
 		if (this.#offsets.length > 2 * this.#most + 1000) this.#offsets = this.#offsets.slice(-this.#most);
 	}
-}
-
-/** Calls back with the beginning of each line that is found in whole lines. */
-type Finder = (lines: Buffer, found: (at: number) => void) => Promise<void>;
-
-function literalFinder(text: Buffer): Finder {
-	return async (lines, found) => {
-		for (let hit = lines.indexOf(text); hit >= 0; ) {
-			found(lines.lastIndexOf(LF, hit) + 1);
-			const end = lines.indexOf(LF, hit);
-			if (end < 0) return;
-			hit = lines.indexOf(text, end + 1);
-		}
-	};
-}
-
-/** Characters that one match may look at: bounds the time of each piece. */
-const WINDOW_BYTES = 32 * 1024;
-
-function patternFinder(
-	matcher: (text: string) => readonly number[],
-	{ caller, signal }: { caller: string; signal?: AbortSignal | undefined },
-): Finder {
-	const pace = paceOf(caller);
-	return async (lines, found) => {
-		for (let from = 0; from < lines.length; ) {
-			signal?.throwIfAborted();
-			// Whole lines, of which each is shorter than the window.
-			const cut = from + WINDOW_BYTES >= lines.length ? lines.length : lines.lastIndexOf(LF, from + WINDOW_BYTES) + 1;
-			const end = cut > from ? cut : lines.indexOf(LF, from) + 1 || lines.length;
-			const text = lines.toString("utf8", from, end);
-			const matches = pace.run(() => matcher(text));
-			let [chars, bytes] = [0, from];
-			for (const match of matches) {
-				bytes += Buffer.byteLength(text.slice(chars, match));
-				chars = match;
-				found(bytes);
-			}
-			from = end;
-			const restMs = pace.restMs();
-			if (restMs > 0) await setTimeout(restMs, undefined, signal && { signal });
-		}
-	};
 }
 
 function* segmentsFrom({ segments }: TextSnapshot, offset: number): Generator<TextSegment> {
