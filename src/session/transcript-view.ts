@@ -150,6 +150,20 @@ export class TranscriptView {
 		return Math.round(stored) + kept.reduce((sum, line) => sum + line.length + 1, 0);
 	}
 
+	/** The parts of a range of which only the numbers are left. */
+	notKept(range: LineRange): NumberedLine[] {
+		const { from, to } = this.#clamped(range);
+		const { segments, line } = this.#parts.text;
+		const lost: NumberedLine[] = [];
+		let number = from;
+		for (const segment of [...segments, { line, lines: 0 }]) {
+			const last = Math.min(segment.line, to);
+			if (number <= last) lost.push(notKept({ from: number, to: last }));
+			number = Math.max(number, segment.line + segment.lines + 1);
+		}
+		return lost;
+	}
+
 	/** The lines of a range that hold a text or match a pattern. */
 	async search({ text, pattern, range, order, most, caller, signal }: SearchRequest): Promise<SearchResult> {
 		const { from, to } = this.#clamped(range);

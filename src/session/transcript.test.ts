@@ -146,10 +146,19 @@ describe("T2 a transcript on disk", () => {
 		expect(gap.to - gap.from).toBeGreaterThan(100_000);
 		expect(await ends({ maxBytes: 10 << 20 })).toEqual(gap);
 		// A range that begins or ends in what is not kept.
-		const { count } = await opened(log, (view) => search(view, "line", { from: gap.from + 5, to: gap.to + 10 }), {
-			maxBytes: 10 << 20,
-		});
-		expect(count).toBe(10);
+		const found = await opened(
+			log,
+			async (view) => {
+				const range = { from: gap.from + 5, to: gap.to + 10 };
+				const { count } = await search(view, "line", range);
+				const [all, part] = [view.notKept(ALL), view.notKept(range)].map((lost) =>
+					lost.map(({ number, last }) => ({ from: number, to: last })),
+				);
+				return { count, all, part };
+			},
+			{ maxBytes: 10 << 20 },
+		);
+		expect(found).toEqual({ count: 10, all: [gap], part: [{ ...gap, from: gap.from + 5 }] });
 	});
 });
 

@@ -16,6 +16,9 @@ export interface LineSearch {
 	readonly maxTokens: number;
 }
 
+/** A quota makes one; a disk that is full now and then, some. */
+const MAX_NOT_KEPT = 10;
+
 interface Found extends FittedLines {
 	readonly matches: { readonly count: number; readonly shown: number };
 }
@@ -39,7 +42,9 @@ export async function searchLines(
 	});
 	const { maxTokens, charsPerToken } = nativeBudget(input.maxTokens);
 	const { parts, shown } = await partsWithin(view, lines, input, Math.floor(maxTokens * charsPerToken));
-	const text = parts.join("\n");
+	// Where nothing was found, it may have been there.
+	const notKept = view.notKept(range).slice(0, MAX_NOT_KEPT);
+	const text = [...notKept.map((lines) => lines.text), ...parts].join("\n");
 	return {
 		text,
 		truncated: shown < count,

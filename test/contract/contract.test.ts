@@ -83,6 +83,34 @@ const BEHAVIOURS: readonly Behaviour[] = [
 		},
 	},
 	{
+		what: "T2 T3 any lines of a long output are the same by number, by a cut's advice, and by a search",
+		show: async (talk, name) => {
+			const line = (number: number) => `${number}: the quick brown fox`;
+			const lines = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, i) => line(from + i));
+			await talk("start", { argv: ["seq", "-f", "%.0f: the quick brown fox", "1", "60000"], name });
+			expect((await talk("wait", { session: name, timeoutMs: 60_000 })).state).toBe("ended 0");
+			const read = async (input: object) => (await talk("read", { session: name, ...input })).output.trimEnd();
+			const range = { view: "lines", from: 31_000, to: 33_000 };
+			expect(await read({ ...range, maxTokens: 50_000 })).toBe(lines(31_000, 33_000).join("\n"));
+			// Too little room: what is left out is named, and following that shows the rest.
+			const followed: string[] = [];
+			for (let call: object | null = range; call !== null; ) {
+				const page: string[] = (await read({ ...call, maxTokens: 10_000 })).split("\n");
+				const cut: string | undefined = /^\[… lines? .* of 60000 left out: read (\{.*\}) …\]$/.exec(page.at(-1)!)?.[1];
+				followed.push(...(cut === undefined ? page : page.slice(0, -1)));
+				call = cut === undefined ? null : (JSON.parse(cut) as object);
+			}
+			expect(followed).toEqual(lines(31_000, 33_000));
+			const found = await read({ pattern: "^5?9999:", context: 1, order: "oldest" });
+			const labelled = (number: number, mark: string) => `${number}${mark} ${line(number)}`;
+			expect(found.split("\n")).toEqual([
+				...[labelled(9998, "-"), labelled(9999, ":"), labelled(10_000, "-"), "--"],
+				...[labelled(59_998, "-"), labelled(59_999, ":"), labelled(60_000, "-")],
+			]);
+			expect(await read({ search: "nowhere" })).toBe("");
+		},
+	},
+	{
 		what: "R1.2 a key is a key: Ctrl+C interrupts, Ctrl+D ends the input",
 		show: async (talk, name) => {
 			await talk("start", {
