@@ -86,6 +86,7 @@ const schema = z.object({
 			wraparound: z.boolean(),
 			insert: z.boolean(),
 			origin: z.boolean(),
+			joining: count,
 		})
 		.refine(
 			({ cols, rows, x, y, scrollTop, scrollBottom, content }) =>

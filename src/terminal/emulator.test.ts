@@ -15,7 +15,7 @@ describe("the emulator underneath is the one we know", () => {
 				_resetBufferLine: expect.any(Function),
 				_utf8Decoder: { decode: expect.any(Function) },
 				_parseBuffer: expect.any(Uint32Array),
-				_parser: { currentState: 0, reset: expect.any(Function) },
+				_parser: { currentState: 0, precedingJoinState: 0, reset: expect.any(Function) },
 			},
 			buffers: { normal: { lines: { onTrim: expect.any(Function) }, _memoryCleanupQueue: expect.anything() } },
 			coreService: { isCursorHidden: false, decPrivateModes: { bracketedPasteMode: false } },

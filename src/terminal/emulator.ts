@@ -139,6 +139,13 @@ export class Emulator {
 	get alternate(): boolean {
 		return this.#core.buffers.active !== this.#core.buffers.normal;
 	}
+	/** What a combining mark that comes next is joined to, as upstream counts it. */
+	get joining(): number {
+		return this.#parser.precedingJoinState;
+	}
+	set joining(state: number) {
+		this.#parser.precedingJoinState = state;
+	}
 	/** The terminal's modes, by the emulator's names. */
 	get state(): Pick<Core, "coreService" | "coreMouseService"> {
 		return this.#core;

@@ -20,12 +20,13 @@ export interface TextKeyframe {
 	readonly wraparound: boolean;
 	readonly insert: boolean;
 	readonly origin: boolean;
+	readonly joining: number;
 }
 
 /** Null in the middle of a sequence or a character, and with unusual tab stops or character sets, which are not kept. */
 export function takeTextKeyframe(emulator: Emulator): TextKeyframe | null {
 	if (!emulator.settled || !emulator.drawsPlainText) return null;
-	const { cols, rows, alternate, normal, state } = emulator;
+	const { cols, rows, alternate, normal, state, joining } = emulator;
 	const { x, y, scrollTop, scrollBottom, savedX, savedY } = normal;
 	const content: string[] = [];
 	for (let i = 0; i < normal.lines.length; i++) {
@@ -34,12 +35,14 @@ export function takeTextKeyframe(emulator: Emulator): TextKeyframe | null {
 	}
 	const { wraparound, origin } = state.coreService.decPrivateModes;
 	const { insertMode: insert } = state.coreService.modes;
-	return { cols, rows, content, x, y, scrollTop, scrollBottom, savedX, savedY, alternate, wraparound, insert, origin };
+	const cursor = { x, y, scrollTop, scrollBottom, savedX, savedY };
+	return { cols, rows, content, ...cursor, alternate, wraparound, insert, origin, joining };
 }
 
 /** Into a new emulator of the same size. */
 export function applyTextKeyframe(emulator: Emulator, keyframe: TextKeyframe): void {
-	const { content, x, y, scrollTop, scrollBottom, savedX, savedY, alternate, wraparound, insert, origin } = keyframe;
+	const { content, x, y, scrollTop, scrollBottom, savedX, savedY, alternate, wraparound, insert, origin, joining } =
+		keyframe;
 	const encoder = new TextEncoder();
 	const { decPrivateModes, modes } = emulator.state.coreService;
 	decPrivateModes.wraparound = false;
@@ -54,4 +57,5 @@ export function applyTextKeyframe(emulator: Emulator, keyframe: TextKeyframe): v
 	Object.assign(emulator.normal, { savedX, savedY });
 	Object.assign(decPrivateModes, { wraparound, origin });
 	modes.insertMode = insert;
+	emulator.joining = joining;
 }

@@ -199,6 +199,14 @@ describe("T2 the transcript of any output", () => {
 		);
 	});
 
+	test("keeps a combining mark that comes after a restart", () => {
+		const bytewise = (bytes: Uint8Array) => Array.from(bytes, (byte) => Uint8Array.of(byte));
+		expect(transcript([{ text: "cafe\u0301\r\n漢\u0301" }], { chunks: bytewise, restarts: 99 })).toEqual([
+			"cafe\u0301",
+			"漢\u0301",
+		]);
+	});
+
 	test("goes on where the cursor was saved, also when lines were committed since", () => {
 		const all = [{ text: `${"\r\n".repeat(510)}\x1b[Halpha\x1b[?1049h` }, { text: "drawn\x1b[?1049lbeta" }];
 		expect(transcript(all)).toEqual(reference(all));

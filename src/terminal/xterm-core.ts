@@ -24,6 +24,8 @@ export interface Parser {
 	reset(): void;
 	/** 0 is the ground state: no sequence is incomplete. */
 	readonly currentState: number;
+	/** What a combining mark that comes next is joined to. */
+	precedingJoinState: number;
 }
 
 export interface PayloadHandler {
