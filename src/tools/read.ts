@@ -128,10 +128,10 @@ async function linesOf(session: Session, input: LinesInput): Promise<FittedLines
 
 /** The screen, or a text of our choice. */
 function shown({ screen }: Session, view: "screen" | "lines", text?: string): Shown {
-	const snapshot = view === "screen" ? screen.snapshot() : null;
+	const snapshot = text === undefined ? screen.snapshot() : null;
 	return {
 		kind: view,
-		text: text ?? snapshot?.text ?? "",
+		text: text ?? snapshot!.text,
 		highlights: snapshot?.highlights ?? [],
 		cursor: screen.cursor,
 		offset: screen.offset,
