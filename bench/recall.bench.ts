@@ -60,7 +60,12 @@ const SEARCHES: readonly Search[] = [
 		grep: ["-E", "error: .*symbol_[0-9]+"],
 	},
 	{ title: "a pattern of alternatives", ours: { pattern: "error:|warning:" }, grep: ["-E", "error:|warning:"] },
-	{ title: "a pattern of classes", ours: { pattern: "[a-z]+_[0-9]{4}[.]c" }, grep: ["-E", "[a-z]+_[0-9]{4}[.]c"] },
+	{
+		title: "a pattern with a text in every line",
+		ours: { pattern: "\\(9[0-9] ms\\)$" },
+		grep: ["-E", "\\(9[0-9] ms\\)$"],
+	},
+	{ title: "a pattern of classes", ours: { pattern: "[0-9]{4}[.]c" }, grep: ["-E", "[0-9]{4}[.]c"] },
 ];
 
 const median = (times: readonly number[]) => [...times].sort((a, b) => a - b)[times.length >> 1] ?? 0;
