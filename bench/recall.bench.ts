@@ -101,7 +101,7 @@ export async function run({ quick }: { quick: boolean }): Promise<void> {
 		const rows: Record<string, Record<string, string | number>> = {};
 		for (const { title, ours, grep } of SEARCHES) {
 			const times = { ours: [] as number[], grep: [] as number[] };
-			for (let i = 0; i < (quick ? 3 : 7); i++) {
+			for (let i = 0; i < (quick ? 3 : 5); i++) {
 				const counted = await timed(() => countOf(path, grep));
 				const found = await timed(() => search(ours));
 				if (found.result?.count !== counted.result) {

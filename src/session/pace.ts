@@ -8,8 +8,8 @@ import { setImmediate, setTimeout } from "node:timers/promises";
 const BURST_MS = 10;
 /** Rest per unit of work: a fifth of the loop for one caller, half of it for all. */
 const REST = { caller: 4, all: 1 } as const;
-/** A turn of the loop with nothing to do takes a tenth of it. */
-const IDLE_TURN_MS = 0.2;
+/** A search rests for at most so many times as long as others have just worked: not at all where nobody does. */
+const REST_PER_OTHERS = 10;
 /** Callers whose debt is remembered; an evicted one starts afresh. */
 const MAX_CALLERS = 1000;
 
@@ -75,8 +75,8 @@ export function paceOf(caller: string): Pace {
 			const startedAt = performance.now();
 			await setImmediate();
 			const othersMs = performance.now() - startedAt;
-			const ms = othersMs < IDLE_TURN_MS ? 0 : restMs();
-			if (ms > 0) await setTimeout(ms, undefined, signal && { signal });
+			const ms = Math.min(restMs(), othersMs * REST_PER_OTHERS);
+			if (ms >= 1) await setTimeout(ms, undefined, signal && { signal });
 		},
 	};
 }

@@ -34,7 +34,21 @@ const linesScript = new Script(`{
 		if (next < 0) break;
 		expression.lastIndex = next + 1;
 	}
-	found.join();
+	found;
+}`);
+// The same where no match goes over a line end, in half the time.
+const linesAloneScript = new Script(`{
+	const found = [];
+	for (expression.lastIndex = 0; expression.test(text); ) {
+		const at = expression.lastIndex;
+		const start = at === 0 ? 0 : text.lastIndexOf("\\n", at - 1) + 1;
+		if (start >= text.length) break;
+		found.push(start);
+		const next = text.indexOf("\\n", at);
+		if (next < 0) break;
+		expression.lastIndex = next + 1;
+	}
+	found;
 }`);
 
 /** Finds a text or pattern in output that arrives in pieces. */
@@ -85,10 +99,8 @@ export function expression(pattern: string): Matcher {
 /** Finds the lines that match a regular expression: where each begins in a text of whole lines. What it may cost is for 32 KiB. */
 export function lineMatcher(pattern: string): (text: string) => readonly number[] {
 	const compiled = compile(pattern, "gm");
-	return (text) => {
-		const found = String(runWithLimit(linesScript, compiled, pattern, text));
-		return found === "" ? [] : found.split(",").map(Number);
-	};
+	const work = WITHIN_A_LINE.test(pattern) ? linesAloneScript : linesScript;
+	return (text) => runWithLimit(work, compiled, pattern, text) as readonly number[];
 }
 
 /** What makes the atom before it repeat, and whether that may be no time at all. */
