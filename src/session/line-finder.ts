@@ -29,6 +29,9 @@ function* linesWith(lines: Buffer, text: Buffer): Generator<readonly [number, nu
 	}
 }
 
+/** A text in more than one line of so many is not worth looking for: taking these lines out costs more than the others. */
+const COMMON = 4;
+
 /** Bytes that one match looks at: as many as take about so long, so that others have their turn in between. */
 const WINDOW = { minBytes: 32 * 1024, maxBytes: 1 << 20, growBelowMs: 1, shrinkAboveMs: 4 } as const;
 
@@ -40,7 +43,9 @@ export function patternFinder(
 	const required = requiredText(pattern);
 	if (required === null) return (lines, found) => matches.find(lines, found);
 	const wanted = Buffer.from(required);
+	let isRare = true;
 	return async (lines, found) => {
+		if (!isRare) return matches.find(lines, found);
 		const candidates: Buffer[] = [];
 		const starts: number[] = [];
 		const ends: number[] = [];
@@ -50,6 +55,8 @@ export function patternFinder(
 			starts.push(start);
 			length += end - start;
 			ends.push(length);
+			isRare = length <= lines.length / COMMON;
+			if (!isRare) return matches.find(lines, found);
 		}
 		let line = 0;
 		await matches.find(candidates.length === 1 ? candidates[0]! : Buffer.concat(candidates, length), (at) => {
