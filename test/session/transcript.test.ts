@@ -68,7 +68,6 @@ describe("T2 100 MB of output", () => {
 				ms: Math.round(performance.now() - startedAt),
 			});
 		}
-		console.info(took);
 		expect(counts).toEqual([125_000, 125_000, 12_499, 25_000]);
 		for (const { stallMs, grewMb } of took as { stallMs: number; grewMb: number }[]) {
 			expect(stallMs).toBeLessThan(100);
