@@ -7,8 +7,9 @@ import { fenced, listeningOn, processNames, renderSession } from "./render.ts";
 
 export function renderRun(facts: RunFacts): Clean {
 	if (facts.exitCode === null && facts.status === "running") return stacked([renderSession(facts), ...notes(facts)]);
-	const out = facts.text === "" ? [] : [fenced("out", clean(facts.text.replace(/\n$/, "")).text)];
-	return stacked([runHeader(facts), ...out, ...notes(facts)]);
+	const header = runHeader(facts);
+	const answer = facts.text === "" ? header : fenced(header, clean(facts.text.replace(/\n$/, "")).text);
+	return stacked([answer, ...notes(facts)]);
 }
 
 function notes({

@@ -1,27 +1,38 @@
 // The text that a model reads: one header line, the output in a fence that the
 // output cannot forge, and a last line only when something needs saying.
 
-import { randomBytes } from "node:crypto";
+import { randomInt } from "node:crypto";
 import type { ProcessFacts, SessionFacts } from "../protocol/answer.ts";
 import { type Clean, type CleanLine, inQuotes, joined, oneLine, quoted, safe, stacked } from "../protocol/clean.ts";
 import { isShort, sessionHeader } from "./header.ts";
 
+// Up to three digits are one token; more are used where the text is full of numbers.
+const WORD_DIGITS = 3;
+const WORD_TRIES = 16;
+
 /**
- * Puts text between two lines with a word that the program could not know when it wrote
- * the text, and that does not occur in it.
+ * The header opens a fence around the text (`<<754`, or `rows<<754` where the text is the changed rows of a screen), and
+ * a line with its word closes it. The program could not know the word when it wrote the text, and it does not occur there.
  */
-export function fenced(label: "out" | "screen" | "rows", text: Clean): Clean {
-	for (let digits = 3; ; digits++) {
-		const word = safe`${label}-${oneLine(randomBytes(digits).toString("hex").slice(0, digits))}`;
-		if (!text.includes(word)) return stacked([safe`<<${word}`, text, word]);
-	}
+export function fenced(header: CleanLine, text: Clean, view: SessionFacts["view"] = "lines"): Clean {
+	const word = wordNotIn(text);
+	return stacked([safe`${header} ${view === "rows" ? "rows" : ""}<<${word}`, text, word]);
+}
+
+function wordNotIn(text: Clean): CleanLine {
+	for (let digits = WORD_DIGITS; ; digits++)
+		for (let tries = 0; tries < WORD_TRIES; tries++) {
+			const word = oneLine(String(randomInt(10 ** digits)).padStart(digits, "0"));
+			if (!text.includes(word)) return word;
+		}
 }
 
 /** One session's answer. */
 export function renderSession(facts: SessionFacts, more: readonly CleanLine[] = []): Clean {
-	const output = facts.text === "" ? [] : [fenced(facts.view === "lines" ? "out" : facts.view, facts.text)];
+	const header = sessionHeader(facts);
+	const answer = facts.text === "" ? header : fenced(header, facts.text, facts.view);
 	const notes = [...notesOn(facts), ...more];
-	return stacked([sessionHeader(facts), ...output, ...(notes.length === 0 ? [] : [joined(notes, " · ")])]);
+	return stacked([answer, ...(notes.length === 0 ? [] : [joined(notes, " · ")])]);
 }
 
 export const processNames = (processes: readonly ProcessFacts[]): CleanLine =>
