@@ -392,12 +392,12 @@ export class Session implements AsyncDisposable {
 		this.#seen.answered(owner, offset);
 	}
 
-	/** What is new to this caller; marks it as seen. */
-	takeNew(owner: string): { diff: ScreenDiff; since: number } {
+	/** What is new to this caller, who has typed this line since; marks it as seen. */
+	takeNew(owner: string, typed?: string): { diff: ScreenDiff; since: number } {
 		// Drawn first: what was seen before a restart is known when the replay is on the screen.
 		const { screen } = this;
 		const since = this.#seen.get(owner);
-		const diff = screen.diffSince(since);
+		const diff = screen.diffSince(since, { typed });
 		// A holder that does not answer keeps from us what was there before: nothing of it has been seen anew.
 		if (!this.#display.isBehind) this.#seen.set(owner, diff.position);
 		return { diff, since: since?.offset ?? 0 };

@@ -120,7 +120,8 @@ describe("R1.2 keys by name", () => {
 		expect(refusal("ctrl+é").code).toBe("unknown_key");
 		expect(refusal("super+x").code).toBe("unknown_key");
 		expect(refusal("").code).toBe("unknown_key");
-		for (const name of ["toString", "constructor", "constructor-x", "__proto__"]) expect(refusal(name).code).toBe("unknown_key");
+		for (const name of ["toString", "constructor", "constructor-x", "__proto__"])
+			expect(refusal(name).code).toBe("unknown_key");
 		expect(() => encodeKeys(["a", "nope!"], PLAIN_MODES)).toThrow(Fault);
 		expect(new TextDecoder().decode(encodeKeys(["a", "up", "enter"], PLAIN_MODES))).toBe("a\x1b[A\r");
 	});

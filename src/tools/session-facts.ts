@@ -23,6 +23,8 @@ export interface FactsRequest {
 	readonly fitted?: FittedLines;
 	/** How long the call was to wait. */
 	readonly askedMs?: number;
+	/** The line that the call typed and entered: its echo is not new to the caller. */
+	readonly typed?: string | undefined;
 }
 
 /** The session that a call is about. */
@@ -33,13 +35,18 @@ export function target({ sessions, caller }: ToolContext, reference: string): Pr
 /** A call on one session: finds it, acts on it, answers with what is new. */
 export async function onSession(
 	context: ToolContext,
-	input: { readonly session: string; readonly maxTokens: number; readonly timeoutMs?: number },
+	input: {
+		readonly session: string;
+		readonly maxTokens: number;
+		readonly timeoutMs?: number;
+		readonly typed?: string | undefined;
+	},
 	act: (session: Session) => Promise<Outcome>,
 ): Promise<SessionFacts> {
 	const session = await target(context, input.session);
-	const { maxTokens, timeoutMs: askedMs } = input;
+	const { maxTokens, timeoutMs: askedMs, typed } = input;
 	const outcome = await act(session);
-	return sessionFacts(session, context, { outcome, maxTokens, ...(askedMs !== undefined && { askedMs }) });
+	return sessionFacts(session, context, { outcome, maxTokens, typed, ...(askedMs !== undefined && { askedMs }) });
 }
 
 /** What is new to the caller, whose turn it is, and everything else worth knowing. */
@@ -52,8 +59,9 @@ export async function sessionFacts(
 	const { askedMs = 0 } = request;
 	// What is much to draw is drawn in pieces. From here on nothing is awaited, so that text, offset and verdict are of one moment.
 	if (request.diff === undefined) await session.catchUp();
-	const { diff, since } = request.diff === undefined ? session.takeNew(caller.owner) : { diff: request.diff, since: 0 };
 	const { ended, status, exit } = session;
+	const { diff, since } =
+		request.diff === undefined ? newTo(session, caller.owner, request.typed) : { diff: request.diff, since: 0 };
 	const notices = [...belonging(session, context), ...noticesFor(session, caller.owner)];
 	const offset = session.journal.end;
 	session.answered(caller.owner, offset);
@@ -94,6 +102,12 @@ export async function sessionFacts(
 		...(notices.length > 0 && { notices }),
 		...(last === null ? {} : { lastCommand: { exitCode: last.exitCode, pipeStatus: last.pipeStatus } }),
 	};
+}
+
+/** Without the echo of what the caller typed, unless nothing else has come: then it shows that the program goes on. */
+function newTo(session: Session, owner: string, typed: string | undefined): { diff: Shown; since: number } {
+	const { diff, since } = session.takeNew(owner, typed);
+	return { diff: diff.text === "" && !session.ended ? { ...diff, text: diff.echo ?? "" } : diff, since };
 }
 
 /** Whose sessions are the caller's own. */
