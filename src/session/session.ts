@@ -27,7 +27,7 @@ import { KeyPresses, type PressOptions, type Typed } from "./key-presses.ts";
 import type { Keyframes } from "./keyframes.ts";
 import type { Learnt } from "./learnt.ts";
 import { hasEnded, type LifecycleEvent, statusAfter } from "./lifecycle.ts";
-import { NoticeBoard, type Notices } from "./notices.ts";
+import { NoticeBoard, type Notices, type StandingFact } from "./notices.ts";
 import type { SeenPositions } from "./seen-positions.ts";
 import type { ShellCommands } from "./shell/commands.ts";
 import { asFault, describeEnd } from "./terminal-faults.ts";
@@ -274,6 +274,10 @@ export class Session implements AsyncDisposable {
 	/** What happened that this caller has not been told yet; it counts as told. */
 	takeNotices(owner: string): Notices | null {
 		return this.#notices.tell(owner);
+	}
+	/** Whether this is news to the caller; it counts as told. */
+	tellStanding(owner: string, fact: StandingFact, value: string): boolean {
+		return this.#notices.tellStanding(owner, fact, value);
 	}
 	/** A command of its shell is being stopped at its timeout, after its call has returned. */
 	commandStopped(): void {

@@ -2,7 +2,7 @@
 // output cannot forge, and a last line only when something needs saying.
 
 import { randomInt } from "node:crypto";
-import type { ProcessFacts, SessionFacts } from "../protocol/answer.ts";
+import { hasPicture, type ProcessFacts, type SessionFacts } from "../protocol/answer.ts";
 import { type Clean, type CleanLine, inQuotes, joined, oneLine, quoted, safe, stacked } from "../protocol/clean.ts";
 import { isShort, sessionHeader } from "./header.ts";
 
@@ -31,7 +31,8 @@ function wordNotIn(text: Clean): CleanLine {
 export function renderSession(facts: SessionFacts, more: readonly CleanLine[] = []): Clean {
 	const header = sessionHeader(facts);
 	const answer = facts.text === "" ? header : fenced(header, facts.text, facts.view);
-	const notes = [...notesOn(facts), ...more];
+	const isEmpty = facts.text === "" && facts.status === "running" && more.length === 0 && !hasPicture(facts);
+	const notes = [...notesOn(facts), ...more, ...(isEmpty ? [safe`nothing new`] : [])];
 	return stacked([answer, ...(notes.length === 0 ? [] : [joined(notes, " · ")])]);
 }
 
@@ -40,8 +41,6 @@ export const processNames = (processes: readonly ProcessFacts[]): CleanLine =>
 		processes.map(({ pid, command }) => safe`${quoted(command)} (${pid})`),
 		", ",
 	);
-
-export const listeningOn = (ports: readonly number[]): CleanLine => safe`listening on ${joined(ports, ", ")}`;
 
 /** What the header says in one word, in full: where it is a guess, and where the caller has to act on it. */
 function evidence({ status, activity, certainty, because }: SessionFacts): readonly CleanLine[] {
@@ -54,8 +53,19 @@ function cutShort({ askedMs, waitedMs }: NonNullable<SessionFacts["limited"]>): 
 	return safe`still running: this answer was limited to ${waited} s of the ${asked} s asked; \`wait\` continues it`;
 }
 
+// A menu highlights an item and perhaps a button; a row of more is a bar of keys (nano, htop, mc), which the text shows.
+const MOST_IN_A_ROW = 4;
+
+/** What may be a selection, while there is somebody to select. */
+function selections({ highlights, status }: SessionFacts): SessionFacts["highlights"] {
+	if (status !== "running") return [];
+	const inRow = (at: number) => highlights.filter(({ row }) => row === at).length;
+	return highlights.filter(({ row }) => inRow(row) <= MOST_IN_A_ROW);
+}
+
 function notesOn(facts: SessionFacts): readonly CleanLine[] {
-	const { cursor, highlights, lastCommand, ports, survivors } = facts;
+	const { cursor, survivors } = facts;
+	const highlights = selections(facts);
 	const notes: CleanLine[] = [...evidence(facts), ...(facts.notices ?? [])];
 	if (facts.limited !== undefined && facts.returned === "timeout") notes.push(cutShort(facts.limited));
 	if (facts.joinedTo !== undefined)
@@ -67,11 +77,6 @@ function notesOn(facts: SessionFacts): readonly CleanLine[] {
 		const shown = highlights.slice(0, 6).map(({ row, text }) => safe`${row}: ${inQuotes(oneLine(text, 60))}`);
 		notes.push(safe`highlighted ${joined(shown, ", ")}`);
 	}
-	if (facts.waitingFor === "command" && lastCommand !== undefined) {
-		notes.push(safe`the command ended with exit code ${lastCommand.exitCode ?? "unknown"}`);
-	}
-	if (ports.length > 0) notes.push(listeningOn(ports));
-	if (facts.text === "" && facts.status === "running") notes.push(safe`nothing new`);
 	if (survivors !== undefined) notes.push(safe`could not end ${processNames(survivors)}`);
 	return notes;
 }

@@ -1,7 +1,7 @@
 // The facts that every call on a session answers with, gathered in one place.
 
 import type { ProcessFacts, SessionFacts } from "../protocol/answer.ts";
-import { type CleanLine, clean, oneLine, safe } from "../protocol/clean.ts";
+import { type CleanLine, clean, joined, oneLine, safe } from "../protocol/clean.ts";
 import type { Outcome } from "../session/conditions.ts";
 import type { Session } from "../session/session.ts";
 import type { ScreenDiff } from "../terminal/screen-diff.ts";
@@ -68,11 +68,15 @@ export async function sessionFacts(
 	const attention = request.outcome.attention ?? session.attention;
 	const { unentered } = session;
 	const last = session.commands?.running === null ? session.commands.last : null;
+	if (attention.waitingFor === "command" && last !== null && tellCommand(session, caller.owner))
+		notices.push(safe`the command ended with exit code ${last.exitCode ?? "unknown"}`);
 	const [{ text, truncated, lines, leftOut }, ports, cwd] = await Promise.all([
 		request.fitted ?? fitNew(session, { diff, since }, nativeBudget(request.maxTokens)),
 		session.ports(),
 		session.cwd(),
 	]);
+	if (!ended && session.tellStanding(caller.owner, "ports", ports.join()))
+		notices.push(ports.length > 0 ? listeningOn(ports) : safe`no longer listening`);
 	return {
 		session: session.id,
 		name: oneLine(session.name),
@@ -109,6 +113,12 @@ function newTo(session: Session, owner: string, typed: string | undefined): { di
 	const { diff, since } = session.takeNew(owner, typed);
 	return { diff: diff.text === "" && !session.ended ? { ...diff, text: diff.echo ?? "" } : diff, since };
 }
+
+/** Whether the end of the shell's newest command is news to the caller; it counts as told. */
+export const tellCommand = (session: Session, owner: string): boolean =>
+	session.tellStanding(owner, "command", String(session.commands?.last?.to ?? ""));
+
+const listeningOn = (ports: readonly number[]): CleanLine => safe`listening on ${joined(ports, ", ")}`;
 
 /** Whose sessions are the caller's own. */
 export const ownerOf = ({ owner, sessionsOf }: Caller): string => sessionsOf ?? owner;
