@@ -53,6 +53,8 @@ function cutShort({ askedMs, waitedMs }: NonNullable<SessionFacts["limited"]>): 
 	return safe`still running: this answer was limited to ${waited} s of the ${asked} s asked; \`wait\` continues it`;
 }
 
+// Enough to find it in the text.
+const HIGHLIGHT_CHARS = 32;
 // A menu highlights an item and perhaps a button; a row of more is a bar of keys (nano, htop, mc), which the text shows.
 const MOST_IN_A_ROW = 4;
 
@@ -74,7 +76,9 @@ function notesOn(facts: SessionFacts): readonly CleanLine[] {
 	if (facts.repeated) notes.push(safe`already typed: this id was sent before, nothing was typed again`);
 	if (facts.view !== "lines" && cursor !== null) notes.push(safe`cursor ${cursor.row},${cursor.column}`);
 	if (highlights.length > 0) {
-		const shown = highlights.slice(0, 6).map(({ row, text }) => safe`${row}: ${inQuotes(oneLine(text, 60))}`);
+		const shown = highlights
+			.slice(0, 6)
+			.map(({ row, text }) => safe`${row}: ${inQuotes(oneLine(text, HIGHLIGHT_CHARS))}`);
 		notes.push(safe`highlighted ${joined(shown, ", ")}`);
 	}
 	if (survivors !== undefined) notes.push(safe`could not end ${processNames(survivors)}`);
