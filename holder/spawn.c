@@ -148,8 +148,11 @@ static bool set_limits(const struct block *block, const struct inheritance *inhe
 		if (!block->limited[i]) continue;
 		if (getrlimit(resources[i], &limit) != 0) return false;
 		// Never above the caller's own limit: a stricter one still satisfies the request.
-		limit.rlim_max = lower(limit_of(block->limits[i]), limit.rlim_max);
-		limit.rlim_cur = limit.rlim_max;
+		rlim_t most = limit_of(block->limits[i]);
+		limit.rlim_cur = lower(most, limit.rlim_max);
+		// At the soft limit of processor time comes SIGXCPU, which tells why; at the hard one SIGKILL, which does not.
+		if (resources[i] == RLIMIT_CPU && most != RLIM_INFINITY) most++;
+		limit.rlim_max = lower(most, limit.rlim_max);
 		if (setrlimit(resources[i], &limit) != 0) return false;
 	}
 	// A better value than ours is root's to give; the program then runs with ours.

@@ -2,7 +2,7 @@
 // watches a program. After every file also no process, descriptor or temporary file. In a file that opens something
 // for all of its tests (beforeAll), a test may leave no watch and nothing of a wait; the rest is checked once that is closed.
 
-import { chmodSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync } from "node:fs";
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach } from "vitest";
@@ -11,8 +11,8 @@ import { AttentionTracker } from "../src/session/attention-tracker.ts";
 import { until } from "./condition.ts";
 import { installStubs } from "./programs.ts";
 
-/** What other programs keep in a temporary directory: the cache of tsx, the state of fish. */
-const OTHERS = /^(tsx-|fish\.)/;
+/** The programs' home, and what they keep in a temporary directory: the cache of tsx, the state of fish. */
+const OTHERS = /^(home$|tsx-|fish\.)/;
 
 /** Closing takes effect a little later: a socket's end, a child's exit. */
 const SETTLE_MS = 5_000;
@@ -171,6 +171,10 @@ const outer = tmpdir();
 const directory = mkdtempSync(join(outer, "dt-"));
 chmodSync(directory, 0o1777);
 process.env.TMPDIR = directory;
+// A person's start files take their time, and may wait for a lock that a killed shell has left behind.
+process.env.HOME = join(directory, "home");
+mkdirSync(process.env.HOME);
+chmodSync(process.env.HOME, 0o1777);
 const removeStubs = installStubs();
 
 let openedBefore: Map<string, string>;

@@ -49,7 +49,10 @@ interface Request {
 	readonly since: number;
 	readonly silenceMs: number;
 	readonly repeat: boolean;
+	/** On some connection: it may have arrived. */
 	sent: boolean;
+	/** It is to be sent on the next connection. */
+	waits: boolean;
 }
 
 export interface HolderClientOptions {
@@ -134,7 +137,7 @@ export class HolderClient {
 			if (this.#options.isOver()) return caller.fail(new PtyIoError(DISCONNECTED, "the connection is closed"));
 			const since = performance.now();
 			const sent = this.#welcomed;
-			this.#wait(number, { frame, caller, since, silenceMs, repeat, sent });
+			this.#wait(number, { frame, caller, since, silenceMs, repeat, sent, waits: !sent });
 			caller.own(() => this.#pending.delete(number));
 			if (sent) this.#socket?.write(frame);
 		};
@@ -171,7 +174,7 @@ export class HolderClient {
 		// While attempts fail one after the other, the deadline counts from the first.
 		if (!this.#pending.has(HELLO)) {
 			const since = performance.now();
-			this.#wait(HELLO, { frame, caller: null, since, silenceMs: SILENCE_MS, repeat: true, sent: true });
+			this.#wait(HELLO, { frame, caller: null, since, silenceMs: SILENCE_MS, repeat: true, sent: true, waits: false });
 		}
 		socket
 			.on("data", (chunk) => this.#read(socket, decoder, chunk))
@@ -235,7 +238,8 @@ export class HolderClient {
 
 	#sendWaiting(): void {
 		for (const request of this.#pending.values()) {
-			if (request.sent) continue;
+			if (!request.waits) continue;
+			request.waits = false;
 			request.sent = true;
 			this.#socket?.write(request.frame);
 		}
@@ -251,7 +255,7 @@ export class HolderClient {
 		if (this.#options.isOver()) return;
 		if (wasWelcomed) this.#options.onChange("disconnected");
 		for (const request of this.#pending.values()) {
-			if (request.repeat || !request.sent) request.sent = false;
+			if (request.repeat || request.waits) request.waits = true;
 			else request.caller?.fail(new PtyIoError(DISCONNECTED, "the connection broke before the answer", { sent: true }));
 		}
 		if (GONE.has(error.code ?? "") && !this.#options.listenAgain()) this.#gone();

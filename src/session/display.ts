@@ -108,7 +108,8 @@ export class Display implements Drawable, Cached, AsyncDisposable {
 		const { journal, drawing, keyframes } = this.#parts;
 		this.#screen.draw(this.#sliceBytes);
 		drawing.cache.use(this);
-		keyframes?.advance(journal.end, () => this.#keyframe());
+		// A keyframe needs everything drawn.
+		if (this.pendingBytes <= this.#sliceBytes) keyframes?.advance(journal.end, () => this.#keyframe());
 	}
 
 	hibernate(): boolean {
@@ -123,7 +124,7 @@ export class Display implements Drawable, Cached, AsyncDisposable {
 		else this.#parts.pty.resume();
 	}
 
-	/** Receives what was left in the log and draws it, but for a last piece, between which other calls have their turn. */
+	/** Receives what was left in the log and draws it in pieces, but for a last one, between which other calls have their turn. */
 	async catchUp(): Promise<void> {
 		// One that was held a moment ago, or has just been adopted, is still behind.
 		if (this.#held || this.isBehind || performance.now() - this.#heldAt <= CATCH_UP_MS) {
@@ -132,11 +133,7 @@ export class Display implements Drawable, Cached, AsyncDisposable {
 			});
 			await this.#catchingUp;
 		}
-		// What arrives meanwhile is for the next look: a flood would never be caught up with.
-		for (let left = this.pendingBytes; left > this.#sliceBytes; left -= this.#sliceBytes) {
-			this.#screen.draw(this.#sliceBytes);
-			await setImmediate();
-		}
+		await this.#drawInPieces();
 	}
 
 	/** For the output of what has ended, before it is received: passes over all but the newest that memory holds. */
@@ -167,6 +164,19 @@ export class Display implements Drawable, Cached, AsyncDisposable {
 		return Math.ceil(SLICE_CELLS / this.#screen.cols);
 	}
 
+	/** Leaves no more than one piece to draw. */
+	async #drawInPieces(): Promise<void> {
+		if (this.pendingBytes <= this.#sliceBytes) return;
+		const wasHeld = this.#held;
+		// A flood would never be caught up with: what it prints from now on is for the next look.
+		this.hold(true);
+		while (this.pendingBytes > this.#sliceBytes) {
+			this.#screen.draw(this.#sliceBytes);
+			await setImmediate();
+		}
+		this.hold(wasHeld);
+	}
+
 	async #receiveRest(): Promise<void> {
 		const { journal, onOutput } = this.#parts;
 		// The holder logs each byte before it sends it.
@@ -185,6 +195,7 @@ export class Display implements Drawable, Cached, AsyncDisposable {
 		const { pty, journal, commands } = this.#parts;
 		this.#passing = true;
 		try {
+			await this.#drawInPieces();
 			this.#screen.draw();
 			const before = journal.linesTaken;
 			pty.skipTo(to);
@@ -206,6 +217,7 @@ export class Display implements Drawable, Cached, AsyncDisposable {
 	}
 
 	async #save(): Promise<void> {
+		if (this.#parts.keyframes !== null) await this.#drawInPieces();
 		await this.#parts.keyframes?.save(() => this.#keyframe());
 	}
 

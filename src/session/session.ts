@@ -204,7 +204,9 @@ export class Session implements AsyncDisposable {
 	}
 	/** Why it ended, where neither the program nor a caller decided it: idleness, a limit. */
 	get endedBecause(): string | null {
-		return this.#pty.exit?.reason === "wall_clock" ? "the wall-clock limit was reached" : this.#endedBecause;
+		const { exit } = this.#pty;
+		if (exit?.reason === "wall_clock") return "the wall-clock limit was reached";
+		return exit?.signal === "SIGXCPU" ? "the limit of processor time was reached" : this.#endedBecause;
 	}
 	/** With an exit code of its own, not by a signal and for no reason of ours. */
 	get endedByItself(): boolean {

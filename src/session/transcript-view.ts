@@ -12,6 +12,8 @@ import { lineMatcher } from "./pattern.ts";
 const LF = 0x0a;
 /** Searched at once: some milliseconds. */
 const PIECE_BYTES = 1 << 20;
+/** Taken apart at once: each byte may be a line. More than the longest line. */
+const LINES_BYTES = 64 * 1024;
 
 /** Where the cursor was at an offset of the output. */
 export interface OffsetLine {
@@ -98,7 +100,8 @@ export class TranscriptView {
 			return line.last < to && room > 0;
 		};
 		if (from <= text.line) {
-			for await (const line of this.#stored({ from, to: Math.min(to, text.line) })) if (!add(line)) return lines;
+			for await (const block of this.#stored({ from, to: Math.min(to, text.line) }))
+				for (const line of linesOf(block)) if (!add(line)) return lines;
 		}
 		for (let number = Math.max(from, text.line + 1); number <= to; number++) {
 			if (!add({ number, last: number, text: tail[number - text.line - 1]! })) break;
@@ -124,9 +127,10 @@ export class TranscriptView {
 		// In steps backwards, of which each ends where the one after it began.
 		for (let end = Math.min(to, text.line); more && end >= from; ) {
 			const start = await this.#lineBefore(end, Math.max(room, 1), from);
-			const lines: NumberedLine[] = [];
-			for await (const line of this.#stored({ from: start, to: end })) lines.push(line);
-			for (const line of lines.reverse()) {
+			const blocks: Block[] = [];
+			for await (const block of this.#stored({ from: start, to: end }))
+				blocks.push({ ...block, bytes: block.bytes && Buffer.from(block.bytes) });
+			for (const line of blocks.reverse().flatMap((block) => [...linesBackwards(block, room)])) {
 				more = add(line);
 				if (!more) break;
 			}
@@ -186,30 +190,32 @@ export class TranscriptView {
 		return { from: Math.max(1, from), to: Math.min(to, this.total) };
 	}
 
-	/** Stored lines, in order; ranges that are not kept any more count as one. */
-	async *#stored({ from, to }: LineRange): AsyncGenerator<NumberedLine> {
+	/** Stored lines, in order. A block is valid until the next one. */
+	async *#stored({ from, to }: LineRange): AsyncGenerator<Block> {
 		const { text } = this.#parts;
 		const start = this.#placeBefore(from);
 		let number = start.line + 1;
 		for (const segment of segmentsFrom(text, start.text)) {
 			if (segment.line + 1 > number) {
 				const lost = { from: Math.max(number, from), to: Math.min(segment.line, to) };
-				if (lost.to >= lost.from) yield notKept(lost);
+				if (lost.to >= lost.from) yield { ...lost, bytes: null };
 				number = segment.line + 1;
 			}
 			if (number > to) return;
 			const begin = Math.max(segment.from, start.text);
-			for await (const { bytes } of pieces(text, begin, segment.to)) {
-				let at = 0;
-				for (let end = bytes.indexOf(LF); end >= 0; end = bytes.indexOf(LF, at)) {
-					if (number >= from) yield { number, last: number, text: bytes.toString("utf8", at, end) };
-					number++;
-					at = end + 1;
-					if (number > to) return;
-				}
+			for await (const { bytes } of pieces(text, begin, segment.to, LINES_BYTES)) {
+				const skipped = Math.max(0, from - number);
+				const start = afterLines(bytes, skipped);
+				number += start.lines;
+				const wanted = afterLines(bytes.subarray(start.at), to - number + 1);
+				const block = bytes.subarray(start.at, start.at + wanted.at);
+				if (wanted.lines > 0) yield { from: number, to: number + wanted.lines - 1, bytes: block };
+				number += wanted.lines;
+				if (number > to) return;
+				await setImmediate();
 			}
 		}
-		if (number <= to) yield notKept({ from: Math.max(number, from), to });
+		if (number <= to) yield { from: Math.max(number, from), to, bytes: null };
 	}
 
 	/** A line from which on there are about so many bytes up to `line`, but not before `from`. */
@@ -239,6 +245,38 @@ export class TranscriptView {
 }
 
 const TAIL = Number.MAX_SAFE_INTEGER / 2;
+
+/** Whole lines, each ended by LF; null where they are not kept any more. */
+interface Block extends LineRange {
+	readonly bytes: Buffer | null;
+}
+
+function* linesOf({ from, to, bytes }: Block): Generator<NumberedLine> {
+	if (bytes === null) return yield notKept({ from, to });
+	for (let at = 0, number = from; number <= to; number++) {
+		const end = bytes.indexOf(LF, at);
+		yield { number, last: number, text: bytes.toString("utf8", at, end) };
+		at = end + 1;
+	}
+}
+
+/** From the last one on, as many as have about so many bytes. */
+function* linesBackwards({ from, to, bytes }: Block, room: number): Generator<NumberedLine> {
+	if (bytes === null) return yield notKept({ from, to });
+	for (let end = bytes.length - 1, number = to, left = room; number >= from && left >= 0; number--) {
+		const start = end === 0 ? 0 : bytes.lastIndexOf(LF, end - 1) + 1;
+		yield { number, last: number, text: bytes.toString("utf8", start, end) };
+		left -= end - start + 1;
+		end = start - 1;
+	}
+}
+
+/** Where it goes on after so many lines, or after all. */
+function afterLines(bytes: Buffer, most: number): { readonly at: number; readonly lines: number } {
+	let [at, lines] = [0, 0];
+	for (; at < bytes.length && lines < most; at++) if (bytes[at] === LF) lines++;
+	return { at, lines };
+}
 
 const notKept = ({ from, to }: LineRange): NumberedLine => ({
 	number: from,
@@ -322,8 +360,9 @@ async function* pieces(
 	snapshot: TextSnapshot,
 	from: number,
 	to: number,
+	most: number = PIECE_BYTES,
 ): AsyncGenerator<{ readonly offset: number; readonly bytes: Buffer }> {
-	const size = Math.min(PIECE_BYTES, Math.max(0, to - from));
+	const size = Math.min(most, Math.max(0, to - from));
 	const buffers = [Buffer.allocUnsafeSlow(size), Buffer.allocUnsafeSlow(size)] as const;
 	for (const segment of segmentsFrom(snapshot, from)) {
 		if (segment.from >= to) return;

@@ -11,7 +11,7 @@
 // lines by number, and numbers are stable across scrolling, trimming and resize.
 
 import { clean } from "../protocol/clean.ts";
-import type { Emulator } from "./emulator.ts";
+import { type Emulator, LIMITS } from "./emulator.ts";
 import { type Highlight, highlightsOf } from "./highlights.ts";
 import { joinRows, lineStarts, rowHash, startOfLine, textOfRow } from "./rows.ts";
 
@@ -82,10 +82,13 @@ export interface ScreenMeta {
 	readonly typed: string | undefined;
 }
 
-const UNSEEN: Position = { version: 1, offset: 0, end: 0, first: 0, hashes: [], clears: 0, prompt: null, screen: null };
+/** Of a line without an end only the rows that can be on the screen change. */
+const HASHED_ROWS = LIMITS.rows.max;
 
 /** Positions are kept for every reader. */
 const MAX_PROMPT_CHARS = 400;
+
+const UNSEEN: Position = { version: 1, offset: 0, end: 0, first: 0, hashes: [], clears: 0, prompt: null, screen: null };
 
 export function diffScreen(emulator: Emulator, meta: ScreenMeta, since: Position | null): ScreenDiff {
 	return emulator.alternate
@@ -99,21 +102,16 @@ function diffLines(emulator: Emulator, meta: ScreenMeta, since: Position): Scree
 	const kept = emulator.droppedLines;
 	const cursorRow = grid.ybase + grid.y;
 	const rowsOf = (index: number) => [starts[index]!, starts[index + 1] ?? grid.lines.length] as const;
-	const textOf = (index: number) => {
-		const [from, to] = rowsOf(index);
+	const textOf = (index: number, mostRows = Number.POSITIVE_INFINITY) => {
+		const [first, to] = rowsOf(index);
+		const from = Math.max(first, to - mostRows);
 		return cursorRow < from || cursorRow >= to
 			? joinRows(grid, from, to)
 			: joinRows(grid, from, cursorRow + 1, grid.x) + joinRows(grid, cursorRow + 1, to);
 	};
 
 	let count = starts.length;
-	const texts = new Map<number, string>();
-	while (count > 0) {
-		const text = textOf(count - 1);
-		texts.set(count - 1, text);
-		if (text !== "") break;
-		count--;
-	}
+	while (count > 0 && textOf(count - 1, HASHED_ROWS) === "") count--;
 
 	const screenTop = starts.indexOf(startOfLine(grid, grid.ybase));
 	const cleared = since.clears !== meta.clears;
@@ -121,6 +119,7 @@ function diffLines(emulator: Emulator, meta: ScreenMeta, since: Position): Scree
 	// Exactly what was seen with what was typed, and nothing that changed above it.
 	const isEcho = (index: number, text: string) =>
 		shown.length === 0 &&
+		!cleared &&
 		meta.typed !== undefined &&
 		since.prompt?.line === kept + index &&
 		index < cursorIndex &&
@@ -136,14 +135,18 @@ function diffLines(emulator: Emulator, meta: ScreenMeta, since: Position): Scree
 		const seenHash = line < since.end && !(cleared && onScreen) ? since.hashes[line - since.first] : undefined;
 		const isNew = line >= since.end || (cleared && onScreen);
 		if (!isNew && seenHash === undefined && !onScreen) continue;
-		const text = texts.get(index) ?? textOf(index);
 		const [from, to] = rowsOf(index);
-		const hash = onScreen || seenHash !== undefined ? rowHash(emulator, grid, from, to, text) : 0;
+		const end = textOf(index, HASHED_ROWS);
+		const hash =
+			onScreen || seenHash !== undefined ? rowHash(emulator, grid, Math.max(from, to - HASHED_ROWS), to, end) : 0;
 		if (onScreen) hashes.push(hash);
-		if (!cleared && echo === null && isEcho(index, text)) echo = text;
-		else if (isNew) shown.push(text);
-		else if (seenHash !== undefined && seenHash !== hash && text !== "") {
-			shown.push(text);
+		if (to - from <= HASHED_ROWS && isEcho(index, end)) {
+			echo = end;
+			continue;
+		}
+		const changed = seenHash !== undefined && seenHash !== hash && end !== "";
+		if (isNew || changed) shown.push(to - from <= HASHED_ROWS ? end : textOf(index));
+		if (!isNew && changed) {
 			for (let row = from; row < to; row++) redrawn.add(row - grid.ybase);
 		}
 	}
@@ -171,7 +174,7 @@ function diffLines(emulator: Emulator, meta: ScreenMeta, since: Position): Scree
 			first: kept + Math.min(screenTop, count),
 			hashes,
 			clears: meta.clears,
-			prompt: promptAt(kept + cursorIndex, textOf(cursorIndex)),
+			prompt: promptAt(kept + cursorIndex, textOf(cursorIndex, HASHED_ROWS)),
 			screen: null,
 		},
 	};

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { bytesOf } from "../journal/journal.ts";
 import type { ReadFacts } from "../protocol/answer.ts";
 import { type CleanLine, oneLine, safe, stacked } from "../protocol/clean.ts";
+import { Fault } from "../protocol/fault.ts";
 import { limits } from "../session/options.ts";
 import type { Session } from "../session/session.ts";
 import { pictureArea, pictureSvg } from "../terminal/picture-svg.ts";
@@ -19,6 +20,16 @@ import { tool } from "./tool.ts";
 
 type Lines = NonNullable<ReadFacts["lines"]>;
 type Matches = NonNullable<ReadFacts["matches"]>;
+
+type View = (typeof VIEWS)[number];
+
+interface ReadInput {
+	readonly view: View;
+	readonly from?: number | undefined;
+	readonly to?: number | undefined;
+	readonly search?: string | undefined;
+	readonly pattern?: string | undefined;
+}
 
 interface LinesInput {
 	readonly lines: number;
@@ -48,6 +59,7 @@ export const read = tool({
 	}),
 	facts: readFactsSchema,
 	async run(input, context): Promise<ReadFacts> {
+		const view = viewOf(input);
 		const session = await target(context, input.session);
 		await session.refresh();
 		const { screen } = session;
@@ -63,7 +75,7 @@ export const read = tool({
 			const { matches, ...fitted } = await searchLines(session, input, context);
 			return { ...(await showing(shown(session, "lines", ""), fitted)), matches };
 		}
-		switch (input.view) {
+		switch (view) {
 			case "new":
 				return showing();
 			case "screen":
@@ -105,6 +117,20 @@ export const read = tool({
 	},
 });
 
+/** The view that is meant: lines by number need not be called so. Refuses what contradicts itself. */
+function viewOf({ view, from, to, search, pattern }: ReadInput): View {
+	const searches = search !== undefined || pattern !== undefined;
+	const problems: string[] = [];
+	if (search !== undefined && pattern !== undefined) problems.push("give `search` or `pattern`, not both");
+	if (searches && view !== "new" && view !== "lines") problems.push(`a search is of lines: leave out view \`${view}\``);
+	if (from !== undefined && to !== undefined && to < from) problems.push(`\`to\` (${to}) is before \`from\` (${from})`);
+	const ranged = from !== undefined || to !== undefined;
+	if (ranged && !["new", "lines", "raw"].includes(view))
+		problems.push(`view \`${view}\` has no \`from\` and \`to\`: these are of view \`lines\` or \`raw\``);
+	if (problems.length > 0) throw new Fault("bad_input", { problems });
+	return ranged && view === "new" ? "lines" : view;
+}
+
 const rangeOf = ({ from, to, total }: Lines): CleanLine =>
 	to < from ? safe`no such lines; there are ${total}` : safe`lines ${from}–${to} of ${total}`;
 
@@ -128,10 +154,10 @@ async function linesOf(session: Session, input: LinesInput): Promise<FittedLines
 
 /** The screen, or a text of our choice. */
 function shown({ screen }: Session, view: "screen" | "lines", text?: string): Shown {
-	const snapshot = view === "screen" ? screen.snapshot() : null;
+	const snapshot = text === undefined ? screen.snapshot() : null;
 	return {
 		kind: view,
-		text: text ?? snapshot?.text ?? "",
+		text: text ?? snapshot!.text,
 		highlights: snapshot?.highlights ?? [],
 		cursor: screen.cursor,
 		offset: screen.offset,

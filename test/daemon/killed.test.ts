@@ -42,8 +42,9 @@ test("S18: after a flood only what came after the last read is new", async () =>
 	await client.call("read", { session: "main" });
 	await client.type("main", Buffer.from("# later"));
 	const other = { owner: "other", cwd: "/", env: {} };
-	await client.call("wait", { session: "main", until: { text: "# later" }, ...patient }, { caller: other });
 	const [session] = (await client.call("list", {})).facts.sessions;
+	const later = { session: session!.session, until: { text: "# later" }, ...patient };
+	await client.call("wait", later, { caller: other });
 	await kill(client);
 	// A saved screen numbers its lines as before; without one they have to be found again.
 	rmSync(join(home.path, "sessions", session!.session, "keyframe.json"), { force: true });

@@ -118,7 +118,8 @@ test("S24: one daemon remains, and calls succeed", { timeout: RUN_MS + 120_000 }
 		expect(daemons(home)).toEqual([lock.pid]);
 		expect(lock.version).toBe("99.0.0");
 		process.stdout.write(`stress: ${calls} calls, ${kills} kills, epoch ${before} → ${lock.epoch}\n`);
-		expect(lock.epoch - before).toBeLessThanOrEqual(kills + 1);
+		// After a kill the older version may be the first to start a daemon, which the newer one then replaces.
+		expect(lock.epoch - before).toBeLessThanOrEqual(2 * kills + 1);
 		expect(calls).toBeGreaterThan(0);
 		await start(newer, "daemon", "stop", "--sessions").code;
 		await until("all are gone", () => children.size === 0 && daemons(home).length === 0);

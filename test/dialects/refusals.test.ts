@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { CommandLine } from "../cli/command-line.ts";
 import { SURFACES, type Surface } from "../contract/surfaces.ts";
-import { Refused } from "../contract/turn.ts";
+import { Refused, RefusedInShape } from "../contract/turn.ts";
 
 const WITH_FACTS = ["in this process", "the daemon's socket", "the command line", "HTTP"];
 
@@ -28,8 +28,12 @@ describe.each(WITH_FACTS)("%s", (name) => {
 		["pty", "pty_create", { cmd: "" }, "bad_input"],
 		["pty", "pty_capture", { terminal_id: "nobody" }, "session_not_found"],
 	])("X2: a refusal of %s is a result with its code: %s %j", async (set, tool, input, code) => {
-		const { facts } = (await surface.call(tool, input)) as { facts: Record<string, unknown> };
-		expect(CODE[set]!(facts)).toBe(code);
+		const refusal = await surface.call(tool, input).then(
+			() => null,
+			(error: unknown) => error,
+		);
+		expect(refusal).toBeInstanceOf(RefusedInShape);
+		expect(CODE[set]!((refusal as RefusedInShape).facts as Record<string, unknown>)).toBe(code);
 	});
 
 	test.each([

@@ -86,6 +86,31 @@ describe("a connection that breaks under a living holder is taken up again where
 	});
 });
 
+test("R3.6: input whose answer was lost with the holder may have been typed, and is not said to be untyped", async () => {
+	const { pty, spec, heard } = await stage.start("cat");
+	let deaf = false;
+	const path = join(stage.home, "deaf.sock");
+	const sockets: Socket[] = [];
+	const server = createServer((near) => {
+		const far = connect({ path: spec.socketPath });
+		sockets.push(near, far);
+		for (const socket of [near, far]) socket.on("error", () => {}); // ended by the test
+		near.pipe(far);
+		far.on("data", (bytes) => !deaf && near.write(bytes));
+	});
+	await new Promise<void>((resolve) => server.listen(path, resolve));
+	const second = await adopt({ ...spec, socketPath: path, from: "end" });
+	if (!(second instanceof HolderPty)) throw new Error("not running");
+	deaf = true;
+	const written = second.write(Buffer.from("typed\n")).catch((error: unknown) => error);
+	await heard.says("typed");
+	process.kill(pty.holderPid, "SIGKILL");
+	server.close();
+	for (const socket of sockets) socket.destroy();
+	expect(await written).toMatchObject({ sent: true });
+	await second[Symbol.asyncDispose]();
+});
+
 describe("two owners", () => {
 	test("a newer owner fences the older, which goes on listening but can no longer type", async () => {
 		const { pty, spec, heard } = await stage.start('stty -opost; while read line; do echo "<$line>"; done');

@@ -3,14 +3,14 @@
 
 import { z } from "zod";
 import type { Part } from "../../journal/journal.ts";
-import { clean, cleanJson, oneLine, safe } from "../../protocol/clean.ts";
+import { type CleanLine, clean, cleanJson, oneLine, safe } from "../../protocol/clean.ts";
 import { exitStatus } from "../../pty/signals.ts";
 import type { Session } from "../../session/session.ts";
 import { outerLines } from "../excerpt.ts";
 import { cleanLine, cleanText } from "../facts.ts";
 import { environment, script } from "../fields.ts";
 import { runIn } from "../shell-named.ts";
-import { type ToolContext, tool } from "../tool.ts";
+import { answerBy, type ToolContext, tool } from "../tool.ts";
 import { command } from "./command.ts";
 import { cut, truncatedMark } from "./new-output.ts";
 import { findNumbered, pickNumbered } from "./numbered.ts";
@@ -45,7 +45,8 @@ export const runBash = tool({
 		timed_out: z.boolean(),
 		note: z.exactOptional(cleanLine),
 	}),
-	async run({ command, timeout_seconds }, { sessions, caller, signal }) {
+	async run({ command, timeout_seconds }, context) {
+		const { sessions, caller, signal } = context;
 		const request = {
 			command,
 			cwd: null,
@@ -54,6 +55,7 @@ export const runBash = tool({
 			waits: false,
 			separate: true,
 			signal,
+			answerBy: answerBy(context),
 		} as const;
 		// Calls at the same time take turns, in their order.
 		const { outcome, note } = await sessions.shellTurns.run(`${SHELL} ${caller.owner}`, () => {
@@ -66,12 +68,17 @@ export const runBash = tool({
 			stderr: text(outcome.streams?.stderr),
 			exit_code: outcome.timedOut ? TIMED_OUT : outcome.exitCode,
 			timed_out: outcome.timedOut,
+			...(outcome.returned === "timeout" && !outcome.timedOut ? { note: goesOn(context, timeout_seconds) } : {}),
 			...(outcome.shellEnded ? { note: safe`the command ended the shell; the next one gets a new shell` } : {}),
 			...(note === null ? {} : { note }),
 		};
 	},
 	render: cleanJson,
 });
+
+/** The caller's host would have given up before the timeout. */
+const goesOn = ({ answerWithinMs = 0 }: ToolContext, seconds: number): CleanLine =>
+	safe`still running: this answer was limited to ${Math.round(answerWithinMs / 1000)} s; the next run_bash waits until the command ends or its ${seconds} s are over`;
 
 export const startBackgroundProcess = tool({
 	name: "start_background_process",
