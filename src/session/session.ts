@@ -137,6 +137,7 @@ export class Session implements AsyncDisposable {
 		this.#tracker = new AttentionTracker({
 			pty,
 			seen: () => journal.end,
+			isDrawn: () => this.#display.isDrawn,
 			screen: () => this.#screenFacts(),
 			shell: () => ({ atPrompt: commands?.atPrompt ?? null }),
 			learnt: parts.learnt ?? null,
@@ -156,6 +157,7 @@ export class Session implements AsyncDisposable {
 			answeredUntil: parts.replayedUntil,
 			attended: () => this.#attended,
 			onOutput: (listener) => this.#outputs.add(listener),
+			onDrawn: () => this.#tracker.drawn(),
 			stops: parts.seen.toRelocate(parts.replayedUntil),
 			onReplayed: (screen) =>
 				parts.seen.relocate(screen.diffSince(null, TEXT).position, { last: screen.offset >= parts.replayedUntil }),

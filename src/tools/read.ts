@@ -62,6 +62,7 @@ export const read = tool({
 		const view = viewOf(input);
 		const session = await target(context, input.session);
 		await session.refresh();
+		await session.catchUp();
 		const { screen } = session;
 		const outcome = { returned: "now", attention: null } as const;
 		const showing = (diff?: Shown, fitted?: FittedLines) =>
