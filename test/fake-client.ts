@@ -128,7 +128,7 @@ export class FakeClient implements Client {
 	}
 
 	#answer(facts: SessionFacts & object): Answer {
-		return { facts, text: `[${facts.name}] ${facts.activity ?? facts.status}\n<<out\n${facts.text}\nout` };
+		return { facts, text: `[${facts.name}] ${facts.activity ?? facts.status} <<754\n${facts.text}\n754` };
 	}
 
 	#aborted(signal: AbortSignal | undefined): Promise<void> {

@@ -334,7 +334,7 @@ describe("C4: `ls`", () => {
 
 test("a person at a terminal sees the header in colour and no fence; a pipe gets what a model reads", async () => {
 	expect((await dialtone(["send", "py", "x"], "", { columns: 80 })).out).toBe("\x1b[33m[py] waiting\x1b[0m\n>>> \n");
-	expect((await dialtone(["send", "py", "x"])).out).toBe("[py] waiting\n<<out\n>>> \nout\n");
+	expect((await dialtone(["send", "py", "x"])).out).toBe("[py] waiting <<754\n>>> \n754\n");
 });
 
 describe("words about words", () => {

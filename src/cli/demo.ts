@@ -191,7 +191,7 @@ class Stage {
 		const ms = performance.now() - before;
 		this.#turns++;
 		this.#totalMs += ms;
-		for (const row of facts.text.split("\n")) this.#io.out(`  ${row}\n`);
+		if (facts.text !== "") for (const row of facts.text.split("\n")) this.#io.out(`  ${row}\n`);
 		this.#io.out(`${this.#styled("yellow", `« ${outcome(facts)}`)} · ${ms.toFixed(0)} ms · ${facts.because}\n`);
 		await this.#pause(1200);
 		return facts;

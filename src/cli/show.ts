@@ -8,7 +8,7 @@ import { type Colour, coloured } from "./colour.ts";
 import type { Invocation } from "./command.ts";
 import { badInput } from "./flags.ts";
 
-const FENCED = /^([^\n]*)\n<<(\S+)\n([\s\S]*)\n\2(?:\n([\s\S]*))?$/;
+const FENCED = /^([^\n]*) (?:rows)?<<(\d+)\n([\s\S]*)\n\2(?:\n([\s\S]*))?$/;
 
 export function showText({ io }: Invocation, { text, facts }: Answer): void {
 	const [, header, , output, notes] = (io.stdout.isTTY && FENCED.exec(text)) || [];

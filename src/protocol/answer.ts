@@ -83,7 +83,7 @@ export interface SessionFacts {
 	readonly lastCommand?: { readonly exitCode: number | null; readonly pipeStatus: readonly number[] };
 	/** Processes that a close could not end. */
 	readonly survivors?: readonly ProcessFacts[];
-	/** What happened since this caller's last answer and is nowhere else in it; said once. */
+	/** What happened since this caller's last answer, said once; and which ports are open and how a command ended, when that has changed. */
 	readonly notices?: readonly CleanLine[];
 	/** How many characters were typed and stand there until Enter is pressed. */
 	readonly unentered?: number;

@@ -41,10 +41,11 @@ function facts(more: Partial<KernelFacts> = {}): KernelFacts {
 	};
 }
 
-function turnOver(pty: FakePty, seen = () => 0) {
+function turnOver(pty: FakePty, seen = () => 0, isDrawn = () => true) {
 	return new AttentionTracker({
 		pty,
 		seen,
+		isDrawn,
 		screen: () => screenFacts({ lastLine: ">>> " }),
 		shell: () => ({ atPrompt: null }),
 	});
@@ -74,6 +75,23 @@ describe("R1.4 whose turn it is", () => {
 		seen = 10;
 		turn.outputSeen();
 		expect(turn.attention).toMatchObject({ activity: "waiting", waitingFor: "line", certainty: "certain" });
+	});
+
+	test("facts of a screen that has much left to draw do not count yet", () => {
+		const pty = new FakePty();
+		let isDrawn = false;
+		using turn = turnOver(
+			pty,
+			() => 10,
+			() => isDrawn,
+		);
+		onTestFinished(turn.watch());
+		pty.pushFacts(facts({ offset: 10 }));
+		turn.outputSeen();
+		expect(turn.attention.activity).toBe("working");
+		isDrawn = true;
+		turn.drawn();
+		expect(turn.attention).toMatchObject({ activity: "waiting", certainty: "certain" });
 	});
 
 	test("what was known before we typed is void, and so are facts that come before the write is acknowledged", async () => {

@@ -49,6 +49,8 @@ export interface AttentionSource {
 	readonly pty: Pick<Pty, "facts" | "onFacts" | "watch" | "responsive" | "onResponsive" | "holderPid">;
 	/** The offset up to which output has reached the screen. */
 	readonly seen: () => number;
+	/** Little of it is left to draw; `drawn` is called when that is so again. */
+	readonly isDrawn: () => boolean;
 	readonly screen: () => ScreenFacts;
 	readonly shell: () => ShellFacts;
 	/** Null: nothing is learnt. */
@@ -179,6 +181,11 @@ export class AttentionTracker implements Disposable {
 		if (this.#facts !== null) this.#decide();
 	}
 
+	/** The screen has caught up with the output: the same. */
+	drawn(): void {
+		if (this.#facts !== null) this.#decide();
+	}
+
 	[Symbol.dispose](): void {
 		for (const undo of this.#undo) undo();
 		this.#unwatch?.();
@@ -215,7 +222,7 @@ export class AttentionTracker implements Disposable {
 
 	#decide(): void {
 		const facts = this.#facts;
-		if (facts === null || this.#source.seen() < facts.offset) return;
+		if (facts === null || this.#source.seen() < facts.offset || !this.#source.isDrawn()) return;
 		// Drawing may reply to a query of the program; then newer facts follow.
 		const screen = this.#source.screen();
 		if (this.#facts !== facts) return;

@@ -20,8 +20,9 @@ import type { ShellCommands } from "./shell/commands.ts";
 import type { Transcripts } from "./transcript.ts";
 
 const CATCH_UP_MS = 2000;
-/** Cells that one piece of drawing may touch: a byte may cost a row of them, as a line end does. 20 to 80 ms. */
-const SLICE_CELLS = 20_000_000;
+/** What one piece of drawing takes, in bytes and in cells: a byte may cost a row of them, as a line end does. 20 to 80 ms. */
+const PIECE_BYTES = 256 * 1024;
+const PIECE_CELLS = 20_000_000;
 
 /** What all sessions share: when screens are drawn, and which stay drawn; the same for transcripts. */
 export interface Drawing {
@@ -43,6 +44,8 @@ export interface DisplayParts {
 	/** A caller waits on the session, watches it or has just typed. */
 	readonly attended: () => boolean;
 	readonly onOutput: (listener: (chunk: OutputChunk) => void) => () => void;
+	/** What was much to draw is drawn, but for a last piece. */
+	readonly onDrawn: () => void;
 	/** The emulator's reply to a query of the program. */
 	readonly onReply: (reply: Uint8Array) => void;
 	/** Offsets in that output at which drawing stops for `onReplayed`. */
@@ -90,6 +93,13 @@ export class Display implements Drawable, Cached, AsyncDisposable {
 	get pendingBytes(): number {
 		return this.#screen.pendingBytes;
 	}
+	get pieceBytes(): number {
+		return Math.min(PIECE_BYTES, Math.ceil(PIECE_CELLS / this.#screen.cols));
+	}
+	/** No more is pending than is drawn at once. */
+	get isDrawn(): boolean {
+		return this.pendingBytes <= this.pieceBytes;
+	}
 	get mayAsk(): boolean {
 		return this.#screen.mayAsk;
 	}
@@ -106,10 +116,10 @@ export class Display implements Drawable, Cached, AsyncDisposable {
 
 	draw(): void {
 		const { journal, drawing, keyframes } = this.#parts;
-		this.#screen.draw(this.#sliceBytes);
+		this.#drawPiece();
 		drawing.cache.use(this);
 		// A keyframe needs everything drawn.
-		if (this.pendingBytes <= this.#sliceBytes) keyframes?.advance(journal.end, () => this.#keyframe());
+		if (this.isDrawn) keyframes?.advance(journal.end, () => this.#keyframe());
 	}
 
 	hibernate(): boolean {
@@ -160,18 +170,20 @@ export class Display implements Drawable, Cached, AsyncDisposable {
 		this.#screen[Symbol.dispose]();
 	}
 
-	get #sliceBytes(): number {
-		return Math.ceil(SLICE_CELLS / this.#screen.cols);
+	#drawPiece(): void {
+		const wasDrawn = this.isDrawn;
+		this.#screen.draw(this.pieceBytes);
+		if (!wasDrawn && this.isDrawn) this.#parts.onDrawn();
 	}
 
 	/** Leaves no more than one piece to draw. */
 	async #drawInPieces(): Promise<void> {
-		if (this.pendingBytes <= this.#sliceBytes) return;
+		if (this.isDrawn) return;
 		const wasHeld = this.#held;
 		// A flood would never be caught up with: what it prints from now on is for the next look.
 		this.hold(true);
-		while (this.pendingBytes > this.#sliceBytes) {
-			this.#screen.draw(this.#sliceBytes);
+		while (!this.isDrawn) {
+			this.#drawPiece();
 			await setImmediate();
 		}
 		this.hold(wasHeld);

@@ -6,6 +6,7 @@ const FLOOD = 300 * 1024;
 class Fake implements Drawable {
 	attended = false;
 	pendingBytes = 0;
+	readonly pieceBytes = 256 * 1024;
 	mayAsk = false;
 	held = false;
 	drawn = 0;

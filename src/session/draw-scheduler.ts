@@ -11,16 +11,18 @@ export interface Drawable {
 	/** A caller waits on it, watches it or has just typed. */
 	readonly attended: boolean;
 	readonly pendingBytes: number;
+	/** What one piece of drawing takes: less is drawn only when the screen is read, or when the program may have sent a query. */
+	readonly pieceBytes: number;
 	/** The program may be waiting for a reply from the terminal. */
 	readonly mayAsk: boolean;
-	/** Draws pending output; of much on a wide terminal, a piece. */
+	/** Draws a piece of the pending output. */
 	draw(): void;
 	/** Stops or resumes receiving; idempotent. */
 	hold(held: boolean): void;
 }
 
-/** Less is drawn only when the screen is read, or when the program may have sent a query. */
-const BATCH_BYTES = 256 * 1024;
+/** What arrives faster than it is drawn is left to the holder's log, also of a session that is waited on. */
+const MOST_PENDING_BYTES = 512 * 1024;
 /** A program that waits for a reply stops printing. After this much output it may still be printing: wait a moment. */
 const PRINTING_BYTES = 32 * 1024;
 const PRINTING_MS = 5;
@@ -38,10 +40,11 @@ export class DrawScheduler implements Disposable {
 
 	/** More output has arrived. */
 	changed(drawable: Drawable): void {
-		const { pendingBytes, attended, mayAsk } = drawable;
-		const floods = pendingBytes >= BATCH_BYTES;
+		const { pendingBytes, pieceBytes, attended, mayAsk } = drawable;
+		const floods = pendingBytes >= pieceBytes;
 		if (!floods && !mayAsk) return;
 		if (attended) {
+			if (pendingBytes >= MOST_PENDING_BYTES) drawable.hold(true);
 			this.#attended.add(drawable);
 			if (floods || pendingBytes < PRINTING_BYTES) this.#immediate ??= setImmediate(() => this.#drawAttended());
 			else this.#soon ??= setTimeout(() => this.#drawAttended(), PRINTING_MS);

@@ -12,6 +12,7 @@ test("a watch that is not ended is seen, and stays seen when its session is let 
 	const tracker = new AttentionTracker({
 		pty,
 		seen: () => 0,
+		isDrawn: () => true,
 		screen: () => screenFacts(),
 		shell: () => ({ atPrompt: null }),
 	});

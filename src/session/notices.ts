@@ -1,5 +1,6 @@
 // What happened to a session beside its output and must not go unseen: output that could not be logged or waits for the
-// disk, input that was dropped or cannot be typed. Each caller is told once, with its next answer.
+// disk, input that was dropped or cannot be typed; and what has changed of its ports and commands. Each caller is told
+// once, with its next answer.
 
 import type { HolderEvent } from "../protocol/frames.ts";
 
@@ -21,9 +22,13 @@ export interface Notices {
 
 const NONE: Notices = { lostOutput: 0, droppedInput: 0, heldInput: 0, diskStalls: 0, stoppedCommands: 0 };
 
+/** What stays true for a while and is worth saying when it changes. */
+export type StandingFact = "ports" | "command";
+
 export class NoticeBoard {
 	#total = NONE;
 	readonly #told = new Map<string, Notices>();
+	readonly #standing = new Map<string, Partial<Record<StandingFact, string>>>();
 
 	take(event: HolderEvent): void {
 		const total = this.#total;
@@ -41,10 +46,7 @@ export class NoticeBoard {
 	tell(owner: string): Notices | null {
 		const told = this.#told.get(owner) ?? NONE;
 		if (told === this.#total) return null;
-		this.#told.delete(owner);
-		this.#told.set(owner, this.#total);
-		const [oldest] = this.#told.keys();
-		if (this.#told.size > MAX_OWNERS && oldest !== undefined) this.#told.delete(oldest);
+		setNewest(this.#told, owner, this.#total);
 		return {
 			lostOutput: this.#total.lostOutput - told.lostOutput,
 			droppedInput: this.#total.droppedInput - told.droppedInput,
@@ -53,4 +55,20 @@ export class NoticeBoard {
 			stoppedCommands: this.#total.stoppedCommands - told.stoppedCommands,
 		};
 	}
+
+	/** Whether this caller was told otherwise, or not at all where it is not empty; it counts as told. */
+	tellStanding(owner: string, fact: StandingFact, value: string): boolean {
+		const told = this.#standing.get(owner) ?? {};
+		if ((told[fact] ?? "") === value) return false;
+		setNewest(this.#standing, owner, { ...told, [fact]: value });
+		return true;
+	}
+}
+
+/** The newest is last; the first one is forgotten. */
+function setNewest<T>(byOwner: Map<string, T>, owner: string, value: T): void {
+	byOwner.delete(owner);
+	byOwner.set(owner, value);
+	const [oldest] = byOwner.keys();
+	if (byOwner.size > MAX_OWNERS && oldest !== undefined) byOwner.delete(oldest);
 }

@@ -19,6 +19,7 @@ const position = z.object({
 	first: count,
 	hashes,
 	clears: count,
+	prompt: z.object({ line: count, text: z.string() }).nullable().default(null),
 	screen: z.object({ id: count, cols: count, hashes }).nullable(),
 });
 const schema = z.object({

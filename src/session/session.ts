@@ -27,7 +27,7 @@ import { KeyPresses, type PressOptions, type Typed } from "./key-presses.ts";
 import type { Keyframes } from "./keyframes.ts";
 import type { Learnt } from "./learnt.ts";
 import { hasEnded, type LifecycleEvent, statusAfter } from "./lifecycle.ts";
-import { NoticeBoard, type Notices } from "./notices.ts";
+import { NoticeBoard, type Notices, type StandingFact } from "./notices.ts";
 import type { SeenPositions } from "./seen-positions.ts";
 import type { ShellCommands } from "./shell/commands.ts";
 import { asFault, describeEnd } from "./terminal-faults.ts";
@@ -137,6 +137,7 @@ export class Session implements AsyncDisposable {
 		this.#tracker = new AttentionTracker({
 			pty,
 			seen: () => journal.end,
+			isDrawn: () => this.#display.isDrawn,
 			screen: () => this.#screenFacts(),
 			shell: () => ({ atPrompt: commands?.atPrompt ?? null }),
 			learnt: parts.learnt ?? null,
@@ -156,6 +157,7 @@ export class Session implements AsyncDisposable {
 			answeredUntil: parts.replayedUntil,
 			attended: () => this.#attended,
 			onOutput: (listener) => this.#outputs.add(listener),
+			onDrawn: () => this.#tracker.drawn(),
 			stops: parts.seen.toRelocate(parts.replayedUntil),
 			onReplayed: (screen) =>
 				parts.seen.relocate(screen.diffSince(null, TEXT).position, { last: screen.offset >= parts.replayedUntil }),
@@ -277,6 +279,10 @@ export class Session implements AsyncDisposable {
 	takeNotices(owner: string): Notices | null {
 		return this.#notices.tell(owner);
 	}
+	/** Whether this is news to the caller; it counts as told. */
+	tellStanding(owner: string, fact: StandingFact, value: string): boolean {
+		return this.#notices.tellStanding(owner, fact, value);
+	}
 	/** A command of its shell is being stopped at its timeout, after its call has returned. */
 	commandStopped(): void {
 		this.#notices.commandStopped();
@@ -394,12 +400,12 @@ export class Session implements AsyncDisposable {
 		this.#seen.answered(owner, offset);
 	}
 
-	/** What is new to this caller; marks it as seen. */
-	takeNew(owner: string): { diff: ScreenDiff; since: number } {
+	/** What is new to this caller, who has typed this line since; marks it as seen. */
+	takeNew(owner: string, typed?: string): { diff: ScreenDiff; since: number } {
 		// Drawn first: what was seen before a restart is known when the replay is on the screen.
 		const { screen } = this;
 		const since = this.#seen.get(owner);
-		const diff = screen.diffSince(since);
+		const diff = screen.diffSince(since, { typed });
 		// A holder that does not answer keeps from us what was there before: nothing of it has been seen anew.
 		if (!this.#display.isBehind) this.#seen.set(owner, diff.position);
 		return { diff, since: since?.offset ?? 0 };

@@ -8,9 +8,9 @@ function reader(options: { cols?: number; rows?: number; scrollback?: number } =
 	let position: Position | null = null;
 	return {
 		screen,
-		sees(output: string) {
+		sees(output: string, typed?: string) {
 			screen.feed(new TextEncoder().encode(output));
-			const diff = screen.diffSince(position);
+			const diff = screen.diffSince(position, { typed });
 			// A position is kept by its holder, perhaps on disk: it must survive JSON.
 			position = JSON.parse(JSON.stringify(diff.position)) as Position;
 			return diff;
@@ -24,6 +24,38 @@ describe("R1.3 what is new in line output", () => {
 		expect(sees("Python 3.11\r\n>>> ").text).toBe("Python 3.11\n>>> ");
 		expect(sees("6*7\r\n42\r\n>>> ").text).toBe(">>> 6*7\n42\n>>> ");
 		expect(sees("").text).toBe("");
+	});
+
+	test("what the reader typed behind the prompt it had seen is not new to it", () => {
+		const { sees } = reader();
+		sees("Python 3.11\r\n>>> ");
+		expect(sees("6*7\r\n42\r\n>>> ", "6*7")).toMatchObject({ text: "42\n>>> ", echo: ">>> 6*7" });
+		expect(sees("7*8  \r\n56\r\n>>> ", "7*8  ")).toMatchObject({ text: "56\n>>> ", echo: ">>> 7*8" });
+		// Longer than a row: one logical line.
+		const long = `print(${"9".repeat(60)})`;
+		expect(sees(`${long}\r\n9\r\n>>> `, long)).toMatchObject({ text: "9\n>>> ", echo: `>>> ${long}` });
+	});
+
+	test("an echo that is the only thing that came is told apart", () => {
+		const { sees } = reader();
+		sees("(Pdb) ");
+		expect(sees("q\r\n", "q")).toMatchObject({ text: "", echo: "(Pdb) q" });
+		expect(sees("one\r\n", "one")).toMatchObject({ text: "", echo: "one" });
+		expect(sees("one\r\none\r\n", "one")).toMatchObject({ text: "one", echo: "one" });
+	});
+
+	test("a line is an echo only if it is exactly what was seen and typed", () => {
+		const { sees } = reader();
+		sees(">>> ");
+		// Somebody else had typed an x; the program expanded it; it stands there still; the prompt was not seen; a secret.
+		expect(sees("x6*7\r\n>>> ", "6*7")).toMatchObject({ text: ">>> x6*7\n>>> ", echo: null });
+		expect(sees("!! ls\r\n>>> ", "!!")).toMatchObject({ text: ">>> !! ls\n>>> ", echo: null });
+		expect(sees("6*7", "6*7")).toMatchObject({ text: ">>> 6*7", echo: null });
+		expect(sees("\r\n42\r\nlater> 1\r\n>>> ", "1")).toMatchObject({ text: "42\nlater> 1\n>>> ", echo: null });
+		expect(sees("\r\n>>> ", "hunter2")).toMatchObject({ text: ">>> ", echo: null });
+		// Drawn again above it, or the screen cleared.
+		expect(sees("\x1b[A\rabove\x1b[K\r\n>>> 1\r\n>>> ", "1")).toMatchObject({ text: "above\n>>> 1\n>>> ", echo: null });
+		expect(sees("1\r\n\x1b[H\x1b[2J>>> ", "1")).toMatchObject({ kind: "screen", text: ">>> ", echo: null });
 	});
 
 	test("each line is reported once", () => {

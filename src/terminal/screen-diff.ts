@@ -1,8 +1,9 @@
 // What is new since a position: most of what an agent reads.
 //
 // Line output: every new logical line, and every line that changed since, once, in its
-// current form. So an answered prompt is shown again with its answer, and a progress bar
-// of 2000 frames is one line. After the screen was cleared: its current content.
+// current form. So an answered prompt is shown again with its answer, unless the reader
+// itself typed the answer, and a progress bar of 2000 frames is one line. After the screen
+// was cleared: its current content.
 // Full-screen programs (the alternate screen): the rows that changed, or the whole
 // screen when that is shorter.
 //
@@ -26,6 +27,8 @@ export interface Position {
 	readonly hashes: readonly number[];
 	/** How often the screen had been cleared. */
 	readonly clears: number;
+	/** The line that the cursor was on, as it was seen: what is typed is echoed behind it. Null where it was very long. */
+	readonly prompt: { readonly line: number; readonly text: string } | null;
 	/** The full-screen program's screen as it was seen. */
 	readonly screen: { readonly id: number; readonly cols: number; readonly hashes: readonly number[] } | null;
 }
@@ -35,6 +38,8 @@ export interface ScreenDiff {
 	readonly kind: "lines" | "screen" | "rows";
 	/** For a model: clean, ready to show. Empty when nothing is new. */
 	readonly text: string;
+	/** The line before `text` that is nothing but the prompt as it was seen and what the reader typed; null if there is none. */
+	readonly echo: string | null;
 	/** Characters removed by cleaning. */
 	readonly removed: number;
 	/** With `rows`: the screen rows, from 0. */
@@ -73,12 +78,17 @@ export interface ScreenMeta {
 	readonly keptFrom: () => number;
 	/** Left out where only the text is wanted: they cost as much as the rest. */
 	readonly highlights: boolean;
+	/** The line that the reader typed and entered since. */
+	readonly typed: string | undefined;
 }
 
 /** Of a line without an end only the rows that can be on the screen change. */
 const HASHED_ROWS = LIMITS.rows.max;
 
-const UNSEEN: Position = { version: 1, offset: 0, end: 0, first: 0, hashes: [], clears: 0, screen: null };
+/** Positions are kept for every reader. */
+const MAX_PROMPT_CHARS = 400;
+
+const UNSEEN: Position = { version: 1, offset: 0, end: 0, first: 0, hashes: [], clears: 0, prompt: null, screen: null };
 
 export function diffScreen(emulator: Emulator, meta: ScreenMeta, since: Position | null): ScreenDiff {
 	return emulator.alternate
@@ -105,6 +115,16 @@ function diffLines(emulator: Emulator, meta: ScreenMeta, since: Position): Scree
 
 	const screenTop = starts.indexOf(startOfLine(grid, grid.ybase));
 	const cleared = since.clears !== meta.clears;
+	const cursorIndex = starts.findLastIndex((row) => row <= cursorRow);
+	// Exactly what was seen with what was typed, and nothing that changed above it.
+	const isEcho = (index: number, text: string) =>
+		shown.length === 0 &&
+		!cleared &&
+		meta.typed !== undefined &&
+		since.prompt?.line === kept + index &&
+		index < cursorIndex &&
+		text === `${since.prompt.text}${meta.typed}`.trimEnd();
+	let echo: string | null = null;
 	const shown: string[] = [];
 	const hashes: number[] = [];
 	const redrawn = new Set<number>();
@@ -120,6 +140,10 @@ function diffLines(emulator: Emulator, meta: ScreenMeta, since: Position): Scree
 		const hash =
 			onScreen || seenHash !== undefined ? rowHash(emulator, grid, Math.max(from, to - HASHED_ROWS), to, end) : 0;
 		if (onScreen) hashes.push(hash);
+		if (to - from <= HASHED_ROWS && isEcho(index, end)) {
+			echo = end;
+			continue;
+		}
 		const changed = seenHash !== undefined && seenHash !== hash && end !== "";
 		if (isNew || changed) shown.push(to - from <= HASHED_ROWS ? end : textOf(index));
 		if (!isNew && changed) {
@@ -134,6 +158,7 @@ function diffLines(emulator: Emulator, meta: ScreenMeta, since: Position): Scree
 	return {
 		kind: drawn ? "screen" : "lines",
 		text,
+		echo: echo === null ? null : clean(echo).text,
 		removed,
 		changedRows: [],
 		buffer: "normal",
@@ -149,6 +174,7 @@ function diffLines(emulator: Emulator, meta: ScreenMeta, since: Position): Scree
 			first: kept + Math.min(screenTop, count),
 			hashes,
 			clears: meta.clears,
+			prompt: promptAt(kept + cursorIndex, textOf(cursorIndex, HASHED_ROWS)),
 			screen: null,
 		},
 	};
@@ -175,6 +201,7 @@ function diffFullScreen(emulator: Emulator, meta: ScreenMeta, since: Position): 
 	return {
 		kind: asRows ? "rows" : "screen",
 		text,
+		echo: null,
 		removed,
 		changedRows,
 		buffer: "alternate",
@@ -186,6 +213,9 @@ function diffFullScreen(emulator: Emulator, meta: ScreenMeta, since: Position): 
 		position: { ...since, screen: { id: meta.screenId, cols: emulator.cols, hashes } },
 	};
 }
+
+const promptAt = (line: number, text: string): Position["prompt"] =>
+	text.length > MAX_PROMPT_CHARS ? null : { line, text };
 
 /** Rows with their numbers, from 1; consecutive empty ones are shown as a range. */
 function numbered(rows: readonly number[], texts: readonly string[]): string {

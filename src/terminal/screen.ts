@@ -21,6 +21,12 @@ import { type Snapshot, snapshotOf } from "./snapshot.ts";
 import { type Area, type Run, styledRowsOf } from "./styled-rows.ts";
 import { observeDirectory, observeTitle } from "./title.ts";
 
+export interface DiffOptions {
+	readonly highlights?: boolean;
+	/** The line that the reader typed and entered since. */
+	readonly typed?: string | undefined;
+}
+
 export interface ScreenOptions {
 	readonly cols: number;
 	readonly rows: number;
@@ -183,7 +189,7 @@ export class Screen {
 	}
 
 	/** What is new since a position; null: everything still kept. */
-	diffSince(since: Position | null, { highlights = true }: { highlights?: boolean } = {}): ScreenDiff {
+	diffSince(since: Position | null, { highlights = true, typed }: DiffOptions = {}): ScreenDiff {
 		return diffScreen(
 			this.#emulator,
 			{
@@ -194,6 +200,7 @@ export class Screen {
 				cursor: this.cursor,
 				keptFrom: () => this.#keptFrom(),
 				highlights,
+				typed,
 			},
 			since,
 		);

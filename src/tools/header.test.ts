@@ -30,7 +30,7 @@ const BASE: Facts = {
 
 // A word, a made-up one, and one that no tokenizer knows.
 const NAMES = ["terminal", "frontend", "kqzxvjwp"].map((name) => oneLine(name));
-const TIMES = [0, 999, 1000, 59_000, 280_000];
+const TIMES = [0, 9_999, 10_000, 59_000, 280_000];
 const EXITS: readonly (ExitFacts | null)[] = [
 	null,
 	{ code: 0, signal: null },
@@ -83,18 +83,18 @@ describe("T8 the header", () => {
 		expect(longer).toEqual([]);
 	});
 
-	test("T8: doubt is one word; what is certain goes without saying", () => {
-		expect(sessionHeader(BASE)).toBe("[py] waiting for a line");
-		expect(sessionHeader({ ...BASE, certainty: "likely" })).toBe("[py] likely waiting for a line");
-		expect(sessionHeader({ ...BASE, certainty: "guess" })).toBe("[py] maybe waiting for a line");
+	test("T8: doubt is one word; what is certain goes without saying, and so does a line", () => {
+		expect(sessionHeader(BASE)).toBe("[py] waiting");
+		expect(sessionHeader({ ...BASE, certainty: "likely" })).toBe("[py] likely waiting");
+		expect(sessionHeader({ ...BASE, certainty: "guess" })).toBe("[py] maybe waiting");
 		expect(sessionHeader({ ...BASE, waitingFor: "screen" })).toBe("[py] waiting, full screen");
 	});
 
 	test("T4: a condition that was given matched, or it is said why not", () => {
 		const asked = { ...BASE, matched: false };
 		const working = { activity: "working", waitingFor: null, certainty: "likely" } as const;
-		expect(sessionHeader({ ...asked, matched: true, returned: "matched" })).toBe("[py] matched, waiting for a line");
-		expect(sessionHeader(asked)).toBe("[py] not matched: waiting for a line");
+		expect(sessionHeader({ ...asked, matched: true, returned: "matched" })).toBe("[py] matched, waiting");
+		expect(sessionHeader(asked)).toBe("[py] not matched: waiting");
 		expect(sessionHeader({ ...asked, ...working, returned: "timeout" })).toBe(
 			"[py] not matched: timed out, likely working",
 		);
@@ -104,9 +104,8 @@ describe("T8 the header", () => {
 	});
 
 	test("how long it took is said where it is long and not what was asked for", () => {
-		expect(sessionHeader({ ...BASE, elapsedMs: 12_400 })).toBe("[py] waiting for a line · 12 s");
-		expect(sessionHeader({ ...BASE, elapsedMs: 30_000, returned: "timeout" })).toBe(
-			"[py] timed out, waiting for a line",
-		);
+		expect(sessionHeader({ ...BASE, elapsedMs: 9_900 })).toBe("[py] waiting");
+		expect(sessionHeader({ ...BASE, elapsedMs: 12_400 })).toBe("[py] waiting · 12 s");
+		expect(sessionHeader({ ...BASE, elapsedMs: 30_000, returned: "timeout" })).toBe("[py] timed out, waiting");
 	});
 });

@@ -25,7 +25,7 @@ const DOUBT = { certain: "", likely: "likely ", guess: "maybe " } as const satis
 
 const WAITING = {
 	command: "waiting for a command",
-	line: "waiting for a line",
+	line: "waiting",
 	key: "waiting for a key",
 	screen: "waiting, full screen",
 	secret: "waiting for a secret",
@@ -41,7 +41,8 @@ const NOT_WAITING = {
 
 // Longer reasons are notes.
 const MAX_REASON_CHARS = 26;
-const SHOWN_FROM_MS = 1000;
+// Four tokens: a shorter time is no reason to do anything else.
+const SHOWN_FROM_MS = 10_000;
 
 export function sessionHeader(facts: HeaderFacts): CleanLine {
 	const state = isOver(facts) ? howItEnded(facts) : doing(facts);

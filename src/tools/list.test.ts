@@ -48,7 +48,7 @@ describe("T12 the list of sessions", () => {
 		const sixty = Array.from({ length: 60 }, (_, at) => ended(at + 1));
 		const lines = shown([RUNNING, ...sixty]);
 		expect(lines).toHaveLength(7);
-		expect(lines[0]).toBe('[py] waiting for a line · 12 min · python3 -q · ">>>"');
+		expect(lines[0]).toBe('[py] waiting · 12 min · python3 -q · ">>>"');
 		expect(lines[1]).toBe("[job-1] ended: exit code 2 · 60 min · python3 -q");
 		expect(lines[2]).toBe("[job-2] ended, exit code 0 · 2 h · python3 -q");
 		expect(lines[6]).toBe('and 55 more ended: status "ended"');

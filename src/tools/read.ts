@@ -62,6 +62,7 @@ export const read = tool({
 		const view = viewOf(input);
 		const session = await target(context, input.session);
 		await session.refresh();
+		await session.catchUp();
 		const { screen } = session;
 		const outcome = { returned: "now", attention: null } as const;
 		const showing = (diff?: Shown, fitted?: FittedLines) =>
@@ -110,10 +111,10 @@ export const read = tool({
 	render(facts) {
 		const { base64, from = 0, to = 0, lines, matches } = facts;
 		if (facts.why === true) return stacked([sessionHeader(facts), facts.because]);
-		const notes = lines === undefined ? [] : [matches === undefined ? rangeOf(lines) : matchesIn(matches, lines)];
-		const head = renderSession(facts, notes);
-		if (base64 === undefined) return head;
-		return stacked([head, safe`bytes ${from} to ${to}: ${oneLine(base64, base64.length)}`]);
+		const notes: CleanLine[] = [];
+		if (lines !== undefined) notes.push(matches === undefined ? rangeOf(lines) : matchesIn(matches, lines));
+		if (base64 !== undefined) notes.push(safe`bytes ${from} to ${to}: ${oneLine(base64, base64.length)}`);
+		return renderSession(facts, notes);
 	},
 });
 

@@ -1,27 +1,39 @@
 // The text that a model reads: one header line, the output in a fence that the
 // output cannot forge, and a last line only when something needs saying.
 
-import { randomBytes } from "node:crypto";
-import type { ProcessFacts, SessionFacts } from "../protocol/answer.ts";
+import { randomInt } from "node:crypto";
+import { hasPicture, type ProcessFacts, type SessionFacts } from "../protocol/answer.ts";
 import { type Clean, type CleanLine, inQuotes, joined, oneLine, quoted, safe, stacked } from "../protocol/clean.ts";
 import { isShort, sessionHeader } from "./header.ts";
 
+// Up to three digits are one token; more are used where the text is full of numbers.
+const WORD_DIGITS = 3;
+const WORD_TRIES = 16;
+
 /**
- * Puts text between two lines with a word that the program could not know when it wrote
- * the text, and that does not occur in it.
+ * The header opens a fence around the text (`<<754`, or `rows<<754` where the text is the changed rows of a screen), and
+ * a line with its word closes it. The program could not know the word when it wrote the text, and it does not occur there.
  */
-export function fenced(label: "out" | "screen" | "rows", text: Clean): Clean {
-	for (let digits = 3; ; digits++) {
-		const word = safe`${label}-${oneLine(randomBytes(digits).toString("hex").slice(0, digits))}`;
-		if (!text.includes(word)) return stacked([safe`<<${word}`, text, word]);
-	}
+export function fenced(header: CleanLine, text: Clean, view: SessionFacts["view"] = "lines"): Clean {
+	const word = wordNotIn(text);
+	return stacked([safe`${header} ${view === "rows" ? "rows" : ""}<<${word}`, text, word]);
+}
+
+function wordNotIn(text: Clean): CleanLine {
+	for (let digits = WORD_DIGITS; ; digits++)
+		for (let tries = 0; tries < WORD_TRIES; tries++) {
+			const word = oneLine(String(randomInt(10 ** digits)).padStart(digits, "0"));
+			if (!text.includes(word)) return word;
+		}
 }
 
 /** One session's answer. */
 export function renderSession(facts: SessionFacts, more: readonly CleanLine[] = []): Clean {
-	const output = facts.text === "" ? [] : [fenced(facts.view === "lines" ? "out" : facts.view, facts.text)];
-	const notes = [...notesOn(facts), ...more];
-	return stacked([sessionHeader(facts), ...output, ...(notes.length === 0 ? [] : [joined(notes, " · ")])]);
+	const header = sessionHeader(facts);
+	const answer = facts.text === "" ? header : fenced(header, facts.text, facts.view);
+	const isEmpty = facts.text === "" && facts.status === "running" && more.length === 0 && !hasPicture(facts);
+	const notes = [...notesOn(facts), ...more, ...(isEmpty ? [safe`nothing new`] : [])];
+	return stacked([answer, ...(notes.length === 0 ? [] : [joined(notes, " · ")])]);
 }
 
 export const processNames = (processes: readonly ProcessFacts[]): CleanLine =>
@@ -29,8 +41,6 @@ export const processNames = (processes: readonly ProcessFacts[]): CleanLine =>
 		processes.map(({ pid, command }) => safe`${quoted(command)} (${pid})`),
 		", ",
 	);
-
-export const listeningOn = (ports: readonly number[]): CleanLine => safe`listening on ${joined(ports, ", ")}`;
 
 /** What the header says in one word, in full: where it is a guess, and where the caller has to act on it. */
 function evidence({ status, activity, certainty, because }: SessionFacts): readonly CleanLine[] {
@@ -43,8 +53,21 @@ function cutShort({ askedMs, waitedMs }: NonNullable<SessionFacts["limited"]>): 
 	return safe`still running: this answer was limited to ${waited} s of the ${asked} s asked; \`wait\` continues it`;
 }
 
+// Enough to find it in the text.
+const HIGHLIGHT_CHARS = 32;
+// A menu highlights an item and perhaps a button; a row of more is a bar of keys (nano, htop, mc), which the text shows.
+const MOST_IN_A_ROW = 4;
+
+/** What may be a selection, while there is somebody to select. */
+function selections({ highlights, status }: SessionFacts): SessionFacts["highlights"] {
+	if (status !== "running") return [];
+	const inRow = (at: number) => highlights.filter(({ row }) => row === at).length;
+	return highlights.filter(({ row }) => inRow(row) <= MOST_IN_A_ROW);
+}
+
 function notesOn(facts: SessionFacts): readonly CleanLine[] {
-	const { cursor, highlights, lastCommand, ports, survivors } = facts;
+	const { cursor, survivors } = facts;
+	const highlights = selections(facts);
 	const notes: CleanLine[] = [...evidence(facts), ...(facts.notices ?? [])];
 	if (facts.limited !== undefined && facts.returned === "timeout") notes.push(cutShort(facts.limited));
 	if (facts.joinedTo !== undefined)
@@ -53,14 +76,11 @@ function notesOn(facts: SessionFacts): readonly CleanLine[] {
 	if (facts.repeated) notes.push(safe`already typed: this id was sent before, nothing was typed again`);
 	if (facts.view !== "lines" && cursor !== null) notes.push(safe`cursor ${cursor.row},${cursor.column}`);
 	if (highlights.length > 0) {
-		const shown = highlights.slice(0, 6).map(({ row, text }) => safe`${row}: ${inQuotes(oneLine(text, 60))}`);
+		const shown = highlights
+			.slice(0, 6)
+			.map(({ row, text }) => safe`${row}: ${inQuotes(oneLine(text, HIGHLIGHT_CHARS))}`);
 		notes.push(safe`highlighted ${joined(shown, ", ")}`);
 	}
-	if (facts.waitingFor === "command" && lastCommand !== undefined) {
-		notes.push(safe`the command ended with exit code ${lastCommand.exitCode ?? "unknown"}`);
-	}
-	if (ports.length > 0) notes.push(listeningOn(ports));
-	if (facts.text === "" && facts.status === "running") notes.push(safe`nothing new`);
 	if (survivors !== undefined) notes.push(safe`could not end ${processNames(survivors)}`);
 	return notes;
 }

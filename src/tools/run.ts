@@ -11,7 +11,7 @@ import { type FittedLines, fitBetween, nativeBudget } from "./excerpt.ts";
 import { runFactsSchema } from "./facts.ts";
 import { advanced, directory, program, script, sessionName, timeout, usualBudget } from "./fields.ts";
 import { renderRun } from "./render-run.ts";
-import { limitedTo, processFacts, sessionFacts } from "./session-facts.ts";
+import { limitedTo, processFacts, sessionFacts, tellCommand } from "./session-facts.ts";
 import { directoryFor, runIn } from "./shell-named.ts";
 import { answerBy, tool } from "./tool.ts";
 
@@ -43,6 +43,8 @@ export const run = tool({
 			{ ...input, cwd, waits: true, signal, answerBy: answerBy(context) },
 		);
 		const { diff } = session.takeNew(caller.owner);
+		// The header has its exit code.
+		if (outcome.exitCode !== null) tellCommand(session, caller.owner);
 		// A full-screen program is looked at, not read.
 		const output = diff.buffer === "alternate" ? null : await outputOf(session, outcome, input.maxTokens);
 		const facts = await sessionFacts(session, context, {

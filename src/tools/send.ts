@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { z } from "zod";
 import { Fault } from "../protocol/fault.ts";
-import { compose } from "../session/typing.ts";
+import { compose, type Typing } from "../session/typing.ts";
 import { AUTOMATIC_ID } from "./client.ts";
 import { sessionFactsSchema } from "./facts.ts";
 import { advanced, keys, offset, session, text, timeout, untilToo, usualBudget } from "./fields.ts";
@@ -37,7 +37,7 @@ export const send = tool({
 	async run(input, context) {
 		let repeated = false;
 		let before = 0;
-		const facts = await onSession(context, input, async (target) => {
+		const facts = await onSession(context, { ...input, typed: enteredLine(input) }, async (target) => {
 			const { caller, signal } = context;
 			const id = input.id === undefined ? {} : { id: writeId([caller.owner, target.id, input.id]) };
 			let offset = target.journal.end;
@@ -78,6 +78,13 @@ export const send = tool({
 	},
 	render: renderSession,
 });
+
+/** The one line that is typed before Enter is pressed, as a terminal echoes it; undefined where it is none or several. */
+function enteredLine({ text, paste, submit, keys: [key] = [] }: Typing): string | undefined {
+	const typed = text ?? paste ?? "";
+	const line = submit || /^(?:enter|return)$/i.test(key ?? "") ? typed : /^(.*)\n$/.exec(typed)?.[1];
+	return line?.includes("\n") ? undefined : line;
+}
 
 /** The holder knows writes by 16 bytes. A caller's id is its own: another caller's "1" is another write. */
 function writeId(parts: readonly [owner: string, session: string, id: string]): string {

@@ -1,7 +1,7 @@
 // The facts that every call on a session answers with, gathered in one place.
 
 import type { ProcessFacts, SessionFacts } from "../protocol/answer.ts";
-import { type CleanLine, clean, oneLine, safe } from "../protocol/clean.ts";
+import { type CleanLine, clean, joined, oneLine, safe } from "../protocol/clean.ts";
 import type { Outcome } from "../session/conditions.ts";
 import type { Session } from "../session/session.ts";
 import type { ScreenDiff } from "../terminal/screen-diff.ts";
@@ -23,6 +23,8 @@ export interface FactsRequest {
 	readonly fitted?: FittedLines;
 	/** How long the call was to wait. */
 	readonly askedMs?: number;
+	/** The line that the call typed and entered: its echo is not new to the caller. */
+	readonly typed?: string | undefined;
 }
 
 /** The session that a call is about. */
@@ -33,13 +35,18 @@ export function target({ sessions, caller }: ToolContext, reference: string): Pr
 /** A call on one session: finds it, acts on it, answers with what is new. */
 export async function onSession(
 	context: ToolContext,
-	input: { readonly session: string; readonly maxTokens: number; readonly timeoutMs?: number },
+	input: {
+		readonly session: string;
+		readonly maxTokens: number;
+		readonly timeoutMs?: number;
+		readonly typed?: string | undefined;
+	},
 	act: (session: Session) => Promise<Outcome>,
 ): Promise<SessionFacts> {
 	const session = await target(context, input.session);
-	const { maxTokens, timeoutMs: askedMs } = input;
+	const { maxTokens, timeoutMs: askedMs, typed } = input;
 	const outcome = await act(session);
-	return sessionFacts(session, context, { outcome, maxTokens, ...(askedMs !== undefined && { askedMs }) });
+	return sessionFacts(session, context, { outcome, maxTokens, typed, ...(askedMs !== undefined && { askedMs }) });
 }
 
 /** What is new to the caller, whose turn it is, and everything else worth knowing. */
@@ -52,19 +59,24 @@ export async function sessionFacts(
 	const { askedMs = 0 } = request;
 	// What is much to draw is drawn in pieces. From here on nothing is awaited, so that text, offset and verdict are of one moment.
 	if (request.diff === undefined) await session.catchUp();
-	const { diff, since } = request.diff === undefined ? session.takeNew(caller.owner) : { diff: request.diff, since: 0 };
 	const { ended, status, exit } = session;
+	const { diff, since } =
+		request.diff === undefined ? newTo(session, caller.owner, request.typed) : { diff: request.diff, since: 0 };
 	const notices = [...belonging(session, context), ...noticesFor(session, caller.owner)];
 	const offset = session.journal.end;
 	session.answered(caller.owner, offset);
 	const attention = request.outcome.attention ?? session.attention;
 	const { unentered } = session;
 	const last = session.commands?.running === null ? session.commands.last : null;
+	if (attention.waitingFor === "command" && last !== null && tellCommand(session, caller.owner))
+		notices.push(safe`the command ended with exit code ${last.exitCode ?? "unknown"}`);
 	const [{ text, truncated, lines, leftOut }, ports, cwd] = await Promise.all([
 		request.fitted ?? fitNew(session, { diff, since }, nativeBudget(request.maxTokens)),
 		session.ports(),
 		session.cwd(),
 	]);
+	if (!ended && session.tellStanding(caller.owner, "ports", ports.join()))
+		notices.push(ports.length > 0 ? listeningOn(ports) : safe`no longer listening`);
 	return {
 		session: session.id,
 		name: oneLine(session.name),
@@ -95,6 +107,18 @@ export async function sessionFacts(
 		...(last === null ? {} : { lastCommand: { exitCode: last.exitCode, pipeStatus: last.pipeStatus } }),
 	};
 }
+
+/** Without the echo of what the caller typed, unless nothing else has come: then it shows that the program goes on. */
+function newTo(session: Session, owner: string, typed: string | undefined): { diff: Shown; since: number } {
+	const { diff, since } = session.takeNew(owner, typed);
+	return { diff: diff.text === "" && !session.ended ? { ...diff, text: diff.echo ?? "" } : diff, since };
+}
+
+/** Whether the end of the shell's newest command is news to the caller; it counts as told. */
+export const tellCommand = (session: Session, owner: string): boolean =>
+	session.tellStanding(owner, "command", String(session.commands?.last?.to ?? ""));
+
+const listeningOn = (ports: readonly number[]): CleanLine => safe`listening on ${joined(ports, ", ")}`;
 
 /** Whose sessions are the caller's own. */
 export const ownerOf = ({ owner, sessionsOf }: Caller): string => sessionsOf ?? owner;

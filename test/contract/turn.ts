@@ -42,11 +42,12 @@ function fromFacts(facts: object): Turn {
 function fromText(text: string): Turn {
 	const [header = "", ...rest] = text.split("\n");
 	if (!isClean(text)) throw new Error(`not clean: ${JSON.stringify(text)}`);
-	const fence = /^<<([a-z]+-[0-9a-f]{3,})\n([\s\S]*)\n\1$/m.exec(rest.join("\n"));
+	const word = /<<(\d{3,})$/.exec(header)?.[1];
+	const output = word === undefined ? [] : rest.slice(0, rest.indexOf(word));
 	const base64 = /^bytes \d+ to \d+: ([\w+/=]*)$/m.exec(text)?.[1];
 	return {
 		state: stateIn(header),
-		output: fence?.[2] ?? "",
+		output: output.join("\n"),
 		matched: /\] matched, /.test(header) ? true : /\] not matched\b/.test(header) ? false : null,
 		repeated: /\balready typed\b/.test(text),
 		bytes: base64 === undefined ? null : Buffer.from(base64, "base64"),
@@ -54,8 +55,8 @@ function fromText(text: string): Turn {
 }
 
 function stateIn(header: string): string {
-	const waiting = /waiting(?: for a (command|line|key|secret)|, full (screen))/.exec(header);
-	if (waiting !== null) return `waiting for ${waiting[1] ?? waiting[2]}`;
+	const waiting = /waiting(?: for a (command|key|secret)|, full (screen)|(?! for))/.exec(header);
+	if (waiting !== null) return `waiting for ${waiting[1] ?? waiting[2] ?? "line"}`;
 	const ended = /ended(?:,|:) (?:exit code (\d+)|.*?(SIG\w+))/.exec(header);
 	if (ended !== null) return `ended ${ended[1] ?? ended[2]}`;
 	const activity = /\b(working|running, may take input|serving|stopped)\b/.exec(header)?.[1] ?? header;

@@ -48,7 +48,7 @@ describe("tools over HTTP", () => {
 		const facts = await (await post("start", { command: "python3" })).json();
 		expect(facts).toMatchObject({ session: "0py0", returned: "waiting", waitingFor: "line" });
 		const text = await post("start", { command: "python3" }, { accept: "text/plain" });
-		expect(await text.text()).toContain("<<out");
+		expect(await text.text()).toMatch(/^\[\S+\] .* <<\d{3}\n/);
 		expect(client.calls[0]!.options?.caller?.owner).toBe("http:agent");
 	});
 

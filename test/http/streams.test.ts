@@ -44,14 +44,19 @@ let dir: string;
 let client: EndlessClient;
 let http: Listening;
 let token: string;
+/** A reader that takes nothing is given up after `stallMs`. */
+async function serve(stallMs: number): Promise<Listening> {
+	const tokens = new Tokens(join(dir, `tokens-${stallMs}.json`));
+	token = tokens.create({ name: "agent", readOnly: true }).token;
+	const caller = () => ({ owner: "http:agent", cwd: "/", env: {} });
+	const limits = resolveOptions({ streamStallMs: stallMs });
+	return listen({ client, version: "1", sets: ["native"], tokens, port: 0, caller, limits });
+}
+
 beforeEach(async () => {
 	dir = mkdtempSync(join(tmpdir(), "dialtone-streams-"));
 	client = new EndlessClient();
-	const tokens = new Tokens(join(dir, "tokens.json"));
-	token = tokens.create({ name: "agent", readOnly: true }).token;
-	const caller = () => ({ owner: "http:agent", cwd: "/", env: {} });
-	const limits = resolveOptions({ streamStallMs: 300 });
-	http = await listen({ client, version: "1", sets: ["native"], tokens, port: 0, caller, limits });
+	http = await serve(60_000);
 });
 afterEach(async () => {
 	await http.close();
@@ -87,6 +92,8 @@ describe("a stream whose client", () => {
 	});
 
 	test("takes nothing for too long is closed, and can resume", async () => {
+		await http.close();
+		http = await serve(300);
 		const socket = open("GET", "/v1/sessions/py/output");
 		await until("it is being served", () => client.open === 1);
 		await until("it is served no more", () => client.open === 0);

@@ -86,7 +86,7 @@ describe("T1 a wait that a host would not sit through", () => {
 		await expect(called).rejects.toThrow("gone");
 		await dialtone.client.call("wait", { session: "left" }, { caller: { ...caller, owner: "observer" } });
 		const { text } = await dialtone.client.call("run", { command: "echo next", shell: "left" }, { caller });
-		expect(text).toMatch(/^\[left\] exit code 0\n/);
+		expect(text).toMatch(/^\[left\] exit code 0 <</);
 		expect(text).toContain("the command before was stopped at the timeout");
 	});
 
@@ -106,7 +106,7 @@ describe("T1 a wait that a host would not sit through", () => {
 	test("T1: a condition that has not come true yet is said to be awaited still", async () => {
 		await ask("start", { command: "cat", name: "cat" });
 		const text = await ask("wait", { session: "cat", until: { text: "never" }, timeoutMs: 600_000 });
-		expect(text).toMatch(/^\[cat\] not matched yet, waiting for a line\n/);
+		expect(text).toMatch(/^\[cat\] not matched yet, waiting\n/);
 		expect(text).toContain(LIMITED);
 		await ask("close", { session: "cat", force: true });
 	});

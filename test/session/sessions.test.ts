@@ -142,7 +142,7 @@ describe("R2.5 R3.6 what is refused changes nothing", () => {
 		const cat = await dialtone.start({ argv: ["cat"], ...patient });
 		await expect(cat.send({ text: "x".repeat(5000), submit: true })).rejects.toMatchObject({ code: "line_too_long" });
 		const answer = await cat.send({ text: "short", submit: true, ...patient });
-		expect(answer.text).toBe("short\nshort");
+		expect(answer.text).toBe("short");
 	});
 
 	test("an unknown key is refused with the nearest names, before anything is typed", async () => {
@@ -152,7 +152,7 @@ describe("R2.5 R3.6 what is refused changes nothing", () => {
 			code: "unknown_key",
 			next: expect.stringContaining("enter"),
 		});
-		expect((await cat.send({ text: "x", submit: true, ...patient })).text).toBe("x\nx");
+		expect((await cat.send({ text: "x", submit: true, ...patient })).text).toBe("x");
 	});
 
 	test("with ifOffset a send is refused when the program has written more", async () => {

@@ -252,7 +252,7 @@ describe("what each caller has seen", () => {
 			expect((await dialtone.client.call("read", { session })).facts).toMatchObject({ text: "" });
 		}
 		const { facts } = await dialtone.client.call("send", { session: "cat", text: "after", submit: true, ...patient });
-		expect(facts).toMatchObject({ text: "after\nafter" });
+		expect(facts).toMatchObject({ text: "after" });
 		const run = await dialtone.client.call("run", { command: "echo again", ...patient });
 		expect(run.facts).toMatchObject({ exitCode: 0, text: expect.stringContaining("again") });
 		expect(await running(dialtone)).toHaveLength(2);
@@ -283,7 +283,7 @@ describe("what each caller has seen", () => {
 			expect((await second.call("read", { session })).facts).toMatchObject({ text: "" });
 		}
 		const { facts } = await second.call("send", { session: "py", text: "five", submit: true, ...patient });
-		expect(facts).toMatchObject({ text: "five\nfive" });
+		expect(facts).toMatchObject({ text: "five" });
 		const screen = await second.snapshot("py");
 		expect([screen.cols, screen.rows]).toEqual([60, 20]);
 	});

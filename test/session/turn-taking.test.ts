@@ -243,7 +243,7 @@ for question in "abcde":
 		await expect(echo.send({ keys: ["x", "enter", "nokey"], ...PATIENT })).rejects.toMatchObject({
 			code: "unknown_key",
 		});
-		expect((await echo.send({ text: "after", submit: true, ...PATIENT })).text).toBe("after\nafter");
+		expect((await echo.send({ text: "after", submit: true, ...PATIENT })).text).toBe("after");
 		await echo.close();
 	});
 });

@@ -201,16 +201,14 @@ describe("R5.1 a command past its timeout", () => {
 describe("what a model reads", () => {
 	test("a failure inside a pipe is said although the pipe succeeded; a reader that has enough is none", async () => {
 		expect(await shells.text("sh -c 'echo 1 failed; exit 1' | tail -1", { shell: "model" })).toMatch(
-			/^\[model\] exit code 0, pipe failed\n<<(out-\w+)\n1 failed\n\1\npipe status 1 \| 0$/,
+			/^\[model\] exit code 0, pipe failed <<(\d+)\n1 failed\n\1\npipe status 1 \| 0$/,
 		);
-		expect(await shells.text("yes | head -1", { shell: "model" })).toMatch(
-			/^\[model\] exit code 0\n<<(out-\w+)\ny\n\1$/,
-		);
+		expect(await shells.text("yes | head -1", { shell: "model" })).toMatch(/^\[model\] exit code 0 <<(\d+)\ny\n\1$/);
 	});
 
 	test("colours, redrawn lines and hidden characters are gone; a command without output is one line", async () => {
 		expect(await shells.text("printf '\\e[31mred\\e[0m 10%%\\r\\e[Kdone\\n'", { shell: "model" })).toMatch(
-			/\n<<(out-\w+)\ndone\n\1$/,
+			/ <<(\d+)\ndone\n\1$/,
 		);
 		expect(await shells.text("true", { shell: "model" })).toMatch(/^\[model\] exit code 0$/);
 	});

@@ -18,7 +18,7 @@ const send = async (session: string, input: object) =>
 describe("T7 text that was typed and not entered", () => {
 	test("T7: it is said, and so is what it is joined to", needing("python3"), async () => {
 		const python = await dialtone.start({ command: "python3 -q", name: "py", ...patient });
-		expect(await send("py", { text: "1 +" })).toMatch(/^\[py\] .*waiting for a line[\s\S]*typed, not entered$/);
+		expect(await send("py", { text: "1 +" })).toMatch(/^\[py\] .*waiting <<[\s\S]*typed, not entered$/);
 		const joined = await send("py", { text: " 41", submit: true });
 		expect(joined).toContain("42");
 		expect(joined).toContain("joined to 3 characters typed before and not entered");

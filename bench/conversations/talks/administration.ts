@@ -89,7 +89,7 @@ const apt: Conversation = {
 		return [
 			{
 				shows: /Do you want to continue\? \[Y\/n\]/,
-				header: "waiting for a line",
+				header: "waiting",
 				ours: start("./machine apt-get remove bc", { name: "apt" }),
 				tmux: tmuxShell("./machine apt-get remove bc", 2),
 				pexpect: pexpectStart("./machine apt-get remove bc", "[Y/n] "),

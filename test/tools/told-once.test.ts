@@ -1,0 +1,68 @@
+// What a model is told once: its own typing is not new to it, and what stays as it was is not said again.
+
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { Dialtone } from "../../src/index.ts";
+import { needing } from "../programs.ts";
+import { freePort } from "../servers/free-port.ts";
+
+let dialtone: Dialtone;
+beforeAll(async () => {
+	dialtone = await Dialtone.open({ owner: "model" });
+});
+afterAll(() => dialtone[Symbol.asyncDispose]());
+
+const patient = { timeoutMs: 60_000 };
+const call = async (tool: "send" | "read" | "run" | "start" | "wait" | "close", input: object) =>
+	(await dialtone.client.call<string>(tool, input)).text;
+const send = (session: string, input: object) => call("send", { session, ...patient, ...input });
+/** An answer without the number of its fence. */
+const plain = (text: string) => text.replace(/<<(\d+)\n([\s\S]*)\n\1/, "<<\n$2\n");
+
+describe("T8 the echo of what the caller typed", () => {
+	test("T8: the prompt that was seen, with the line that was typed, is left out", needing("python3"), async () => {
+		const python = await dialtone.start({ command: "python3 -q", name: "py", ...patient });
+		expect(plain(await send("py", { text: "6*7", submit: true }))).toBe("[py] waiting <<\n42\n>>> \n");
+		expect(plain(await send("py", { text: "x = 1\n" }))).toBe("[py] waiting <<\n>>> \n");
+		expect(plain(await send("py", { text: "if x:\n  x\n\n" }))).toContain(">>> if x:");
+		expect(await send("py", { text: "exit()", submit: true })).toBe("[py] ended, exit code 0");
+		await python.close();
+	});
+
+	test("T8: where nothing else came it is shown; another caller sees what was typed", async () => {
+		const sink = await dialtone.start({ command: "cat > /dev/null", name: "sink", ...patient });
+		expect(plain(await send("sink", { text: "one", submit: true }))).toBe("[sink] waiting <<\none\n");
+		const watcher = { caller: { owner: "watcher", cwd: "/", env: {} } };
+		const seen = await dialtone.client.call<string>("read", { session: sink.id }, watcher);
+		expect(seen.text).toContain("one");
+		await dialtone.client.call("send", { session: sink.id, text: "theirs", submit: true, ...patient }, watcher);
+		expect(plain(await send("sink", { text: "two", submit: true }))).toBe("[sink] waiting <<\ntheirs\ntwo\n");
+		await sink.close();
+	});
+});
+
+describe("T8 what stays as it was", () => {
+	test("T8: open ports are told when they change", needing("python3"), async () => {
+		const port = await freePort();
+		const listening = `listening on ${port}`;
+		const command = `exec python3 -qic "import socket; s = socket.create_server(('127.0.0.1', ${port}))"`;
+		const until = { port, only: true };
+		expect(await call("start", { command, name: "server", until, ...patient })).toContain(listening);
+		await call("wait", { session: "server", ...patient });
+		expect(await send("server", { text: "6*7", submit: true })).not.toContain(listening);
+		const { facts } = await dialtone.client.call("read", { session: "server" });
+		expect(facts).toMatchObject({ ports: [port] });
+		expect(await send("server", { text: "s.close()", submit: true })).toContain("no longer listening");
+		expect(await send("server", { text: "6*7", submit: true })).not.toContain("listening");
+		await call("close", { session: "server" });
+	});
+
+	test("T8: how a shell's command ended is told once", async () => {
+		expect(await call("run", { command: "false", shell: "told", program: "bash", ...patient })).toMatch(/exit code 1$/);
+		const look = { session: "told", view: "lines", lines: 1 };
+		expect(await call("read", look)).not.toContain("exit code");
+		expect(await send("told", { text: "(exit 3)", submit: true })).toContain("ended with exit code 3");
+		expect(await call("read", look)).not.toContain("exit code");
+		expect(await call("read", { session: "told", search: "no such words" })).toMatch(/\nno match in \d+ lines$/);
+		await call("close", { session: "told" });
+	});
+});
