@@ -10,13 +10,19 @@ import { lineMatcher, requiredText } from "./pattern.ts";
 
 const LF = 0x0a;
 
-/** Calls back with the beginning of each line that is found in whole lines, in order. */
+/** Calls back once for each line that is found in whole lines, in order, with an offset in it. */
 export type LineFinder = (lines: Buffer, found: (at: number) => void) => Promise<void>;
 
 export function literalFinder(text: string): LineFinder {
 	const wanted = Buffer.from(text);
 	return async (lines, found) => {
-		for (const [start] of linesWith(lines, wanted)) found(start);
+		for (let hit = lines.indexOf(wanted); hit >= 0; ) {
+			found(hit);
+			// Lines are short: a call of `indexOf` takes longer than looking for their end here.
+			let end = hit;
+			while (end < lines.length && lines[end] !== LF) end++;
+			hit = end < lines.length ? lines.indexOf(wanted, end + 1) : -1;
+		}
 	};
 }
 
