@@ -262,7 +262,8 @@ export class TranscriptView {
 	}
 }
 
-const TAIL = Number.MAX_SAFE_INTEGER / 2;
+/** Beyond every offset, and an integer with every offset added. */
+const TAIL = 2 ** 52;
 
 /** Whole lines, each ended by LF; null where they are not kept any more. */
 interface Block extends LineRange {
