@@ -51,7 +51,7 @@ export interface ScreenDiff {
 	 * or everything while the program hides the cursor.
 	 */
 	readonly highlights: readonly Highlight[];
-	/** Lines that are no longer in the scrollback: read these bytes from the journal. */
+	/** Lines that are no longer in the scrollback, or too long to be shown whole: read these bytes from the journal. */
 	readonly missed: { readonly lines: number; readonly from: number; readonly to: number } | null;
 	/** `text` covers output up to this offset. */
 	readonly offset: number;
@@ -82,7 +82,7 @@ export interface ScreenMeta {
 	readonly typed: string | undefined;
 }
 
-/** Of a line without an end only the rows that can be on the screen change. */
+/** Of a line without an end only the rows that can be on the screen change, and are shown. */
 const HASHED_ROWS = LIMITS.rows.max;
 
 /** Positions are kept for every reader. */
@@ -102,16 +102,23 @@ function diffLines(emulator: Emulator, meta: ScreenMeta, since: Position): Scree
 	const kept = emulator.droppedLines;
 	const cursorRow = grid.ybase + grid.y;
 	const rowsOf = (index: number) => [starts[index]!, starts[index + 1] ?? grid.lines.length] as const;
-	const textOf = (index: number, mostRows = Number.POSITIVE_INFINITY) => {
+	const ends = new Map<number, string>();
+	/** A line, of a very long one its end. */
+	const textOf = (index: number): string => {
+		const known = ends.get(index);
+		if (known !== undefined) return known;
 		const [first, to] = rowsOf(index);
-		const from = Math.max(first, to - mostRows);
-		return cursorRow < from || cursorRow >= to
-			? joinRows(grid, from, to)
-			: joinRows(grid, from, cursorRow + 1, grid.x) + joinRows(grid, cursorRow + 1, to);
+		const from = Math.max(first, to - HASHED_ROWS);
+		const text =
+			cursorRow < from || cursorRow >= to
+				? joinRows(grid, from, to)
+				: joinRows(grid, from, cursorRow + 1, grid.x) + joinRows(grid, cursorRow + 1, to);
+		ends.set(index, text);
+		return text;
 	};
 
 	let count = starts.length;
-	while (count > 0 && textOf(count - 1, HASHED_ROWS) === "") count--;
+	while (count > 0 && textOf(count - 1) === "") count--;
 
 	const screenTop = starts.indexOf(startOfLine(grid, grid.ybase));
 	const cleared = since.clears !== meta.clears;
@@ -126,6 +133,7 @@ function diffLines(emulator: Emulator, meta: ScreenMeta, since: Position): Scree
 		text === `${since.prompt.text}${meta.typed}`.trimEnd();
 	let echo: string | null = null;
 	const shown: string[] = [];
+	let cut = 0;
 	const hashes: number[] = [];
 	const redrawn = new Set<number>();
 	const firstToCheck = Math.max(0, Math.min(since.first - kept, screenTop));
@@ -136,7 +144,7 @@ function diffLines(emulator: Emulator, meta: ScreenMeta, since: Position): Scree
 		const isNew = line >= since.end || (cleared && onScreen);
 		if (!isNew && seenHash === undefined && !onScreen) continue;
 		const [from, to] = rowsOf(index);
-		const end = textOf(index, HASHED_ROWS);
+		const end = textOf(index);
 		const hash =
 			onScreen || seenHash !== undefined ? rowHash(emulator, grid, Math.max(from, to - HASHED_ROWS), to, end) : 0;
 		if (onScreen) hashes.push(hash);
@@ -145,7 +153,8 @@ function diffLines(emulator: Emulator, meta: ScreenMeta, since: Position): Scree
 			continue;
 		}
 		const changed = seenHash !== undefined && seenHash !== hash && end !== "";
-		if (isNew || changed) shown.push(to - from <= HASHED_ROWS ? end : textOf(index));
+		if (isNew || changed) shown.push(end);
+		if ((isNew || changed) && to - from > HASHED_ROWS) cut++;
 		if (!isNew && changed) {
 			for (let row = from; row < to; row++) redrawn.add(row - grid.ybase);
 		}
@@ -154,7 +163,7 @@ function diffLines(emulator: Emulator, meta: ScreenMeta, since: Position): Scree
 	const drawn = cleared && (since !== UNSEEN || screenTop === 0);
 	const { text, removed } = clean(shown.join("\n"));
 	const highlights = meta.highlights ? highlightsOf(emulator, grid) : [];
-	const lost = kept - Math.max(since.end, meta.erasedBefore);
+	const lost = Math.max(0, kept - Math.max(since.end, meta.erasedBefore)) + cut;
 	return {
 		kind: drawn ? "screen" : "lines",
 		text,
@@ -174,7 +183,7 @@ function diffLines(emulator: Emulator, meta: ScreenMeta, since: Position): Scree
 			first: kept + Math.min(screenTop, count),
 			hashes,
 			clears: meta.clears,
-			prompt: promptAt(kept + cursorIndex, textOf(cursorIndex, HASHED_ROWS)),
+			prompt: promptAt(kept + cursorIndex, textOf(cursorIndex)),
 			screen: null,
 		},
 	};

@@ -177,8 +177,7 @@ export class TranscriptRenderer {
 	#pieceLength(bytes: Uint8Array): number {
 		const most = Math.min(bytes.length, SLICE, Math.ceil(SLICE_CELLS / this.cols));
 		if (this.#drawAll || this.#toDraw > 0 || this.#emulator.normal.x === 0) return most;
-		const line = bytes.indexOf(LF);
-		return line >= 0 && line < most ? line + 1 : most;
+		return bytes.subarray(0, most).indexOf(LF) + 1 || most;
 	}
 
 	#drawUndrawn(): void {

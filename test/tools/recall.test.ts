@@ -104,6 +104,13 @@ describe("T3 a cut", () => {
 		expect(text).toMatch(/^ +\[… \d+ more characters of line 1 …\]\n\[… line 2 of 2 left out: read .*\]$/);
 	});
 
+	test("is not made in a line that has no end where the budget allows all of it", async () => {
+		const argv = ["sh", "-c", "head -c 60000 /dev/zero | tr '\\0' x"];
+		const { facts } = await dialtone.client.call("start", { name: "s", argv, cols: 80, maxTokens: 100_000 });
+		expect(facts.text.replaceAll(/[^x]/g, "")).toHaveLength(60_000);
+		expect(facts.text.length).toBeLessThan(60_100);
+	});
+
 	test("in the output of `run` is the same", async () => {
 		const { text, lines } = (await dialtone.client.call("run", { command: "seq -f 'line %.0f' 1 20000" })).facts;
 		expect(lines!.to - lines!.from + 1).toBe(20_000);
