@@ -21,13 +21,20 @@ export async function giveScope(name: string, pid: number): Promise<void> {
 	const socket = managerSocket();
 	if (socket === null) return;
 	const unit = `${name}.scope`;
-	const properties: readonly Property[] = [
-		["PIDs", "au", [pid, ...(await descendants(pid))]],
+	const propertiesFor = (pids: readonly number[]): readonly Property[] => [
+		["PIDs", "au", pids],
 		["Description", "s", "A Dialtone session: its holder and its program"],
 		["CollectMode", "s", "inactive-or-failed"],
 		["Delegate", "b", true], // so that we may move processes into it
 	];
-	if (!(await startUnit(socket, unit, properties))) return;
+	// The manager refuses all if one of them has ended meanwhile: then it is asked again, at last for the first alone.
+	const lists = [...Array<null>(ROUNDS).fill(null), [pid]];
+	let isThere = false;
+	for (const list of lists) {
+		isThere ||= await startUnit(socket, unit, propertiesFor(list ?? [pid, ...(await descendants(pid))]));
+		if (isThere) break;
+	}
+	if (!isThere) return;
 	for (let round = 0; round < ROUNDS; round++) {
 		const outside = (await descendants(pid)).filter((member) => !isIn(member, unit));
 		if (outside.length === 0) return;
