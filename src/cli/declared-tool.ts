@@ -104,4 +104,4 @@ export function flagOf(path: string, field: DeclaredField): FieldFlag {
 
 const spellMs = (ms: number) => (ms % 1000 === 0 ? `${ms / 1000}s` : `${ms}ms`);
 const decapitalized = (text: string) =>
-	text.charAt(0).toLowerCase() + text.slice(1).replace("this many ms", "this time");
+	(/^[A-Z]{2}/.test(text) ? text : text.charAt(0).toLowerCase() + text.slice(1)).replace("this many ms", "this time");

@@ -83,7 +83,7 @@ export const TOOL_FIELDS = {
 		fields: {
 			session: { type: "string", about: "Name or id" },
 			view: { type: "string", choices: ["new", "screen", "lines", "raw", "picture", "why"], default: "new" },
-			lines: { type: "integer", about: "How many lines or matches", default: 50, least: 1 },
+			lines: { type: "integer", about: "How many lines or matches; 50 unless a range is given", least: 1 },
 			from: {
 				type: "integer",
 				about: "First line, counted from 1 over everything; with view `raw` the first byte",

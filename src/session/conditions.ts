@@ -32,6 +32,11 @@ export interface Until {
 	readonly only?: boolean | undefined;
 }
 
+/** Refuses a pattern that is none, before anything is typed or started. */
+export function checkUntil({ pattern }: Until = {}): void {
+	if (pattern !== undefined) expression(pattern);
+}
+
 export function hasCondition({ text, pattern, gone, stillMs, port }: Until): boolean {
 	return [text, pattern, gone, stillMs, port].some((condition) => condition !== undefined);
 }

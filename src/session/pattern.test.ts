@@ -66,6 +66,13 @@ describe("text that comes in pieces", () => {
 		},
 	);
 
+	test("T4: of several lines each is echoed by itself, behind a prompt of its own", () => {
+		const echo = new EchoFilter("import time\nfor i in range(2):\n  print('FOO')\n");
+		const shown = ">>> import time\n>>> for i in range(2):\n...   print('FOO')\n... \nFOO\n";
+		expect(echo.without(shown)).toBe(">>> \n>>> \n...   \n... \nFOO\n");
+		expect([...shown].map((char) => echo.feed(char)).join("")).toBe(echo.without(shown));
+	});
+
 	test("the first echo is taken out, in whatever pieces it comes; half of one at the end is not an answer", () => {
 		fc.assert(
 			fc.property(

@@ -198,8 +198,31 @@ function runWithLimit(work: Script, compiled: RegExp, pattern: string, text: str
 	}
 }
 
-/** Removes the first occurrence of what was typed: an echo, even a partial one, is not output. */
+/** Shorter lines of several are not worth looking for: what they would hide may be output. */
+const MIN_ECHO_CHARS = 4;
+
+/** Removes the first occurrence of each line that was typed: an echo, even a partial one, is not output. */
 export class EchoFilter {
+	readonly #lines: readonly LineEchoFilter[];
+
+	constructor(typed: string) {
+		const lines = typed.trim().split(/[\r\n]+/);
+		const looked = lines.length === 1 ? lines : lines.filter((line) => line.trim().length >= MIN_ECHO_CHARS);
+		this.#lines = looked.map((line) => new LineEchoFilter(line));
+	}
+
+	/** The next piece without the echo, after what an earlier piece held back. */
+	feed(text: string): string {
+		return this.#lines.reduce((rest, line) => line.feed(rest), text);
+	}
+
+	/** A whole text without the echo. */
+	without(text: string): string {
+		return this.#lines.reduce((rest, line) => line.without(rest), text);
+	}
+}
+
+class LineEchoFilter {
 	readonly #typed: string;
 	/** Knuth-Morris-Pratt: the length of the longest border of each prefix. */
 	readonly #borders: Uint32Array;
@@ -238,7 +261,7 @@ export class EchoFilter {
 
 	/** A whole text without the echo. */
 	without(text: string): string {
-		return new EchoFilter(this.#typed, this.#borders).feed(text);
+		return new LineEchoFilter(this.#typed, this.#borders).feed(text);
 	}
 }
 

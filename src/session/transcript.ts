@@ -110,6 +110,11 @@ interface Open {
 	sealed: boolean;
 }
 
+export interface ViewRequest {
+	readonly signal?: AbortSignal | undefined;
+	readonly at?: readonly number[];
+}
+
 export class Transcript implements Cached, AsyncDisposable {
 	readonly #parts: TranscriptParts;
 	readonly #turns = new KeyedQueue();
@@ -120,6 +125,8 @@ export class Transcript implements Cached, AsyncDisposable {
 	#sizes: Resize[] = [];
 	/** Of text on disk, as far as it was opened. */
 	#keptBytes = 0;
+	/** Offsets that the call in progress asks about. */
+	#asked: readonly number[] = [];
 	#users = 0;
 	#disposed = false;
 
@@ -149,10 +156,11 @@ export class Transcript implements Cached, AsyncDisposable {
 		this.#open?.sizes.push({ cols, rows, at });
 	}
 
-	/** All lines of the output so far. */
-	async view({ signal }: { readonly signal?: AbortSignal } = {}): Promise<TranscriptView> {
+	/** All lines of the output so far; `at`: offsets of which the line has to be known. */
+	async view({ signal, at = [] }: ViewRequest = {}): Promise<TranscriptView> {
 		const { end } = this.#parts.journal;
 		const view = await this.#use(async (open) => {
+			this.#asked = at;
 			// What was rendered for a caller who left is there for the next one.
 			while (open.raw < end && !signal?.aborted) await this.#render(open, end, { signal });
 			if (signal?.aborted) return null;
@@ -338,7 +346,7 @@ export class Transcript implements Cached, AsyncDisposable {
 	/** Notes the line at an offset of interest; returns the next such offset. */
 	#mark(open: Open): number {
 		let after = Number.POSITIVE_INFINITY;
-		for (const stop of this.#parts.stops()) {
+		for (const stop of [...this.#parts.stops(), ...this.#asked]) {
 			if (stop > open.raw) after = Math.min(after, stop);
 			else if (stop === open.raw && !open.marks.has(stop) && !open.sealed) {
 				// First: drawing may commit lines.

@@ -21,14 +21,14 @@ export interface Budget {
 	readonly mark: (range: LineRange, total: number) => string;
 }
 
-export const nativeBudget = (maxTokens: number): Budget => ({
+export const nativeBudget = (maxTokens: number, { name }: Pick<Session, "name">): Budget => ({
 	maxTokens,
 	charsPerToken: CHARS_PER_TOKEN,
-	mark: (range, total) => `[… ${named(range)} of ${total} left out: read ${linesCall(range)} …]`,
+	mark: (range, total) => `[… ${named(range)} of ${total} left out: read ${linesCall(name, range)} …]`,
 });
 
 export const named = ({ from, to }: LineRange): string => (from === to ? `line ${from}` : `lines ${from}–${to}`);
-const linesCall = ({ from, to }: LineRange) => JSON.stringify({ view: "lines", from, to });
+const linesCall = (session: string, { from, to }: LineRange) => JSON.stringify({ session, view: "lines", from, to });
 
 /** Text within a budget, and what is not in it. */
 export interface FittedLines {
@@ -97,13 +97,14 @@ export async function fitNew(
 	const whole = { text, truncated: false, lines: null, leftOut: null, chars: text.length };
 	const fits = text.length <= budget.maxTokens * budget.charsPerToken;
 	if (fits && missed === null) return whole;
-	if (kind !== "lines") return { ...whole, ...fitScreen(text, budget) };
+	// What was printed after the screen was cleared may be more than the screen has.
+	if (kind !== "lines" && missed === null) return { ...whole, ...fitScreen(text, budget) };
 	return fitBetween(session, { from: since, to: diff.offset }, budget);
 }
 
 /** The lines of the output between two offsets: what a command printed, say. */
 export async function fitBetween(session: Session, range: LineRange, budget: Budget): Promise<FittedLines> {
-	const view = await session.transcript.view();
+	const view = await session.transcript.view({ at: [range.from, range.to] });
 	return fitLines(view, view.linesBetween(range.from, range.to), { ...budget, keep: "both" });
 }
 

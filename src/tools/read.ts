@@ -23,6 +23,8 @@ type Matches = NonNullable<ReadFacts["matches"]>;
 
 type View = (typeof VIEWS)[number];
 
+const USUAL_LINES = 50;
+
 interface ReadInput {
 	readonly view: View;
 	readonly from?: number | undefined;
@@ -32,7 +34,7 @@ interface ReadInput {
 }
 
 interface LinesInput {
-	readonly lines: number;
+	readonly lines?: number | undefined;
 	readonly from?: number | undefined;
 	readonly to?: number | undefined;
 	readonly maxTokens: number;
@@ -48,7 +50,7 @@ export const read = tool({
 	input: z.strictObject({
 		session: reference,
 		view: z.enum(VIEWS).default("new"),
-		lines: z.int().min(1).max(100_000).default(50).describe("How many lines or matches"),
+		lines: z.int().min(1).max(100_000).optional().describe("How many lines or matches; 50 unless a range is given"),
 		from: offset.optional().describe("First line, counted from 1 over everything; with view `raw` the first byte"),
 		to: offset.optional().describe("Last line; with view `raw` the byte to stop before"),
 		search: z.string().min(1).max(4096).optional().describe("Only lines that contain this text"),
@@ -73,7 +75,11 @@ export const read = tool({
 				...(fitted && { fitted }),
 			});
 		if (input.search !== undefined || input.pattern !== undefined) {
-			const { matches, ...fitted } = await searchLines(session, input, context);
+			const { matches, ...fitted } = await searchLines(
+				session,
+				{ ...input, lines: input.lines ?? USUAL_LINES },
+				context,
+			);
 			return { ...(await showing(shown(session, "lines", ""), fitted)), matches };
 		}
 		switch (view) {
@@ -144,13 +150,15 @@ function matchesIn({ count, shown: few }: Matches, { from, to, total }: Lines): 
 /** The lines that were asked for: a range from its beginning, or the last ones. */
 async function linesOf(session: Session, input: LinesInput): Promise<FittedLines> {
 	const view = await session.transcript.view();
-	const { from, to, lines, maxTokens } = input;
-	const budget = nativeBudget(maxTokens);
+	const { from, to, maxTokens } = input;
+	const lines = input.lines ?? USUAL_LINES;
+	const budget = nativeBudget(maxTokens, session);
 	if (from === undefined && to === undefined) {
 		return fitLines(view, { from: view.total - lines + 1, to: view.total }, { ...budget, keep: "last" });
 	}
 	if (from === undefined) return fitLines(view, { from: to! - lines + 1, to: to! }, { ...budget, keep: "last" });
-	return fitLines(view, { from, to: to ?? view.total }, { ...budget, keep: "first" });
+	const last = Math.min(to ?? view.total, input.lines === undefined ? view.total : from + input.lines - 1);
+	return fitLines(view, { from, to: last }, { ...budget, keep: "first" });
 }
 
 /** The screen, or a text of our choice. */

@@ -80,7 +80,7 @@ const decode = ({ bytes }: Part) => decoder.decode(bytes);
 /** What a command printed: all of it where it fits, else by line. */
 async function outputOf(session: Session, outcome: RunOutcome, maxTokens: number): Promise<FittedLines> {
 	const { from, to } = outcome;
-	const budget = nativeBudget(maxTokens);
+	const budget = nativeBudget(maxTokens, session);
 	const bytes = await smallOutput(session, outcome);
 	const text = bytes === null ? null : asSeen(bytes, session.screen.cols);
 	if (text === null || text.length > maxTokens * budget.charsPerToken) return fitBetween(session, { from, to }, budget);

@@ -40,7 +40,7 @@ export async function searchLines(
 		caller: caller.owner,
 		signal,
 	});
-	const { maxTokens, charsPerToken } = nativeBudget(input.maxTokens);
+	const { maxTokens, charsPerToken } = nativeBudget(input.maxTokens, session);
 	const { parts, shown } = await partsWithin(view, lines, input, Math.floor(maxTokens * charsPerToken));
 	// Where nothing was found, it may have been there.
 	const notKept = view.notKept(range).slice(0, MAX_NOT_KEPT);

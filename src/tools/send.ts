@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { z } from "zod";
 import { Fault } from "../protocol/fault.ts";
+import { checkUntil } from "../session/conditions.ts";
 import { compose, type Typing } from "../session/typing.ts";
 import { AUTOMATIC_ID } from "./client.ts";
 import { sessionFactsSchema } from "./facts.ts";
@@ -37,7 +38,8 @@ export const send = tool({
 	async run(input, context) {
 		let repeated = false;
 		let before = 0;
-		const facts = await onSession(context, { ...input, typed: enteredLine(input) }, async (target) => {
+		checkUntil(input.until);
+		const facts = await onSession(context, input, async (target) => {
 			const { caller, signal } = context;
 			const id = input.id === undefined ? {} : { id: writeId([caller.owner, target.id, input.id]) };
 			let offset = target.journal.end;
@@ -57,7 +59,7 @@ export const send = tool({
 				queuedBytes,
 				pacedMs: waitMs(context, input.timeoutMs),
 			}));
-			return target.wait({
+			const outcome = await target.wait({
 				until: input.until ?? {},
 				timeoutMs: waitMs(context, Math.max(0, input.timeoutMs - (performance.now() - context.startedAt))),
 				signal,
@@ -68,6 +70,7 @@ export const send = tool({
 				// Where nothing is echoed, what repeats the typed text is the answer.
 				typed: echoed ? (input.text ?? input.paste) : undefined,
 			});
+			return { ...outcome, typed: echoed ? enteredLine(input) : undefined };
 		});
 		const joins = before > 0 && Boolean(input.text || input.paste);
 		return {

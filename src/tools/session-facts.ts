@@ -39,13 +39,12 @@ export async function onSession(
 		readonly session: string;
 		readonly maxTokens: number;
 		readonly timeoutMs?: number;
-		readonly typed?: string | undefined;
 	},
-	act: (session: Session) => Promise<Outcome>,
+	act: (session: Session) => Promise<Outcome & Pick<FactsRequest, "typed">>,
 ): Promise<SessionFacts> {
 	const session = await target(context, input.session);
-	const { maxTokens, timeoutMs: askedMs, typed } = input;
-	const outcome = await act(session);
+	const { maxTokens, timeoutMs: askedMs } = input;
+	const { typed, ...outcome } = await act(session);
 	return sessionFacts(session, context, { outcome, maxTokens, typed, ...(askedMs !== undefined && { askedMs }) });
 }
 
@@ -71,7 +70,7 @@ export async function sessionFacts(
 	if (attention.waitingFor === "command" && last !== null && tellCommand(session, caller.owner))
 		notices.push(safe`the command ended with exit code ${last.exitCode ?? "unknown"}`);
 	const [{ text, truncated, lines, leftOut }, ports, cwd] = await Promise.all([
-		request.fitted ?? fitNew(session, { diff, since }, nativeBudget(request.maxTokens)),
+		request.fitted ?? fitNew(session, { diff, since }, nativeBudget(request.maxTokens, session)),
 		session.ports(),
 		session.cwd(),
 	]);

@@ -2,6 +2,7 @@ import { z } from "zod";
 import type { StartFacts } from "../protocol/answer.ts";
 import { Fault } from "../protocol/fault.ts";
 import { INHERIT } from "../pty/environment.ts";
+import { checkUntil } from "../session/conditions.ts";
 import { environmentRules } from "../session/options.ts";
 import { IF_EXISTS } from "./client.ts";
 import { startFactsSchema } from "./facts.ts";
@@ -79,6 +80,7 @@ export const start = tool({
 	facts: startFactsSchema,
 	async run(input, context): Promise<StartFacts> {
 		const { sessions, caller, signal } = context;
+		checkUntil(input.until);
 		if (input.again !== undefined && (input.command ?? input.argv) !== undefined) {
 			const problem = `give \`again\` alone (it starts what "${input.again}" ran) or \`${input.argv === undefined ? "command" : "argv"}\`, not both`;
 			throw new Fault("bad_input", { problems: [problem] });

@@ -67,6 +67,13 @@ describe.each(Object.entries(WAYS))("%s", (_, open) => {
 		expect(await write(numberIn(text), "")).toMatch(ended(0, "two"));
 	});
 
+	test("D3 T10: its session ID as a string is the same one", async () => {
+		const session_id = String(numberIn(await exec("cat", { yield_time_ms: 250 })));
+		expect(await codex.text("write_stdin", { session_id, chars: "hi\n\u0004", yield_time_ms: 5000 })).toMatch(
+			ended(0, "hi\nhi"),
+		);
+	});
+
 	test("a conversation keeps its state from write to write", needing("python3"), async () => {
 		const session = numberIn(await exec("python3 -q"));
 		await write(session, "x = 41\n", { yield_time_ms: 5000 });

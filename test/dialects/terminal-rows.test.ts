@@ -52,6 +52,10 @@ describe.each(Object.entries(WAYS))("%s", (_, open) => {
 		expect((await bash("trap - INT; echo usable")).stdout).toBe("usable\n");
 	});
 
+	test("R5.1 D4: the code after a signal that ended the shell is 128 + n", async () => {
+		expect(await bash("kill -9 $$")).toMatchObject({ exit_code: 137, timed_out: false });
+	});
+
 	test("R5.1 D6: more than 280 seconds are accepted", async () => {
 		expect(await bash("echo quick", { timeout_seconds: 3600 })).toMatchObject({ stdout: "quick\n", timed_out: false });
 	});

@@ -63,6 +63,7 @@ describe("T2 a search", () => {
 		expect(found.matches).toEqual({ count: 111, shown: 50 });
 		expect(found.lines).toEqual({ from: 1, to: 5000, total: 5000 });
 		expect(found.text.split("\n").at(-1)).toBe("1299: line 1299");
+		expect((await read({ from: 5, lines: 2 })).text).toBe("line 5\nline 6");
 		expect((await read({ search: "line 12", lines: 2, order: "oldest" })).text).toBe("12: line 12\n120: line 120");
 		expect((await read({ pattern: "^line 4[0-9]99$", lines: 100 })).matches).toEqual({ count: 10, shown: 10 });
 		expect((await read({ search: "line 7", from: 70, to: 75 })).text.split("\n")).toHaveLength(6);
@@ -89,7 +90,9 @@ describe("T3 a cut", () => {
 	test("names the lines that are missing, and following it shows exactly these", async () => {
 		const { text, missed } = await numbered(5000);
 		expect(missed).toMatchObject({ lines: 5000 - numbersIn(text).length });
-		expect(text).toContain(`[… lines ${missed!.from}–${missed!.to} of 5000 left out: read {"view":"lines",`);
+		expect(text).toContain(
+			`[… lines ${missed!.from}–${missed!.to} of 5000 left out: read {"session":"s","view":"lines",`,
+		);
 		expect(await followed(text, { maxCalls: 20 })).toEqual(to(5000));
 	});
 
@@ -109,6 +112,24 @@ describe("T3 a cut", () => {
 		const { facts } = await dialtone.client.call("start", { name: "s", argv, cols: 80, maxTokens: 100_000 });
 		expect(facts.text.replaceAll(/[^x]/g, "")).toHaveLength(60_000);
 		expect(facts.text.length).toBeLessThan(60_100);
+	});
+
+	test("T2: is made after a cleared screen as anywhere else", async () => {
+		await dialtone.client.call("start", { name: "s", argv: ["sh"] });
+		const text = "printf '\\033[H\\033[2J'; seq -f 'line %.0f' 1 5000";
+		const { facts } = await dialtone.client.call("send", { session: "s", text, submit: true, timeoutMs: 60_000 });
+		expect(facts.truncated).toBe(true);
+		expect(await followed(facts.text, { maxCalls: 20 })).toEqual(to(5000));
+	});
+
+	test("T3: leaves out nothing new and shows nothing old", async () => {
+		await dialtone.client.call("start", { name: "s", argv: ["bash", "--norc"] });
+		const send = (text: string) =>
+			dialtone.client.call("send", { session: "s", text, submit: true, timeoutMs: 60_000 });
+		await send("echo OLD; echo OLDER");
+		const { text } = (await send("seq -f 'line %.0f' 1 4000")).facts;
+		expect(text).not.toMatch(/OLD/);
+		expect(await followed(text, { maxCalls: 20 })).toEqual(to(4000));
 	});
 
 	test("in the output of `run` is the same", async () => {

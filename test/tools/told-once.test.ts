@@ -28,6 +28,25 @@ describe("T8 the echo of what the caller typed", () => {
 		await python.close();
 	});
 
+	test("T8: what a program prints where echo is off is its answer, even if it is what was typed", async () => {
+		const command = `stty -echo; printf '= '; while read x; do echo "$x"; printf '= '; done`;
+		const sums = await dialtone.start({ command, name: "sums", ...patient });
+		expect(plain(await send("sums", { text: "42", submit: true }))).toContain("= 42\n= ");
+		await sums.close({ force: true });
+	});
+
+	test("T10: a pattern that is none is refused before anything is typed or started", async () => {
+		const cat = await dialtone.start({ command: "cat", name: "cat", ...patient });
+		const until = { pattern: "(" };
+		await expect(send("cat", { text: "typed", submit: true, until })).rejects.toMatchObject({ code: "bad_pattern" });
+		await expect(call("start", { command: "sleep 1000", name: "none", until })).rejects.toMatchObject({
+			code: "bad_pattern",
+		});
+		expect((await dialtone.list({})).sessions.map(({ name }) => name)).not.toContain("none");
+		expect((await cat.read({ view: "screen" })).text).toBe("");
+		await cat.close({ force: true });
+	});
+
 	test("T8: where nothing else came it is shown; another caller sees what was typed", async () => {
 		const sink = await dialtone.start({ command: "cat > /dev/null", name: "sink", ...patient });
 		expect(plain(await send("sink", { text: "one", submit: true }))).toBe("[sink] waiting <<\none\n");

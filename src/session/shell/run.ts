@@ -10,6 +10,7 @@ import type { Attention } from "../../protocol/answer.ts";
 import { Fault } from "../../protocol/fault.ts";
 import { reportError } from "../../protocol/listeners.ts";
 import { commandLine } from "../../pty/process-tree.ts";
+import { exitStatus } from "../../pty/signals.ts";
 import { type Condition, wait } from "../../pty/wait.ts";
 import { attention, ended, marked, type Outcome, stillness, timeout } from "../conditions.ts";
 import type { Session } from "../session.ts";
@@ -135,7 +136,7 @@ async function runInShell(session: Session, commands: ShellCommands, request: Ru
 			attention: over ? (session.ended ? null : AT_PROMPT) : outcome.attention,
 			from: finished?.from ?? commands.running?.from ?? session.journal.end,
 			to: finished?.to ?? session.journal.end,
-			exitCode: finished === null ? (session.exit?.code ?? null) : finished.exitCode,
+			exitCode: finished === null ? exitStatus(session.exit) : finished.exitCode,
 			pipeStatus: finished?.pipeStatus ?? [],
 			cwd: finished?.cwd ?? null,
 			durationMs,

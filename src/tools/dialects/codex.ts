@@ -79,7 +79,10 @@ export const codexWriteStdin = tool({
 	}),
 	facts: codexFacts,
 	// The exec set has a tool of this name, whose sessions are not numbers.
-	takes: (input) => typeof (input as { session_id?: unknown } | null)?.session_id === "number",
+	takes: (input) => {
+		const { session_id, session } = (input ?? {}) as Readonly<Record<string, unknown>>;
+		return /^\d+$/.test(String(session_id ?? session));
+	},
 	async run(input, context) {
 		const session = await findNumbered(context, String(input.session_id));
 		const { chars } = input;
