@@ -131,7 +131,8 @@ test("R5.1 D6: a command keeps to its timeout also when its caller has left, and
 	leaving.abort();
 	await expect(left).rejects.toThrow();
 	const { facts } = await bash({ command: "echo $kept" });
-	expect(facts).toEqual({ stdout: "1\n", stderr: "", exit_code: 0, timed_out: false });
+	const before = { output: expect.stringMatching(/begun/), exit_code: 130 };
+	expect(facts).toEqual({ stdout: "1\n", stderr: "", exit_code: 0, timed_out: false, before });
 });
 
 test("R5.1 T1: a host that gives up sooner gets an answer before that, the command goes on, and the next call waits for it", async () => {
@@ -139,8 +140,16 @@ test("R5.1 T1: a host that gives up sooner gets an answer before that, the comma
 	const bash = (input: object, answerWithinMs: number) =>
 		dialtone.client.call("run_bash", { command: "", ...input }, { answerWithinMs });
 	await bash({ command: "true" }, 60_000);
-	const { facts } = await bash({ command: "echo begun; read -t 3 < <(sleep 9); built=1", timeout_seconds: 600 }, 1000);
+	const { facts } = await bash(
+		{ command: "echo begun; read -t 3 < <(sleep 9); built=1; echo over; (exit 7)", timeout_seconds: 600 },
+		1000,
+	);
 	expect(facts).toMatchObject({ stdout: "begun\n", exit_code: null, timed_out: false });
 	expect(facts.note).toMatch(/^still running: this answer was limited to 1 s; the next run_bash waits /);
-	expect((await bash({ command: "echo [$built]" }, 60_000)).facts).toMatchObject({ stdout: "[1]\n", exit_code: 0 });
+	expect((await bash({ command: "echo [$built]" }, 60_000)).facts).toMatchObject({
+		stdout: "[1]\n",
+		exit_code: 0,
+		before: { output: expect.stringMatching(/begun\nover$/), exit_code: 7 },
+	});
+	expect((await bash({ command: "true" }, 60_000)).facts.before).toBe(undefined);
 });

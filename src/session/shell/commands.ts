@@ -46,6 +46,8 @@ export interface Finished {
 
 export class ShellCommands {
 	readonly identity: ShellIdentity;
+	/** The run whose call returned before its end, and whose end nobody was told of. */
+	untold: string | null = null;
 	readonly jobs = new BackgroundJobs();
 	readonly streams: StreamHelper;
 	readonly #scanner: MarkScanner;
@@ -93,6 +95,13 @@ export class ShellCommands {
 	/** How the newest command ended. */
 	get last(): Finished | null {
 		return this.#last;
+	}
+
+	/** The end that nobody was told of, if it is that of the newest command; it counts as told. */
+	takeUntold(): Finished | null {
+		const { untold } = this;
+		this.untold = null;
+		return untold !== null && this.#last?.run === untold ? this.#last : null;
 	}
 
 	/** Where the output of the newest commands begins and ends. */

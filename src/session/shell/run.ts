@@ -14,7 +14,7 @@ import { exitStatus } from "../../pty/signals.ts";
 import { type Condition, wait } from "../../pty/wait.ts";
 import { attention, ended, marked, type Outcome, stillness, timeout } from "../conditions.ts";
 import type { Session } from "../session.ts";
-import type { ShellCommands } from "./commands.ts";
+import type { Finished, ShellCommands } from "./commands.ts";
 import type { Job } from "./jobs.ts";
 import { paintOver } from "./paint.ts";
 import { writeFiles } from "./prepare.ts";
@@ -65,6 +65,8 @@ export interface RunOutcome {
 	readonly streams: Streams | null;
 	/** The signal that ended it at the timeout. */
 	readonly stoppedBy: string | null;
+	/** The command before, where its own call returned before its end, and nobody was told of that. */
+	readonly before: Finished | null;
 }
 
 // A shell with a version manager or two in its start files takes seconds.
@@ -95,6 +97,7 @@ async function runInShell(session: Session, commands: ShellCommands, request: Ru
 	if (!request.waits) await untilFree(session, commands, request);
 	await untilReady(session, commands, request.signal);
 	refuseBusy(session, commands);
+	const before = request.waits ? null : commands.takeUntold();
 	const startedAt = performance.now();
 	const run = `${process.pid.toString(36)}x${(++runs).toString(36)}`;
 	const program = commandLine(session.pid);
@@ -116,6 +119,7 @@ async function runInShell(session: Session, commands: ShellCommands, request: Ru
 			timeout(Math.max(0, returnBy - performance.now())),
 		];
 		const stopLater = () => {
+			if (!waits) commands.untold = run;
 			if (request.onTimeout === "stop" && !isOver()) stopAt(deadline, session, commands, isOver);
 		};
 		const outcome = await first(conditions, signal).catch((error: unknown) => {
@@ -145,6 +149,7 @@ async function runInShell(session: Session, commands: ShellCommands, request: Ru
 			jobs: over && !session.ended ? await commands.jobs.takeNew(session.pid) : [],
 			streams,
 			stoppedBy,
+			before,
 		};
 	} finally {
 		commands.forget(run); // only what was never taken

@@ -6,7 +6,9 @@ import type { Part } from "../../journal/journal.ts";
 import { type CleanLine, clean, cleanJson, oneLine, safe } from "../../protocol/clean.ts";
 import { exitStatus } from "../../pty/signals.ts";
 import type { Session } from "../../session/session.ts";
-import { outerLines } from "../excerpt.ts";
+import type { Finished } from "../../session/shell/commands.ts";
+import { CHARS_PER_TOKEN } from "../../terminal/budget.ts";
+import { fitBetween, outerLines } from "../excerpt.ts";
 import { cleanLine, cleanText } from "../facts.ts";
 import { environment, script } from "../fields.ts";
 import { runIn } from "../shell-named.ts";
@@ -22,6 +24,8 @@ const MAX_SECONDS = 86_400;
 const TIMED_OUT = 124;
 // What a model can use; the rest is in the session's log.
 const MAX_TOKENS = 100_000;
+/** Of the command before: the end of a build, say. */
+const MAX_TOKENS_BEFORE = 4000;
 const processId = z
 	.string()
 	.max(20)
@@ -44,6 +48,9 @@ export const runBash = tool({
 		exit_code: z.int().nullable().describe("128 + n after signal n, 124 at the timeout"),
 		timed_out: z.boolean(),
 		note: z.exactOptional(cleanLine),
+		before: z
+			.exactOptional(z.strictObject({ output: cleanText, exit_code: z.int().nullable() }))
+			.describe("The command before, where its own call was answered before its end"),
 	}),
 	async run({ command, timeout_seconds }, context) {
 		const { sessions, caller, signal } = context;
@@ -58,7 +65,7 @@ export const runBash = tool({
 			answerBy: answerBy(context),
 		} as const;
 		// Calls at the same time take turns, in their order.
-		const { outcome, note } = await sessions.shellTurns.run(`${SHELL} ${caller.owner}`, () => {
+		const { session, outcome, note } = await sessions.shellTurns.run(`${SHELL} ${caller.owner}`, () => {
 			signal.throwIfAborted();
 			return runIn(SHELL, { sessions, caller, program: "bash" }, request);
 		});
@@ -71,14 +78,20 @@ export const runBash = tool({
 			...(outcome.returned === "timeout" && !outcome.timedOut ? { note: goesOn(context, timeout_seconds) } : {}),
 			...(outcome.shellEnded ? { note: safe`the command ended the shell; the next one gets a new shell` } : {}),
 			...(note === null ? {} : { note }),
+			...(outcome.before === null ? {} : { before: await endOf(session, outcome.before) }),
 		};
 	},
 	render: cleanJson,
 });
 
+async function endOf(session: Session, { from, to, exitCode }: Finished) {
+	const budget = { maxTokens: MAX_TOKENS_BEFORE, charsPerToken: CHARS_PER_TOKEN, mark: truncatedMark };
+	return { output: clean((await fitBetween(session, { from, to }, budget)).text).text, exit_code: exitCode };
+}
+
 /** The caller's host would have given up before the timeout. */
 const goesOn = ({ answerWithinMs = 0 }: ToolContext, seconds: number): CleanLine =>
-	safe`still running: this answer was limited to ${Math.round(answerWithinMs / 1000)} s; the next run_bash waits until the command ends or its ${seconds} s are over`;
+	safe`still running: this answer was limited to ${Math.round(answerWithinMs / 1000)} s; the next run_bash waits until the command ends or its ${seconds} s are over, and tells its end`;
 
 export const startBackgroundProcess = tool({
 	name: "start_background_process",
