@@ -206,7 +206,7 @@ export const faults = {
 		status: 400,
 		message: ({ pattern, problem }) =>
 			safe`The pattern ${oneLine(JSON.stringify(pattern))} cannot be used: ${oneLine(problem, PROBLEM_CHARS)}.`,
-		next: () => safe`Use \`text\` for a literal match, or a simpler pattern.`,
+		next: () => safe`Search for a literal text, or use a simpler pattern.`,
 	}),
 	shell_busy: row<{ shell: string; running: string; session: string }>({
 		status: 409,

@@ -143,8 +143,9 @@ const rangeOf = ({ from, to, total }: Lines): CleanLine =>
 
 function matchesIn({ count, shown: few }: Matches, { from, to, total }: Lines): CleanLine {
 	const where = from === 1 && to === total ? safe`${total} lines` : safe`lines ${from}–${to} of ${total}`;
+	if (to < from) return safe`no such lines; there are ${total}`;
 	if (count === 0) return safe`no match in ${where}`;
-	return safe`${count === few ? "" : safe`${few} of `}${count} matching lines in ${where}`;
+	return safe`${count === few ? "" : safe`${few} of `}${count} matching ${count === 1 ? "line" : "lines"} in ${where}`;
 }
 
 /** The lines that were asked for: a range from its beginning, or the last ones. */
