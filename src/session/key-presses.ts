@@ -67,7 +67,7 @@ export class KeyPresses {
 				repeated &&= typed.repeated;
 			} catch (error) {
 				// What was typed so far ended the program: that is the answer, not a refusal.
-				if (index > 0 && error instanceof Fault && error.code === "session_ended") return { repeated };
+				if (isEnd(error) && (index > 0 || error.facts.maybeTyped === true)) return { repeated: repeated && index > 0 };
 				throw error;
 			}
 		}
@@ -81,6 +81,9 @@ export class KeyPresses {
 		return wait([this.#keyboard.taken, late], { signal });
 	}
 }
+
+const isEnd = (error: unknown): error is Fault<"session_ended"> =>
+	error instanceof Fault && error.code === "session_ended";
 
 /** When a call is repeated, each of its parts is recognized on its own. */
 const idOfPart = (id: string, index: number) =>

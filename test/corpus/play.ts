@@ -99,6 +99,8 @@ async function playIn(one: Case, dialtone: Dialtone, place: Place): Promise<Outc
 					argv: [...argv],
 					cwd: place.directory,
 					env,
+					// What this machine has set (DEBIAN_FRONTEND, say) is not part of a case.
+					inherit: "none",
 					cols: COLS,
 					rows: ROWS,
 					timeoutMs,
