@@ -158,7 +158,7 @@ async function linesOf(session: Session, input: LinesInput): Promise<FittedLines
 		return fitLines(view, { from: view.total - lines + 1, to: view.total }, { ...budget, keep: "last" });
 	}
 	if (from === undefined) return fitLines(view, { from: to! - lines + 1, to: to! }, { ...budget, keep: "last" });
-	const last = Math.min(to ?? view.total, input.lines === undefined ? view.total : from + input.lines - 1);
+	const last = Math.min(to ?? view.total, input.lines === undefined ? view.total : Math.max(1, from) + input.lines - 1);
 	return fitLines(view, { from, to: last }, { ...budget, keep: "first" });
 }
 
