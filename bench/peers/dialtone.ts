@@ -94,7 +94,7 @@ export async function overMcp(env: Record<string, string>): Promise<Caller> {
 				turn: async (text) => {
 					const answer = await call("send", { session, text, submit: true, timeoutMs: PATIENCE_MS });
 					const now = process.hrtime.bigint();
-					return answer.startsWith(`[${session}] waiting for`) ? now : null;
+					return /^\[[^\]]*\] (?:likely )?waiting/.test(answer) ? now : null;
 				},
 			};
 		},
