@@ -28,13 +28,11 @@ export async function giveScope(name: string, pid: number): Promise<void> {
 		["Delegate", "b", true], // so that we may move processes into it
 	];
 	// The manager refuses all if one of them has ended meanwhile: then it is asked again, at last for the first alone.
-	const lists = [...Array<null>(ROUNDS).fill(null), [pid]];
-	let isThere = false;
-	for (const list of lists) {
-		isThere ||= await startUnit(socket, unit, propertiesFor(list ?? [pid, ...(await descendants(pid))]));
-		if (isThere) break;
+	for (let round = 0; ; round++) {
+		const below = round < ROUNDS ? await descendants(pid) : [];
+		if (await startUnit(socket, unit, propertiesFor([pid, ...below]))) break;
+		if (round === ROUNDS) return;
 	}
-	if (!isThere) return;
 	for (let round = 0; round < ROUNDS; round++) {
 		const outside = (await descendants(pid)).filter((member) => !isIn(member, unit));
 		if (outside.length === 0) return;

@@ -179,14 +179,13 @@ export class Display implements Drawable, Cached, AsyncDisposable {
 	/** Leaves no more than one piece to draw. */
 	async #drawInPieces(): Promise<void> {
 		if (this.isDrawn) return;
-		const wasHeld = this.#held;
-		// A flood would never be caught up with: what it prints from now on is for the next look.
-		this.hold(true);
 		while (!this.isDrawn) {
+			// A flood would never be caught up with: what it prints from now on is for the next look.
+			this.hold(true);
 			this.#drawPiece();
 			await setImmediate();
 		}
-		this.hold(wasHeld);
+		this.hold(false);
 	}
 
 	async #receiveRest(): Promise<void> {

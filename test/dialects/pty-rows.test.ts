@@ -35,7 +35,7 @@ describe.each(Object.entries(WAYS))("%s", (way, open) => {
 	const ended = (terminal_id: string, more: object = {}) =>
 		capture(terminal_id, ({ state }) => state !== "running" && state !== "starting", more);
 
-	test("R4.13 pty_create → {terminal_id, pid, started_at, cmd}", async () => {
+	test("R4.13 D2 pty_create → {terminal_id, pid, started_at, cmd}", async () => {
 		const before = Date.now();
 		const made = await pty.call("pty_create", { cmd: "exec sleep 600", cwd: "/usr" });
 		expect(made).toMatchObject({ terminal_id: expect.any(String), pid: expect.any(Number), cmd: "exec sleep 600" });
@@ -62,7 +62,7 @@ describe.each(Object.entries(WAYS))("%s", (way, open) => {
 		expect(failed.error).not.toMatch(/`(start|send|read|wait|close)`|`signal` (?!must)/);
 	});
 
-	test("R4.13 pty_send_keys → {terminal_id, bytes_written}, 0 when it ended", async () => {
+	test("R4.13 D2 pty_send_keys → {terminal_id, bytes_written}, 0 when it ended", async () => {
 		const terminal_id = await create("cat");
 		const send = (input: object) => pty.call("pty_send_keys", { terminal_id, ...input });
 		expect(await send({ keys: "héllo" })).toEqual({ terminal_id, bytes_written: 7 });
@@ -74,7 +74,7 @@ describe.each(Object.entries(WAYS))("%s", (way, open) => {
 		expect(await send({ keys: "x" })).toEqual({ terminal_id, bytes_written: 0 });
 	});
 
-	test("R4.13 pty_capture → text and figures; lines: 0 gives none, tail: false the first", async () => {
+	test("R4.13 D2 pty_capture → text and figures; lines: 0 gives none, tail: false the first", async () => {
 		const terminal_id = await create("seq 1 60; exit 3");
 		const figures = { bytes_out: 231, lines_out: 60, truncated: false, state: "failed", exit_code: 3 };
 		const all = Array.from({ length: 60 }, (_, i) => String(i + 1));
@@ -89,7 +89,7 @@ describe.each(Object.entries(WAYS))("%s", (way, open) => {
 			expect(await ended(terminal_id, more)).toEqual({ terminal_id, text: lines.join("\n"), ...figures });
 	});
 
-	test("R4.13 pty_capture of a full-screen program shows rows of its screen", async () => {
+	test("R4.13 D2 pty_capture of a full-screen program shows rows of its screen", async () => {
 		const terminal_id = await create("printf '\\033[?1049h\\033[Htop\\033[5;1Hfive'; exec sleep 600", { rows: 6 });
 		await capture(terminal_id, ({ text }) => text.includes("five"));
 		expect((await capture(terminal_id, () => true, { lines: 1, tail: false })).text).toBe("top");
@@ -103,7 +103,7 @@ describe.each(Object.entries(WAYS))("%s", (way, open) => {
 		["TERM", undefined, 143],
 		["KILL", "Kill", 137],
 	])(
-		"R4.13 pty_kill → {terminal_id, state, exit_code, signal}: %s as %s, safe to repeat",
+		"R4.13 D2 pty_kill → {terminal_id, state, exit_code, signal}: %s as %s, safe to repeat",
 		async (signal, given, code) => {
 			const terminal_id = await create("exec sleep 600");
 			const kill = () => pty.call("pty_kill", given === undefined ? { terminal_id } : { terminal_id, signal: given });
@@ -129,7 +129,7 @@ describe.each(Object.entries(WAYS))("%s", (way, open) => {
 		await pty.call("pty_kill", { terminal_id, signal: "KILL" });
 	});
 
-	test("R4.13 pty_list → a list of cards with parent_session_id; a failed spawn says why in last_line", async () => {
+	test("R4.13 D2 pty_list → a list of cards with parent_session_id; a failed spawn says why in last_line", async () => {
 		const terminal_id = await create("echo last words; exit 3", { name: `card-${way}` });
 		await ended(terminal_id);
 		await pty.call("pty_create", { cmd: "true", cwd: "/no/such", name: "unborn" });
