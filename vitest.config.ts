@@ -2,9 +2,12 @@ import { defineConfig } from "vitest/config";
 
 // unit: pure and quick, beside their sources. real: real programs on a shared,
 // noisy machine, so few at a time and with limits that only a hang can reach.
+const inCi = process.env.CI !== undefined;
+
 export default defineConfig({
 	test: {
-		reporters: ["default", "./test/skip-report.ts"],
+		reporters: [inCi ? "dot" : "default", "./test/skip-report.ts"],
+		silent: inCi ? "passed-only" : false,
 		projects: [
 			{
 				test: {
