@@ -18,6 +18,7 @@ import { type LineSink, TranscriptRenderer } from "../terminal/transcript-render
 import { KeyedQueue } from "./keyed-queue.ts";
 import type { RenderQueue } from "./render-queue.ts";
 import type { Cached, ScreenCache } from "./screen-cache.ts";
+import { storedLine } from "./stored-line.ts";
 import { type OffsetLine, TranscriptView } from "./transcript-view.ts";
 
 const FILE = "text.json";
@@ -240,7 +241,7 @@ export class Transcript implements Cached, AsyncDisposable {
 			const log = await TextLog.open(directory, state?.log ?? null, transcripts.maxBytes);
 			const open = { log, raw: state?.raw ?? 0 };
 			const sink: LineSink = {
-				line: (text) => log.append(Buffer.from(`${text}\n`), 1, open.raw),
+				line: (line) => log.append(storedLine(line), 1, open.raw),
 				lines: (text, lines) => log.append(text.slice(), lines, open.raw),
 			};
 			const { cols, rows } = first ?? this.#parts;

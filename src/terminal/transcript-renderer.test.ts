@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { Emulator } from "./emulator.ts";
 import { joinRows, lineStarts } from "./rows.ts";
 import type { TextKeyframe } from "./text-keyframe.ts";
-import { type LineSink, TranscriptRenderer } from "./transcript-renderer.ts";
+import { type LineSink, type TextLine, TranscriptRenderer } from "./transcript-renderer.ts";
 
 const encode = (text: string) => new TextEncoder().encode(text);
 
@@ -15,7 +15,7 @@ interface Part {
 
 class Lines implements LineSink {
 	readonly all: string[] = [];
-	line(text: string): void {
+	line({ text }: TextLine): void {
 		this.all.push(text);
 	}
 	lines(text: Uint8Array, count: number): void {
@@ -54,7 +54,7 @@ function transcript(parts: readonly Part[], { chunks = (bytes) => [bytes], drawA
 		}
 		if (resize) renderer.resize(resize.cols, resize.rows);
 	}
-	const tail = renderer.tail();
+	const tail = renderer.tail().map(({ text }) => text);
 	renderer.dispose();
 	return withoutEnd([...sink.all, ...tail]);
 }
@@ -229,7 +229,7 @@ describe("T2 the transcript of any output", () => {
 		const expected = [...Array<string>(200).fill("w".repeat(900)), ...Array.from({ length: 8000 }, (_, i) => `n ${i}`)];
 		renderer.resize(2, 30);
 		feed("ab\r\nc");
-		expect([...sink.all, ...renderer.tail()]).toEqual([...expected, "ab", "c"]);
+		expect([...sink.all, ...renderer.tail().map(({ text }) => text)]).toEqual([...expected, "ab", "c"]);
 		renderer.dispose();
 	});
 });

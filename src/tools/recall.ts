@@ -36,7 +36,7 @@ export const markFor =
 /** A mark for those who have no call for it. */
 export const truncatedMark: CutMark = ({ what }) => `[… ${what} truncated …]`;
 
-function spelled(session: string, call: ReadCall, { commandLine = false }: Pick<Caller, "commandLine">): string {
+export function spelled(session: string, call: ReadCall, { commandLine = false }: Pick<Caller, "commandLine">): string {
 	if (!commandLine) return `read ${JSON.stringify({ session, ...call })}`;
 	const flags = Object.entries(call)
 		.filter(([, value]) => value !== undefined)
