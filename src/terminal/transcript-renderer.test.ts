@@ -61,7 +61,7 @@ function transcript(parts: readonly Part[], { chunks = (bytes) => [bytes], drawA
 
 /** The same in one pass, by an emulator that forgets nothing; what is cleared scrolls away first. */
 function reference(parts: readonly Part[]): string[] {
-	const emulator = new Emulator({ cols: 40, rows: 10, scrollback: 100_000 });
+	const emulator = new Emulator({ cols: 40, rows: 10, scrollback: 100_000, keepsRegionRows: true });
 	const done: string[] = [];
 	const used = () => {
 		let row = emulator.normal.lines.length;
@@ -124,6 +124,7 @@ function output(words: readonly string[]): fc.Arbitrary<string> {
 			"\x1b(0lqqk\x1b(B",
 			"\x1b[2L",
 			"\x1b[2M",
+			"\x1b[3S",
 			"\x1b[1J",
 			"\x1bM",
 			"\n\n",
@@ -197,6 +198,35 @@ describe("T2 the transcript of any output", () => {
 			}),
 			seed,
 		);
+	});
+
+	test("has the lines that scrolled by below rows that stay, and these once, where they end up", () => {
+		const header = "\x1b[H\x1b[2Jheader\r\n\x1b[2;6r\x1b[2;1H";
+		const lines = Array.from({ length: 30 }, (_, i) => `line ${i}`);
+		const text = `before\r\n${header}${lines.join("\r\n")}\x1b[r\x1b[10;1Hfooter`;
+		expect(transcript([{ text }])).toEqual([
+			"before",
+			...lines.slice(0, 25),
+			"header",
+			...lines.slice(25),
+			"",
+			"",
+			"",
+			"footer",
+		]);
+	});
+
+	test("has them as whole lines where they were wrapped", () => {
+		const long = Array.from({ length: 12 }, (_, i) => `${i} ${"x".repeat(50 + 7 * i)}`);
+		const text = `\x1b[Hheader\r\n\x1b[2;6r\x1b[2;1H${long.join("\r\n")}\r\nend`;
+		const all = transcript([{ text }]);
+		expect(all.slice(0, 9)).toEqual(long.slice(0, 9));
+		expect(all).toContain("end");
+	});
+
+	test("has what was scrolled away without a line end", () => {
+		const text = "one\r\ntwo\r\nthree\x1b[2S\x1b[H four";
+		expect(transcript([{ text }])).toEqual(["one", "two", " four"]);
 	});
 
 	test("keeps a combining mark that comes after a restart", () => {

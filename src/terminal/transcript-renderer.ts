@@ -167,7 +167,7 @@ export class TranscriptRenderer {
 	}
 
 	#create(cols: number, rows: number): Emulator {
-		const emulator = new Emulator({ cols, rows, scrollback: roomAbove(cols) });
+		const emulator = new Emulator({ cols, rows, scrollback: roomAbove(cols), keepsRegionRows: true });
 		emulator.beforeErase = (how) => {
 			if (emulator.alternate) return;
 			const { x, y, ybase } = emulator.normal;

@@ -108,6 +108,14 @@ describe("T2 a search", () => {
 		expect((await answer({ search: "needle" })).facts.notices).toBeUndefined();
 	});
 
+	test("has what scrolled by below a row that stays at the top", async () => {
+		const command = String.raw`printf '\033[H\033[2Jstatus: busy\n\033[2;24r\033[2;1H'; seq -f 'line %.0f' 1 300; printf '\033[r\033[24;1H'`;
+		await dialtone.client.call("start", { name: "s", command, cols: 80, rows: 24 });
+		expect((await read({ search: "line " })).matches?.count).toBe(300);
+		expect((await read({ search: "status" })).matches?.count).toBe(1);
+		expect(numbersIn((await read({ view: "lines", from: 1, to: 200 })).text)).toEqual(to(200));
+	});
+
 	test("asking for more lines than a screen keeps gives them", async () => {
 		await numbered(5000);
 		const { text, lines } = await read({ view: "lines", lines: 5000, maxTokens: 100_000 });
