@@ -8,7 +8,7 @@ import type { TextPlace, TextSegment, TextSnapshot } from "./text-log.ts";
 const LF = 0x0a;
 /** Read at once: some milliseconds of work. */
 const PIECE_BYTES = 1 << 20;
-/** More than the longest line. */
+/** More than almost any line. */
 export const LINE_BYTES = 256 * 1024;
 
 /** Whole lines, each ended by LF. Valid until the next ones. */
@@ -27,7 +27,7 @@ export class TextReader {
 	/** The text between two offsets at which lines begin, in order; what is not kept is left out. */
 	async *lines(from: number, to: number, most: number = PIECE_BYTES): AsyncGenerator<Lines> {
 		const size = Math.min(most, Math.max(0, to - from));
-		const buffers = [Buffer.allocUnsafeSlow(size), Buffer.allocUnsafeSlow(size)] as const;
+		const buffers: [Buffer, Buffer] = [Buffer.allocUnsafeSlow(size), Buffer.allocUnsafeSlow(size)];
 		for (const segment of this.segmentsFrom(from)) {
 			if (segment.from >= to) return;
 			const end = Math.min(to, segment.to);
@@ -46,7 +46,7 @@ export class TextReader {
 	async *#inFile(
 		segment: TextSegment,
 		{ at: begin, end }: { readonly at: number; readonly end: number },
-		buffers: readonly [Buffer, Buffer],
+		buffers: [Buffer, Buffer],
 	): AsyncGenerator<Lines> {
 		const file = await openRegular(segmentPath(this.snapshot.directory, "text", segment.from));
 		if (file === null) return; // removed meanwhile, for the quota
@@ -58,8 +58,14 @@ export class TextReader {
 				const buffer = buffers[turn % 2]!;
 				const length = await next;
 				const whole = buffer.lastIndexOf(LF, length - 1) + 1;
-				// Lines are shorter than a piece.
-				if (length === 0 || whole === 0) break;
+				if (length === 0) break;
+				if (whole === 0 && length < end - at) {
+					// A line that is longer than a piece: thousands of marks on its letters.
+					buffers[turn % 2] = Buffer.allocUnsafeSlow(2 * buffer.length);
+					next = readAt(file, buffers[turn % 2]!, at - segment.from, end - at);
+					continue;
+				}
+				if (whole === 0) break;
 				const offset = at;
 				at += whole;
 				turn++;
