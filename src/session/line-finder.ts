@@ -1,12 +1,13 @@
 // Finds the lines of a text that hold another text, or match a regular expression.
 //
-// Most lines are passed over without being decoded: by a text that each match must hold, where the pattern tells
-// one. What a pattern may cost is bounded by pattern.ts for each window, and by pace.ts for all of them.
+// Many lines are matched at once: V8's compiled expressions go through a gigabyte in a second where there is little to be
+// found. Where each match must hold a text that few lines have, only these are matched. What a pattern may cost is bounded
+// by pattern.ts for each window, and by pace.ts for all of them.
 
 import { isAscii } from "node:buffer";
 import { Fault } from "../protocol/fault.ts";
+import { firstMatch, lineMatcher, requiredTexts, toLineEnd, withinLine } from "./line-pattern.ts";
 import { type Pace, paceOf } from "./pace.ts";
-import { firstMatch, lineMatcher, requiredText } from "./pattern.ts";
 
 const LF = 0x0a;
 
@@ -19,17 +20,19 @@ export interface LineFinder {
 
 export function literalFinder(text: string): LineFinder {
 	const wanted = Buffer.from(text);
-	const find: LineFinder["find"] = async (lines, found) => {
-		for (let hit = lines.indexOf(wanted); hit >= 0; ) {
-			found(hit);
-			// Lines are short: a call of `indexOf` takes longer than looking for their end here.
-			let end = hit;
-			while (end < lines.length && lines[end] !== LF) end++;
-			hit = end < lines.length ? lines.indexOf(wanted, end + 1) : -1;
-		}
-	};
+	// Bytes as characters: UTF-8 is found as it is, and nothing has to be decoded. This takes linear time.
+	const escaped = wanted.toString("latin1").replaceAll(/[\\^$.*+?()[\]{}|]/g, "\\$&");
+	const expression = new RegExp(toLineEnd(withinLine(escaped)), "g");
 	return {
-		find,
+		async find(lines, found) {
+			const bytes = lines.toString("latin1", 0, lines.length - 1);
+			for (expression.lastIndex = 0; expression.test(bytes); ) {
+				const end = expression.lastIndex;
+				found(end);
+				if (end >= bytes.length) break;
+				expression.lastIndex = end + 1;
+			}
+		},
 		async begins(parts) {
 			const [before, part] = parts;
 			const at = Buffer.concat(parts).indexOf(wanted, before.length);
@@ -38,21 +41,6 @@ export function literalFinder(text: string): LineFinder {
 	};
 }
 
-/** The lines that hold a text: where each begins and ends, its LF included. */
-function* linesWith(lines: Buffer, text: Buffer): Generator<readonly [number, number]> {
-	for (let hit = lines.indexOf(text); hit >= 0; ) {
-		const end = lines.indexOf(LF, hit) + 1 || lines.length;
-		yield [lines.lastIndexOf(LF, hit) + 1, end];
-		hit = end < lines.length ? lines.indexOf(text, end) : -1;
-	}
-}
-
-/** A text in more than one line of so many is not worth looking for: taking these lines out costs more than the others. */
-const COMMON = 4;
-
-/** Bytes that one match looks at: as many as take about so long, so that others have their turn in between. */
-const WINDOW = { minBytes: 32 * 1024, maxBytes: 1 << 20, growBelowMs: 1, shrinkAboveMs: 4 } as const;
-
 export function patternFinder(
 	pattern: string,
 	{ caller, signal }: { readonly caller: string; readonly signal?: AbortSignal | undefined },
@@ -60,39 +48,82 @@ export function patternFinder(
 	const pace = paceOf(caller);
 	const matches = new WindowMatcher(lineMatcher(pattern), pace, signal);
 	const matchFrom = firstMatch(pattern);
-	const begins: LineFinder["begins"] = async (parts) => {
-		signal?.throwIfAborted();
-		const [before, part, after] = parts.map((bytes) => bytes.toString()) as [string, string, string];
-		const at = pace.run(() => matchFrom(before + part + after, before.length));
-		await pace.rest(signal);
-		return at >= 0 && at < before.length + part.length;
+	const candidates = new Candidates(requiredTexts(pattern));
+	return {
+		async find(lines, found) {
+			const few = candidates.in(lines);
+			if (few === null) return matches.find(lines, found);
+			let line = 0;
+			await matches.find(few.bytes, (at) => {
+				while (few.ends[line]! <= at) line++;
+				found(few.starts[line]!);
+			});
+		},
+		async begins(parts) {
+			signal?.throwIfAborted();
+			const [before, part, after] = parts.map((bytes) => bytes.toString()) as [string, string, string];
+			const at = pace.run(() => matchFrom(before + part + after, before.length));
+			await pace.rest(signal);
+			return at >= 0 && at < before.length + part.length;
+		},
 	};
-	const required = requiredText(pattern);
-	if (required === null) return { find: (lines, found) => matches.find(lines, found), begins };
-	const wanted = Buffer.from(required);
-	let isRare = true;
-	const find: LineFinder["find"] = async (lines, found) => {
-		if (!isRare) return matches.find(lines, found);
-		const candidates: Buffer[] = [];
-		const starts: number[] = [];
-		const ends: number[] = [];
-		let length = 0;
-		for (const [start, end] of linesWith(lines, wanted)) {
-			candidates.push(lines.subarray(start, end));
-			starts.push(start);
-			length += end - start;
-			ends.push(length);
-			isRare = length <= lines.length / COMMON;
-			if (!isRare) return matches.find(lines, found);
-		}
-		let line = 0;
-		await matches.find(candidates.length === 1 ? candidates[0]! : Buffer.concat(candidates, length), (at) => {
-			while (ends[line]! <= at) line++;
-			found(starts[line]!);
-		});
-	};
-	return { find, begins };
 }
+
+/** Lines of which each holds a text that a match must hold; where each began, and where it ends among these. */
+interface FewLines {
+	readonly bytes: Buffer;
+	readonly starts: readonly number[];
+	readonly ends: readonly number[];
+}
+
+/** Texts in more than one line of so many are not worth looking for: taking these lines out costs more than the others. */
+const COMMON = 4;
+
+class Candidates {
+	/** Of each choice of texts every match holds one; those that were rare. */
+	#choices: readonly (readonly Buffer[])[];
+
+	constructor(choices: readonly (readonly string[])[]) {
+		this.#choices = choices.map((texts) => texts.map((text) => Buffer.from(text)));
+	}
+
+	/** The lines that may match; null where these are not few. */
+	in(lines: Buffer): FewLines | null {
+		for (const texts of this.#choices) {
+			const few = linesWith(lines, texts);
+			if (few !== null) return few;
+			this.#choices = this.#choices.filter((one) => one !== texts);
+		}
+		return null;
+	}
+}
+
+/** The lines that hold one of several texts; null where these are not few. */
+function linesWith(lines: Buffer, texts: readonly Buffer[]): FewLines | null {
+	const parts: Buffer[] = [];
+	const starts: number[] = [];
+	const ends: number[] = [];
+	let length = 0;
+	const next = (text: Buffer, from: number) => {
+		const at = from < lines.length ? lines.indexOf(text, from) : -1;
+		return at < 0 ? Number.POSITIVE_INFINITY : at;
+	};
+	const hits = texts.map((text) => next(text, 0));
+	for (let hit = Math.min(...hits); hit < lines.length; hit = Math.min(...hits)) {
+		const start = lines.lastIndexOf(LF, hit) + 1;
+		const end = lines.indexOf(LF, hit) + 1;
+		parts.push(lines.subarray(start, end));
+		starts.push(start);
+		length += end - start;
+		ends.push(length);
+		if (length > lines.length / COMMON) return null;
+		for (const [i, text] of texts.entries()) if (hits[i]! < end) hits[i] = next(text, end);
+	}
+	return { bytes: parts.length === 1 ? parts[0]! : Buffer.concat(parts, length), starts, ends };
+}
+
+/** Bytes that one match looks at: as many as take about so long, so that others have their turn in between. */
+const WINDOW = { minBytes: 32 * 1024, maxBytes: 1 << 20, growBelowMs: 4, shrinkAboveMs: 12 } as const;
 
 class WindowMatcher {
 	readonly #matcher: (text: string) => readonly number[];
@@ -123,19 +154,20 @@ class WindowMatcher {
 
 	/** False where it was too much at once: what a pattern may cost is for the smallest window. */
 	#tryWindow(bytes: Buffer, found: (at: number) => void): boolean {
-		const ascii = isAscii(bytes);
-		const text = bytes.toString(ascii ? "latin1" : "utf8");
-		let matches: readonly number[];
+		const lines = bytes.subarray(0, -1);
+		const ascii = isAscii(lines);
+		const text = lines.toString(ascii ? "latin1" : "utf8");
+		let ends: readonly number[];
 		try {
-			matches = this.#pace.run(() => this.#matcher(text));
+			ends = this.#pace.run(() => this.#matcher(text));
 		} catch (error) {
 			if (error instanceof Fault && this.#window > WINDOW.minBytes) return false;
 			throw error;
 		}
 		let [chars, at] = [0, 0];
-		for (const match of matches) {
-			at += ascii ? match - chars : Buffer.byteLength(text.slice(chars, match));
-			chars = match;
+		for (const end of ends) {
+			at += ascii ? end - chars : Buffer.byteLength(text.slice(chars, end));
+			chars = end;
 			found(at);
 		}
 		return true;

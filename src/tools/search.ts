@@ -1,7 +1,7 @@
 // Lines of a transcript that match, each with its number and the lines around it, within a budget.
 
 import { type CleanLine, comparable, oneLine, safe } from "../protocol/clean.ts";
-import { lineMatcher } from "../session/pattern.ts";
+import { lineMatcher } from "../session/line-pattern.ts";
 import type { Session } from "../session/session.ts";
 import type { LineRange, NumberedLine, TranscriptView } from "../session/transcript-view.ts";
 import { type Budget, clip, cutLines, type FittedLines, MARK_CHARS, nativeBudget } from "./excerpt.ts";
