@@ -19,6 +19,8 @@ export interface Lines {
 
 export class TextReader {
 	readonly snapshot: TextSnapshot;
+	/** Where lines begin whose numbers were asked for: they are read next. */
+	readonly #starts = new Map<number, number>();
 
 	constructor(snapshot: TextSnapshot) {
 		this.snapshot = snapshot;
@@ -26,57 +28,65 @@ export class TextReader {
 
 	/** The text between two offsets at which lines begin, in order; what is not kept is left out. */
 	async *lines(from: number, to: number, most: number = PIECE_BYTES): AsyncGenerator<Lines> {
-		const size = Math.min(most, Math.max(0, to - from));
-		const buffers: [Buffer, Buffer] = [Buffer.allocUnsafeSlow(size), Buffer.allocUnsafeSlow(size)];
-		for (const segment of this.segmentsFrom(from)) {
-			if (segment.from >= to) return;
-			const end = Math.min(to, segment.to);
-			const at = Math.max(from, segment.from);
-			// At most a piece.
-			if (segment.bytes !== null)
-				yield { offset: at, bytes: segment.bytes.subarray(at - segment.from, end - segment.from) };
-			else yield* this.#inFile(segment, { at, end }, buffers);
+		const left = [...this.segmentsFrom(from)].filter((segment) => segment.from < to).reverse();
+		/** One is read while the caller has the other. */
+		const buffers: [Buffer?, Buffer?] = [];
+		let turn = 0;
+		const buffer = (bytes: number) => {
+			const known = buffers[turn % 2];
+			const target = known !== undefined && known.length >= bytes ? known : Buffer.allocUnsafeSlow(bytes);
+			buffers[turn % 2] = target;
+			return target;
+		};
+		const next = (): Reading | null => {
+			const segment = left.pop();
+			if (segment === undefined) return null;
+			const [at, end] = [Math.max(from, segment.from), Math.min(to, segment.to)];
+			if (segment.bytes !== null) return { segment, at, end, file: NO_FILE, read: null };
+			const file = openRegular(segmentPath(this.snapshot.directory, "text", segment.from));
+			const target = buffer(Math.min(most, end - at));
+			return { segment, at, end, file, read: readAt(file, target, at - segment.from, end - at) };
+		};
+		let reading = next();
+		try {
+			while (reading !== null) {
+				const { segment, at, end, file } = reading;
+				if (reading.read === null) {
+					// At most a piece.
+					const bytes = segment.bytes!.subarray(at - segment.from, end - segment.from);
+					reading = next();
+					yield { offset: at, bytes };
+					continue;
+				}
+				const length = await reading.read;
+				const bytes = buffers[turn % 2]!.subarray(0, length);
+				const whole = bytes.lastIndexOf(LF) + 1;
+				if (whole === 0 && length > 0 && length < end - at) {
+					// A line that is longer than a piece: thousands of marks on its letters.
+					buffers[turn % 2] = Buffer.allocUnsafeSlow(2 * length);
+					reading = { ...reading, read: readAt(file, buffers[turn % 2]!, at - segment.from, end - at) };
+					continue;
+				}
+				turn++;
+				// Read ahead while the caller works.
+				if (whole > 0 && at + whole < end) {
+					const rest = { at: at + whole, left: end - at - whole };
+					const target = buffer(Math.min(most, rest.left));
+					reading = { ...reading, at: rest.at, read: readAt(file, target, rest.at - segment.from, rest.left) };
+				} else {
+					await closed(file);
+					reading = next();
+				}
+				if (whole > 0) yield { offset: at, bytes: bytes.subarray(0, whole) };
+			}
+		} finally {
+			await reading?.read?.catch(() => {}); // was read ahead, and is not used
+			if (reading !== null) await closed(reading.file);
 		}
 	}
 
 	*segmentsFrom(offset: number): Generator<TextSegment> {
 		for (const segment of this.snapshot.segments) if (segment.to > offset) yield segment;
-	}
-
-	async *#inFile(
-		segment: TextSegment,
-		{ at: begin, end }: { readonly at: number; readonly end: number },
-		buffers: [Buffer, Buffer],
-	): AsyncGenerator<Lines> {
-		const file = await openRegular(segmentPath(this.snapshot.directory, "text", segment.from));
-		if (file === null) return; // removed meanwhile, for the quota
-		let at = begin;
-		let turn = 0;
-		let next = readAt(file, buffers[0], at - segment.from, end - at);
-		try {
-			while (at < end) {
-				const buffer = buffers[turn % 2]!;
-				const length = await next;
-				const whole = buffer.lastIndexOf(LF, length - 1) + 1;
-				if (length === 0) break;
-				if (whole === 0 && length < end - at) {
-					// A line that is longer than a piece: thousands of marks on its letters.
-					buffers[turn % 2] = Buffer.allocUnsafeSlow(2 * buffer.length);
-					next = readAt(file, buffers[turn % 2]!, at - segment.from, end - at);
-					continue;
-				}
-				if (whole === 0) break;
-				const offset = at;
-				at += whole;
-				turn++;
-				// Read ahead while the caller works.
-				if (at < end) next = readAt(file, buffers[turn % 2]!, at - segment.from, end - at);
-				yield { offset, bytes: buffer.subarray(0, whole) };
-			}
-		} finally {
-			await next.catch(() => {}); // was read ahead, and is not used
-			await file.close();
-		}
 	}
 
 	/** The line that begins at an offset, without LF; null where there is none. */
@@ -105,6 +115,8 @@ export class TextReader {
 	/** A place before a line, close to it: what is between two parts of the text is not counted. */
 	placeBefore(line: number): Pick<TextPlace, "line" | "text"> {
 		const { index, segments } = this.snapshot;
+		const start = this.#starts.get(line);
+		if (start !== undefined) return { line: line - 1, text: start };
 		const place = index.findLast((place) => place.line < line)!;
 		const segment = segments.findLast((segment) => segment.line < line);
 		return segment !== undefined && segment.line > place.line ? { line: segment.line, text: segment.from } : place;
@@ -125,7 +137,7 @@ export class TextReader {
 		return segment.to;
 	}
 
-	/** The numbers of the lines at ascending offsets. */
+	/** The numbers of the lines at ascending offsets, which are known from then on. */
 	async numbersOf(offsets: readonly number[]): Promise<number[]> {
 		const { index, segments } = this.snapshot;
 		const numbers: number[] = [];
@@ -137,33 +149,47 @@ export class TextReader {
 			const known = segment.from > near.text ? { text: segment.from, line: segment.line } : near;
 			// Those up to the next known place, in one pass.
 			const end = Math.min(index[place + 1]?.text ?? Number.POSITIVE_INFINITY, segment.to);
-			const group = offsets.slice(numbers.length).filter((offset) => offset < end);
-			let { line } = known;
-			let done = 0;
-			for await (const { bytes, offset } of this.lines(known.text, end)) {
-				let at = 0;
-				for (; done < group.length && group[done]! < offset + bytes.length; done++) {
-					line += newlines(bytes, at, group[done]! - offset);
-					at = group[done]! - offset;
-					numbers.push(line + 1);
+			const last = offsets.findLast((offset) => offset < end)!;
+			let { line, text: start } = known;
+			const take = (upTo: number) => {
+				while (offsets[numbers.length]! <= upTo) numbers.push(line + 1);
+				if (numbers.at(-1) === line + 1) this.#starts.set(line + 1, start);
+			};
+			for await (const { bytes, offset } of this.lines(known.text, last)) {
+				for (let at = 0; at < bytes.length; at++) {
+					if (bytes[at] !== LF) continue;
+					take(offset + at);
+					line++;
+					start = offset + at + 1;
 				}
-				if (done === group.length) break;
-				line += newlines(bytes, at, bytes.length);
 			}
-			// Removed meanwhile, for the quota.
-			for (; done < group.length; done++) numbers.push(line + 1);
+			take(last); // on the line that the offset ends, or one that was removed meanwhile
 		}
 		return numbers;
 	}
 }
 
-async function readAt(file: FileHandle, buffer: Buffer, position: number, most: number): Promise<number> {
-	const { bytesRead } = await file.read(buffer, 0, Math.min(buffer.length, most), position);
-	return bytesRead;
+/** A piece that is on its way. */
+interface Reading {
+	readonly segment: TextSegment;
+	readonly at: number;
+	readonly end: number;
+	/** Null where it was removed meanwhile, for the quota. */
+	readonly file: Promise<FileHandle | null>;
+	/** Null where it is in memory. */
+	readonly read: Promise<number> | null;
 }
 
-function newlines(bytes: Buffer, from: number, to: number): number {
-	let count = 0;
-	for (let at = from; at < to; at++) if (bytes[at] === LF) count++;
-	return count;
+const NO_FILE = Promise.resolve(null);
+
+const closed = async (file: Promise<FileHandle | null>): Promise<void> => (await file.catch(() => null))?.close();
+
+async function readAt(
+	opening: Promise<FileHandle | null>,
+	buffer: Buffer,
+	position: number,
+	most: number,
+): Promise<number> {
+	const file = await opening;
+	return file === null ? 0 : (await file.read(buffer, 0, Math.min(buffer.length, most), position)).bytesRead;
 }

@@ -6,10 +6,12 @@
 
 import { isAscii } from "node:buffer";
 import { Fault } from "../protocol/fault.ts";
-import { firstMatch, lineMatcher, requiredTexts, toLineEnd, withinLine } from "./line-pattern.ts";
+import { firstMatch, type LineMatcher, lineMatcher, requiredTexts, toLineEnd, withinLine } from "./line-pattern.ts";
 import { type Pace, paceOf } from "./pace.ts";
 
 const LF = 0x0a;
+/** Of a string: larger ones are not collected as cheaply. */
+const TEXT_BYTES = 32 * 1024;
 
 export interface LineFinder {
 	/** Calls back once for each line that is found in whole lines, in order, with an offset in it. */
@@ -20,24 +22,43 @@ export interface LineFinder {
 
 export function literalFinder(text: string): LineFinder {
 	const wanted = Buffer.from(text);
-	// Bytes as characters: UTF-8 is found as it is, and nothing has to be decoded. This takes linear time.
-	const escaped = wanted.toString("latin1").replaceAll(/[\\^$.*+?()[\]{}|]/g, "\\$&");
-	const expression = new RegExp(toLineEnd(withinLine(escaped)), "g");
+	const ends = textScanner([text]);
 	return {
 		async find(lines, found) {
-			const bytes = lines.toString("latin1", 0, lines.length - 1);
-			for (expression.lastIndex = 0; expression.test(bytes); ) {
-				const end = expression.lastIndex;
+			ends(lines, (end) => {
 				found(end);
-				if (end >= bytes.length) break;
-				expression.lastIndex = end + 1;
-			}
+				return true;
+			});
 		},
 		async begins(parts) {
 			const [before, part] = parts;
 			const at = Buffer.concat(parts).indexOf(wanted, before.length);
 			return at >= 0 && at < before.length + part.length;
 		},
+	};
+}
+
+/** Calls back with the ends of the lines that hold one of these texts, until it returns false. */
+function textScanner(texts: readonly string[]): (lines: Buffer, found: (end: number) => boolean) => void {
+	// Bytes as characters: UTF-8 is found as it is, and nothing has to be decoded. This takes linear time.
+	const escaped = texts.map((text) =>
+		Buffer.from(text)
+			.toString("latin1")
+			.replaceAll(/[\\^$.*+?()[\]{}|]/g, "\\$&"),
+	);
+	const expression = new RegExp(toLineEnd(withinLine(escaped.join("|"))), "g");
+	return (lines, found) => {
+		for (let from = 0; from < lines.length; ) {
+			const to = endOfLines(lines, from, TEXT_BYTES);
+			const bytes = lines.toString("latin1", from, to - 1);
+			for (expression.lastIndex = 0; expression.test(bytes); ) {
+				const end = expression.lastIndex;
+				if (!found(from + end)) return;
+				if (end >= bytes.length) break;
+				expression.lastIndex = end + 1;
+			}
+			from = to;
+		}
 	};
 }
 
@@ -76,49 +97,42 @@ interface FewLines {
 	readonly ends: readonly number[];
 }
 
-/** Texts in more than one line of so many are not worth looking for: taking these lines out costs more than the others. */
-const COMMON = 4;
+/** Texts in more than one line of so many are not worth looking for: to match all lines takes less than to take these out. */
+const COMMON = 50;
 
 class Candidates {
-	/** Of each choice of texts every match holds one; those that were rare. */
-	#choices: readonly (readonly Buffer[])[];
+	/** Of each choice of texts every match holds one. Those that were common are not tried again. */
+	#choices: readonly ReturnType<typeof textScanner>[];
 
 	constructor(choices: readonly (readonly string[])[]) {
-		this.#choices = choices.map((texts) => texts.map((text) => Buffer.from(text)));
+		this.#choices = choices.map(textScanner);
 	}
 
 	/** The lines that may match; null where these are not few. */
 	in(lines: Buffer): FewLines | null {
-		for (const texts of this.#choices) {
-			const few = linesWith(lines, texts);
+		for (const ends of this.#choices) {
+			const few = linesAt(lines, ends);
 			if (few !== null) return few;
-			this.#choices = this.#choices.filter((one) => one !== texts);
+			this.#choices = this.#choices.filter((one) => one !== ends);
 		}
 		return null;
 	}
 }
 
-/** The lines that hold one of several texts; null where these are not few. */
-function linesWith(lines: Buffer, texts: readonly Buffer[]): FewLines | null {
+function linesAt(lines: Buffer, scan: ReturnType<typeof textScanner>): FewLines | null {
 	const parts: Buffer[] = [];
 	const starts: number[] = [];
 	const ends: number[] = [];
 	let length = 0;
-	const next = (text: Buffer, from: number) => {
-		const at = from < lines.length ? lines.indexOf(text, from) : -1;
-		return at < 0 ? Number.POSITIVE_INFINITY : at;
-	};
-	const hits = texts.map((text) => next(text, 0));
-	for (let hit = Math.min(...hits); hit < lines.length; hit = Math.min(...hits)) {
-		const start = lines.lastIndexOf(LF, hit) + 1;
-		const end = lines.indexOf(LF, hit) + 1;
-		parts.push(lines.subarray(start, end));
+	scan(lines, (end) => {
+		const start = end === 0 ? 0 : lines.lastIndexOf(LF, end - 1) + 1;
+		parts.push(lines.subarray(start, end + 1));
 		starts.push(start);
-		length += end - start;
+		length += end + 1 - start;
 		ends.push(length);
-		if (length > lines.length / COMMON) return null;
-		for (const [i, text] of texts.entries()) if (hits[i]! < end) hits[i] = next(text, end);
-	}
+		return length <= lines.length / COMMON;
+	});
+	if (length > lines.length / COMMON) return null;
 	return { bytes: parts.length === 1 ? parts[0]! : Buffer.concat(parts, length), starts, ends };
 }
 
@@ -126,12 +140,12 @@ function linesWith(lines: Buffer, texts: readonly Buffer[]): FewLines | null {
 const WINDOW = { minBytes: 32 * 1024, maxBytes: 1 << 20, growBelowMs: 4, shrinkAboveMs: 12 } as const;
 
 class WindowMatcher {
-	readonly #matcher: (text: string) => readonly number[];
+	readonly #matcher: LineMatcher;
 	readonly #pace: Pace;
 	readonly #signal: AbortSignal | undefined;
 	#window: number = WINDOW.minBytes;
 
-	constructor(matcher: (text: string) => readonly number[], pace: Pace, signal: AbortSignal | undefined) {
+	constructor(matcher: LineMatcher, pace: Pace, signal: AbortSignal | undefined) {
 		this.#matcher = matcher;
 		this.#pace = pace;
 		this.#signal = signal;
@@ -154,23 +168,34 @@ class WindowMatcher {
 
 	/** False where it was too much at once: what a pattern may cost is for the smallest window. */
 	#tryWindow(bytes: Buffer, found: (at: number) => void): boolean {
-		const lines = bytes.subarray(0, -1);
-		const ascii = isAscii(lines);
-		const text = lines.toString(ascii ? "latin1" : "utf8");
-		let ends: readonly number[];
+		const ascii = isAscii(bytes);
+		const texts: string[] = [];
+		for (let from = 0; from < bytes.length; ) {
+			const to = endOfLines(bytes, from, TEXT_BYTES);
+			texts.push(bytes.toString(ascii ? "latin1" : "utf8", from, to - 1));
+			from = to;
+		}
+		let ends: Uint32Array;
 		try {
-			ends = this.#pace.run(() => this.#matcher(text));
+			ends = this.#pace.run(() => this.#matcher(texts));
 		} catch (error) {
 			if (error instanceof Fault && this.#window > WINDOW.minBytes) return false;
 			throw error;
 		}
-		let [chars, at] = [0, 0];
-		for (const end of ends) {
-			at += ascii ? end - chars : Buffer.byteLength(text.slice(chars, end));
-			chars = end;
-			found(at);
-		}
+		if (ascii) for (const end of ends) found(end);
+		else for (const at of inBytes(texts, ends)) found(at);
 		return true;
+	}
+}
+
+/** Offsets in texts with LF between them, as offsets in their UTF-8. */
+function* inBytes(texts: readonly string[], offsets: Uint32Array): Generator<number> {
+	const text = texts.join("\n");
+	let [chars, at] = [0, 0];
+	for (const offset of offsets) {
+		at += Buffer.byteLength(text.slice(chars, offset));
+		chars = offset;
+		yield at;
 	}
 }
 

@@ -53,7 +53,7 @@ describe("T2 the lines that match a pattern", () => {
 	test("are those that match alone", () => {
 		let found = 0;
 		fc.assert(
-			fc.property(pattern, fc.array(line, { minLength: 1, maxLength: 12 }), (source, lines) => {
+			fc.property(pattern, fc.array(line, { minLength: 1, maxLength: 12 }), fc.nat(12), (source, lines, cut) => {
 				let alone: RegExp;
 				try {
 					alone = new RegExp(source, "m");
@@ -62,7 +62,9 @@ describe("T2 the lines that match a pattern", () => {
 				}
 				const expected = lines.flatMap((text, i) => (alone.test(text) ? [i] : []));
 				const text = lines.join("\n");
-				const ends = lineMatcher(source)(text);
+				const ends = [
+					...lineMatcher(source)(cut === 0 ? [text] : [lines.slice(0, cut).join("\n"), ...lines.slice(cut)]),
+				];
 				expect(ends.map((end) => text.slice(0, end).split("\n").length - 1)).toEqual(expected);
 				for (const end of ends) expect(["\n", ""]).toContain(text.charAt(end));
 				found += expected.length;

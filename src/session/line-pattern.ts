@@ -1,26 +1,48 @@
 // A regular expression for lines: many lines are matched at once, and each as if it were alone.
 
+import { runInThisContext } from "node:vm";
 import { compile, limited } from "./pattern.ts";
 
-/** Where the lines end that match. The expression goes on to the end of the line, so that each is found once. */
-const endsOfLines = limited<readonly number[]>(`(expression, text) => {
-	const ends = [];
-	for (expression.lastIndex = 0; expression.test(text); ) {
-		const end = expression.lastIndex;
-		ends.push(end);
-		if (end >= text.length) break;
-		expression.lastIndex = end + 1;
-	}
-	return ends;
-}`);
-const placeOf = limited<number>("(expression, text) => expression.exec(text)?.index ?? -1");
+interface LinesToMatch {
+	readonly texts: readonly string[];
+	readonly ends: Uint32Array;
+}
 
-/** The ends of the lines that match, in a text of lines with LF between them. What it may cost is for 32 KiB. */
-export function lineMatcher(pattern: string): (text: string) => readonly number[] {
+// Writes where the lines end that match. The expression goes on to the end of the line, so that each is found once.
+const ENDS_OF_LINES = `(expression, { texts, ends }) => {
+	let count = 0;
+	let before = 0;
+	for (const text of texts) {
+		for (expression.lastIndex = 0; expression.test(text); ) {
+			const end = expression.lastIndex;
+			ends[count++] = before + end;
+			if (end >= text.length) break;
+			expression.lastIndex = end + 1;
+		}
+		before += text.length + 1;
+	}
+	return count;
+}`;
+const endsOfLines = limited<LinesToMatch, number>(ENDS_OF_LINES);
+const endsOfLinesAtOnce = runInThisContext(ENDS_OF_LINES) as (expression: RegExp, lines: LinesToMatch) => number;
+const placeOf = limited<string, number>("(expression, text) => expression.exec(text)?.index ?? -1");
+
+/** The ends of the lines that match, in texts of lines with LF between them, and between the texts; valid until the next call. */
+export type LineMatcher = (texts: readonly string[]) => Uint32Array;
+
+/** What it may cost is for 32 KiB. */
+export function lineMatcher(pattern: string): LineMatcher {
 	compile(pattern, "m"); // as it was given, for the words of a refusal
-	// What may be anything tells nothing about a line, and would be tried at each of its characters.
-	const compiled = new RegExp(toLineEnd(withinLine(pattern.replace(/^\^?\.\*\??(?![*+?{])/, ""))), "gm");
-	return (text) => endsOfLines(compiled, pattern, text);
+	const telling = pattern.replace(ANYTHING_FIRST, "").replace(ANYTHING_LAST, "");
+	const compiled = new RegExp(toLineEnd(withinLine(telling)), "gm");
+	const isLinear = LINEAR.test(telling);
+	let ends = new Uint32Array(0);
+	return (texts) => {
+		const most = texts.reduce((sum, text) => sum + text.length + 1, 0);
+		if (ends.length < most) ends = new Uint32Array(most);
+		const lines = { texts, ends };
+		return ends.subarray(0, isLinear ? endsOfLinesAtOnce(compiled, lines) : endsOfLines(compiled, pattern, lines));
+	};
 }
 
 /** Finds the first match that begins at a place of a line or after it; -1 where there is none. */
@@ -31,6 +53,14 @@ export function firstMatch(pattern: string): (line: string, from: number) => num
 		return placeOf(compiled, pattern, line);
 	};
 }
+
+// What may be anything tells nothing about a line, and would be tried at each of its characters.
+const ANYTHING_FIRST = /^\^?\.\*\??(?![*+?{])/;
+const ANYTHING_LAST = /(?<=^|[^\\])\.\*\??\$?$/;
+
+// Without parentheses, and nothing repeated but a character, so and so often: each place of a text is tried in bounded time,
+// and a limit would cost more than the match.
+const LINEAR = /^(?:[^\\[(){}*+?]|\\[dDwWsSbB\p{P}\p{S}]|\[(?:\\[\s\S]|[^\]\\])*\]|\{\d\})*$/u;
 
 /** The same and all that follows on the line. */
 export const toLineEnd = (pattern: string): string => `(?:${pattern})[^\\n]*`;

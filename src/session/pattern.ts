@@ -17,7 +17,7 @@ const MATCH_LIMIT_MS = 50;
 const MAX_TRIES = 5;
 
 const context = createContext(Object.create(null));
-const tests = limited<boolean>("(expression, text) => expression.test(text)");
+const tests = limited<string, boolean>("(expression, text) => expression.test(text)");
 
 /** Finds a text or pattern in output that arrives in pieces. */
 export class Matcher {
@@ -83,15 +83,15 @@ export function compile(pattern: string, flags: string): RegExp {
  * A function over an expression and a text whose time is limited: what takes too long is a fault of the pattern. Its names
  * are its own: each use of a global of such a context takes as long as many matches.
  */
-export function limited<T>(source: string): (compiled: RegExp, pattern: string, text: string) => T {
-	const call = new Script("work(expression, text)");
+export function limited<A, R>(source: string): (compiled: RegExp, pattern: string, argument: A) => R {
+	const call = new Script("work(expression, argument)");
 	const work: unknown = new Script(source).runInContext(context);
-	return (compiled, pattern, text) => {
-		Object.assign(context, { work, expression: compiled, text });
+	return (compiled, pattern, argument) => {
+		Object.assign(context, { work, expression: compiled, argument });
 		try {
-			return withinTime(call, pattern) as T;
+			return withinTime(call, pattern) as R;
 		} finally {
-			context.text = "";
+			context.argument = null;
 		}
 	};
 }

@@ -3,10 +3,13 @@
 
 import { setImmediate } from "node:timers/promises";
 import type { TextSnapshot } from "../journal/text-log.ts";
-import { LINE_BYTES, TextReader } from "../journal/text-reader.ts";
+import { TextReader } from "../journal/text-reader.ts";
 import type { TextLine } from "../terminal/transcript-renderer.ts";
 import { LF, SEPARATOR, storedLine, textOf } from "./stored-line.ts";
 import { type SearchRequest, type SearchResult, searchTranscript } from "./transcript-search.ts";
+
+/** Taken apart at once: each byte may be a line. */
+const LINES_BYTES = 64 * 1024;
 
 /** Where the cursor was at an offset of the output. */
 export interface OffsetLine {
@@ -150,7 +153,7 @@ export class TranscriptView {
 			}
 			if (number > to) return;
 			const begin = Math.max(segment.from, start.text);
-			for await (const { bytes } of this.#reader.lines(begin, segment.to, LINE_BYTES)) {
+			for await (const { bytes } of this.#reader.lines(begin, segment.to, LINES_BYTES)) {
 				const skipped = Math.max(0, from - number);
 				const start = afterLines(bytes, skipped);
 				number += start.lines;

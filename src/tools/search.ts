@@ -75,7 +75,7 @@ export function onFullScreen(
 	const matching =
 		pattern === undefined
 			? rows.filter((row) => row.includes(comparable(search!))).length
-			: lineMatcher(comparable(pattern))(rows.join("\n")).length;
+			: lineMatcher(comparable(pattern))(rows).length;
 	const rowsOfIt = matching === 0 ? safe`no row` : matching === 1 ? safe`1 row` : safe`${matching} rows`;
 	return safe`${without}, and ${rowsOfIt} of it ${matching > 1 ? "match" : "matches"}: ${call}`;
 }
