@@ -14,8 +14,8 @@ const LF = 0x0a;
 const TEXT_BYTES = 32 * 1024;
 
 export interface LineFinder {
-	/** Calls back once for each line that is found in whole lines, in order, with an offset in it. */
-	find(lines: Buffer, found: (at: number) => void): Promise<void>;
+	/** Calls back with an offset in each line that is found in whole lines, in order; some at a time, valid during the call. */
+	find(lines: Buffer, found: (offsets: Uint32Array) => void): Promise<void>;
 	/** Whether a match begins in the second part of a line. */
 	begins(parts: readonly [Buffer, Buffer, Buffer]): Promise<boolean>;
 }
@@ -25,8 +25,8 @@ export function literalFinder(text: string): LineFinder {
 	const ends = textScanner([text]);
 	return {
 		async find(lines, found) {
-			ends(lines, (end) => {
-				found(end);
+			ends(lines, (some) => {
+				found(some);
 				return true;
 			});
 		},
@@ -38,8 +38,10 @@ export function literalFinder(text: string): LineFinder {
 	};
 }
 
-/** Calls back with the ends of the lines that hold one of these texts, until it returns false. */
-function textScanner(texts: readonly string[]): (lines: Buffer, found: (end: number) => boolean) => void {
+/** Calls back with the ends of the lines that hold one of these texts, some at a time, until it returns false. */
+type TextScanner = (lines: Buffer, found: (ends: Uint32Array) => boolean) => void;
+
+function textScanner(texts: readonly string[]): TextScanner {
 	// Bytes as characters: UTF-8 is found as it is, and nothing has to be decoded. This takes linear time.
 	const escaped = texts.map((text) =>
 		Buffer.from(text)
@@ -47,16 +49,20 @@ function textScanner(texts: readonly string[]): (lines: Buffer, found: (end: num
 			.replaceAll(/[\\^$.*+?()[\]{}|]/g, "\\$&"),
 	);
 	const expression = new RegExp(toLineEnd(withinLine(escaped.join("|"))), "g");
+	// Each byte may be a line, in a line that is longer than a text there is one.
+	const ends = new Uint32Array(TEXT_BYTES + 1);
 	return (lines, found) => {
 		for (let from = 0; from < lines.length; ) {
 			const to = endOfLines(lines, from, TEXT_BYTES);
 			const bytes = lines.toString("latin1", from, to - 1);
+			let count = 0;
 			for (expression.lastIndex = 0; expression.test(bytes); ) {
 				const end = expression.lastIndex;
-				if (!found(from + end)) return;
+				ends[count++] = from + end;
 				if (end >= bytes.length) break;
 				expression.lastIndex = end + 1;
 			}
+			if (count > 0 && !found(ends.subarray(0, count))) return;
 			from = to;
 		}
 	};
@@ -75,9 +81,13 @@ export function patternFinder(
 			const few = candidates.in(lines);
 			if (few === null) return matches.find(lines, found);
 			let line = 0;
-			await matches.find(few.bytes, (at) => {
-				while (few.ends[line]! <= at) line++;
-				found(few.starts[line]!);
+			await matches.find(few.bytes, (offsets) => {
+				found(
+					offsets.map((at) => {
+						while (few.ends[line]! <= at) line++;
+						return few.starts[line]!;
+					}),
+				);
 			});
 		},
 		async begins(parts) {
@@ -102,7 +112,7 @@ const COMMON = 50;
 
 class Candidates {
 	/** Of each choice of texts every match holds one. Those that were common are not tried again. */
-	#choices: readonly ReturnType<typeof textScanner>[];
+	#choices: readonly TextScanner[];
 
 	constructor(choices: readonly (readonly string[])[]) {
 		this.#choices = choices.map(textScanner);
@@ -119,17 +129,19 @@ class Candidates {
 	}
 }
 
-function linesAt(lines: Buffer, scan: ReturnType<typeof textScanner>): FewLines | null {
+function linesAt(lines: Buffer, scan: TextScanner): FewLines | null {
 	const parts: Buffer[] = [];
 	const starts: number[] = [];
 	const ends: number[] = [];
 	let length = 0;
-	scan(lines, (end) => {
-		const start = end === 0 ? 0 : lines.lastIndexOf(LF, end - 1) + 1;
-		parts.push(lines.subarray(start, end + 1));
-		starts.push(start);
-		length += end + 1 - start;
-		ends.push(length);
+	scan(lines, (some) => {
+		for (const end of some) {
+			const start = end === 0 ? 0 : lines.lastIndexOf(LF, end - 1) + 1;
+			parts.push(lines.subarray(start, end + 1));
+			starts.push(start);
+			length += end + 1 - start;
+			ends.push(length);
+		}
 		return length <= lines.length / COMMON;
 	});
 	if (length > lines.length / COMMON) return null;
@@ -151,12 +163,15 @@ class WindowMatcher {
 		this.#signal = signal;
 	}
 
-	async find(lines: Buffer, found: (at: number) => void): Promise<void> {
+	async find(lines: Buffer, found: (offsets: Uint32Array) => void): Promise<void> {
 		for (let from = 0; from < lines.length; ) {
 			this.#signal?.throwIfAborted();
 			const end = endOfLines(lines, from, this.#window);
 			const startedAt = performance.now();
-			const matched = this.#tryWindow(lines.subarray(from, end), (at) => found(from + at));
+			const matched = this.#tryWindow(lines.subarray(from, end), (offsets) => {
+				for (let i = 0; i < offsets.length; i++) offsets[i]! += from;
+				found(offsets);
+			});
 			const tookMs = performance.now() - startedAt;
 			if (matched) from = end;
 			if (!matched) this.#window = WINDOW.minBytes;
@@ -167,7 +182,7 @@ class WindowMatcher {
 	}
 
 	/** False where it was too much at once: what a pattern may cost is for the smallest window. */
-	#tryWindow(bytes: Buffer, found: (at: number) => void): boolean {
+	#tryWindow(bytes: Buffer, found: (offsets: Uint32Array) => void): boolean {
 		const ascii = isAscii(bytes);
 		const texts: string[] = [];
 		for (let from = 0; from < bytes.length; ) {
@@ -182,21 +197,20 @@ class WindowMatcher {
 			if (error instanceof Fault && this.#window > WINDOW.minBytes) return false;
 			throw error;
 		}
-		if (ascii) for (const end of ends) found(end);
-		else for (const at of inBytes(texts, ends)) found(at);
+		if (ends.length > 0) found(ascii ? ends : inBytes(texts, ends));
 		return true;
 	}
 }
 
 /** Offsets in texts with LF between them, as offsets in their UTF-8. */
-function* inBytes(texts: readonly string[], offsets: Uint32Array): Generator<number> {
+function inBytes(texts: readonly string[], offsets: Uint32Array): Uint32Array {
 	const text = texts.join("\n");
 	let [chars, at] = [0, 0];
-	for (const offset of offsets) {
+	return offsets.map((offset) => {
 		at += Buffer.byteLength(text.slice(chars, offset));
 		chars = offset;
-		yield at;
-	}
+		return at;
+	});
 }
 
 /** After the last line that fits into a window, or after the first one. */

@@ -36,10 +36,9 @@ export async function searchTranscript(reader: TextReader, request: SearchReques
 	for await (const lines of reader.lines(start, end)) {
 		signal?.throwIfAborted();
 		if (before === null && !lines.bytes.includes(SEPARATOR)) {
-			await finder.find(lines.bytes, (at) => hits.add(lines.offset + at));
+			await finder.find(lines.bytes, (offsets) => hits.add(offsets, lines.offset));
 		} else {
-			const found = await findMarked(finder, reader, lines, before);
-			for (const at of found) hits.add(lines.offset + at);
+			hits.add(await findMarked(finder, reader, lines, before), lines.offset);
 			const last = lastLine(lines.bytes);
 			before = goesOn(last) ? Buffer.from(last) : null;
 		}
@@ -102,10 +101,12 @@ async function findMarked(
 		piece = goesOn(line) ? line : null;
 	}
 	let stretch = 0;
-	await finder.find(Buffer.concat(compared, length), (at) => {
-		while (stretch + 1 < stretches.length && stretches[stretch + 1]!.to <= at) stretch++;
-		const { to, from, same } = stretches[stretch]!;
-		found.push(same ? from + at - to : from);
+	await finder.find(Buffer.concat(compared, length), (offsets) => {
+		for (const at of offsets) {
+			while (stretch + 1 < stretches.length && stretches[stretch + 1]!.to <= at) stretch++;
+			const { to, from, same } = stretches[stretch]!;
+			found.push(same ? from + at - to : from);
+		}
 	});
 	return found.sort((a, b) => a - b);
 }
@@ -129,10 +130,15 @@ class Hits {
 		return this.#offsets.slice(-this.#most);
 	}
 
-	add(offset: number): void {
-		this.count++;
-		if (this.#order === "oldest" && this.#offsets.length >= this.#most) return;
-		this.#offsets.push(offset);
+	/** More of them, in order; their offsets count from another one. */
+	add(offsets: ArrayLike<number>, from: number): void {
+		const { length } = offsets;
+		this.count += length;
+		const [first, last] =
+			this.#order === "oldest"
+				? [0, Math.min(length, this.#most - this.#offsets.length)]
+				: [Math.max(0, length - this.#most), length];
+		for (let i = first; i < last; i++) this.#offsets.push(from + offsets[i]!);
 		if (this.#offsets.length > 2 * this.#most + 1000) this.#offsets = this.#offsets.slice(-this.#most);
 	}
 }
