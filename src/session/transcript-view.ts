@@ -58,7 +58,8 @@ export class TranscriptView {
 	/** The lines of the output between two offsets; where these are not known exactly, some more. */
 	linesBetween(from: number, to: number): LineRange {
 		const { marks, text, offset } = this.#parts;
-		const first = marks.get(from)?.line ?? (text.index.findLast(({ raw }) => raw <= from)?.line ?? 0) + 1;
+		const near = text.index.findLast(({ raw }) => raw <= from)?.raw ?? 0;
+		const first = marks.get(from)?.line ?? (text.index.find(({ raw }) => raw === near)?.line ?? 0) + 1;
 		if (to >= offset) return { from: first, to: this.total };
 		const last = marks.get(to);
 		if (last !== undefined) return { from: first, to: last.blank ? last.line - 1 : last.line };

@@ -10,7 +10,7 @@ import { comparable } from "../protocol/clean.ts";
 import { Emulator, LIMITS, SLICE } from "./emulator.ts";
 import type { Grid } from "./grid.ts";
 import { plainText, startOfLast } from "./plain-lines.ts";
-import { joinRows } from "./rows.ts";
+import { joinContinued, joinRows } from "./rows.ts";
 import { applyTextKeyframe, type TextKeyframe, takeTextKeyframe } from "./text-keyframe.ts";
 
 /** Longer lines are cut, so that every line fits into an answer of the default length. */
@@ -270,7 +270,9 @@ export class TranscriptRenderer {
 
 	#lineOf({ start, end }: Line): TextLine {
 		const { normal } = this.#emulator;
-		return { text: joinRows(normal, start, end), continues: normal.lines.get(end)?.isWrapped === true };
+		const continues = normal.lines.get(end)?.isWrapped === true;
+		// Blanks at the end of a piece are in the middle of its line.
+		return { text: continues ? joinContinued(normal, start, end) : joinRows(normal, start, end), continues };
 	}
 
 	#linesTo(row: number): Line[] {
