@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { declaredTools, PAGE, referencePage } from "../../scripts/generate.ts";
 import { FAKE_CARDS, FakeClient, listed } from "../../test/fake-client.ts";
 import { type CleanLine, oneLine } from "../protocol/clean.ts";
-import { type FaultCode, faults } from "../protocol/fault.ts";
+import { Fault, type FaultCode, type FaultFacts, faults } from "../protocol/fault.ts";
 import { cli } from "./cli.ts";
 import type { Dependencies, Io } from "./command.ts";
 import { COMMANDS } from "./commands.ts";
@@ -87,6 +87,17 @@ describe("commands become tool calls", () => {
 	test("a command's words reach the shell as they were", async () => {
 		await dialtone(["run", "echo", "it's", "a b", "--json"]);
 		expect(lastInput()).toEqual({ command: "echo 'it'\\''s' 'a b' --json" });
+	});
+
+	test("C4: flags behind a line for the shell are refused, and nothing is run", async () => {
+		for (const verb of ["run", "start"]) {
+			const { code, err } = await dialtone([verb, "sleep 5", "-t", "1s"]);
+			expect(code).toBe(EXIT.usage);
+			expect(err).toContain("flags go before the command");
+		}
+		expect(client.calls).toEqual([]);
+		await dialtone(["run", "--", "sleep 5", "-t"]);
+		expect(lastInput()).toEqual({ command: "'sleep 5' -t" });
 	});
 });
 
@@ -227,6 +238,42 @@ describe("which session is meant", () => {
 		const { code, err } = await dialtone(["read", "nope"]);
 		expect(code).toBe(EXIT.noSuchSession);
 		expect(err).toContain("Open sessions: py.");
+	});
+
+	test("T13: `exec` names the open sessions of its owner, not those of others", async () => {
+		client.list = [listed("dev"), listed("theirs", { owner: "mcp:x:1" })];
+		expect((await dialtone(["exec", "nope", "ls"])).err).toContain("Open sessions: dev.");
+	});
+
+	test("C4: several sessions are stopped or removed in one command, also after one that is not there", async () => {
+		expect(await dialtone(["stop", "py", "0py0"])).toMatchObject({ code: EXIT.ok, err: "" });
+		expect(client.calls.filter(({ tool }) => tool === "close").map(({ input }) => input)).toEqual([
+			{ session: "py" },
+			{ session: "0py0" },
+		]);
+		const { code, err } = await dialtone(["rm", "-f", "nope", "py"]);
+		expect(code).toBe(EXIT.noSuchSession);
+		expect(err).toContain('"nope"');
+		expect(lastInput()).toMatchObject({ forget: true });
+	});
+
+	test("C5: a fault speaks of commands and flags, not of tools and fields", () => {
+		const samples: { readonly [C in FaultCode]?: FaultFacts<C> } = {
+			name_taken: { name: "py" },
+			still_running: { id: "py", what: "program" },
+			too_large: { what: "The input", limit: 1 },
+			screen_moved: { expected: 1, offset: 2 },
+			paste_refused: { lines: 2 },
+			shell_busy: { shell: "main", running: "make", session: "main" },
+			not_a_shell: { name: "py", command: "python3" },
+			session_ended: { id: "py", how: "exit code 0" },
+			queue_full: { free: 0 },
+		};
+		const tools = new RegExp(`\`(${Object.keys(TOOL_FIELDS).join("|")})\\b|"session":|\`(text|force|shell|ifExists)`);
+		for (const [code, facts] of Object.entries(samples) as [FaultCode, never][]) {
+			const { message, next } = new Fault(code, facts, { words: "commandLine" });
+			expect(`${message} ${next}`, code).not.toMatch(tools);
+		}
 	});
 });
 

@@ -26,7 +26,14 @@ export async function cli(args: readonly string[], dependencies: Dependencies, i
 			if (command.name === "mcp") io.out(`\n${await dependencies.mcpHelp()}`);
 			return EXIT.ok;
 		}
-		return await command.run({ command, words, flags, json: flags.on("json"), dependencies, io });
+		const isEach = command.words?.[0]?.rest === "each";
+		let code: number = EXIT.ok;
+		for (const its of isEach ? words.map((word) => [word]) : [words]) {
+			const run = command.run({ command, words: its, flags, json: flags.on("json"), dependencies, io });
+			const own = await run.catch((error: unknown) => failed(error, { command, args: rest, dependencies, io }));
+			if (code === EXIT.ok) code = own;
+		}
+		return code;
 	} catch (error) {
 		return failed(error, { command, args: rest, dependencies, io });
 	}
@@ -40,14 +47,17 @@ interface Failure {
 }
 
 async function failed(error: unknown, { command, args, dependencies, io }: Failure): Promise<number> {
-	const fault =
+	const fault = (
 		error instanceof Fault
 			? error
 			: (dependencies.homeFault(error) ??
-				new Fault("internal", { problem: (error as Error).message }, { cause: error }));
+				new Fault("internal", { problem: (error as Error).message }, { cause: error }))
+	).in(command.name === "call" ? "native" : "commandLine");
 	// `call` always prints JSON; the others with --json.
-	if (args.includes("--json") || command.name === "call") io.out(`${JSON.stringify(fault)}\n`);
-	else {
+	if (args.includes("--json") || command.name === "call") {
+		const { words: _, ...json } = fault.toJSON();
+		io.out(`${JSON.stringify(json)}\n`);
+	} else {
 		io.err(`dialtone: ${fault.message}\n${fault.next}\n`);
 		if (fault.code === "bad_input") io.err(`${(await import("./help.ts")).usageLine(command)}\n`);
 		if (io.env.DIALTONE_DEBUG && error instanceof Error) io.err(`${error.stack}\n`);

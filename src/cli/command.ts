@@ -31,8 +31,11 @@ export interface Word {
 	/** What completes it. */
 	readonly is?: "session" | "running session" | "ended session" | "command" | "verb" | readonly string[];
 	readonly optional?: true;
-	/** Takes every word that follows; `command`: these are another program's, flags included. */
-	readonly rest?: "words" | "command";
+	/**
+	 * Takes every word that follows; `command`: these are another program's, flags included;
+	 * `each`: the command is carried out for one after the other.
+	 */
+	readonly rest?: "words" | "command" | "each";
 }
 
 export interface Command {

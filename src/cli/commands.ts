@@ -56,7 +56,7 @@ export const COMMANDS: readonly Command[] = [
 	},
 	{
 		name: "rm",
-		words: [{ ...SESSION, is: "ended session" }],
+		words: [{ ...SESSION, is: "ended session", rest: "each" }],
 		summary: "forget an ended session with its output",
 		flags: { force: { kind: "switch", short: "f", summary: "End it first" } },
 		run: async (invocation) => (await import("./session-commands.ts")).remove(invocation),

@@ -29,11 +29,14 @@ export const EXIT_MEANINGS: readonly (readonly [number, string])[] = [
 	[EXIT.noSuchSession, "there is no such session"],
 	[EXIT.notMet, "`start`, `send`, `wait`: timed out, or it returned without the condition that was asked for"],
 	[EXIT.sessionEnded, "the session has ended; nothing was typed"],
-	[EXIT.busy, "not now: name taken, shell busy, screen moved on, a person drives, too many sessions, port taken"],
+	[
+		EXIT.busy,
+		"not now: name taken, still running, shell busy, screen moved on, a person drives, too many sessions, port taken",
+	],
 	[EXIT.noDaemon, "the daemon cannot be reached, or is another version"],
 	[EXIT.notAllowed, "not allowed, or not available here"],
 	[EXIT.passedTimeout, "`run`, `exec`: the command timed out, or waits for input"],
-	[EXIT.passedFault, "`run`, `exec`, `attach`: Dialtone itself failed"],
+	[EXIT.passedFault, "`run`, `exec`, `attach`: one of the cases above but the invalid command line; `--json` names it"],
 	[EXIT.interrupted, "interrupted by Ctrl+C"],
 ];
 
@@ -46,6 +49,7 @@ const BY_FAULT: Partial<Record<FaultCode, number>> = {
 	session_not_found: EXIT.noSuchSession,
 	session_ended: EXIT.sessionEnded,
 	name_taken: EXIT.busy,
+	still_running: EXIT.busy,
 	shell_busy: EXIT.busy,
 	screen_moved: EXIT.busy,
 	driven_by_human: EXIT.busy,

@@ -142,21 +142,31 @@ function convert(name: string, flag: Flag, text: string): unknown {
 /** Where another program's command line begins: behind our words and flags. */
 function splitCommand(command: Command, args: readonly string[]): [ours: string[], program: string[]] {
 	const flags = flagsOf(command);
+	const flagNamed = (word: string): Flag | undefined =>
+		word.startsWith("--")
+			? flags[word.slice(2)]
+			: Object.values(flags).find(({ short }) => short !== undefined && word === `-${short}`);
 	let ours = command.words?.findIndex(({ rest }) => rest === "command") ?? -1;
 	if (ours === -1) return [[...args], []];
 	for (let i = 0; i < args.length; i++) {
 		const arg = args[i]!;
 		if (arg === "--") return [args.slice(0, i), args.slice(i + 1)];
 		if (!arg.startsWith("-") || arg === "-") {
-			if (ours-- === 0) return [args.slice(0, i), args.slice(i)];
-			continue;
+			if (ours-- > 0) continue;
+			const program = args.slice(i);
+			refuseFlagsAfterLine(program, (word) => flagNamed(word) !== undefined);
+			return [args.slice(0, i), program];
 		}
-		const flag = arg.startsWith("--")
-			? flags[arg.slice(2)]
-			: Object.values(flags).find(({ short }) => short === arg.slice(1));
+		const flag = flagNamed(arg);
 		if (flag !== undefined && flag.kind !== "switch") i++; // its value
 	}
 	return [[...args], []];
+}
+
+/** `run 'sleep 5' -t 1s` would run a program called "sleep 5". */
+function refuseFlagsAfterLine([line = "", ...after]: readonly string[], isOurs: (word: string) => boolean): void {
+	const flag = /\s/.test(line) && !line.startsWith("/") ? after.find(isOurs) : undefined;
+	if (flag !== undefined) throw badInput(`flags go before the command: ${flag} comes after "${line}"`);
 }
 
 /** Neither too few words nor too many. */

@@ -14,7 +14,7 @@ export async function remove(invocation: Invocation): Promise<number> {
 	const look = (session: string) => client.call("read", { session, view: "screen" });
 	const { session, name, exit } = (await onSession(invocation, client, invocation.words[0]!, look)).facts;
 	if (exit === null && !invocation.flags.on("force"))
-		throw new Fault("not_allowed", { what: `Removing the running session "${name}" without --force` });
+		throw new Fault("still_running", { id: name, sessionId: session, what: "program" });
 	const answer = await client.call("close", { session, force: true, forget: true });
 	invocation.io.out(invocation.json ? `${JSON.stringify(answer.facts)}\n` : `Removed ${answer.facts.name}.\n`);
 	return EXIT.ok;

@@ -29,7 +29,8 @@ export async function runningNamed(invocation: Invocation, client: Client, given
 	const found = facts.sessions.find(({ name, session }) => name === given || session === given);
 	const name = found?.name ?? (await completed(client, given, invocation.dependencies.owner));
 	if (name !== undefined) return name;
-	throw new Fault("session_not_found", { id: given, open: facts.sessions.map((one) => one.name) });
+	const own = facts.sessions.filter((one) => one.owner === invocation.dependencies.owner);
+	throw new Fault("session_not_found", { id: given, open: own.map((one) => one.name) });
 }
 
 /** The one session of this owner whose name begins like this: a running one, or else one that ended. */

@@ -151,7 +151,7 @@ export const VERBS: readonly Verb[] = [
 		aliases: ["close"],
 		tool: "close",
 		summary: "end it with everything it started; its output stays readable",
-		words: [RUNNING],
+		words: [{ ...RUNNING, rest: "each" }],
 	},
 	{
 		name: "signal",

@@ -129,9 +129,16 @@ export const faults = {
 		status: 409,
 		message: ({ name }) => safe`The name "${oneLine(name)}" is taken by a running session.`,
 		next: (_, words) =>
-			words === vocabularies.native
-				? safe`Use another name, or \`ifExists: "use"\` to reuse it, or \`close\` it first.`
-				: safe`Use another name, or end that one first with ${words.end}.`,
+			safe`Use another name${words.more === undefined ? "" : safe`, or ${words.more.reuse} to reuse it`}, or end that one first with ${words.end}.`,
+	}),
+	still_running: row<{ id: string; what: "program" | "background" } & SessionId>({
+		status: 409,
+		message: ({ id, sessionId, what }, words) =>
+			what === "program"
+				? safe`${title(words, id, sessionId)} is still running; nothing was removed.`
+				: safe`Something that ${words.noun} "${called(words, id, sessionId)}" started is still running; nothing was removed.`,
+		next: (_, { end, more }) =>
+			safe`End it first with ${end}${more === undefined ? "" : safe`, or use ${more.forget}`}.`,
 	}),
 	too_many_sessions: row<{ limit: number; open: readonly string[]; ids?: readonly string[] }>({
 		status: 429,
@@ -146,10 +153,7 @@ export const faults = {
 	too_large: row<{ what: string; limit: number; unit?: string }>({
 		status: 413,
 		message: ({ what, limit, unit = "bytes" }) => safe`${oneLine(what)} is larger than ${limit} ${oneLine(unit)}.`,
-		next: (_, words) =>
-			words === vocabularies.native
-				? safe`Send or ask for less at a time: \`read\` has \`from\` and \`to\`, most calls have \`maxTokens\`.`
-				: safe`Send or ask for less at a time.`,
+		next: (_, { more }) => safe`Send or ask for less at a time${more === undefined ? "" : safe`: ${more.less}`}.`,
 	}),
 	spawn_failed: row<{ stage: string; code: string; message: string; command: string }>({
 		status: 422,
@@ -170,7 +174,7 @@ export const faults = {
 		status: 409,
 		message: ({ expected, offset }) =>
 			safe`The program has printed more since your last answer (offset ${offset}, not ${expected}); nothing was typed.`,
-		next: () => safe`\`read\` the new output and decide again.`,
+		next: (_, { read }) => safe`Look at the new output (${read}) and decide again.`,
 	}),
 	line_too_long: row<{ limit: number }>({
 		status: 413,
@@ -187,7 +191,8 @@ export const faults = {
 		status: 409,
 		message: ({ lines }) =>
 			safe`The program did not ask for bracketed paste, so each of the ${lines} lines would be entered separately; nothing was typed.`,
-		next: () => safe`Send it as \`text\` if that is intended, or set \`force\`.`,
+		next: (_, { more = vocabularies.native.more }) =>
+			safe`Send it as ${more.text} if that is intended, or set ${more.force}.`,
 	}),
 	queue_full: row<{ free: number }>({
 		status: 429,
@@ -197,10 +202,10 @@ export const faults = {
 	unknown_key: row<{ key: string; nearest: readonly string[] }>({
 		status: 400,
 		message: ({ key }) => safe`There is no key called "${oneLine(key)}"; nothing was typed.`,
-		next: ({ nearest }) =>
+		next: ({ nearest }, { more = vocabularies.native.more }) =>
 			nearest.length > 0
 				? safe`Did you mean ${listed(nearest)}?`
-				: safe`Keys are named one by one: enter, ctrl+c, alt+x, up, f5, or a single character; words are typed with \`text\`.`,
+				: safe`Keys are named one by one: enter, ctrl+c, alt+x, up, f5, or a single character; words are typed with ${more.text}.`,
 	}),
 	bad_pattern: row<{ pattern: string; problem: string }>({
 		status: 400,
@@ -215,14 +220,14 @@ export const faults = {
 		next: ({ session }, words) =>
 			words === vocabularies.terminal
 				? safe`It is ended at its own timeout; call again then, or use ${words.start} for what runs long.`
-				: safe`\`wait\` for it, answer it with \`send\`, or stop it with \`signal\` INT, each with session "${oneLine(session)}"; or use another \`shell\` name.`,
+				: safe`Wait for it (${words.wait}), answer it (${words.type}), or stop it (${words.interrupt}), each with session "${oneLine(session)}"; or use ${(words.more ?? vocabularies.native.more).otherShell}.`,
 	}),
 	not_a_shell: row<{ name: string; command: string }>({
 		status: 409,
 		message: ({ name, command }) =>
-			safe`Session "${oneLine(name)}" runs ${oneLine(command, 80)}, which is no shell for \`run\`; nothing was run.`,
-		next: ({ name }) =>
-			safe`Type into it with \`send\` ({"session": "${oneLine(name)}", "text": …, "submit": true}), or \`run\` with another \`shell\` name.`,
+			safe`Session "${oneLine(name)}" runs ${oneLine(command, 80)}, which was not opened as a shell for commands; nothing was run.`,
+		next: ({ name }, { more = vocabularies.native.more }) =>
+			safe`Type into it with ${more.typeInto(oneLine(name))}, or use ${more.otherShell}.`,
 	}),
 	driven_by_human: row<{ id: string } & SessionId>({
 		status: 423,

@@ -17,6 +17,19 @@ export interface Vocabulary {
 	readonly kill: CleanLine;
 	/** The field for the directory of a new program. */
 	readonly directory: CleanLine;
+	/** What only the native tools and the command line have. */
+	readonly more?: {
+		readonly reuse: CleanLine;
+		readonly less: CleanLine;
+		/** Where a text that is typed is given, and what types what may be dangerous. */
+		readonly text: CleanLine;
+		readonly force: CleanLine;
+		/** Ends a session and deletes its record. */
+		readonly forget: CleanLine;
+		/** Types a line into this session; runs a command in another shell. */
+		readonly typeInto: (session: CleanLine) => CleanLine;
+		readonly otherShell: CleanLine;
+	};
 }
 
 const writeStdin = {
@@ -39,6 +52,36 @@ export const vocabularies = {
 		end: safe`\`close\``,
 		kill: safe`\`close\` with \`force\``,
 		directory: safe`\`cwd\``,
+		more: {
+			reuse: safe`\`ifExists: "use"\``,
+			less: safe`\`read\` has \`from\` and \`to\`, most calls have \`maxTokens\``,
+			text: safe`\`text\``,
+			force: safe`\`force\``,
+			forget: safe`\`close\` with \`forget\``,
+			typeInto: (session) => safe`\`send\` ({"session": "${session}", "text": …, "submit": true})`,
+			otherShell: safe`\`run\` with another \`shell\` name`,
+		},
+	},
+	commandLine: {
+		noun: "session",
+		knownBy: "name",
+		start: safe`\`dialtone start\``,
+		read: safe`\`dialtone read\``,
+		wait: safe`\`dialtone wait\``,
+		type: safe`\`dialtone send\``,
+		interrupt: safe`\`dialtone signal\``,
+		end: safe`\`dialtone stop\``,
+		kill: safe`\`dialtone stop --force\``,
+		directory: safe`\`--cwd\``,
+		more: {
+			reuse: safe`\`--if-exists use\``,
+			less: safe`\`dialtone read\` has \`--from\` and \`--to\`, most commands have \`--max-tokens\``,
+			text: safe`plain TEXT`,
+			force: safe`\`--force\``,
+			forget: safe`\`dialtone rm --force\``,
+			typeInto: (session) => safe`\`dialtone send ${session} …\``,
+			otherShell: safe`\`dialtone run --shell NAME\``,
+		},
 	},
 	exec: {
 		...writeStdin,

@@ -1,7 +1,7 @@
 // What each caller has seen of a session, kept in `seen.json`, so that after a
 // daemon restart or crash nothing already read is reported as new.
 
-import { renameSync, writeFileSync } from "node:fs";
+import { closeSync, fstatSync, openSync, renameSync, writeFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
 import { checked, FORMAT, MAX_BYTES, parseJson, readCache } from "../journal/state-file.ts";
@@ -9,6 +9,8 @@ import type { Position } from "../terminal/screen-diff.ts";
 import { limits } from "./options.ts";
 
 const FILE = "seen.json";
+/** Overwriting a page is never seen half done, also by a kill; a new file costs a millisecond on a busy disk. */
+const PAGE = 4096;
 
 const count = z.int().min(0);
 const hashes = z.array(z.number());
@@ -27,13 +29,14 @@ const schema = z.object({
 	raw: z.array(z.tuple([z.string(), count])).default([]),
 });
 
-export class SeenPositions {
+export class SeenPositions implements Disposable {
 	readonly #path: string | null;
 	readonly #positions: Map<string, Position>;
 	/** The offsets up to which callers have read the output as it came. */
 	readonly #raw: Map<string, number>;
 	/** The ends of the output when callers were last answered; after a restart, what they have seen. */
 	readonly #answered = new Map<string, number>();
+	#due: NodeJS.Immediate | null = null;
 	/** The positions are of a screen that numbered its lines otherwise. */
 	#foreign: boolean;
 	readonly #relocated = new Map<string, Position>();
@@ -63,7 +66,6 @@ export class SeenPositions {
 		return this.#foreign ? null : (this.#positions.get(owner) ?? null);
 	}
 
-	/** On disk before it returns, so that no answer is forgotten that was given. */
 	set(owner: string, position: Position): void {
 		setNewest(this.#positions, owner, position);
 		this.#save();
@@ -92,12 +94,25 @@ export class SeenPositions {
 		setNewest(this.#answered, owner, offset);
 	}
 
+	/** After the answer. If the daemon is killed between the two, the caller is told once more. */
 	#save(): void {
-		if (this.#path === null) return;
+		if (this.#path !== null) this.#due ??= setImmediate(() => this.#write(this.#path!));
+	}
+
+	/** What is due is written now. */
+	[Symbol.dispose](): void {
+		if (this.#due !== null) this.#write(this.#path!);
+	}
+
+	#write(path: string): void {
+		if (this.#due !== null) clearImmediate(this.#due);
+		this.#due = null;
 		try {
-			const text = JSON.stringify({ format: FORMAT, seen: [...this.#positions], raw: [...this.#raw] });
-			writeFileSync(`${this.#path}.tmp`, text, { mode: 0o600 });
-			renameSync(`${this.#path}.tmp`, this.#path);
+			const json = Buffer.from(JSON.stringify({ format: FORMAT, seen: [...this.#positions], raw: [...this.#raw] }));
+			const bytes = json.length < PAGE ? Buffer.concat([json, Buffer.alloc(PAGE - json.length, " ")]) : json;
+			if (bytes.length === PAGE && overwritePage(path, bytes)) return;
+			writeFileSync(`${path}.tmp`, bytes, { mode: 0o600 });
+			renameSync(`${path}.tmp`, path);
 		} catch {
 			// A full disk, or the session was removed: after a restart callers are told more than is new to them, never less.
 		}
@@ -124,6 +139,21 @@ export class SeenPositions {
 		this.#positions.clear();
 		for (const [owner, found] of this.#relocated) this.#positions.set(owner, found);
 		this.#relocated.clear();
+	}
+}
+
+/** False where the file is not there, or is not one page. */
+function overwritePage(path: string, page: Uint8Array): boolean {
+	let file: number;
+	try {
+		file = openSync(path, "r+");
+	} catch {
+		return false; // it is written as a new one
+	}
+	try {
+		return fstatSync(file).size === PAGE && writeSync(file, page, 0, PAGE, 0) === PAGE;
+	} finally {
+		closeSync(file);
 	}
 }
 

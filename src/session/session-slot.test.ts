@@ -162,7 +162,7 @@ describe("a slot over a fake terminal", () => {
 		await expect(sessions.find("cat")).rejects.toMatchObject({ code: "session_unreachable" });
 		expect(sessions.list()[0]!.record).toMatchObject({ id, state: "running" });
 		expect(sessions.list()[0]!.record.reason).toContain("too many open files");
-		await expect(sessions.remove("cat")).rejects.toMatchObject({ code: "not_allowed" });
+		await expect(sessions.remove("cat")).rejects.toMatchObject({ code: "still_running" });
 		terminals.adoptionFails = null;
 		expect(await sessions.find("cat")).toMatchObject({ id, status: "running" });
 		expect(sessions.list()[0]!.record.reason).toBeNull();

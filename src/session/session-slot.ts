@@ -197,8 +197,8 @@ export class SessionSlot {
 		if (this.#state.name === "removed") return;
 		if (this.#state.name === "detached") throw stopping();
 		if (this.#record.terminalOpen) {
-			const what = this.isRunning ? "the running session" : "what still runs in the background of";
-			throw new Fault("not_allowed", { what: `Removing ${what} "${this.#record.name}"` });
+			const what = this.isRunning ? "program" : "background";
+			throw new Fault("still_running", { id: this.#record.name, sessionId: this.#record.id, what });
 		}
 		const before = this.#state;
 		this.#enter("removed", { name: "removed" });

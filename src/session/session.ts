@@ -348,12 +348,15 @@ export class Session implements AsyncDisposable {
 	/** How many characters were typed and not entered, to a program that reads lines. */
 	get unentered(): number {
 		if (this.ended || takesKeys(this.attention)) this.#unentered.clear();
+		// A full-screen program may take keys for itself (tmux' prefix) while what it shows reads lines.
+		const { alternate, lastLine } = this.#screenFacts();
+		if (alternate && !this.#unentered.isSeenIn(lastLine)) this.#unentered.clear();
 		return this.#unentered.chars;
 	}
 
 	/** Asks the holder to watch the program until the returned function is called. */
-	watch(): () => void {
-		return this.#tracker.watch();
+	watch(options?: Parameters<AttentionTracker["watch"]>[0]): () => void {
+		return this.#tracker.watch(options);
 	}
 
 	/** Returns on the first of: waiting (unless `strict`, with a condition), ended, a condition of `until`, timeout. */
@@ -371,6 +374,10 @@ export class Session implements AsyncDisposable {
 			const conditions = conditionsOf(this, until, { timeoutMs, already, typed, newOnScreen, strict, caller });
 			const outcome = await wait(conditions, { signal });
 			return hasCondition(until) ? outcome : { ...outcome, matched: null };
+		} catch (error) {
+			// Only the output shows that a pattern is slow: by then the program was started, or the text typed, which a fault would deny.
+			if (strict || !(error instanceof Fault) || error.code !== "bad_pattern") throw error;
+			return { returned: "still", attention: null, matched: false, gaveUp: error.message };
 		} finally {
 			done();
 		}
@@ -492,6 +499,7 @@ export class Session implements AsyncDisposable {
 		this.#endings.clear();
 		this.journal[Symbol.dispose]();
 		await this.#pty[Symbol.asyncDispose]();
+		this.#seen[Symbol.dispose]();
 		await this.#display[Symbol.asyncDispose]();
 		await this.transcript[Symbol.asyncDispose]();
 	}
