@@ -25,7 +25,11 @@ const ENDS_OF_LINES = `(expression, { texts, ends }) => {
 }`;
 const endsOfLines = limited<LinesToMatch, number>(ENDS_OF_LINES);
 const endsOfLinesAtOnce = runInThisContext(ENDS_OF_LINES) as (expression: RegExp, lines: LinesToMatch) => number;
-const placeOf = limited<string, number>("(expression, text) => expression.exec(text)?.index ?? -1");
+// What ran out of time is tried again, from the same place.
+const placeOf = limited<{ readonly line: string; readonly from: number }, number>(`(expression, { line, from }) => {
+	expression.lastIndex = from;
+	return expression.exec(line)?.index ?? -1;
+}`);
 
 /** The ends of the lines that match, in texts of lines with LF between them, and between the texts; valid until the next call. */
 export type LineMatcher = (texts: readonly string[]) => Uint32Array;
@@ -48,10 +52,7 @@ export function lineMatcher(pattern: string): LineMatcher {
 /** Finds the first match that begins at a place of a line or after it; -1 where there is none. */
 export function firstMatch(pattern: string): (line: string, from: number) => number {
 	const compiled = compile(pattern, "gm");
-	return (line, from) => {
-		compiled.lastIndex = from;
-		return placeOf(compiled, pattern, line);
-	};
+	return (line, from) => placeOf(compiled, pattern, { line, from });
 }
 
 // What may be anything tells nothing about a line, and would be tried at each of its characters.
