@@ -9,7 +9,7 @@ const LF = 0x0a;
 /** Read at once: some milliseconds of work. */
 const PIECE_BYTES = 1 << 20;
 /** More than almost any line. */
-export const LINE_BYTES = 256 * 1024;
+const LINE_BYTES = 256 * 1024;
 
 /** Whole lines, each ended by LF. Valid until the next ones. */
 export interface Lines {
