@@ -8,6 +8,7 @@ import { lstat, truncate, unlink } from "node:fs/promises";
 import { listSegments, segmentPath } from "./segments.ts";
 import { CorruptState, openOwn } from "./state-file.ts";
 
+const LF = 0x0a;
 const SEGMENT_BYTES = 4 << 20;
 /** The index has an entry for about so much text, more in a large log. */
 const INDEX_BYTES = 64 * 1024;
@@ -19,6 +20,7 @@ const MAX_UNWRITTEN_BYTES = 1 << 20;
 export interface TextPlace {
 	readonly line: number;
 	readonly text: number;
+	/** Of several places in one piece of output, that of the first. */
 	readonly raw: number;
 }
 
@@ -115,6 +117,15 @@ export class TextLog {
 
 	/** Lines, each ended by LF, of the output from `raw` on. Takes the array over. */
 	append(bytes: Uint8Array, lines: number, raw: number): void {
+		for (let at = 0; at < bytes.length; ) {
+			const end = bytes.indexOf(LF, Math.min(at + INDEX_BYTES, bytes.length - 1)) + 1;
+			const part = bytes.subarray(at, end);
+			this.#append(part, part.length === bytes.length ? lines : linesIn(part), raw);
+			at = end;
+		}
+	}
+
+	#append(bytes: Uint8Array, lines: number, raw: number): void {
 		const place = { line: this.#line, text: this.#text, raw };
 		if (this.#text - this.#index.at(-1)!.text >= this.#spacing) this.#enter(place);
 		this.#unwritten.push({ ...place, bytes });
@@ -224,6 +235,12 @@ export class TextLog {
 			kept -= to - from;
 		}
 	}
+}
+
+function linesIn(bytes: Uint8Array): number {
+	let count = 0;
+	for (let at = 0; at < bytes.length; at++) if (bytes[at] === LF) count++;
+	return count;
 }
 
 function inGroups(numbers: readonly number[], size: number): readonly number[][] {

@@ -1,95 +1,177 @@
 // Finds the lines of a text that hold another text, or match a regular expression.
 //
-// Most lines are passed over without being decoded: by a text that each match must hold, where the pattern tells
-// one. What a pattern may cost is bounded by pattern.ts for each window, and by pace.ts for all of them.
+// Many lines are matched at once: V8's compiled expressions go through a gigabyte in a second where there is little to be
+// found. Where each match must hold a text that few lines have, only these are matched. What a pattern may cost is bounded
+// by pattern.ts for each window, and by pace.ts for all of them.
 
 import { isAscii } from "node:buffer";
 import { Fault } from "../protocol/fault.ts";
+import { firstMatch, type LineMatcher, lineMatcher, requiredTexts, toLineEnd, withinLine } from "./line-pattern.ts";
 import { type Pace, paceOf } from "./pace.ts";
-import { lineMatcher, requiredText } from "./pattern.ts";
 
 const LF = 0x0a;
+/** Of a string: larger ones are not collected as cheaply. */
+const TEXT_BYTES = 32 * 1024;
 
-/** Calls back once for each line that is found in whole lines, in order, with an offset in it. */
-export type LineFinder = (lines: Buffer, found: (at: number) => void) => Promise<void>;
+export interface LineFinder {
+	/** Calls back with an offset in each line that is found in whole lines, in order; some at a time, valid during the call. */
+	find(lines: Buffer, found: (offsets: Uint32Array) => void): Promise<void>;
+	/** Whether a match begins in the second part of a line. */
+	begins(parts: readonly [Buffer, Buffer, Buffer]): Promise<boolean>;
+}
 
 export function literalFinder(text: string): LineFinder {
 	const wanted = Buffer.from(text);
-	return async (lines, found) => {
-		for (let hit = lines.indexOf(wanted); hit >= 0; ) {
-			found(hit);
-			// Lines are short: a call of `indexOf` takes longer than looking for their end here.
-			let end = hit;
-			while (end < lines.length && lines[end] !== LF) end++;
-			hit = end < lines.length ? lines.indexOf(wanted, end + 1) : -1;
-		}
+	const ends = textScanner([text]);
+	return {
+		async find(lines, found) {
+			ends(lines, (some) => {
+				found(some);
+				return true;
+			});
+		},
+		async begins(parts) {
+			const [before, part] = parts;
+			const at = Buffer.concat(parts).indexOf(wanted, before.length);
+			return at >= 0 && at < before.length + part.length;
+		},
 	};
 }
 
-/** The lines that hold a text: where each begins and ends, its LF included. */
-function* linesWith(lines: Buffer, text: Buffer): Generator<readonly [number, number]> {
-	for (let hit = lines.indexOf(text); hit >= 0; ) {
-		const end = lines.indexOf(LF, hit) + 1 || lines.length;
-		yield [lines.lastIndexOf(LF, hit) + 1, end];
-		hit = end < lines.length ? lines.indexOf(text, end) : -1;
-	}
+/** Calls back with the ends of the lines that hold one of these texts, some at a time, until it returns false. */
+type TextScanner = (lines: Buffer, found: (ends: Uint32Array) => boolean) => void;
+
+function textScanner(texts: readonly string[]): TextScanner {
+	// Bytes as characters: UTF-8 is found as it is, and nothing has to be decoded. This takes linear time.
+	const escaped = texts.map((text) =>
+		Buffer.from(text)
+			.toString("latin1")
+			.replaceAll(/[\\^$.*+?()[\]{}|]/g, "\\$&"),
+	);
+	const expression = new RegExp(toLineEnd(withinLine(escaped.join("|"))), "g");
+	// Each byte may be a line, in a line that is longer than a text there is one.
+	const ends = new Uint32Array(TEXT_BYTES + 1);
+	return (lines, found) => {
+		for (let from = 0; from < lines.length; ) {
+			const to = endOfLines(lines, from, TEXT_BYTES);
+			const bytes = lines.toString("latin1", from, to - 1);
+			let count = 0;
+			for (expression.lastIndex = 0; expression.test(bytes); ) {
+				const end = expression.lastIndex;
+				ends[count++] = from + end;
+				if (end >= bytes.length) break;
+				expression.lastIndex = end + 1;
+			}
+			if (count > 0 && !found(ends.subarray(0, count))) return;
+			from = to;
+		}
+	};
 }
-
-/** A text in more than one line of so many is not worth looking for: taking these lines out costs more than the others. */
-const COMMON = 4;
-
-/** Bytes that one match looks at: as many as take about so long, so that others have their turn in between. */
-const WINDOW = { minBytes: 32 * 1024, maxBytes: 1 << 20, growBelowMs: 1, shrinkAboveMs: 4 } as const;
 
 export function patternFinder(
 	pattern: string,
 	{ caller, signal }: { readonly caller: string; readonly signal?: AbortSignal | undefined },
 ): LineFinder {
-	const matches = new WindowMatcher(lineMatcher(pattern), paceOf(caller), signal);
-	const required = requiredText(pattern);
-	if (required === null) return (lines, found) => matches.find(lines, found);
-	const wanted = Buffer.from(required);
-	let isRare = true;
-	return async (lines, found) => {
-		if (!isRare) return matches.find(lines, found);
-		const candidates: Buffer[] = [];
-		const starts: number[] = [];
-		const ends: number[] = [];
-		let length = 0;
-		for (const [start, end] of linesWith(lines, wanted)) {
-			candidates.push(lines.subarray(start, end));
-			starts.push(start);
-			length += end - start;
-			ends.push(length);
-			isRare = length <= lines.length / COMMON;
-			if (!isRare) return matches.find(lines, found);
-		}
-		let line = 0;
-		await matches.find(candidates.length === 1 ? candidates[0]! : Buffer.concat(candidates, length), (at) => {
-			while (ends[line]! <= at) line++;
-			found(starts[line]!);
-		});
+	const pace = paceOf(caller);
+	const matches = new WindowMatcher(lineMatcher(pattern), pace, signal);
+	const matchFrom = firstMatch(pattern);
+	const candidates = new Candidates(requiredTexts(pattern));
+	return {
+		async find(lines, found) {
+			const few = candidates.in(lines);
+			if (few === null) return matches.find(lines, found);
+			let line = 0;
+			await matches.find(few.bytes, (offsets) => {
+				found(
+					offsets.map((at) => {
+						while (few.ends[line]! <= at) line++;
+						return few.starts[line]!;
+					}),
+				);
+			});
+		},
+		async begins(parts) {
+			signal?.throwIfAborted();
+			const [before, part, after] = parts.map((bytes) => bytes.toString()) as [string, string, string];
+			const at = pace.run(() => matchFrom(before + part + after, before.length));
+			await pace.rest(signal);
+			return at >= 0 && at < before.length + part.length;
+		},
 	};
 }
 
+/** Lines of which each holds a text that a match must hold; where each began, and where it ends among these. */
+interface FewLines {
+	readonly bytes: Buffer;
+	readonly starts: readonly number[];
+	readonly ends: readonly number[];
+}
+
+/** Texts in more than one line of so many are not worth looking for: to match all lines takes less than to take these out. */
+const COMMON = 50;
+
+class Candidates {
+	/** Of each choice of texts every match holds one. Those that were common are not tried again. */
+	#choices: readonly TextScanner[];
+
+	constructor(choices: readonly (readonly string[])[]) {
+		this.#choices = choices.map(textScanner);
+	}
+
+	/** The lines that may match; null where these are not few. */
+	in(lines: Buffer): FewLines | null {
+		for (const ends of this.#choices) {
+			const few = linesAt(lines, ends);
+			if (few !== null) return few;
+			this.#choices = this.#choices.filter((one) => one !== ends);
+		}
+		return null;
+	}
+}
+
+function linesAt(lines: Buffer, scan: TextScanner): FewLines | null {
+	const parts: Buffer[] = [];
+	const starts: number[] = [];
+	const ends: number[] = [];
+	let length = 0;
+	scan(lines, (some) => {
+		for (const end of some) {
+			const start = end === 0 ? 0 : lines.lastIndexOf(LF, end - 1) + 1;
+			parts.push(lines.subarray(start, end + 1));
+			starts.push(start);
+			length += end + 1 - start;
+			ends.push(length);
+		}
+		return length <= lines.length / COMMON;
+	});
+	if (length > lines.length / COMMON) return null;
+	return { bytes: parts.length === 1 ? parts[0]! : Buffer.concat(parts, length), starts, ends };
+}
+
+/** Bytes that one match looks at: as many as take about so long, so that others have their turn in between. */
+const WINDOW = { minBytes: 32 * 1024, maxBytes: 1 << 20, growBelowMs: 4, shrinkAboveMs: 12 } as const;
+
 class WindowMatcher {
-	readonly #matcher: (text: string) => readonly number[];
+	readonly #matcher: LineMatcher;
 	readonly #pace: Pace;
 	readonly #signal: AbortSignal | undefined;
 	#window: number = WINDOW.minBytes;
 
-	constructor(matcher: (text: string) => readonly number[], pace: Pace, signal: AbortSignal | undefined) {
+	constructor(matcher: LineMatcher, pace: Pace, signal: AbortSignal | undefined) {
 		this.#matcher = matcher;
 		this.#pace = pace;
 		this.#signal = signal;
 	}
 
-	async find(lines: Buffer, found: (at: number) => void): Promise<void> {
+	async find(lines: Buffer, found: (offsets: Uint32Array) => void): Promise<void> {
 		for (let from = 0; from < lines.length; ) {
 			this.#signal?.throwIfAborted();
 			const end = endOfLines(lines, from, this.#window);
 			const startedAt = performance.now();
-			const matched = this.#tryWindow(lines.subarray(from, end), (at) => found(from + at));
+			const matched = this.#tryWindow(lines.subarray(from, end), (offsets) => {
+				for (let i = 0; i < offsets.length; i++) offsets[i]! += from;
+				found(offsets);
+			});
 			const tookMs = performance.now() - startedAt;
 			if (matched) from = end;
 			if (!matched) this.#window = WINDOW.minBytes;
@@ -100,24 +182,35 @@ class WindowMatcher {
 	}
 
 	/** False where it was too much at once: what a pattern may cost is for the smallest window. */
-	#tryWindow(bytes: Buffer, found: (at: number) => void): boolean {
+	#tryWindow(bytes: Buffer, found: (offsets: Uint32Array) => void): boolean {
 		const ascii = isAscii(bytes);
-		const text = bytes.toString(ascii ? "latin1" : "utf8");
-		let matches: readonly number[];
+		const texts: string[] = [];
+		for (let from = 0; from < bytes.length; ) {
+			const to = endOfLines(bytes, from, TEXT_BYTES);
+			texts.push(bytes.toString(ascii ? "latin1" : "utf8", from, to - 1));
+			from = to;
+		}
+		let ends: Uint32Array;
 		try {
-			matches = this.#pace.run(() => this.#matcher(text));
+			ends = this.#pace.run(() => this.#matcher(texts));
 		} catch (error) {
 			if (error instanceof Fault && this.#window > WINDOW.minBytes) return false;
 			throw error;
 		}
-		let [chars, at] = [0, 0];
-		for (const match of matches) {
-			at += ascii ? match - chars : Buffer.byteLength(text.slice(chars, match));
-			chars = match;
-			found(at);
-		}
+		if (ends.length > 0) found(ascii ? ends : inBytes(texts, ends));
 		return true;
 	}
+}
+
+/** Offsets in texts with LF between them, as offsets in their UTF-8. */
+function inBytes(texts: readonly string[], offsets: Uint32Array): Uint32Array {
+	const text = texts.join("\n");
+	let [chars, at] = [0, 0];
+	return offsets.map((offset) => {
+		at += Buffer.byteLength(text.slice(chars, offset));
+		chars = offset;
+		return at;
+	});
 }
 
 /** After the last line that fits into a window, or after the first one. */

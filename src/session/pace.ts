@@ -10,6 +10,8 @@ const BURST_MS = 10;
 const REST = { caller: 4, all: 1 } as const;
 /** A search rests for at most so many times as long as others have just worked: not at all where nobody does. */
 const REST_PER_OTHERS = 10;
+/** Less than that is the loop itself, and what was read for the search. */
+const OTHERS_MS = 0.5;
 /** Callers whose debt is remembered; an evicted one starts afresh. */
 const MAX_CALLERS = 1000;
 
@@ -75,7 +77,7 @@ export function paceOf(caller: string): Pace {
 			const startedAt = performance.now();
 			await setImmediate();
 			const othersMs = performance.now() - startedAt;
-			const ms = Math.min(restMs(), othersMs * REST_PER_OTHERS);
+			const ms = othersMs < OTHERS_MS ? 0 : Math.min(restMs(), othersMs * REST_PER_OTHERS);
 			if (ms >= 1) await setTimeout(ms, undefined, signal && { signal });
 		},
 	};

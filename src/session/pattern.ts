@@ -17,39 +17,7 @@ const MATCH_LIMIT_MS = 50;
 const MAX_TRIES = 5;
 
 const context = createContext(Object.create(null));
-const script = new Script("expression.test(text)");
-// The beginnings of the lines that match, each by itself: what matches over a line end is tried again without the rest.
-const linesScript = new Script(`{
-	const found = [];
-	for (expression.lastIndex = 0; ; ) {
-		const match = expression.exec(text);
-		if (match === null || match.index >= text.length) break;
-		const start = match.index === 0 ? 0 : text.lastIndexOf("\\n", match.index - 1) + 1;
-		const next = text.indexOf("\\n", match.index);
-		const end = next < 0 ? text.length : next;
-		if (match.index + match[0].length > end) {
-			expression.lastIndex = 0;
-			if (expression.test(text.slice(start, end))) found.push(start);
-		} else found.push(start);
-		if (next < 0) break;
-		expression.lastIndex = next + 1;
-	}
-	found;
-}`);
-// The same where no match goes over a line end, in half the time.
-const linesAloneScript = new Script(`{
-	const found = [];
-	for (expression.lastIndex = 0; expression.test(text); ) {
-		const at = expression.lastIndex;
-		const start = at === 0 ? 0 : text.lastIndexOf("\\n", at - 1) + 1;
-		if (start >= text.length) break;
-		found.push(start);
-		const next = text.indexOf("\\n", at);
-		if (next < 0) break;
-		expression.lastIndex = next + 1;
-	}
-	found;
-}`);
+const tests = limited<string, boolean>("(expression, text) => expression.test(text)");
 
 /** Finds a text or pattern in output that arrives in pieces. */
 export class Matcher {
@@ -91,85 +59,13 @@ export function expression(pattern: string): Matcher {
 	const compiled = compile(pattern, "m");
 	const lineOnly = WITHIN_A_LINE.test(pattern);
 	return new Matcher(
-		(candidate) => runWithLimit(script, compiled, pattern, candidate.slice(-WINDOW)) === true,
+		(candidate) => tests(compiled, pattern, candidate.slice(-WINDOW)),
 		(candidate) => candidate.slice(lineOnly ? candidate.lastIndexOf("\n") + 1 : 0).slice(-CARRY),
 	);
 }
 
-/** Finds the lines that match a regular expression: where each begins in a text of whole lines. What it may cost is for 32 KiB. */
-export function lineMatcher(pattern: string): (text: string) => readonly number[] {
-	const compiled = compile(pattern, "gm");
-	const work = WITHIN_A_LINE.test(pattern) ? linesAloneScript : linesScript;
-	return (text) => runWithLimit(work, compiled, pattern, text) as readonly number[];
-}
-
-/** What makes the atom before it repeat, and whether that may be no time at all. */
-const QUANTIFIER = /^(?:([*?])|\+|\{(\d+)(?:,\d*)?\})\??/;
-/** Escapes that stand for one character of a class, or for a place. */
-const CLASS_ESCAPE = /^[dDwWsSbBnrtfv]/;
-const LITERAL_ESCAPE = /^[\p{P}\p{S}]/u;
-
-/** The longest text that every match holds, as far as the pattern tells at a glance; null where it tells none. */
-export function requiredText(pattern: string): string | null {
-	let best = "";
-	let run = "";
-	const end = () => {
-		if (run.length > best.length) best = run;
-		run = "";
-	};
-	for (let at = 0; at < pattern.length; ) {
-		const char = pattern[at]!;
-		const atom = atomAt(pattern, at);
-		if (atom === null || char === "|" || char === ")") return null;
-		at += atom.length;
-		const quantifier = QUANTIFIER.exec(pattern.slice(at));
-		if (quantifier === null) {
-			if (atom.literal === null) end();
-			else run += atom.literal;
-			continue;
-		}
-		at += quantifier[0].length;
-		const optional = quantifier[1] !== undefined || Number(quantifier[2] ?? 1) === 0;
-		if (atom.literal !== null && !optional) run += atom.literal;
-		end();
-	}
-	end();
-	return best.length >= 2 ? best : null;
-}
-
-/** What begins here: its length, and the character that it stands for if it is a certain one; null where that is not clear. */
-function atomAt(pattern: string, at: number): { readonly length: number; readonly literal: string | null } | null {
-	const char = pattern[at]!;
-	const next = pattern.slice(at + 1, at + 2);
-	if (char === "\\") {
-		if (CLASS_ESCAPE.test(next)) return { length: 2, literal: null };
-		return LITERAL_ESCAPE.test(next) ? { length: 2, literal: next } : null;
-	}
-	if (char === "[" || char === "(") {
-		const length = lengthOfGroup(pattern, at);
-		return length === null ? null : { length, literal: null };
-	}
-	const plain = !/[\p{Cc}\p{Cs}.^$*+?{}\]|]/u.test(char);
-	return { length: 1, literal: plain ? char : null };
-}
-
-/** Of a class, or of parentheses with everything in them. */
-function lengthOfGroup(pattern: string, from: number): number | null {
-	let depth = 0;
-	let inClass = false;
-	for (let at = from; at < pattern.length; at++) {
-		const char = pattern[at];
-		if (char === "\\") at++;
-		else if (inClass) inClass = char !== "]";
-		else if (char === "[") inClass = true;
-		else if (char === "(") depth++;
-		else if (char === ")") depth--;
-		if (depth === 0 && !inClass) return at + 1 - from;
-	}
-	return null;
-}
-
-function compile(pattern: string, flags: string): RegExp {
+/** Refuses what is not an expression, or too long for one. */
+export function compile(pattern: string, flags: string): RegExp {
 	if (pattern.length > MAX_PATTERN_LENGTH) {
 		throw new Fault("bad_pattern", {
 			pattern: `${pattern.slice(0, 40)}…`,
@@ -183,12 +79,28 @@ function compile(pattern: string, flags: string): RegExp {
 	}
 }
 
-function runWithLimit(work: Script, compiled: RegExp, pattern: string, text: string): unknown {
-	Object.assign(context, { expression: compiled, text });
+/**
+ * A function over an expression and a text whose time is limited: what takes too long is a fault of the pattern. Its names
+ * are its own: each use of a global of such a context takes as long as many matches.
+ */
+export function limited<A, R>(source: string): (compiled: RegExp, pattern: string, argument: A) => R {
+	const call = new Script("work(expression, argument)");
+	const work: unknown = new Script(source).runInContext(context);
+	return (compiled, pattern, argument) => {
+		Object.assign(context, { work, expression: compiled, argument });
+		try {
+			return withinTime(call, pattern) as R;
+		} finally {
+			context.argument = null;
+		}
+	};
+}
+
+function withinTime(call: Script, pattern: string): unknown {
 	for (let tries = 1; ; tries++) {
 		const before = process.cpuUsage();
 		try {
-			return work.runInContext(context, { timeout: MATCH_LIMIT_MS });
+			return call.runInContext(context, { timeout: MATCH_LIMIT_MS });
 		} catch (cause) {
 			// The limit is wall-clock time: on a busy machine a normal match may only have been preempted.
 			const { user, system } = process.cpuUsage(before);

@@ -30,16 +30,22 @@ export function startOfLine(grid: Grid, row: number): number {
 	return start;
 }
 
-/** Rows `from` to `to` (exclusive) of one logical line, joined; `keep` columns of the last stay. */
-export function joinRows(grid: Grid, from: number, to: number, keep = 0): string {
+/** Rows `from` to `to` (exclusive), of which each is continued by the next one, and the last as well. */
+export function joinContinued(grid: Grid, from: number, to: number): string {
 	let text = "";
 	for (let i = from; i < to; i++) {
 		const row = grid.lines.get(i);
 		if (!row) break;
-		if (i === to - 1) text += textOfRow(row, keep);
 		// A wide character that did not fit leaves one empty cell: not a space. More are real blanks.
-		else text += row.getTrimmedLength() >= row.length - 1 ? row.translateToString(true) : row.translateToString(false);
+		text += row.translateToString(row.getTrimmedLength() >= row.length - 1);
 	}
+	return text;
+}
+
+/** Rows `from` to `to` (exclusive) of one logical line, joined; `keep` columns of the last stay. */
+export function joinRows(grid: Grid, from: number, to: number, keep = 0): string {
+	const last = to > from ? grid.lines.get(to - 1) : undefined;
+	const text = joinContinued(grid, from, to - 1) + (last === undefined ? "" : textOfRow(last, keep));
 	// Not by an expression: /\s+$/ takes quadratic time on a line of blanks with something after them.
 	return keep === 0 ? text.trimEnd() : text;
 }
