@@ -210,16 +210,16 @@ export class Session implements AsyncDisposable {
 		if (exit?.reason === "wall_clock") return "the wall-clock limit was reached";
 		return exit?.signal === "SIGXCPU" ? "the limit of processor time was reached" : this.#endedBecause;
 	}
-	/** With an exit code of its own, not by a signal and for no reason of ours. */
-	get endedByItself(): boolean {
-		return this.exit?.code != null && this.endedBecause === null;
+	/** How it ended is not the program's own doing: a reason of ours, or nobody knows. */
+	get endedFromOutside(): boolean {
+		return this.ended && (this.exit === null || this.endedBecause !== null);
 	}
 	get howItEnded(): string {
 		return describeEnd(this.#status, this.exit, this.endedBecause);
 	}
-	/** For a caller that wanted it to run. */
-	endFault(): Fault<"session_ended"> {
-		return new Fault("session_ended", { id: this.name, sessionId: this.id, how: this.howItEnded });
+	/** For a caller that wanted it to run; `onlyRead`: it typed nothing. */
+	endFault(more: { readonly onlyRead?: boolean } = {}): Fault<"session_ended"> {
+		return new Fault("session_ended", { id: this.name, sessionId: this.id, how: this.howItEnded, ...more });
 	}
 	get ptyExit(): PtyExit | null {
 		return this.#pty.exit;

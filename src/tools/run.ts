@@ -9,10 +9,10 @@ import { asSeen } from "../session/shell/output.ts";
 import type { RunOutcome } from "../session/shell/run.ts";
 import { type FittedLines, fitBetween, nativeBudget } from "./excerpt.ts";
 import { runFactsSchema } from "./facts.ts";
-import { advanced, directory, program, script, sessionName, timeout, usualBudget } from "./fields.ts";
+import { advanced, directory, forShell, program, script, sessionName, timeout, usualBudget } from "./fields.ts";
 import { renderRun } from "./render-run.ts";
 import { limitedTo, processFacts, sessionFacts, tellCommand } from "./session-facts.ts";
-import { directoryFor, runIn } from "./shell-named.ts";
+import { directoryFor, runIn, withShellNotice } from "./shell-named.ts";
 import { answerBy, tool } from "./tool.ts";
 
 export const run = tool({
@@ -31,15 +31,17 @@ export const run = tool({
 		separate: z.boolean().default(false).describe("Also give stdout and stderr apart").meta(advanced),
 		program: program.optional().describe("For a new shell: bash, zsh, fish, sh; yours by default").meta(advanced),
 		clean: z.boolean().default(false).describe("For a new shell: read no start files").meta(advanced),
+		...forShell,
 		maxTokens: usualBudget,
 	}),
 	facts: runFactsSchema,
 	async run(input, context): Promise<RunFacts> {
 		const { sessions, caller, signal } = context;
 		const cwd = input.cwd === undefined ? null : await directoryFor(input.cwd, caller);
-		const { session, note, outcome } = await runIn(
+		const { env, inherit, limits } = input;
+		const { session, note, isNew, outcome } = await runIn(
 			input.shell,
-			{ sessions, caller, program: input.program, clean: input.clean },
+			{ sessions, caller, program: input.program, clean: input.clean, env, inherit, limits },
 			{ ...input, cwd, waits: true, signal, answerBy: answerBy(context) },
 		);
 		const { diff } = session.takeNew(caller.owner);
@@ -54,7 +56,7 @@ export const run = tool({
 		});
 		const { exitCode, pipeStatus, timedOut, durationMs, jobs, streams } = outcome;
 		return {
-			...facts,
+			...withShellNotice(facts, context, { isNew, env, inherit, limits }),
 			...(outcome.returned === "timeout" && !timedOut && limitedTo(context, input.timeoutMs)),
 			...(streams === null ? {} : { stdout: decode(streams.stdout), stderr: decode(streams.stderr) }),
 			cwd: outcome.cwd === null ? facts.cwd : oneLine(outcome.cwd, 4096),

@@ -29,7 +29,11 @@ const capture = (terminal_id: string, isRight: (card: Card) => boolean, more: ob
 	pty.until<Card>("pty_capture", { terminal_id, ...more }, isRight);
 
 test.each([
-	["pty_create", ["cmd"], { cwd: undefined, env: undefined, name: undefined, cols: 120, rows: 40 }],
+	[
+		"pty_create",
+		["cmd"],
+		{ cwd: undefined, env: undefined, name: undefined, cols: 120, rows: 40, inherit: undefined, limits: undefined },
+	],
 	["pty_send_keys", ["terminal_id", "keys"], { enter: true }],
 	["pty_capture", ["terminal_id"], { lines: 50, tail: true }],
 	["pty_kill", ["terminal_id"], { signal: "TERM" }],

@@ -71,6 +71,23 @@ describe.each(Object.entries(WAYS))("%s", (_, open) => {
 		},
 	);
 
+	test("R5.1: a here-document without its end comes back at once, has nothing of ours in it, and says how to end it", async () => {
+		const { stdout, stderr, ...rest } = await bash("cat <<EOF\nhello\necho next");
+		expect(stdout).toBe("hello\necho next\n");
+		expect(stderr).toContain("(wanted `EOF')");
+		expect(rest).toEqual({
+			exit_code: 0,
+			timed_out: false,
+			note: 'the here-document has no end: everything after it was its text, and no command; end it with a line that is "EOF" alone',
+		});
+		expect(await bash("cat <<EOF\nhello\nEOF")).toEqual({
+			stdout: "hello\n",
+			stderr: "",
+			exit_code: 0,
+			timed_out: false,
+		});
+	});
+
 	test("R5.1 D6: calls at the same time run in their order, in the one shell", async () => {
 		await bash("seen=");
 		const all = await Promise.all([1, 2, 3, 4, 5].map((i) => bash(`seen+=${i}; echo $seen`)));

@@ -2,12 +2,13 @@
 // its limits and the text that its models are used to.
 
 import { z } from "zod";
-import { type Clean, oneLine, safe, stacked } from "../../protocol/clean.ts";
+import { type Clean, type CleanLine, oneLine, safe, stacked } from "../../protocol/clean.ts";
 import { exitStatus } from "../../pty/signals.ts";
 import type { Session } from "../../session/session.ts";
-import { cleanText, count } from "../facts.ts";
-import { directory, environment, program, text } from "../fields.ts";
-import { type ToolContext, tool, waitMs } from "../tool.ts";
+import { cleanLine, cleanText, count } from "../facts.ts";
+import { directory, environment, forProgram, program, text } from "../fields.ts";
+import { notices, type ToolContext, tool, waitMs } from "../tool.ts";
+import { withEnvironmentNotice } from "../withheld.ts";
 import { command } from "./command.ts";
 import { seenOutput } from "./new-output.ts";
 import { findNumbered, pickNumbered } from "./numbered.ts";
@@ -17,19 +18,33 @@ const codexFacts = z.strictObject({
 	wall_time_seconds: z.number(),
 	original_token_count: count,
 	session_id: z.exactOptional(count).describe("Only while it runs"),
-	exit_code: z.exactOptional(z.int()).describe("Only when it has ended"),
+	exit_code: z.exactOptional(z.int()).describe("Only when it has ended; 128 + n after signal n"),
+	signal: z.exactOptional(cleanLine).describe("The signal that ended it, such as SIGKILL"),
+	notices,
 });
 type CodexFacts = z.output<typeof codexFacts>;
 
-// Codex clamps, it does not refuse.
-const clamped = (min: number, max: number) => (ms: number) => Math.min(max, Math.max(min, ms));
-const forCommand = clamped(250, 30_000);
-const forPoll = clamped(5000, 300_000);
+interface Yield {
+	readonly ms: number;
+	readonly notices: readonly CleanLine[];
+}
+
+/** Codex clamps, it does not refuse; that it was done is told. */
+const clamped =
+	(usual: number, min: number, max: number) =>
+	(asked: number = usual): Yield => {
+		const ms = Math.min(max, Math.max(min, asked));
+		const told = safe`\`yield_time_ms\`: ${asked} is ${asked < min ? "less than" : "more than"} ${ms}; ${ms} was used`;
+		return { ms, notices: ms === asked ? [] : [told] };
+	};
+const forCommand = clamped(10_000, 250, 30_000);
+const forWrite = clamped(250, 250, 30_000);
+const forPoll = clamped(5000, 5000, 300_000);
 // Its sessions have numbers; ours have names, and these are theirs.
 const FIRST_NUMBER = 1000;
 
 const maxOutput = z.number().min(1).max(1_000_000).default(10_000).describe("Maximum output, in tokens");
-const ms = (text: string) => z.number().min(0).optional().describe(text);
+const ms = (text: string) => z.number().optional().describe(text);
 
 export const execCommand = tool({
 	name: "exec_command",
@@ -47,6 +62,7 @@ export const execCommand = tool({
 		yield_time_ms: ms("How long to wait for output, in ms: 250 to 30000, 10000 by default"),
 		max_output_tokens: maxOutput,
 		env: environment.optional().describe("Added to the environment"),
+		...forProgram,
 	}),
 	facts: codexFacts,
 	async run(input, context) {
@@ -57,10 +73,12 @@ export const execCommand = tool({
 			pickName: pickNumbered(FIRST_NUMBER, String),
 			cwd: input.workdir,
 			env: input.env,
+			inherit: input.inherit,
+			limits: input.limits,
 			caller,
 		});
-		const yieldMs = forCommand(input.yield_time_ms ?? 10_000);
-		return answer(session, { yieldMs, maxTokens: input.max_output_tokens }, context);
+		const asked = { yields: forCommand(input.yield_time_ms), maxTokens: input.max_output_tokens };
+		return withEnvironmentNotice(await answer(session, asked, context), context, input);
 	},
 	render,
 });
@@ -87,20 +105,20 @@ export const codexWriteStdin = tool({
 		const session = await findNumbered(context, String(input.session_id));
 		const { chars } = input;
 		if (chars !== "") await session.type(new TextEncoder().encode(chars));
-		const yieldMs = chars === "" ? forPoll(input.yield_time_ms ?? 5000) : forCommand(input.yield_time_ms ?? 250);
-		return answer(session, { yieldMs, maxTokens: input.max_output_tokens }, context);
+		const yields = (chars === "" ? forPoll : forWrite)(input.yield_time_ms);
+		return answer(session, { yields, maxTokens: input.max_output_tokens }, context);
 	},
 	render,
 });
 
 interface Asked {
-	readonly yieldMs: number;
+	readonly yields: Yield;
 	readonly maxTokens: number;
 }
 
 async function answer(session: Session, asked: Asked, context: ToolContext): Promise<CodexFacts> {
 	const { caller, signal, startedAt } = context;
-	await session.wait({ until: {}, timeoutMs: waitMs(context, asked.yieldMs), signal });
+	await session.wait({ until: {}, timeoutMs: waitMs(context, asked.yields.ms), signal });
 	const news = await seenOutput(session, caller.owner, asked.maxTokens);
 	const { exit } = session;
 	return {
@@ -108,16 +126,21 @@ async function answer(session: Session, asked: Asked, context: ToolContext): Pro
 		wall_time_seconds: Math.round(performance.now() - startedAt) / 1000,
 		original_token_count: news.tokens,
 		...(exit === null ? { session_id: Number(session.name) } : { exit_code: exitStatus(exit) ?? -1 }),
+		...(exit?.signal == null ? {} : { signal: oneLine(exit.signal) }),
+		...(asked.yields.notices.length === 0 ? {} : { notices: asked.yields.notices }),
 	};
 }
 
-function render({ wall_time_seconds, session_id, exit_code = -1, original_token_count, output }: CodexFacts): Clean {
+/** Notes come before the output: after it they could be the program's. */
+function render(facts: CodexFacts): Clean {
+	const { wall_time_seconds, session_id, exit_code = -1, signal, original_token_count, output } = facts;
 	return stacked([
 		safe`Wall time: ${oneLine(wall_time_seconds.toFixed(4))} seconds`,
 		session_id === undefined
-			? safe`Process exited with code ${exit_code}`
+			? safe`Process exited with code ${exit_code}${signal === undefined ? "" : safe` (${signal})`}`
 			: safe`Process running with session ID ${session_id}`,
 		safe`Original token count: ${original_token_count}`,
+		...(facts.notices ?? []).map((notice) => safe`Note: ${notice}`),
 		safe`Output:`,
 		output,
 	]);

@@ -8,11 +8,11 @@ import type { Fault } from "../../protocol/fault.ts";
 import { exitStatus } from "../../pty/signals.ts";
 import { hasEnded } from "../../session/lifecycle.ts";
 import type { Session } from "../../session/session.ts";
-import type { Sessions } from "../../session/sessions.ts";
 import { cleanLine, count } from "../facts.ts";
-import { advanced, directory, environment, program, text } from "../fields.ts";
-import { target } from "../session-facts.ts";
-import { type ToolContext, tool, waitMs } from "../tool.ts";
+import { advanced, directory, environment, forProgram, program, text } from "../fields.ts";
+import { ownerOf, target } from "../session-facts.ts";
+import { type RefusalContext, type ToolContext, tool, waitMs } from "../tool.ts";
+import { withEnvironmentNotice } from "../withheld.ts";
 import { command } from "./command.ts";
 import { rawOutput, seenOutput } from "./new-output.ts";
 
@@ -24,10 +24,11 @@ const execFacts = z.strictObject({
 	output: z.string(),
 	running: z.boolean(),
 	exit_code: z.int().nullable().describe("128 + n after signal n; null while it runs"),
+	signal: z.exactOptional(cleanLine).describe("The signal that ended it, such as SIGKILL"),
 	truncated: z.boolean(),
 	error: z
 		.exactOptional(error)
-		.describe("Why it did not succeed, or what ended the session if it did not end by itself"),
+		.describe("Why `success` is false: it was refused, or the session was ended for a reason"),
 });
 type ExecFacts = z.output<typeof execFacts>;
 
@@ -58,6 +59,7 @@ export const unifiedExec = tool({
 		max_output_tokens: maxOutput,
 		raw: raw.describe("Output as it came, with its escape sequences; later calls on the session keep to it"),
 		env: environment.optional().describe("Added to the environment"),
+		...forProgram,
 	}),
 	facts: execFacts,
 	async run(input, context) {
@@ -67,11 +69,14 @@ export const unifiedExec = tool({
 			argv: [shell, input.login ? "-lc" : "-c", input.cmd],
 			cwd: input.workdir,
 			env: input.env,
+			inherit: input.inherit,
+			limits: input.limits,
 			maxForOwner: sessions.options.execMaxSessions,
 			idleMs: sessions.options.execIdleMs,
 			caller,
 		});
-		return answer(session, { ...input, raw: input.raw ?? sessions.options.execRaw === 1 }, context);
+		const raw = input.raw ?? sessions.options.execRaw === 1;
+		return withEnvironmentNotice(await answer(session, { ...input, raw }, context), context, input);
 	},
 	refuse,
 	render: cleanJson,
@@ -120,7 +125,7 @@ export const closePtySession = tool({
 		await context.sessions.close(session, { force: input.force, keep: false });
 		// What ended it is this call.
 		const { error: _, ...facts } = await answer(session, { ...input, yield_time_ms: 0 }, context);
-		return facts;
+		return { ...facts, success: true };
 	},
 	refuse,
 	render: cleanJson,
@@ -185,22 +190,27 @@ async function answer(session: Session, input: Answering, context: ToolContext):
 	await session.wait({ until: {}, timeoutMs: waitMs(context, input.yield_time_ms), signal });
 	const isRaw = input.raw ?? session.readsRaw(caller.owner);
 	const news = await (isRaw ? rawOutput : seenOutput)(session, caller.owner, input.max_output_tokens);
-	const fault = session.ended && !session.endedByItself ? session.endFault().in("exec") : null;
+	const fault = session.endedFromOutside ? session.endFault({ onlyRead: true }).in("exec") : null;
+	const killedBy = session.exit?.signal ?? null;
 	return {
-		success: true,
+		success: fault === null,
 		session_id: session.id,
 		output: news.text,
 		running: !session.ended,
 		exit_code: exitStatus(session.exit),
+		...(killedBy === null ? {} : { signal: oneLine(killedBy) }),
 		truncated: news.truncated,
 		...(fault === null ? {} : { error: { code: fault.code, message: fault.message, next: fault.next } }),
 	};
 }
 
-/** A refusal in the shape of a result: callers need not catch anything. */
-function refuse({ code, message, next }: Fault, input: unknown, sessions: Sessions | null): ExecFacts {
+/** A refusal in the shape of a result: callers need not catch anything. What was not found has no state to tell. */
+function refuse({ code, message, next }: Fault, input: unknown, context: RefusalContext | null): ExecFacts {
 	const { session_id } = z.object({ session_id: z.string().nullable() }).catch({ session_id: null }).parse(input);
-	const found = sessions?.list().find(({ record: { id, name } }) => id === session_id || name === session_id);
+	const isMeant = ({ id, name, owner }: SessionRecord) =>
+		id === session_id || (name === session_id && owner === ownerOf(context!.caller));
+	const found =
+		code === "session_not_found" ? undefined : context?.sessions.list().find(({ record }) => isMeant(record));
 	return {
 		success: false,
 		session_id,

@@ -13,9 +13,10 @@ import { outputOf, type Sessions } from "../../session/sessions.ts";
 import { compose } from "../../session/typing.ts";
 import { outerLines } from "../excerpt.ts";
 import { cleanLine, cleanText, count } from "../facts.ts";
-import { directory, environment, height, keys as keysField, sessionName, text, width } from "../fields.ts";
+import { directory, environment, forProgram, height, keys as keysField, sessionName, text, width } from "../fields.ts";
 import { target } from "../session-facts.ts";
 import { tool } from "../tool.ts";
+import { withEnvironmentNotice } from "../withheld.ts";
 import { command } from "./command.ts";
 import { truncatedMark } from "./new-output.ts";
 
@@ -67,6 +68,7 @@ export const ptyCreate = tool({
 		name: sessionName.optional(),
 		cols: width.default(120),
 		rows: height.default(40),
+		...forProgram,
 	}),
 	facts: z.union([
 		z.strictObject({
@@ -80,10 +82,12 @@ export const ptyCreate = tool({
 		}),
 		failure,
 	]),
-	async run({ cmd, ...input }, { sessions, caller }) {
+	async run({ cmd, ...input }, context) {
+		const { sessions, caller } = context;
 		const session = await sessions.start({ ...input, command: cmd, keep: true, caller });
 		const { terminal_id, pid, created_at, cmd: shown, cwd, name, state } = await cardFor(sessions, session);
-		return { terminal_id, pid, started_at: created_at, cmd: shown, cwd, name, state };
+		const facts = { terminal_id, pid, started_at: created_at, cmd: shown, cwd, name, state };
+		return withEnvironmentNotice(facts, context, input);
 	},
 	refuse,
 	render: cleanJson,
