@@ -14,6 +14,7 @@ import { findDaemon, type ReachOptions, reachDaemon, reopenHttp, stopForNext } f
 import { places } from "./pty/places.ts";
 import { homeFault, makePrivate } from "./pty/private-directory.ts";
 import { within } from "./pty/wait.ts";
+import type { Caller } from "./tools/tool.ts";
 import { VERSION } from "./version.ts";
 
 /** How long a daemon may take to stop before it is killed; ending sessions takes their grace. */
@@ -56,7 +57,7 @@ const dependencies: Dependencies = {
 	holderPath: join(root, "build/dialtone-holder"),
 	sessionDir: (session) => join(where.sessions, session),
 	connect: async () => {
-		const client = lasting(me);
+		const client = lasting({ ...callerHere(me), commandLine: true });
 		await client.connect();
 		return client;
 	},
@@ -90,8 +91,8 @@ const dependencies: Dependencies = {
 			import("./mcp/stdio.ts"),
 			import("./tools/catalogue.ts"),
 		]);
-		await using client = lasting("mcp");
 		const host = callerHere("mcp");
+		await using client = lasting(host);
 		await serveMcpOnStdio({
 			version: VERSION,
 			sets,
@@ -149,8 +150,9 @@ function sessionsAreRunning(): boolean {
 	}
 }
 
-function lasting(owner: string): LastingClient {
-	return new LastingClient({ connect: () => reachDaemon(reach(owner)), find: () => findDaemon(reach(owner)) });
+function lasting(caller: Caller): LastingClient {
+	const options = reach(caller.owner, { caller });
+	return new LastingClient({ connect: () => reachDaemon(options), find: () => findDaemon(options) });
 }
 
 let handlesErrors = false;

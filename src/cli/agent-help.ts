@@ -33,8 +33,8 @@ What the program printed follows, up to a line with the number behind << (754): 
 Worth knowing
 - --json on any command gives the facts as one JSON object; a fault is {"fault","message","next","facts"}: do what \`next\` says.
 - A session outlives your shell and the daemon. Lost track? \`dialtone ls\` (running), \`dialtone ls -a\` (all).
-- \`read\` gives what is new since your last read; a cut names the lines that are missing:
-  \`dialtone read db --view lines --from 120 --to 480\`. \`dialtone read db --search error\` finds lines in all of it.
+- \`read\` gives what is new since your last read; a cut names the command that shows what is missing, such as
+  \`dialtone read db --from 120 --to 480\`. \`dialtone read db --search error\` finds lines in all of it.
 - Several lines at once: \`dialtone send db --paste - < file\`. Do not submit: --no-submit.
 - Refuse to type if the program printed since your last answer: --if-unchanged.
 - Servers: \`dialtone start --name web --keep --port 3000 -- npm run dev\` returns when the port is open.

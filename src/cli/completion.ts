@@ -4,6 +4,7 @@
 // execute `$(…)` in a candidate.) Names come from a running daemon only: Tab starts nothing.
 
 import type { ListedSession } from "../protocol/answer.ts";
+import { inShellQuotes } from "../protocol/command-words.ts";
 import { Fault } from "../protocol/fault.ts";
 import type { Command, Flag, Invocation, Word } from "./command.ts";
 import { flagsOf } from "./flags.ts";
@@ -113,7 +114,7 @@ function named(
 	return [...byName];
 }
 
-const quoted = (words: readonly string[]) => words.map((word) => `'${word.replaceAll("'", "'\\''")}'`).join(" ");
+const quoted = (words: readonly string[]) => words.map(inShellQuotes).join(" ");
 
 const SCRIPTS: Readonly<Record<string, (ask: string) => string>> = {
 	bash: (ask) => `# dialtone completion for bash: eval "$(dialtone completion bash)"

@@ -1,6 +1,7 @@
 // A tool's declaration as far as the command line needs it: plain data, so that no
 // command loads zod. `npm run generate` writes tool-fields.ts in this form.
 
+import { kebab } from "../protocol/command-words.ts";
 import type { Flag } from "./command.ts";
 
 export interface DeclaredField {
@@ -51,8 +52,6 @@ const OBJECTS: Readonly<Record<string, { readonly prefix: string; readonly about
 	until: { prefix: "", about: "Return when: " },
 	limits: { prefix: "limit-", about: "" },
 };
-
-const kebab = (name: string) => name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 
 /** Numbers whose field ends in a unit are given with one. */
 const UNITS: readonly (readonly [suffix: RegExp, kind: Flag["kind"]])[] = [

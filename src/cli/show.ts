@@ -39,13 +39,14 @@ export function showRun(invocation: Invocation, answer: Answer): void {
 	if (timedOut) io.err("dialtone: the command timed out and was stopped\n");
 }
 
-/** Bytes and pictures are written as they are. */
+/** Bytes and pictures are written as they are; what there was no room for is told beside them. */
 export function showRead(invocation: Invocation, answer: Answer): void {
 	const { io } = invocation;
-	const { base64, picture } = answer.facts as ReadFacts;
+	const { base64, picture, text } = answer.facts as ReadFacts;
 	const bytes = picture?.base64 ?? base64;
 	if (picture !== undefined && io.stdout.isTTY)
 		throw badInput("a picture is no text: write it to a file, such as > screen.png");
 	if (bytes === undefined) showText(invocation, answer);
 	else io.out(Buffer.from(bytes, "base64"));
+	if (base64 !== undefined && text !== "") io.err(`${text}\n`);
 }

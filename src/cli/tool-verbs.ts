@@ -2,6 +2,7 @@
 // (tool-fields.ts); here is only what is particular to a command line: names, words,
 // what surrounds a call, and how a person sees the answer.
 
+import { shellWords } from "../protocol/command-words.ts";
 import type { Answer } from "../tools/client.ts";
 import type { Command, Flag, Invocation, Word } from "./command.ts";
 import { type FieldFlag, flagOf } from "./declared-tool.ts";
@@ -40,11 +41,13 @@ export async function textOf(words: readonly string[], { stdin }: Invocation["io
 
 /** Several words are what a shell has already split: put back together so that another shell splits them alike. */
 function shellLine(words: readonly string[]): string {
-	if (words.length <= 1) return words[0] ?? "";
-	return words.map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`)).join(" ");
+	return words.length <= 1 ? (words[0] ?? "") : shellWords(words);
 }
 
 const shown = () => import("./show.ts");
+
+/** Bytes go to a file or to another program, not to a model: as many as one answer may have. */
+const MOST_TOKENS = 100_000;
 
 export const VERBS: readonly Verb[] = [
 	{
@@ -89,6 +92,8 @@ export const VERBS: readonly Verb[] = [
 		tool: "read",
 		summary: "what is new since your last read; any part of the output",
 		words: [SESSION],
+		input: ({ flags }) =>
+			flags.get("view") === "raw" && flags.get("max-tokens") === undefined ? { maxTokens: MOST_TOKENS } : {},
 		show: async (invocation, answer) => (await shown()).showRead(invocation, answer),
 	},
 	{

@@ -49,6 +49,7 @@ const rlimit = z
 const caller = z.object({
 	owner: name.min(1),
 	sessionsOf: name.min(1).optional(),
+	commandLine: z.boolean().optional(),
 	cwd: z.string().max(MAX_PATH_CHARS),
 	env: environment,
 	withheld: few(MAX_ENVIRONMENT_ENTRIES, z.array(name)).optional(),

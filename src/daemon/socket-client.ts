@@ -301,8 +301,8 @@ function timeoutOf(question: Question): number | null {
 
 /** What the daemon needs to know of the caller: the rest of its world only where a program may inherit it. */
 function sentWith(tool: string, input: unknown, caller: Caller): Caller {
-	const { owner, sessionsOf, parent } = caller;
-	if (!STARTING_TOOLS.has(tool)) return { owner, sessionsOf, parent, cwd: "/", env: {} };
+	const { owner, sessionsOf, commandLine, parent } = caller;
+	if (!STARTING_TOOLS.has(tool)) return { owner, sessionsOf, commandLine, parent, cwd: "/", env: {} };
 	return { ...caller, ...asInherited(caller, inheritIn(input)) };
 }
 

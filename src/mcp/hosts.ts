@@ -1,6 +1,8 @@
 // What to paste where: the configuration of the common hosts, for `dialtone mcp --help`
 // and for what `npm start` prints.
 
+import { shellWords } from "../protocol/command-words.ts";
+
 export interface HostEntry {
 	readonly command: string;
 	readonly args: readonly string[];
@@ -15,10 +17,7 @@ interface Host {
 }
 
 /** For a shell: a path may hold a space. */
-const words = ({ command, args }: HostEntry) =>
-	[command, ...args]
-		.map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`))
-		.join(" ");
+const words = ({ command, args }: HostEntry) => shellWords([command, ...args]);
 const toml = (value: unknown) => JSON.stringify(value).replaceAll(",", ", ");
 
 /** The format that most hosts adopted from Claude Desktop. */

@@ -342,8 +342,6 @@ export const limits = {
 	tailBytes: 192 * 1024,
 	/** Lines of output in one answer of a tool without a budget of its own. */
 	linesChars: 1_000_000,
-	/** Raw output in one answer. */
-	rawBytes: 512 * 1024,
 	/** Values (numbers, strings, arrays…) in the input of a call. */
 	inputValues: 20_000,
 	/** Of one line in an event or a list: a program may print a megabyte without a line end. */

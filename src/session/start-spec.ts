@@ -21,6 +21,8 @@ export interface Caller {
 	readonly owner: string;
 	/** Whose sessions are its own, where it only looks on for another. */
 	readonly sessionsOf?: string | undefined;
+	/** It calls by command lines: what an answer tells it to call is spelled as one. */
+	readonly commandLine?: boolean | undefined;
 	readonly cwd: string;
 	/** The caller's environment without what programs do not inherit. */
 	readonly env: Readonly<Record<string, string>>;

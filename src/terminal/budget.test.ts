@@ -9,11 +9,13 @@ describe("R2.6 text within a number of tokens", () => {
 
 	test("head and tail stay, the cut shows what was left out and how to get it", () => {
 		const lines = Array.from({ length: 1000 }, (_, i) => `line ${i}`);
-		const { text, truncated, leftOut } = fit(lines.join("\n"), 100, { recall: "read from 0 to 8889" });
+		const { text, truncated, leftOut } = fit(lines.join("\n"), 100, {
+			mark: (what) => `[… ${what}: look elsewhere …]`,
+		});
 		expect(truncated).toBe(true);
 		expect(text).toMatch(/^line 0\nline 1\n/);
 		expect(text).toMatch(/\nline 998\nline 999$/);
-		expect(text).toContain(`[… ${leftOut!.lines} lines, ${leftOut!.chars} characters left out; read from 0 to 8889 …]`);
+		expect(text).toContain(`[… ${leftOut!.lines} lines, ${leftOut!.chars} characters: look elsewhere …]`);
 		const kept = text.split("\n").filter((line) => line.startsWith("line"));
 		expect(kept.length + leftOut!.lines).toBe(1000);
 	});

@@ -11,10 +11,8 @@ export const estimateTokens = (text: string): number => Math.ceil(text.length / 
 export interface Budget {
 	/** A better count than characters. Called a few times per text, so it may be slow. */
 	readonly count?: (text: string) => number;
-	/** How to read what was left out; a sentence for the mark. */
-	readonly recall?: string;
-	/** What the mark says of it. */
-	readonly word?: "left out" | "truncated";
+	/** What is written in place of what was left out, such as `7 lines, 90 characters`. */
+	readonly mark?: (what: string) => string;
 	/** The share of the head; the end of output usually matters more. */
 	readonly headShare?: number;
 }
@@ -28,29 +26,32 @@ export interface Fitted {
 export function fit(
 	text: string,
 	maxTokens: number,
-	{ count = estimateTokens, recall = "", word = "left out", headShare = 0.3 }: Budget = {},
+	{ count = estimateTokens, mark = (what) => `[… ${what} left out …]`, headShare = 0.3 }: Budget = {},
 ): Fitted {
 	const total = text.length <= maxTokens ? 0 : count(text);
 	if (total <= maxTokens) return { text, truncated: false, leftOut: null };
 	// The text's own density, so that a plugged-in count decides how many characters fit.
 	let chars = Math.max(0, Math.floor((text.length / total) * maxTokens));
 	for (;;) {
-		const fitted = cut(text, chars, headShare, `${word}${recall ? `; ${recall}` : ""}`);
+		const fitted = cut(text, chars, headShare, mark);
 		if (chars === 0 || count(fitted.text) <= maxTokens) return fitted;
 		chars = Math.floor(chars * 0.9) - 16;
 		if (chars < 0) chars = 0;
 	}
 }
 
-function cut(text: string, chars: number, headShare: number, words: string): Fitted {
+function cut(text: string, chars: number, headShare: number, mark: (what: string) => string): Fitted {
 	const head = endOfHead(text, Math.floor(chars * headShare));
 	const tail = Math.max(head, startOfTail(text, text.length - (chars - Math.floor(chars * headShare))));
 	const gone = text.slice(head, tail);
 	const leftOut = { lines: gone.split("\n").length - (gone.endsWith("\n") ? 1 : 0), chars: gone.length };
-	const mark = `[… ${leftOut.lines} lines, ${leftOut.chars} characters ${words} …]`;
 	const before = text.slice(0, head);
 	const breakBefore = before === "" || before.endsWith("\n") ? "" : "\n";
-	return { text: `${before}${breakBefore}${mark}\n${text.slice(tail)}`, truncated: true, leftOut };
+	return {
+		text: `${before}${breakBefore}${mark(`${leftOut.lines} lines, ${leftOut.chars} characters`)}\n${text.slice(tail)}`,
+		truncated: true,
+		leftOut,
+	};
 }
 
 /** After the last whole line that fits, unless that would waste more than half; never inside a character. */

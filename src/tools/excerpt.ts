@@ -1,34 +1,40 @@
 // Output within a budget. What does not fit is cut between numbered lines of the transcript, and
-// the cut names exactly the lines that are missing and the call that shows them.
+// the cut names exactly what is missing and the call that shows it (recall.ts).
 
 import { bytesOf, type Excerpt, type Part } from "../journal/journal.ts";
-import { limits } from "../session/options.ts";
+import { limits, options } from "../session/options.ts";
 import type { Session } from "../session/session.ts";
 import type { LineRange, NumberedLine, TranscriptView } from "../session/transcript-view.ts";
 import { CHARS_PER_TOKEN, estimateTokens, fit } from "../terminal/budget.ts";
 import type { ScreenDiff } from "../terminal/screen-diff.ts";
+import { type Cut, type CutMark, markFor } from "./recall.ts";
+import type { Caller } from "./tool.ts";
 
 /** Of new output the end usually matters more. */
 const HEAD_SHARE = 0.3;
 /** For the mark itself. */
-const MARK_CHARS = 100;
+export const MARK_CHARS = 100;
 
 /** How a caller counts, and what it can do about a cut. */
 export interface Budget {
 	readonly maxTokens: number;
 	readonly charsPerToken: number;
-	/** What is written in place of lines; one line. */
-	readonly mark: (range: LineRange, total: number) => string;
+	readonly mark: CutMark;
 }
 
-export const nativeBudget = (maxTokens: number, { name }: Pick<Session, "name">): Budget => ({
+export const nativeBudget = (maxTokens: number, { name }: Pick<Session, "name">, caller: Caller): Budget => ({
 	maxTokens,
 	charsPerToken: CHARS_PER_TOKEN,
-	mark: (range, total) => `[… ${named(range)} of ${total} left out: read ${linesCall(name, range)} …]`,
+	mark: markFor(name, caller),
 });
 
-export const named = ({ from, to }: LineRange): string => (from === to ? `line ${from}` : `lines ${from}–${to}`);
-const linesCall = (session: string, { from, to }: LineRange) => JSON.stringify({ session, view: "lines", from, to });
+const named = ({ from, to }: LineRange): string => (from === to ? `line ${from}` : `lines ${from}–${to}`);
+
+/** Lines that are not shown. */
+export const cutLines = (range: LineRange, total: number): Cut => ({
+	what: `${named(range)} of ${total}`,
+	call: { from: range.from, to: range.to },
+});
 
 /** Text within a budget, and what is not in it. */
 export interface FittedLines {
@@ -60,13 +66,15 @@ export async function fitLines(
 	}
 	const room = Math.max(most - MARK_CHARS, Math.floor(most / 2));
 	const headRoom = keep === "first" ? room : keep === "last" ? 0 : Math.floor(room * HEAD_SHARE);
+	const clipped = (lines: readonly NumberedLine[], room: number) =>
+		lines.length === 1 ? [clip(lines[0]!, room, budget.mark)] : lines;
 	const head = headRoom === 0 ? [] : clipped(await view.first({ from, to }, headRoom), headRoom);
 	const after = head.at(-1)?.last ?? from - 1;
 	const tailRoom = keep === "first" || after === to ? 0 : room - charsOf(head);
 	const tail = tailRoom <= 0 ? [] : clipped(await view.last({ from: after + 1, to }, tailRoom), tailRoom);
 	const leftOut = { from: after + 1, to: (tail[0]?.number ?? to + 1) - 1 };
 	const isCut = leftOut.from <= leftOut.to;
-	const mark = isCut ? [budget.mark(leftOut, total)] : [];
+	const mark = isCut ? [budget.mark(cutLines(leftOut, total))] : [];
 	return {
 		text: [...head.map(({ text }) => text), ...mark, ...tail.map(({ text }) => text)].join("\n"),
 		truncated: true,
@@ -79,13 +87,22 @@ export async function fitLines(
 const textOf = (lines: readonly NumberedLine[]) => lines.map(({ text }) => text).join("\n");
 const charsOf = (lines: readonly NumberedLine[]) => lines.reduce((sum, { text }) => sum + text.length + 1, 0);
 
-/** A single line may be longer than there is room for. */
-function clipped(lines: readonly NumberedLine[], room: number): readonly NumberedLine[] {
-	const [line] = lines;
-	if (lines.length !== 1 || line === undefined || line.text.length <= room) return lines;
-	const text = line.text.slice(0, Math.max(1, room));
-	return [{ ...line, text: `${text}[… ${line.text.length - text.length} more characters of line ${line.number} …]` }];
+/** A single line may be longer than there is room for: its beginning, and how to see the rest. */
+export function clip(line: NumberedLine, room: number, mark: CutMark): NumberedLine {
+	const { number, text } = line;
+	if (text.length <= room) return line;
+	const kept = text.slice(0, wholeCharacters(text, Math.max(1, room)));
+	const needed = Math.min(options.maxTokens.max, estimateTokens(text) + 1);
+	const call = { from: number, to: number, ...(needed > options.maxTokens.default && { maxTokens: needed }) };
+	return {
+		...line,
+		text: kept + mark({ what: `${text.length - kept.length} more characters of line ${number}`, call }),
+	};
 }
+
+/** So many characters, or one less: half a pair is none. */
+const wholeCharacters = (text: string, length: number) =>
+	/^[\ud800-\udbff]$/.test(text.charAt(length - 1)) ? length - 1 : length;
 
 /** What is new to a caller, within the budget. */
 export async function fitNew(
@@ -109,10 +126,10 @@ export async function fitBetween(session: Session, range: LineRange, budget: Bud
 }
 
 /** A screen has no lines of its own: it is shown again with a larger budget. */
-function fitScreen(text: string, { maxTokens, charsPerToken }: Budget): { text: string; truncated: boolean } {
+function fitScreen(text: string, { maxTokens, charsPerToken, mark }: Budget): { text: string; truncated: boolean } {
 	const count = (part: string) => Math.ceil(part.length / charsPerToken);
-	const recall = `read ${JSON.stringify({ view: "screen", maxTokens: Math.min(100_000, 2 * estimateTokens(text)) })}`;
-	const fitted = fit(text, maxTokens, { count, recall });
+	const call = { view: "screen", maxTokens: Math.min(options.maxTokens.max, 2 * estimateTokens(text)) } as const;
+	const fitted = fit(text, maxTokens, { count, mark: (what) => mark({ what, call }) });
 	return { text: fitted.text, truncated: fitted.truncated };
 }
 
@@ -128,14 +145,29 @@ export async function outerLines(
 	return fitLines(view, range, { maxTokens: limits.linesChars, charsPerToken: 1, mark, keep: end });
 }
 
-/** A part of the output, by offset; the newest where no offset is given. */
-export function excerptOf(
+/** Four characters of base64 are three bytes. */
+const BYTES_PER_CHAR = 3 / 4;
+
+/** Output as it came, by offset, as much of it as base64 may fill the budget: from where it was asked for, or the newest. */
+export async function fitRaw(
 	{ journal }: Session,
-	{ from, to, maxBytes }: { from?: number | undefined; to?: number | undefined; maxBytes: number },
-): Promise<Excerpt> {
+	asked: { readonly from?: number | undefined; readonly to?: number | undefined },
+	{ maxTokens, charsPerToken, mark }: Budget,
+): Promise<FittedLines & { readonly excerpt: Excerpt }> {
+	const most = Math.floor(maxTokens * charsPerToken * BYTES_PER_CHAR);
 	const { end } = journal;
-	const start = Math.min(from ?? Math.max(0, end - maxBytes), end);
-	return journal.read(start, Math.min(to ?? end, end, start + maxBytes));
+	const to = Math.min(asked.to ?? end, end);
+	const from = Math.min(asked.from ?? 0, to);
+	const excerpt =
+		asked.from === undefined
+			? await journal.read(Math.max(from, to - most), to)
+			: await journal.read(from, Math.min(to, from + most));
+	const leftOut = asked.from === undefined ? { from, to: excerpt.from } : { from: excerpt.to, to };
+	const text =
+		leftOut.from < leftOut.to
+			? mark({ what: `bytes ${leftOut.from} to ${leftOut.to} of ${end}`, call: { view: "raw", ...leftOut } })
+			: "";
+	return { excerpt, text, truncated: text !== "", lines: null, leftOut: null, chars: to - from };
 }
 
 /** A range of output as it came, of a large one its beginning and its end. */

@@ -62,7 +62,7 @@ const session = {
 		.describe("Lines that are not in `text`, by number"),
 	lines: z
 		.exactOptional(z.strictObject({ ...range, total: count }))
-		.describe("Which lines are shown, of all that were printed"),
+		.describe("Which lines the answer is about, of all that were printed; those in `missed` are not shown"),
 	lastCommand: z.exactOptional(z.strictObject({ exitCode: z.int().nullable(), pipeStatus: z.array(z.int()) })),
 	survivors: z.exactOptional(processes).describe("Processes that a close could not end"),
 	notices: z.exactOptional(z.array(cleanLine)).describe("What happened since your last answer, said once"),

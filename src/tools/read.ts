@@ -1,13 +1,12 @@
 import { z } from "zod";
 import { bytesOf } from "../journal/journal.ts";
 import type { ReadFacts } from "../protocol/answer.ts";
-import { type CleanLine, oneLine, safe, stacked } from "../protocol/clean.ts";
+import { type CleanLine, joined, oneLine, safe, stacked } from "../protocol/clean.ts";
 import { Fault } from "../protocol/fault.ts";
-import { limits } from "../session/options.ts";
 import type { Session } from "../session/session.ts";
 import { pictureArea, pictureSvg } from "../terminal/picture-svg.ts";
 import { VIEWS } from "./client.ts";
-import { excerptOf, type FittedLines, fitLines, nativeBudget } from "./excerpt.ts";
+import { type FittedLines, fitLines, fitRaw, nativeBudget } from "./excerpt.ts";
 import { readFactsSchema } from "./facts.ts";
 import { budget, offset, session as reference } from "./fields.ts";
 import { missingFontsNotice } from "./fonts.ts";
@@ -16,7 +15,7 @@ import { pictureToPng } from "./picture.ts";
 import { renderSession } from "./render.ts";
 import { searchLines } from "./search.ts";
 import { type Shown, sessionFacts, target } from "./session-facts.ts";
-import { tool } from "./tool.ts";
+import { type ToolContext, tool } from "./tool.ts";
 
 type Lines = NonNullable<ReadFacts["lines"]>;
 type Matches = NonNullable<ReadFacts["matches"]>;
@@ -75,11 +74,7 @@ export const read = tool({
 				...(fitted && { fitted }),
 			});
 		if (input.search !== undefined || input.pattern !== undefined) {
-			const { matches, ...fitted } = await searchLines(
-				session,
-				{ ...input, lines: input.lines ?? USUAL_LINES },
-				context,
-			);
+			const { matches, ...fitted } = await searchLines(session, input, context);
 			return { ...(await showing(shown(session, "lines", ""), fitted)), matches };
 		}
 		switch (view) {
@@ -88,14 +83,18 @@ export const read = tool({
 			case "screen":
 				return showing(shown(session, "screen"));
 			case "lines":
-				return showing(shown(session, "lines", ""), await linesOf(session, input));
+				return showing(shown(session, "lines", ""), await linesOf(session, input, context));
 			case "why":
 				return { ...(await showing(shown(session, "lines", ""))), why: true };
 			case "raw": {
-				const excerpt = await excerptOf(session, { ...input, maxBytes: limits.rawBytes });
+				const { excerpt, ...fitted } = await fitRaw(
+					session,
+					input,
+					nativeBudget(input.maxTokens, session, context.caller),
+				);
 				const { from, to, gaps } = excerpt;
 				const base64 = Buffer.from(bytesOf(excerpt)).toString("base64");
-				return { ...(await showing(shown(session, "lines", ""))), base64, from, to, gaps };
+				return { ...(await showing(shown(session, "lines", ""), fitted)), base64, from, to, gaps };
 			}
 			case "picture": {
 				const { row, rows, column, cols } = pictureArea(screen);
@@ -118,7 +117,8 @@ export const read = tool({
 		const { base64, from = 0, to = 0, lines, matches } = facts;
 		if (facts.why === true) return stacked([sessionHeader(facts), facts.because]);
 		const notes: CleanLine[] = [];
-		if (lines !== undefined) notes.push(matches === undefined ? rangeOf(lines) : matchesIn(matches, lines));
+		if (lines !== undefined)
+			notes.push(matches === undefined ? shownOf(lines, facts.missed) : matchesIn(matches, lines));
 		if (base64 !== undefined) notes.push(safe`bytes ${from} to ${to}: ${oneLine(base64, base64.length)}`);
 		return renderSession(facts, notes);
 	},
@@ -138,8 +138,19 @@ function viewOf({ view, from, to, search, pattern }: ReadInput): View {
 	return ranged && view === "new" ? "lines" : view;
 }
 
-const rangeOf = ({ from, to, total }: Lines): CleanLine =>
-	to < from ? safe`no such lines; there are ${total}` : safe`lines ${from}–${to} of ${total}`;
+/** Only what is there: of a range that was cut, its parts. */
+function shownOf({ from, to, total }: Lines, missed: ReadFacts["missed"]): CleanLine {
+	if (to < from) return safe`no such lines; there are ${total}`;
+	const cut = missed ?? { from: to + 1, to };
+	const parts = [
+		{ from, to: cut.from - 1 },
+		{ from: cut.to + 1, to },
+	].filter((part) => part.from <= part.to);
+	if (parts.length === 0) return safe`none of ${total} lines`;
+	const ranges = parts.map((part) => (part.from === part.to ? part.from : safe`${part.from}–${part.to}`));
+	const isOne = parts.length === 1 && parts[0]!.from === parts[0]!.to;
+	return safe`${isOne ? "line" : "lines"} ${joined(ranges, ", ")} of ${total}`;
+}
 
 function matchesIn({ count, shown: few }: Matches, { from, to, total }: Lines): CleanLine {
 	const where = from === 1 && to === total ? safe`${total} lines` : safe`lines ${from}–${to} of ${total}`;
@@ -149,11 +160,11 @@ function matchesIn({ count, shown: few }: Matches, { from, to, total }: Lines): 
 }
 
 /** The lines that were asked for: a range from its beginning, or the last ones. */
-async function linesOf(session: Session, input: LinesInput): Promise<FittedLines> {
+async function linesOf(session: Session, input: LinesInput, { caller }: ToolContext): Promise<FittedLines> {
 	const view = await session.transcript.view();
 	const { from, to, maxTokens } = input;
 	const lines = input.lines ?? USUAL_LINES;
-	const budget = nativeBudget(maxTokens, session);
+	const budget = nativeBudget(maxTokens, session, caller);
 	if (from === undefined && to === undefined) {
 		return fitLines(view, { from: view.total - lines + 1, to: view.total }, { ...budget, keep: "last" });
 	}

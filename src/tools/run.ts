@@ -7,7 +7,7 @@ import { limits } from "../session/options.ts";
 import type { Session } from "../session/session.ts";
 import { asSeen } from "../session/shell/output.ts";
 import type { RunOutcome } from "../session/shell/run.ts";
-import { type FittedLines, fitBetween, nativeBudget } from "./excerpt.ts";
+import { type Budget, type FittedLines, fitBetween, nativeBudget } from "./excerpt.ts";
 import { runFactsSchema } from "./facts.ts";
 import { advanced, directory, forShell, program, script, sessionName, timeout, usualBudget } from "./fields.ts";
 import { renderRun } from "./render-run.ts";
@@ -48,7 +48,10 @@ export const run = tool({
 		// The header has its exit code.
 		if (outcome.exitCode !== null) tellCommand(session, caller.owner);
 		// A full-screen program is looked at, not read.
-		const output = diff.buffer === "alternate" ? null : await outputOf(session, outcome, input.maxTokens);
+		const output =
+			diff.buffer === "alternate"
+				? null
+				: await outputOf(session, outcome, nativeBudget(input.maxTokens, session, caller));
 		const facts = await sessionFacts(session, context, {
 			outcome,
 			maxTokens: input.maxTokens,
@@ -80,12 +83,12 @@ const decoder = new TextDecoder();
 const decode = ({ bytes }: Part) => decoder.decode(bytes);
 
 /** What a command printed: all of it where it fits, else by line. */
-async function outputOf(session: Session, outcome: RunOutcome, maxTokens: number): Promise<FittedLines> {
+async function outputOf(session: Session, outcome: RunOutcome, budget: Budget): Promise<FittedLines> {
 	const { from, to } = outcome;
-	const budget = nativeBudget(maxTokens, session);
 	const bytes = await smallOutput(session, outcome);
 	const text = bytes === null ? null : asSeen(bytes, session.screen.cols);
-	if (text === null || text.length > maxTokens * budget.charsPerToken) return fitBetween(session, { from, to }, budget);
+	if (text === null || text.length > budget.maxTokens * budget.charsPerToken)
+		return fitBetween(session, { from, to }, budget);
 	return { text, truncated: false, lines: null, leftOut: null, chars: text.length };
 }
 

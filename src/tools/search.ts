@@ -1,8 +1,9 @@
 // Lines of a transcript that match, each with its number and the lines around it, within a budget.
 
 import type { Session } from "../session/session.ts";
-import type { NumberedLine, TranscriptView } from "../session/transcript-view.ts";
-import { type FittedLines, nativeBudget } from "./excerpt.ts";
+import type { LineRange, NumberedLine, TranscriptView } from "../session/transcript-view.ts";
+import { type Budget, clip, cutLines, type FittedLines, MARK_CHARS, nativeBudget } from "./excerpt.ts";
+import type { Cut } from "./recall.ts";
 import type { ToolContext } from "./tool.ts";
 
 export interface LineSearch {
@@ -10,12 +11,13 @@ export interface LineSearch {
 	readonly pattern?: string | undefined;
 	readonly from?: number | undefined;
 	readonly to?: number | undefined;
-	readonly lines: number;
+	readonly lines?: number | undefined;
 	readonly context: number;
 	readonly order: "newest" | "oldest";
 	readonly maxTokens: number;
 }
 
+const USUAL_MATCHES = 50;
 /** A quota makes one; a disk that is full now and then, some. */
 const MAX_NOT_KEPT = 10;
 
@@ -36,22 +38,44 @@ export async function searchLines(
 		pattern: input.pattern,
 		range,
 		order: input.order,
-		most: input.lines,
+		most: input.lines ?? USUAL_MATCHES,
 		caller: caller.owner,
 		signal,
 	});
-	const { maxTokens, charsPerToken } = nativeBudget(input.maxTokens, session);
-	const { parts, shown } = await partsWithin(view, lines, input, Math.floor(maxTokens * charsPerToken));
+	const budget = nativeBudget(input.maxTokens, session, caller);
+	const { parts, shown } = await partsWithin(view, lines, input, budget);
+	const cut = shown.length < count ? [budget.mark(others(input, count, shown))] : [];
 	// Where nothing was found, it may have been there.
 	const notKept = view.notKept(range).slice(0, MAX_NOT_KEPT);
-	const text = [...notKept.map((lines) => lines.text), ...parts].join("\n");
+	const found = input.order === "oldest" ? [...parts, ...cut] : [...cut, ...parts];
+	const text = [...notKept.map((lines) => lines.text), ...found].join("\n");
 	return {
 		text,
-		truncated: shown < count,
+		truncated: cut.length > 0,
 		lines: { ...range, total },
 		leftOut: null,
 		chars: text.length,
-		matches: { count, shown },
+		matches: { count, shown: shown.length },
+	};
+}
+
+/** The matches that are not shown: those before the shown ones, or after them. */
+function others(input: LineSearch, count: number, shown: readonly number[]): Cut {
+	const { search, pattern, lines, context, order } = input;
+	const range =
+		order === "oldest"
+			? { from: Math.max(...shown) + 1, to: input.to }
+			: { from: input.from, to: Math.min(...shown) - 1 };
+	return {
+		what: `${count - shown.length} of ${count} matching lines`,
+		call: {
+			search,
+			pattern,
+			...range,
+			lines,
+			context: context === 0 ? undefined : context,
+			order: order === "oldest" ? order : undefined,
+		},
 	};
 }
 
@@ -60,34 +84,44 @@ async function partsWithin(
 	view: TranscriptView,
 	lines: readonly number[],
 	{ context, order }: LineSearch,
-	room: number,
-): Promise<{ parts: readonly string[]; shown: number }> {
+	{ maxTokens, charsPerToken, mark }: Budget,
+): Promise<{ parts: readonly string[]; shown: readonly number[] }> {
 	const isMatch = new Set(lines);
+	const labelled = ({ number, text }: NumberedLine) => `${number}${isMatch.has(number) ? ":" : "-"} ${text}`;
+	const most = Math.floor(maxTokens * charsPerToken);
 	const wanted = order === "oldest" ? lines : lines.toReversed();
 	const groups: string[][] = [];
-	let left = room;
-	let shown = 0;
+	const shown: number[] = [];
+	let left = Math.max(most - MARK_CHARS, Math.floor(most / 2));
 	let covered = order === "oldest" ? 0 : Number.POSITIVE_INFINITY;
 	for (const line of wanted) {
 		const range =
 			order === "oldest"
 				? { from: Math.max(line - context, covered + 1), to: line + context }
 				: { from: line - context, to: Math.min(line + context, covered - 1) };
-		const group: string[] = [];
-		for (const found of await view.first(range, Math.max(1, left))) group.push(labelled(found, isMatch));
-		const chars = group.reduce((sum, text) => sum + text.length + 1, 0);
-		if (shown > 0 && chars > left) break;
+		const inRange = await view.first(range, Math.max(1, left));
+		const whole = inRange.map(labelled);
+		const fits = (inRange.at(-1)?.last ?? 0) >= Math.min(range.to, view.total) && charsOf(whole) <= left;
+		if (!fits && shown.length > 0) break;
+		const group = fits ? whole : await alone(line, range);
 		// Adjacent groups are one.
-		const apart = context > 0 && shown > 0 && (order === "oldest" ? range.from > covered + 1 : range.to < covered - 1);
+		const apart =
+			context > 0 && shown.length > 0 && (order === "oldest" ? range.from > covered + 1 : range.to < covered - 1);
 		if (apart) group[order === "oldest" ? "unshift" : "push"]("--");
 		groups.push(group);
-		left -= chars;
-		shown += 1;
+		left -= charsOf(group);
+		shown.push(line);
 		covered = order === "oldest" ? range.to : range.from;
 	}
 	if (order === "newest") groups.reverse();
 	return { parts: groups.flat(), shown };
+
+	/** There is no room for its context, and perhaps not even for all of the line itself. */
+	async function alone(line: number, { from, to }: LineRange): Promise<string[]> {
+		const [match] = await view.first({ from: line, to: line }, 1);
+		const around = { from: Math.max(1, from), to: Math.min(to, view.total) };
+		return [labelled(clip(match!, left, mark)), ...(context > 0 ? [mark(cutLines(around, view.total))] : [])];
+	}
 }
 
-const labelled = ({ number, text }: NumberedLine, isMatch: ReadonlySet<number>): string =>
-	`${number}${isMatch.has(number) ? ":" : "-"} ${text}`;
+const charsOf = (texts: readonly string[]) => texts.reduce((sum, text) => sum + text.length + 1, 0);

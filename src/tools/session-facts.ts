@@ -70,7 +70,7 @@ export async function sessionFacts(
 	if (attention.waitingFor === "command" && last !== null && tellCommand(session, caller.owner))
 		notices.push(safe`the command ended with exit code ${last.exitCode ?? "unknown"}`);
 	const [{ text, truncated, lines, leftOut }, ports, cwd] = await Promise.all([
-		request.fitted ?? fitNew(session, { diff, since }, nativeBudget(request.maxTokens, session)),
+		request.fitted ?? fitNew(session, { diff, since }, nativeBudget(request.maxTokens, session, caller)),
 		session.ports(),
 		session.cwd(),
 	]);

@@ -66,6 +66,38 @@ describe("a conversation from a shell", () => {
 		expect((await line.run(["read", "in", "-v", "lines"])).out).toContain("one\ntwo");
 	});
 
+	test("T3: a cut names a command line, and that shows what is missing", async () => {
+		/** The command lines in an answer, run by a shell; what they print, and what they say beside it. */
+		const followed = (text: string) =>
+			[...text.matchAll(/left out: (dialtone read .*?) …\]$/gm)].map(([, command]) => {
+				const script = `dialtone() { '${process.execPath}' '${MAIN}' "$@"; }\n${command} --max-tokens 50000`;
+				const { stdout, stderr } = spawnSync("sh", ["-c", script], { env: line.env, encoding: "utf8" });
+				return { out: stdout, err: stderr };
+			});
+		await line.run(["start", "--name", "cut", "--", "seq", "-f", "it's -%.0f", "1", "5000"]);
+		const [lines] = followed((await line.run(["read", "cut", "--view", "lines", "--lines", "5000"])).out);
+		expect(lines?.out).toMatch(/^it's -1\n[\s\S]*\nlines 1–\d+ of 5000$/m);
+		const found = await line.run(["read", "cut", "--search=-12", "--lines", "1", "--order", "oldest"]);
+		expect(followed(found.out)[0]?.out).toMatch(/^120: it's -120$/m);
+		const quoted = await line.run([
+			"read",
+			"cut",
+			"--pattern",
+			"it's -7$",
+			"--lines",
+			"1",
+			"--context",
+			"3",
+			"--max-tokens",
+			"50",
+		]);
+		expect(followed(quoted.out)[0]?.out).toMatch(/^it's -4\n[\s\S]*it's -10$/m);
+		const raw = await line.run(["read", "cut", "--view", "raw", "--max-tokens", "50"]);
+		expect(raw.out).toMatch(/it's -5000\r\n$/);
+		expect(followed(raw.err)[0]?.out).toMatch(/^it's -1\r\n/);
+		expect(await line.run(["read", "cut", "--view", "raw"])).toMatchObject({ err: "" });
+	});
+
 	test("nothing is coloured and nothing asked where there is no terminal", async () => {
 		for (const args of [[], ["ls"], ["doctor"], ["demo", "--help"], ["tools"]])
 			expect((await line.run(args)).out).not.toContain("\x1b");

@@ -35,7 +35,7 @@ const numbersIn = (text: string) => [...text.matchAll(/^line (\d+)/gm)].map(([, 
 const to = (last: number, first = 1) => Array.from({ length: last - first + 1 }, (_, i) => first + i);
 /** The call that a cut names. */
 function advised(text: string): object | null {
-	const call = /^\[… lines? .* left out: read (\{.*\}) …\]$/m.exec(text)?.[1];
+	const call = /^\[… (?:lines?|\d+ of \d+ matching lines|bytes) .*?left out: read (\{.*\}) …\]$/m.exec(text)?.[1];
 	return call === undefined ? null : (JSON.parse(call) as object);
 }
 
@@ -64,7 +64,9 @@ describe("T2 a search", () => {
 		expect(found.lines).toEqual({ from: 1, to: 5000, total: 5000 });
 		expect(found.text.split("\n").at(-1)).toBe("1299: line 1299");
 		expect((await read({ from: 5, lines: 2 })).text).toBe("line 5\nline 6");
-		expect((await read({ search: "line 12", lines: 2, order: "oldest" })).text).toBe("12: line 12\n120: line 120");
+		expect((await read({ search: "line 12", lines: 2, order: "oldest" })).text).toMatch(
+			/^12: line 12\n120: line 120\n\[… 109 of/,
+		);
 		expect((await read({ pattern: "^line 4[0-9]99$", lines: 100 })).matches).toEqual({ count: 10, shown: 10 });
 		expect((await read({ search: "line 7", from: 70, to: 75 })).text.split("\n")).toHaveLength(6);
 		expect((await read({ search: "line 2500", context: 1 })).text).toBe(
@@ -90,9 +92,7 @@ describe("T3 a cut", () => {
 	test("names the lines that are missing, and following it shows exactly these", async () => {
 		const { text, missed } = await numbered(5000);
 		expect(missed).toMatchObject({ lines: 5000 - numbersIn(text).length });
-		expect(text).toContain(
-			`[… lines ${missed!.from}–${missed!.to} of 5000 left out: read {"session":"s","view":"lines",`,
-		);
+		expect(text).toContain(`[… lines ${missed!.from}–${missed!.to} of 5000 left out: read {"session":"s","from":`);
 		expect(await followed(text, { maxCalls: 20 })).toEqual(to(5000));
 	});
 
@@ -104,7 +104,96 @@ describe("T3 a cut", () => {
 	test("of a line that is longer than the budget is made inside of it", async () => {
 		await dialtone.client.call("start", { name: "s", argv: ["sh", "-c", "printf '%3000s|\\nnext\\n' x"] });
 		const { text } = await read({ view: "lines", from: 1, maxTokens: 50 });
-		expect(text).toMatch(/^ +\[… \d+ more characters of line 1 …\]\n\[… line 2 of 2 left out: read .*\]$/);
+		const [, call = ""] =
+			/^ +\[… \d+ more characters of line 1 left out: read (.*) …\]\n\[… line 2 of 2 left out: read .*\]$/.exec(text) ??
+			[];
+		expect((await read(JSON.parse(call) as object)).text).toBe(`${" ".repeat(2999)}x|`);
+	});
+
+	test("of a line that no answer of the usual length holds names a budget that does", async () => {
+		const argv = ["sh", "-c", "head -c 20000 /dev/zero | tr '\\0' x"];
+		await dialtone.client.call("start", { name: "s", argv, cols: 1000 });
+		const { text } = await read({ view: "lines", from: 1, to: 1, maxTokens: 50 });
+		const [, call = ""] = /more characters of line 1 left out: read (\{.*\}) …\]$/.exec(text) ?? [];
+		expect((await read(JSON.parse(call) as object)).text).toMatch(/^x{8000,}$/);
+	});
+
+	test("of a search names the call that goes on, from the end that was asked for", async () => {
+		await numbered(5000);
+		for (const order of ["newest", "oldest"] as const) {
+			const seen: number[] = [];
+			let call: object | null = { search: "line 12", order, lines: 40, from: 2, to: 4999 };
+			for (let calls = 0; call !== null; calls++) {
+				expect(calls).toBeLessThan(3);
+				const { text, matches } = await read(call);
+				const numbers = [...text.matchAll(/^(\d+): line \1$/gm)].map(([, number]) => Number(number));
+				expect(numbers).toHaveLength(matches!.shown);
+				seen.push(...numbers);
+				call = advised(text);
+			}
+			expect(seen.sort((a, b) => a - b)).toEqual([12, ...to(129, 120), ...to(1299, 1200)]);
+		}
+	});
+
+	test("of a search by its budget names the call that goes on, too, and shows each match once", async () => {
+		await numbered(5000);
+		const seen: string[] = [];
+		let call: object | null = { search: "line 12", context: 1, lines: 200 };
+		for (let calls = 0; call !== null; calls++) {
+			expect(calls).toBeLessThan(30);
+			const { text, truncated } = await read({ ...call, maxTokens: 300 });
+			call = advised(text);
+			expect(truncated).toBe(call !== null);
+			seen.push(...[...text.matchAll(/^(\d+): /gm)].map(([, number]) => number!));
+		}
+		expect(new Set(seen).size).toBe(111);
+	});
+
+	test("of a match that is longer than the budget is made inside of it, its context named", async () => {
+		const argv = ["sh", "-c", "echo before; printf 'needle %3000s|\\n' x; echo after"];
+		await dialtone.client.call("start", { name: "s", argv });
+		const { text, matches } = await read({ search: "needle", context: 1, maxTokens: 100 });
+		expect(matches).toEqual({ count: 1, shown: 1 });
+		expect(text.length).toBeLessThan(500);
+		expect(text).toMatch(/^2: needle +\[… \d+ more characters of line 2 left out: read \{.*\} …\]$/m);
+		expect(advised(text)).toEqual({ session: "s", from: 1, to: 3 });
+	});
+
+	test("of raw bytes keeps to the budget and names the others, and following it gives every byte", async () => {
+		await numbered(5000);
+		const all: Buffer[] = [];
+		let call: object | null = { view: "raw", from: 0 };
+		for (let calls = 0; call !== null; calls++) {
+			expect(calls).toBeLessThan(20);
+			const answer = await dialtone.client.call("read", { session: "s", ...call });
+			expect(answer.text.length).toBeLessThan(4000 * 2.3 + 300);
+			all.push(Buffer.from(answer.facts.base64!, "base64"));
+			call = advised(answer.facts.text);
+		}
+		expect(Buffer.concat(all).toString()).toBe(
+			to(5000)
+				.map((number) => `line ${number}\r\n`)
+				.join(""),
+		);
+		const newest = await read({ view: "raw", maxTokens: 50 });
+		expect(Buffer.from(newest.base64!, "base64").toString()).toMatch(/line 4999\r\nline 5000\r\n$/);
+		expect(advised(newest.text)).toEqual({ session: "s", view: "raw", from: 0, to: newest.from });
+	});
+
+	test("is not counted as shown by the last line of the answer", async () => {
+		await numbered(5000);
+		const { facts, text } = await dialtone.client.call("read", { session: "s", view: "lines", from: 1, lines: 5000 });
+		const last = numbersIn(facts.text).at(-1);
+		expect(text.split("\n").at(-1)).toBe(`lines 1–${last} of 5000`);
+		const all = await dialtone.client.call("read", { session: "s", from: 7, to: 7 });
+		expect(all.text.split("\n").at(-1)).toBe("line 7 of 5000");
+	});
+
+	test("of a screen names the session, too", async () => {
+		const command = "printf '\\033[?1049h'; seq -s ' ' 1 900; read x";
+		const { facts } = await dialtone.client.call("start", { name: "s", command, cols: 120, rows: 60, maxTokens: 50 });
+		const [, call = ""] = /left out: read (\{.*\}) …\]$/m.exec(facts.text) ?? [];
+		expect((await dialtone.client.call("read", JSON.parse(call))).facts.text).toContain(" 450 451 452 ");
 	});
 
 	test("is not made in a line that has no end where the budget allows all of it", async () => {

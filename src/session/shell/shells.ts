@@ -5,6 +5,7 @@
 
 import { readFileSync } from "node:fs";
 import { basename, join } from "node:path";
+import { inShellQuotes as quoted } from "../../protocol/command-words.ts";
 import { isClosed } from "./closed.ts";
 
 export type ShellKind = "bash" | "zsh" | "fish" | "sh";
@@ -67,7 +68,6 @@ function script(name: string, words: Readonly<Record<string, string>> = {}): str
 	return text.replaceAll(/@([A-Z]+)@/g, (whole, word: string) => words[word] ?? whole);
 }
 
-const quoted = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`;
 const fishQuoted = (text: string) => `'${text.replaceAll("\\", "\\\\").replaceAll("'", "\\'")}'`;
 
 // A pager would wait for a key that no agent knows to press. Set after the user's own files, which often set one.

@@ -4,7 +4,8 @@
 import { type Clean, clean } from "../../protocol/clean.ts";
 import type { Session } from "../../session/session.ts";
 import { fit } from "../../terminal/budget.ts";
-import { type Budget, fitNew, headAndTail, named } from "../excerpt.ts";
+import { fitNew, headAndTail } from "../excerpt.ts";
+import { truncatedMark } from "../recall.ts";
 
 export interface NewOutput<T extends string = string> {
 	readonly text: T;
@@ -15,9 +16,6 @@ export interface NewOutput<T extends string = string> {
 
 const CHARS_PER_TOKEN = 4;
 const tokensOf = (text: string) => Math.ceil(text.length / CHARS_PER_TOKEN);
-
-/** For callers that cannot ask for lines by number. */
-export const truncatedMark: Budget["mark"] = (range, total) => `[… ${named(range)} of ${total} truncated …]`;
 
 /** As a person would have seen it; advances the caller's position. */
 export async function seenOutput(session: Session, owner: string, maxTokens: number): Promise<NewOutput<Clean>> {
@@ -35,6 +33,6 @@ export async function rawOutput(session: Session, owner: string, maxTokens: numb
 }
 
 export function cut(text: string, maxTokens: number, incomplete = false): NewOutput {
-	const fitted = fit(text, maxTokens, { count: tokensOf, word: "truncated" });
+	const fitted = fit(text, maxTokens, { count: tokensOf, mark: (what) => truncatedMark({ what, call: {} }) });
 	return { text: fitted.text, truncated: fitted.truncated || incomplete, tokens: tokensOf(text) };
 }

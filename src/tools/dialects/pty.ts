@@ -14,11 +14,11 @@ import { compose } from "../../session/typing.ts";
 import { outerLines } from "../excerpt.ts";
 import { cleanLine, cleanText, count } from "../facts.ts";
 import { directory, environment, forProgram, height, keys as keysField, sessionName, text, width } from "../fields.ts";
+import { truncatedMark } from "../recall.ts";
 import { target } from "../session-facts.ts";
 import { tool } from "../tool.ts";
 import { withEnvironmentNotice } from "../withheld.ts";
 import { command } from "./command.ts";
-import { truncatedMark } from "./new-output.ts";
 
 /** Keys wait this long for a program that takes each only after the one before. */
 const PACED_MS = 10_000;

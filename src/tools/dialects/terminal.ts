@@ -13,11 +13,12 @@ import { CHARS_PER_TOKEN } from "../../terminal/budget.ts";
 import { fitBetween, outerLines } from "../excerpt.ts";
 import { cleanLine, cleanText } from "../facts.ts";
 import { environment, forProgram, forShell, script } from "../fields.ts";
+import { truncatedMark } from "../recall.ts";
 import { runIn, withShellNotice } from "../shell-named.ts";
 import { answerBy, type ToolContext, tool } from "../tool.ts";
 import { withEnvironmentNotice } from "../withheld.ts";
 import { command } from "./command.ts";
-import { cut, truncatedMark } from "./new-output.ts";
+import { cut } from "./new-output.ts";
 import { findNumbered, pickNumbered } from "./numbered.ts";
 
 const SHELL = "bash";
