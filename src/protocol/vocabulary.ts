@@ -38,7 +38,7 @@ export interface Vocabulary {
 }
 
 const writeStdin = {
-	read: safe`\`write_stdin\` with empty \`chars\``,
+	read: safe`\`write_stdin\` with \`from\`: 1`,
 	wait: safe`\`write_stdin\` with empty \`chars\``,
 	type: safe`\`write_stdin\``,
 	interrupt: safe`\`write_stdin\` with "\\u0003"`,

@@ -71,6 +71,11 @@ export const keys = z
 	.register(fieldKinds, { kind: "keys", example: '["ctrl+c"]' });
 /** A position in the output: never rounded. */
 export const offset = z.int().min(0).max(Number.MAX_SAFE_INTEGER).register(fieldKinds, { kind: "reference" });
+/** Lines by number, of a tool that otherwise shows what is new or last. */
+export const lineRange = {
+	from: offset.optional().describe("First line, of all printed"),
+	to: offset.optional().describe("Last line"),
+};
 export const sessionName = z
 	.string()
 	.max(64)

@@ -2,6 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Dialtone } from "../../src/index.ts";
+import { CommandLine } from "../cli/command-line.ts";
 import { until, WAYS, type Way } from "./ways.ts";
 
 interface Ran {
@@ -169,4 +170,22 @@ test("R5.1 T1: a host that gives up sooner gets an answer before that, the comma
 		before: { output: expect.stringMatching(/begun\nover$/), exit_code: 7 },
 	});
 	expect((await bash({ command: "true" }, 60_000)).facts.before).toBe(undefined);
+});
+
+test("R5.1 D3: a call that lost its daemon says where its output is, and what the next call does; both are true", async () => {
+	await using line = new CommandLine();
+	const call = async (tool: string, input: object) =>
+		JSON.parse((await line.run(["call", tool, JSON.stringify(input)])).out) as Record<string, unknown>;
+	const shown = async () => String((await call("get_process_output", { process_id: "bash" })).output);
+	await call("run_bash", { command: "true" });
+	const lost = call("run_bash", { command: "echo begun; read -t 3 < <(sleep 9); echo over", timeout_seconds: 60 });
+	await until(shown, (output) => /^begun$/m.test(output));
+	process.kill((await line.json(["daemon", "status"])).pid as number, "SIGKILL");
+	expect(await lost).toMatchObject({
+		fault: "daemon_replaced",
+		next: 'The command may have been run, and your bash goes on: `get_process_output` with process_id "bash" shows what it printed, and the next `run_bash` waits until it has ended.',
+	});
+	expect(await shown()).toMatch(/^begun$/m);
+	expect(await call("run_bash", { command: "echo after" })).toMatchObject({ stdout: "after\n" });
+	expect(await shown()).toMatch(/^begun\nover\n/m);
 });

@@ -2,7 +2,7 @@
 // its limits and the text that its models are used to.
 
 import { z } from "zod";
-import { type Clean, type CleanLine, oneLine, safe, stacked } from "../../protocol/clean.ts";
+import { type Clean, type CleanLine, clean, oneLine, safe, stacked } from "../../protocol/clean.ts";
 import { exitStatus } from "../../pty/signals.ts";
 import type { Session } from "../../session/session.ts";
 import { cleanLine, cleanText, count } from "../facts.ts";
@@ -10,7 +10,15 @@ import { directory, environment, forProgram, program, text } from "../fields.ts"
 import { notices, type ToolContext, tool, waitMs } from "../tool.ts";
 import { withEnvironmentNotice } from "../withheld.ts";
 import { command } from "./command.ts";
-import { seenOutput } from "./new-output.ts";
+import {
+	dialectBudget,
+	type Output,
+	seenOutput,
+	showingAgain,
+	shownAgain,
+	shownLines,
+	tokensOf,
+} from "./new-output.ts";
 import { findNumbered, pickNumbered } from "./numbered.ts";
 
 const codexFacts = z.strictObject({
@@ -20,6 +28,7 @@ const codexFacts = z.strictObject({
 	session_id: z.exactOptional(count).describe("Only while it runs"),
 	exit_code: z.exactOptional(z.int()).describe("Only when it has ended; 128 + n after signal n"),
 	signal: z.exactOptional(cleanLine).describe("The signal that ended it, such as SIGKILL"),
+	lines: shownLines,
 	notices,
 });
 type CodexFacts = z.output<typeof codexFacts>;
@@ -94,6 +103,7 @@ export const codexWriteStdin = tool({
 		chars: text.default(""),
 		yield_time_ms: ms("How long to wait for output, in ms: 250 to 30000, without chars 5000 to 300000"),
 		max_output_tokens: maxOutput,
+		...showingAgain,
 	}),
 	facts: codexFacts,
 	// The exec set has a tool of this name, whose sessions are not numbers.
@@ -103,10 +113,13 @@ export const codexWriteStdin = tool({
 	},
 	async run(input, context) {
 		const session = await findNumbered(context, String(input.session_id));
-		const { chars } = input;
+		const { chars, max_output_tokens: maxTokens } = input;
+		const now = stateOf(session);
+		const again = await shownAgain(session, input, dialectBudget("codex", session, maxTokens));
+		if (again !== null) return result(session, now, again, context);
 		if (chars !== "") await session.type(new TextEncoder().encode(chars));
 		const yields = (chars === "" ? forPoll : forWrite)(input.yield_time_ms);
-		return answer(session, { yields, maxTokens: input.max_output_tokens }, context);
+		return answer(session, { yields, maxTokens }, context);
 	},
 	render,
 });
@@ -116,24 +129,37 @@ interface Asked {
 	readonly maxTokens: number;
 }
 
-async function answer(session: Session, asked: Asked, context: ToolContext): Promise<CodexFacts> {
-	const { caller, signal, startedAt } = context;
-	await session.wait({ until: {}, timeoutMs: waitMs(context, asked.yields.ms), signal });
-	const news = await seenOutput(session, caller.owner, asked.maxTokens);
-	const { exit } = session;
+async function answer(session: Session, { yields, maxTokens }: Asked, context: ToolContext): Promise<CodexFacts> {
+	const { caller, signal } = context;
+	await session.wait({ until: {}, timeoutMs: waitMs(context, yields.ms), signal });
+	// Before the output: one that has ended prints no more.
+	const now = stateOf(session);
+	const news = await seenOutput(session, caller.owner, dialectBudget("codex", session, maxTokens));
+	const facts = result(session, now, news, context);
+	return yields.notices.length === 0 ? facts : { ...facts, notices: yields.notices };
+}
+
+const stateOf = ({ ended, exit }: Session) => ({ ended, exit });
+
+function result(
+	{ name }: Session,
+	{ ended, exit }: ReturnType<typeof stateOf>,
+	shown: Output,
+	{ startedAt }: ToolContext,
+): CodexFacts {
 	return {
-		output: news.text,
+		output: clean(shown.text).text,
 		wall_time_seconds: Math.round(performance.now() - startedAt) / 1000,
-		original_token_count: news.tokens,
-		...(exit === null ? { session_id: Number(session.name) } : { exit_code: exitStatus(exit) ?? -1 }),
+		original_token_count: tokensOf(shown),
+		...(ended ? { exit_code: exitStatus(exit) ?? -1 } : { session_id: Number(name) }),
 		...(exit?.signal == null ? {} : { signal: oneLine(exit.signal) }),
-		...(asked.yields.notices.length === 0 ? {} : { notices: asked.yields.notices }),
+		...(shown.lines === undefined ? {} : { lines: shown.lines }),
 	};
 }
 
 /** Notes come before the output: after it they could be the program's. */
 function render(facts: CodexFacts): Clean {
-	const { wall_time_seconds, session_id, exit_code = -1, signal, original_token_count, output } = facts;
+	const { wall_time_seconds, session_id, exit_code = -1, signal, original_token_count, lines, output } = facts;
 	return stacked([
 		safe`Wall time: ${oneLine(wall_time_seconds.toFixed(4))} seconds`,
 		session_id === undefined
@@ -141,6 +167,7 @@ function render(facts: CodexFacts): Clean {
 			: safe`Process running with session ID ${session_id}`,
 		safe`Original token count: ${original_token_count}`,
 		...(facts.notices ?? []).map((notice) => safe`Note: ${notice}`),
+		...(lines === undefined ? [] : [safe`Lines: ${lines.from}–${lines.to} of ${lines.total}`]),
 		safe`Output:`,
 		output,
 	]);

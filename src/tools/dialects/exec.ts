@@ -3,7 +3,7 @@
 
 import { z } from "zod";
 import type { SessionRecord } from "../../journal/records.ts";
-import { cleanJson, oneLine } from "../../protocol/clean.ts";
+import { clean, cleanJson, oneLine } from "../../protocol/clean.ts";
 import type { Fault } from "../../protocol/fault.ts";
 import { exitStatus } from "../../pty/signals.ts";
 import { hasEnded } from "../../session/lifecycle.ts";
@@ -14,7 +14,15 @@ import { ownerOf, target } from "../session-facts.ts";
 import { type RefusalContext, type ToolContext, tool, waitMs } from "../tool.ts";
 import { withEnvironmentNotice } from "../withheld.ts";
 import { command } from "./command.ts";
-import { rawOutput, seenOutput } from "./new-output.ts";
+import {
+	dialectBudget,
+	type Output,
+	rawOutput,
+	seenOutput,
+	showingAgain,
+	shownAgain,
+	shownLines,
+} from "./new-output.ts";
 
 const error = z.strictObject({ code: z.string(), message: cleanLine, next: cleanLine });
 
@@ -26,6 +34,7 @@ const execFacts = z.strictObject({
 	exit_code: z.int().nullable().describe("128 + n after signal n; null while it runs"),
 	signal: z.exactOptional(cleanLine).describe("The signal that ended it, such as SIGKILL"),
 	truncated: z.boolean(),
+	lines: shownLines,
 	error: z
 		.exactOptional(error)
 		.describe("Why `success` is false: it was refused, or the session was ended for a reason"),
@@ -33,7 +42,7 @@ const execFacts = z.strictObject({
 type ExecFacts = z.output<typeof execFacts>;
 
 const sessionId = z.string().min(1).max(200);
-const yieldTime = z.int().min(0).max(280_000).default(100).describe("How long to wait for output, in ms");
+const yieldTime = z.int().min(0).max(280_000).default(100).describe("Longest wait, in ms");
 const maxOutput = z.int().min(1).max(1_000_000).default(10_000).describe("Maximum output, in tokens");
 const raw = z.boolean().optional();
 
@@ -47,7 +56,7 @@ export const unifiedExec = tool({
 	name: "unified_exec",
 	title: "Run a command in a terminal",
 	description:
-		"Start a command on a terminal and return what it printed within `yield_time_ms`, sooner when it ends or waits for input. If it is still running, continue with `write_stdin`.",
+		"Run a command on a terminal and return its output when it ends, waits for input, or `yield_time_ms` has passed. Go on with `write_stdin`.",
 	effect: "starts",
 	always: true,
 	input: z.object({
@@ -57,7 +66,7 @@ export const unifiedExec = tool({
 		login: z.boolean().default(false).describe("As a login shell"),
 		yield_time_ms: yieldTime,
 		max_output_tokens: maxOutput,
-		raw: raw.describe("Output as it came, with its escape sequences; later calls on the session keep to it"),
+		raw: raw.describe("Keep escape sequences, in later calls too"),
 		env: environment.optional().describe("Added to the environment"),
 		...forProgram,
 	}),
@@ -85,8 +94,7 @@ export const unifiedExec = tool({
 export const writeStdin = tool({
 	name: "write_stdin",
 	title: "Type into a running command",
-	description:
-		"Type characters into a session and return its output. `\\n` is Enter, `\\u0003` is Ctrl+C; empty `chars` only reads.",
+	description: "Type into a session and return its output. `\\n` is Enter, `\\u0003` Ctrl+C; empty `chars` only reads.",
 	effect: "types",
 	always: true,
 	input: z.object({
@@ -95,10 +103,14 @@ export const writeStdin = tool({
 		yield_time_ms: yieldTime,
 		max_output_tokens: maxOutput,
 		raw: raw.meta(advanced),
+		...showingAgain,
 	}),
 	facts: execFacts,
 	async run(input, context) {
 		const session = await target(context, input.session_id);
+		const now = stateOf(session);
+		const again = await shownAgain(session, input, dialectBudget("exec", session, input.max_output_tokens));
+		if (again !== null) return result(session, now, again);
 		if (input.chars !== "") await session.type(new TextEncoder().encode(input.chars));
 		return answer(session, input, context);
 	},
@@ -134,7 +146,7 @@ export const closePtySession = tool({
 export const listPtySessions = tool({
 	name: "list_pty_sessions",
 	title: "List sessions",
-	description: "Your sessions: those that run, and those that have ended and can still be read.",
+	description: "Your sessions: those that run, and those that have ended and can be read.",
 	effect: "reads",
 	input: z.object({}),
 	facts: z.strictObject({
@@ -189,17 +201,33 @@ async function answer(session: Session, input: Answering, context: ToolContext):
 	const { caller, signal } = context;
 	await session.wait({ until: {}, timeoutMs: waitMs(context, input.yield_time_ms), signal });
 	const isRaw = input.raw ?? session.readsRaw(caller.owner);
-	const news = await (isRaw ? rawOutput : seenOutput)(session, caller.owner, input.max_output_tokens);
-	const fault = session.endedFromOutside ? session.endFault({ onlyRead: true }).in("exec") : null;
-	const killedBy = session.exit?.signal ?? null;
+	const budget = dialectBudget("exec", session, input.max_output_tokens);
+	// Before the output: one that has ended prints no more.
+	const now = stateOf(session);
+	return result(session, now, await (isRaw ? rawOutput : seenOutput)(session, caller.owner, budget), isRaw);
+}
+
+const stateOf = (session: Session) => ({
+	running: !session.ended,
+	exit: session.exit,
+	fault: session.endedFromOutside ? session.endFault({ onlyRead: true }).in("exec") : null,
+});
+
+function result(
+	session: Session,
+	{ running, exit, fault }: ReturnType<typeof stateOf>,
+	{ text: shown, truncated, lines }: Output,
+	isRaw = false,
+): ExecFacts {
 	return {
 		success: fault === null,
 		session_id: session.id,
-		output: news.text,
-		running: !session.ended,
-		exit_code: exitStatus(session.exit),
-		...(killedBy === null ? {} : { signal: oneLine(killedBy) }),
-		truncated: news.truncated,
+		output: isRaw ? shown : clean(shown).text,
+		running,
+		exit_code: exitStatus(exit),
+		...(exit?.signal == null ? {} : { signal: oneLine(exit.signal) }),
+		truncated,
+		...(lines === undefined ? {} : { lines }),
 		...(fault === null ? {} : { error: { code: fault.code, message: fault.message, next: fault.next } }),
 	};
 }

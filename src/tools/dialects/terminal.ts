@@ -2,7 +2,6 @@
 // processes in the background.
 
 import { z } from "zod";
-import type { Part } from "../../journal/journal.ts";
 import { type CleanLine, clean, cleanJson, inQuotes, joined, oneLine, safe } from "../../protocol/clean.ts";
 import { exitStatus } from "../../pty/signals.ts";
 import type { Session } from "../../session/session.ts";
@@ -10,15 +9,15 @@ import { openHeredoc } from "../../session/shell/closed.ts";
 import type { Finished } from "../../session/shell/commands.ts";
 import type { StartSpec } from "../../session/start-spec.ts";
 import { CHARS_PER_TOKEN } from "../../terminal/budget.ts";
-import { fitBetween, outerLines } from "../excerpt.ts";
+import { fitBetween, numberedLines, outerLines, streamTexts, unasked } from "../excerpt.ts";
 import { cleanLine, cleanText } from "../facts.ts";
-import { environment, forProgram, forShell, script } from "../fields.ts";
-import { truncatedMark } from "../recall.ts";
+import { environment, forProgram, forShell, lineRange, script } from "../fields.ts";
+import { markIn } from "../recall.ts";
 import { runIn, withShellNotice } from "../shell-named.ts";
 import { answerBy, type ToolContext, tool } from "../tool.ts";
 import { withEnvironmentNotice } from "../withheld.ts";
 import { command } from "./command.ts";
-import { cut } from "./new-output.ts";
+import { linesShown, shownLines } from "./new-output.ts";
 import { findNumbered, pickNumbered } from "./numbered.ts";
 
 const SHELL = "bash";
@@ -26,20 +25,23 @@ const SHELL = "bash";
 const MAX_SECONDS = 86_400;
 /** As timeout(1) has it, whatever the command made of being stopped. */
 const TIMED_OUT = 124;
-// What a model can use; the rest is in the session's log.
-const MAX_TOKENS = 100_000;
 /** Of the command before: the end of a build, say. */
 const MAX_TOKENS_BEFORE = 4000;
 const processId = z
 	.string()
 	.max(20)
 	.regex(/^bg_\d{3,}$/, "such as bg_001");
+/** Also of the shell: its own words for the newest, or the id that a cut names. */
+const readableId = z
+	.string()
+	.max(26)
+	.regex(/^(?:bg_\d{3,}|bash|[0-9a-z]{26})$/, "such as bg_001, or bash for the shell of run_bash");
 
 export const runBash = tool({
 	name: "run_bash",
 	title: "Run a bash command",
 	description:
-		"Run a command in a bash that keeps its state between calls: directory, exports, functions, aliases. Past its timeout it is killed, and the shell stays usable. It gets no input: use start_background_process for what runs long.",
+		"Run a command in a bash that keeps its state between calls: directory, exports, functions, aliases. Past its timeout it is killed; the shell stays usable. It gets no input; what runs long: start_background_process.",
 	effect: "types",
 	always: true,
 	input: z.object({
@@ -74,8 +76,7 @@ export const runBash = tool({
 			signal.throwIfAborted();
 			return runIn(SHELL, { ...wanted, sessions, caller, program: "bash" }, request);
 		});
-		const text = (part: Part | undefined) => cut(new TextDecoder().decode(part?.bytes), MAX_TOKENS).text;
-		const stderr = text(outcome.streams?.stderr);
+		const { stdout, stderr } = await streamTexts(session, outcome, markIn("terminal", session));
 		const heredoc = openHeredoc(command);
 		const notes = [
 			...(note === null ? [] : [note]),
@@ -84,7 +85,7 @@ export const runBash = tool({
 			...(heredoc !== null && stderr.includes(`(wanted \`${heredoc}')`) ? [endless(heredoc)] : []),
 		];
 		const facts = {
-			stdout: text(outcome.streams?.stdout),
+			stdout,
 			stderr,
 			exit_code: outcome.timedOut ? TIMED_OUT : outcome.exitCode,
 			timed_out: outcome.timedOut,
@@ -97,7 +98,7 @@ export const runBash = tool({
 });
 
 async function endOf(session: Session, { from, to, exitCode }: Finished) {
-	const budget = { maxTokens: MAX_TOKENS_BEFORE, charsPerToken: CHARS_PER_TOKEN, mark: truncatedMark };
+	const budget = { maxTokens: MAX_TOKENS_BEFORE, charsPerToken: CHARS_PER_TOKEN, mark: markIn("terminal", session) };
 	return { output: clean((await fitBetween(session, { from, to }, budget)).text).text, exit_code: exitCode };
 }
 
@@ -128,25 +129,32 @@ export const startBackgroundProcess = tool({
 export const getProcessOutput = tool({
 	name: "get_process_output",
 	title: "Read a background process",
-	description: "The last lines of a background process, and whether it still runs.",
+	description: "The last lines of a background process, or any, and whether it still runs.",
 	effect: "reads",
 	always: true,
-	input: z.object({ process_id: processId, lines: z.int().min(0).max(100_000).default(100) }),
+	input: z.object({ process_id: readableId, lines: z.int().min(0).max(100_000).default(100), ...lineRange }),
 	facts: z.strictObject({
 		output: cleanText,
 		is_running: z.boolean(),
 		process_id: cleanLine,
 		exit_code: z.exactOptional(z.int().nullable()).describe("Once it has ended; 128 + n after signal n"),
+		lines: shownLines,
 	}),
-	async run({ process_id, lines }, context) {
-		const session = await findNumbered(context, process_id);
+	async run({ process_id, lines: count, from, to }, context) {
+		const session = await findNumbered(context, process_id === SHELL ? shellId(context) : process_id);
 		// Before the output: one that has ended prints no more, so that nothing is missing from it.
 		const { ended, exit } = session;
+		const mark = markIn("terminal", session);
+		const isRange = from !== undefined || to !== undefined;
+		const fitted = isRange
+			? await numberedLines(session, { from, to, count }, unasked(mark))
+			: await outerLines(session, { count, end: "last" }, mark);
 		return {
-			output: clean((await outerLines(session, { count: lines, end: "last" }, truncatedMark)).text).text,
+			output: clean(fitted.text).text,
 			is_running: !ended,
 			process_id: oneLine(process_id),
 			...(ended ? { exit_code: exitStatus(exit) } : {}),
+			...(isRange ? { lines: linesShown(fitted) } : {}),
 		};
 	},
 	render: cleanJson,
@@ -165,6 +173,10 @@ export const stopBackgroundProcess = tool({
 	},
 	render: cleanJson,
 });
+
+/** The shell that the caller's `run_bash` uses. */
+const shellId = ({ sessions, caller }: ToolContext): string =>
+	sessions.shells(caller.owner, SHELL)[0]?.record.id ?? SHELL;
 
 /** Where the agent's shell is now, and under the next free number. */
 async function startNumbered(
