@@ -57,7 +57,7 @@ describe.each(Object.entries(WAYS))("%s", (_, open) => {
 	test("R2.1 R2.11 shell, login, workdir and env are the session's own", async () => {
 		expect((await start("echo $0", { shell: "/bin/sh" })).output).toBe("/bin/sh");
 		expect((await start("shopt -q login_shell && echo login", { login: true })).output).toBe("login");
-		const cmd = "pwd; echo [$WORD]";
+		const cmd = 'pwd; echo "[$WORD]"';
 		expect((await start(cmd, { workdir: "/tmp", env: { WORD: "mine" } })).output).toBe(
 			`${realpathSync("/tmp")}\n[mine]`,
 		);

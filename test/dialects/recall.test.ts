@@ -197,6 +197,17 @@ describe("terminal", () => {
 	});
 });
 
+test("T3: the cuts of `run` with `separate` name lines and a call of their own set", async () => {
+	const command = "seq -f 'line %.0f' 1 60000";
+	const { facts } = await dialtone.client.call("run", { command, separate: true });
+	expect(facts.text).toMatch(/^line 60000$/m);
+	const [, json] = /^\[… lines \d+–\d+ of \d+ left out: read (\{.*\}) …\]$/m.exec(facts.stdout!)!;
+	const { from, to: last } = JSON.parse(json!);
+	const read = await dialtone.client.call("read", { ...JSON.parse(json!), to: from + 1 });
+	const [first] = numbersIn(read.facts.text);
+	expect(numbersIn(facts.stdout!)).toEqual([...to(first! - 1), ...to(60_000, first! + last - from + 1)]);
+});
+
 describe("exec and codex", () => {
 	test("D3: the hint for a session that has ended shows its old output", async () => {
 		const { session_id } = await call("unified_exec", { cmd: "echo one; echo two", ...patient });
