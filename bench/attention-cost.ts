@@ -9,6 +9,8 @@ import { join } from "node:path";
 import { setTimeout as after } from "node:timers/promises";
 import { connected } from "./peers/dialtone.ts";
 
+/** Half a minute after its last use a screen is put away, and then garbage is collected: after that a session is idle. */
+const SETTLED_MS = 45_000;
 const MAIN = join(import.meta.dirname, "../dist/main.js");
 
 export async function attentionCost(
@@ -48,12 +50,12 @@ export async function attentionCost(
 		}
 	};
 	await Promise.all(Array.from({ length: 4 }, lane));
-	await after(1000);
+	await after(SETTLED_MS);
 	const idle = holders(home).filter((pid) => !before.has(pid));
 	const shares = await spent({ holders: idle, daemon: [status.pid] }, spanMs);
 	const scale = 1000 / idle.length;
 	const note = idle.length === 1000 ? "" : `, scaled from ${idle.length}`;
-	say(`1000 idle sessions${note}`, { holders: shares.holders * scale, daemon: shares.daemon * scale }, 1);
+	say(`1000 idle sessions${note}`, { holders: shares.holders * scale, daemon: shares.daemon * scale }, 0.1);
 }
 
 /** The holders of a home: those that write their log in it. */

@@ -182,7 +182,8 @@ static void step_exit(struct holder *holder, int64_t now) {
 	}
 	if (holder->closed_at > 0 && !is_ending(holder)) return; // the complete one follows at once
 	bool all_passed = holder->drained || holder->disk.taken - holder->exited_size > FLOOD;
-	if (holder->exit_due == EXIT_NONE && all_passed && now - holder->exited_at >= SETTLE_US) want_exit(holder, EXIT_OPEN);
+	// Who survives is known when the killing is over: the kernel may take its time with one that is dead.
+	if (holder->exit_due == EXIT_NONE && all_passed && holder->end.phase != END_KILLING && now - holder->exited_at >= SETTLE_US) want_exit(holder, EXIT_OPEN);
 }
 
 // A client that has just connected gets a moment to send where it wants to read from: its EXIT comes after that.
@@ -237,7 +238,7 @@ int64_t life_next(const struct holder *holder) {
 	if (holder->closed) sooner(&next, holder->leave_at);
 	else if (holder->exit_due == EXIT_CLOSED) {} // the disk is next
 	else if (holder->closed_at > 0 && !is_ending(holder)) sooner(&next, holder->closed_at + SETTLE_US);
-	else if (holder->main_exited && holder->exit_due == EXIT_NONE && !disk_is_full(holder)) sooner(&next, holder->exited_at + SETTLE_US);
+	else if (holder->main_exited && holder->exit_due == EXIT_NONE && holder->end.phase != END_KILLING && !disk_is_full(holder)) sooner(&next, holder->exited_at + SETTLE_US);
 	for (int i = 0; i < holder->client_places && holder->exits > 0; i++) {
 		const struct client *client = &holder->clients[i];
 		bool waiting = client->fd >= 0 && !client->leaving && !client->attached && client->exit_told < holder->exits;

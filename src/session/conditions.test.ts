@@ -291,6 +291,20 @@ describe("T5 `gone`", () => {
 	});
 });
 
+describe("T5 the echo on the screen", () => {
+	test("T5: a text is gone although the echo of the command that names it is still there", async () => {
+		session.shown = "Loading";
+		const outcome = returned({ gone: "Loading" }, { typed: "hide Loading" });
+		session.shown = "$ hide Loading\nLoading";
+		session.print("hide Loading\r\n");
+		await vi.advanceTimersByTimeAsync(15);
+		session.shown = "$ hide Loading\nReady";
+		session.print("ready");
+		await vi.advanceTimersByTimeAsync(15);
+		expect(await outcome).toBe("matched");
+	});
+});
+
 describe("S2 stillness", () => {
 	test("S2: counts from the beginning of the wait in a session that has long been quiet", async () => {
 		vi.advanceTimersByTime(60_000);

@@ -2,6 +2,7 @@
 // caller's `until` is composed of them.
 
 import type { Activity, Attention, Returned } from "../protocol/answer.ts";
+import type { CleanLine } from "../protocol/clean.ts";
 import type { OutputChunk } from "../protocol/output.ts";
 import type { Condition, WaitScope } from "../pty/wait.ts";
 import { type Pace, paceOf } from "./pace.ts";
@@ -14,6 +15,8 @@ export interface Outcome<R extends string = Returned> {
 	readonly attention: Attention | null;
 	/** By a condition that the caller gave; null where none was given. */
 	readonly matched: boolean | null;
+	/** Why the pattern could not be waited for any longer. */
+	readonly gaveUp?: CleanLine;
 }
 
 /** What a caller waits for; any one of them. */
@@ -253,7 +256,7 @@ function gone(
 		appeared ||= appearing.feed(echo.feed(stream.feed(bytes)));
 	};
 	const isGone = () => {
-		const isShown = session.screen.snapshot().text.includes(text);
+		const isShown = echo.without(session.screen.snapshot().text).includes(text);
 		appeared ||= isShown;
 		return appeared && !isShown;
 	};

@@ -1,7 +1,7 @@
 // What each caller has seen of a session, kept in `seen.json`, so that after a
 // daemon restart or crash nothing already read is reported as new.
 
-import { renameSync, writeFileSync } from "node:fs";
+import { closeSync, fstatSync, openSync, renameSync, writeFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
 import { checked, FORMAT, MAX_BYTES, parseJson, readCache } from "../journal/state-file.ts";
@@ -9,6 +9,8 @@ import type { Position } from "../terminal/screen-diff.ts";
 import { limits } from "./options.ts";
 
 const FILE = "seen.json";
+/** Overwriting a page is never seen half done, also by a kill; a new file costs a millisecond on a busy disk. */
+const PAGE = 4096;
 
 const count = z.int().min(0);
 const hashes = z.array(z.number());
@@ -95,8 +97,10 @@ export class SeenPositions {
 	#save(): void {
 		if (this.#path === null) return;
 		try {
-			const text = JSON.stringify({ format: FORMAT, seen: [...this.#positions], raw: [...this.#raw] });
-			writeFileSync(`${this.#path}.tmp`, text, { mode: 0o600 });
+			const json = Buffer.from(JSON.stringify({ format: FORMAT, seen: [...this.#positions], raw: [...this.#raw] }));
+			const bytes = json.length < PAGE ? Buffer.concat([json, Buffer.alloc(PAGE - json.length, " ")]) : json;
+			if (bytes.length === PAGE && overwritePage(this.#path, bytes)) return;
+			writeFileSync(`${this.#path}.tmp`, bytes, { mode: 0o600 });
 			renameSync(`${this.#path}.tmp`, this.#path);
 		} catch {
 			// A full disk, or the session was removed: after a restart callers are told more than is new to them, never less.
@@ -124,6 +128,21 @@ export class SeenPositions {
 		this.#positions.clear();
 		for (const [owner, found] of this.#relocated) this.#positions.set(owner, found);
 		this.#relocated.clear();
+	}
+}
+
+/** False where the file is not there, or is not one page. */
+function overwritePage(path: string, page: Uint8Array): boolean {
+	let file: number;
+	try {
+		file = openSync(path, "r+");
+	} catch {
+		return false; // it is written as a new one
+	}
+	try {
+		return fstatSync(file).size === PAGE && writeSync(file, page, 0, PAGE, 0) === PAGE;
+	} finally {
+		closeSync(file);
 	}
 }
 

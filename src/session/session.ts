@@ -348,6 +348,9 @@ export class Session implements AsyncDisposable {
 	/** How many characters were typed and not entered, to a program that reads lines. */
 	get unentered(): number {
 		if (this.ended || takesKeys(this.attention)) this.#unentered.clear();
+		// A full-screen program may take keys for itself (tmux' prefix) while what it shows reads lines.
+		const { alternate, lastLine } = this.#screenFacts();
+		if (alternate && !this.#unentered.isSeenIn(lastLine)) this.#unentered.clear();
 		return this.#unentered.chars;
 	}
 
@@ -371,6 +374,10 @@ export class Session implements AsyncDisposable {
 			const conditions = conditionsOf(this, until, { timeoutMs, already, typed, newOnScreen, strict, caller });
 			const outcome = await wait(conditions, { signal });
 			return hasCondition(until) ? outcome : { ...outcome, matched: null };
+		} catch (error) {
+			// Only the output shows that a pattern is slow: by then the program was started, or the text typed, which a fault would deny.
+			if (strict || !(error instanceof Fault) || error.code !== "bad_pattern") throw error;
+			return { returned: "still", attention: null, matched: false, gaveUp: error.message };
 		} finally {
 			done();
 		}

@@ -15,7 +15,7 @@ const MAX_PATH_CHARS = 4096;
 export type Shown = Pick<ScreenDiff, "kind" | "text" | "highlights" | "cursor" | "missed" | "offset">;
 
 export interface FactsRequest {
-	readonly outcome: Pick<Outcome, "returned" | "attention"> & Partial<Pick<Outcome, "matched">>;
+	readonly outcome: Pick<Outcome, "returned" | "attention"> & Partial<Pick<Outcome, "matched" | "gaveUp">>;
 	readonly maxTokens: number;
 	/** What to show instead of what is new to the caller. */
 	readonly diff?: Shown;
@@ -62,6 +62,7 @@ export async function sessionFacts(
 	const { diff, since } =
 		request.diff === undefined ? newTo(session, caller.owner, request.typed) : { diff: request.diff, since: 0 };
 	const notices = [...belonging(session, context), ...noticesFor(session, caller.owner)];
+	if (request.outcome.gaveUp !== undefined) notices.push(request.outcome.gaveUp);
 	const offset = session.journal.end;
 	session.answered(caller.owner, offset);
 	const attention = request.outcome.attention ?? session.attention;

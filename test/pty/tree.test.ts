@@ -38,6 +38,16 @@ describe("R4.4 ending a session ends its whole tree", () => {
 		await until("the holder is gone too", () => !isAlive(pty.holderPid));
 	});
 
+	test("one that is killed and takes its time to die is no survivor", needing("python3"), async () => {
+		// To give back this much memory takes the kernel longer than what is told of the main program waits.
+		const slow =
+			"import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); a = b'x' * 700_000_000; print('READY', flush=True); time.sleep(1000)";
+		const { pty, heard } = await stage.start(`trap '' TERM HUP; python3 -c "${slow}"; sleep 1000`);
+		await heard.says("READY");
+		expect(await pty.end(50)).toEqual([]);
+		expect(await pty.exited).toMatchObject({ reason: "end", signal: "SIGKILL", survivors: [] });
+	});
+
 	test("a program that goes when asked is not killed; ending twice is one end", async () => {
 		const { pty, heard } = await stage.start("trap 'echo BYE; exit 3' TERM; echo READY; while :; do sleep 0.02; done");
 		await heard.says("READY");

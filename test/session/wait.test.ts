@@ -102,6 +102,24 @@ test("T4: `send` with a condition returns when the program asks again", async ()
 	await program.close();
 });
 
+test("T10: a pattern that proves slow once something was typed is no fault, and the answer says so", async () => {
+	const cat = await dialtone.start({ command: "cat", name: "slow", timeoutMs: 60_000 });
+	const answer = await dialtone.client.call<string>("send", {
+		session: "slow",
+		text: `${"a".repeat(60)}!`,
+		submit: true,
+		until: { pattern: "(a+)+$" },
+		timeoutMs: 60_000,
+	});
+	expect(answer.facts).toMatchObject({ matched: false, returned: "still" });
+	expect(answer.text).toMatch(/^\[slow\] not matched: /);
+	expect(answer.text).toContain("took longer than 50 ms");
+	await expect(cat.wait({ until: { pattern: "(a+)+$" }, from: 0, timeoutMs: 60_000 })).rejects.toMatchObject({
+		code: "bad_pattern",
+	});
+	await cat.close({ force: true });
+});
+
 test("T5: a text is gone when it was there", async () => {
 	const program = await dialtone.start({ command: "cat", timeoutMs: 60_000 });
 	const never = await program.wait({ until: { gone: "Loading" }, timeoutMs: 300 });

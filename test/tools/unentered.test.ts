@@ -35,6 +35,20 @@ describe("T7 text that was typed and not entered", () => {
 		await cat.close();
 	});
 
+	test("T7: a key that tmux takes for itself is no text of the shell in it", needing("tmux"), async () => {
+		const socket = `dialtone-${process.pid}`;
+		const tmux = await dialtone.start({
+			command: `tmux -L ${socket} -f /dev/null new bash --norc`,
+			name: "tmux",
+			...patient,
+		});
+		expect(await send("tmux", { keys: ["ctrl+b", "%"] })).not.toContain("entered");
+		expect(await send("tmux", { text: "echo half" })).toContain("typed, not entered");
+		await send("tmux", { keys: ["ctrl+u"] });
+		await send("tmux", { text: `tmux -L ${socket} kill-server`, submit: true });
+		await tmux.close({ force: true });
+	});
+
 	test("T7: a full-screen program takes keys, and nothing stands there", needing("less"), async () => {
 		const less = await dialtone.start({ command: "seq 1 1000 | less", name: "less", ...patient });
 		expect(await send("less", { text: "G" })).not.toContain("entered");
