@@ -38,7 +38,7 @@ async function shown(tool: string, input: object): Promise<Shown> {
 	const facts = await call(tool, input);
 	return {
 		text: String(facts[TEXT[tool]!]),
-		...(facts.lines !== undefined && { lines: facts.lines as Shown["lines"] }),
+		...(facts.lines !== undefined && { lines: facts.lines as NonNullable<Shown["lines"]> }),
 	};
 }
 
