@@ -13,9 +13,10 @@ export type Clean = string & { readonly [clean_]: true };
 /** Filtered text of exactly one line, bounded in length. May appear inside our own sentences. */
 export type CleanLine = Clean & { readonly [line_]: true };
 
-/** Controls but newline and tab, line separators, surrogates, noncharacters, and everything that is not drawn. */
-const UNSEEN =
-	/(?![\n\t]|\u200c|\u200d|[\ufe00-\ufe0f])[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\p{Noncharacter_Code_Point}]/gu;
+/** Controls, line separators, surrogates, noncharacters, and everything that is not drawn. */
+const NOT_DRAWN = String.raw`[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\p{Noncharacter_Code_Point}]`;
+const UNSEEN = new RegExp(String.raw`(?![\n\t]|\u200c|\u200d|[\ufe00-\ufe0f])${NOT_DRAWN}`, "gu");
+const INVISIBLE = new RegExp(String.raw`(?![\n\t])${NOT_DRAWN}`, "gu");
 
 /** Joiners and variation selectors: part of scripts and emoji, but several in a row, or one after ASCII, can hide a message. */
 const CARRIERS = /(?:\u200c|\u200d|[\ufe00-\ufe0f])+/gu;
@@ -54,6 +55,11 @@ function filtered(text: string, replace: (unseen: string) => string): string {
 function carriersToKeep(carriers: string, before: string, after: string): string {
 	if (before <= "\x7f") return KEYCAP.test(before) && carriers[0] === "\ufe0f" ? "\ufe0f" : "";
 	return carriers === EMOJI_JOIN && PICTURE.test(after) ? carriers : carriers[0]!;
+}
+
+/** Text as a search compares it: without what is not drawn, joiners and variation selectors included, and composed. */
+export function comparable(text: string): string {
+	return PLAIN.test(text) ? text : text.replace(INVISIBLE, "").normalize("NFC");
 }
 
 const MAX_LINE_CHARS = 200;

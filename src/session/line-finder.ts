@@ -6,16 +6,20 @@
 import { isAscii } from "node:buffer";
 import { Fault } from "../protocol/fault.ts";
 import { type Pace, paceOf } from "./pace.ts";
-import { lineMatcher, requiredText } from "./pattern.ts";
+import { firstMatch, lineMatcher, requiredText } from "./pattern.ts";
 
 const LF = 0x0a;
 
-/** Calls back once for each line that is found in whole lines, in order, with an offset in it. */
-export type LineFinder = (lines: Buffer, found: (at: number) => void) => Promise<void>;
+export interface LineFinder {
+	/** Calls back once for each line that is found in whole lines, in order, with an offset in it. */
+	find(lines: Buffer, found: (at: number) => void): Promise<void>;
+	/** Whether a match begins in the second part of a line. */
+	begins(parts: readonly [Buffer, Buffer, Buffer]): Promise<boolean>;
+}
 
 export function literalFinder(text: string): LineFinder {
 	const wanted = Buffer.from(text);
-	return async (lines, found) => {
+	const find: LineFinder["find"] = async (lines, found) => {
 		for (let hit = lines.indexOf(wanted); hit >= 0; ) {
 			found(hit);
 			// Lines are short: a call of `indexOf` takes longer than looking for their end here.
@@ -23,6 +27,14 @@ export function literalFinder(text: string): LineFinder {
 			while (end < lines.length && lines[end] !== LF) end++;
 			hit = end < lines.length ? lines.indexOf(wanted, end + 1) : -1;
 		}
+	};
+	return {
+		find,
+		async begins(parts) {
+			const [before, part] = parts;
+			const at = Buffer.concat(parts).indexOf(wanted, before.length);
+			return at >= 0 && at < before.length + part.length;
+		},
 	};
 }
 
@@ -45,12 +57,21 @@ export function patternFinder(
 	pattern: string,
 	{ caller, signal }: { readonly caller: string; readonly signal?: AbortSignal | undefined },
 ): LineFinder {
-	const matches = new WindowMatcher(lineMatcher(pattern), paceOf(caller), signal);
+	const pace = paceOf(caller);
+	const matches = new WindowMatcher(lineMatcher(pattern), pace, signal);
+	const matchFrom = firstMatch(pattern);
+	const begins: LineFinder["begins"] = async (parts) => {
+		signal?.throwIfAborted();
+		const [before, part, after] = parts.map((bytes) => bytes.toString()) as [string, string, string];
+		const at = pace.run(() => matchFrom(before + part + after, before.length));
+		await pace.rest(signal);
+		return at >= 0 && at < before.length + part.length;
+	};
 	const required = requiredText(pattern);
-	if (required === null) return (lines, found) => matches.find(lines, found);
+	if (required === null) return { find: (lines, found) => matches.find(lines, found), begins };
 	const wanted = Buffer.from(required);
 	let isRare = true;
-	return async (lines, found) => {
+	const find: LineFinder["find"] = async (lines, found) => {
 		if (!isRare) return matches.find(lines, found);
 		const candidates: Buffer[] = [];
 		const starts: number[] = [];
@@ -70,6 +91,7 @@ export function patternFinder(
 			found(starts[line]!);
 		});
 	};
+	return { find, begins };
 }
 
 class WindowMatcher {

@@ -18,6 +18,7 @@ const MAX_TRIES = 5;
 
 const context = createContext(Object.create(null));
 const script = new Script("expression.test(text)");
+const placeScript = new Script("expression.exec(text)?.index ?? -1");
 // The beginnings of the lines that match, each by itself: what matches over a line end is tried again without the rest.
 const linesScript = new Script(`{
 	const found = [];
@@ -101,6 +102,15 @@ export function lineMatcher(pattern: string): (text: string) => readonly number[
 	const compiled = compile(pattern, "gm");
 	const work = WITHIN_A_LINE.test(pattern) ? linesAloneScript : linesScript;
 	return (text) => runWithLimit(work, compiled, pattern, text) as readonly number[];
+}
+
+/** Finds the first match that begins at a place of a text or after it; -1 where there is none. */
+export function firstMatch(pattern: string): (text: string, from: number) => number {
+	const compiled = compile(pattern, "gm");
+	return (text, from) => {
+		compiled.lastIndex = from;
+		return runWithLimit(placeScript, compiled, pattern, text) as number;
+	};
 }
 
 /** What makes the atom before it repeat, and whether that may be no time at all. */

@@ -7,6 +7,7 @@ import fc from "fast-check";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { Journal } from "../journal/journal.ts";
 import { segmentPath } from "../journal/segments.ts";
+import { comparable } from "../protocol/clean.ts";
 import { RenderQueue } from "./render-queue.ts";
 import { ScreenCache } from "./screen-cache.ts";
 import { Transcript } from "./transcript.ts";
@@ -205,9 +206,16 @@ const search = (view: TranscriptView, text: string, range: { from: number; to: n
 	view.search({ text, range, order: "newest", most: 100, caller: "test" });
 
 describe("T2 a search", () => {
-	const word = fc.constantFrom("error", "warning", "ok", "naïve", "漢字", "a.b", "a+b", "", "  ", "x".repeat(300));
+	const word = fc.constantFrom(
+		...["error", "warning", "ok", "naïve", "漢字", "a.b", "a+b", "", "  ", "x".repeat(300)],
+		// Decomposed, and with what is not drawn.
+		...["nai\u0308ve", "err\u200bor", "\u26a0\ufe0f error", "\u1112\u1161\u11ab", "o\u00adk", "\u212b"],
+	);
 	const line = fc.array(word, { maxLength: 5 }).map((words) => words.join(" ").trimEnd());
-	const wanted = fc.constantFrom("error", "err", "漢", "a.b", "ïve w", "x", "never there");
+	const wanted = fc.constantFrom(
+		...["error", "err", "漢", "a.b", "ïve w", "x", "never there"],
+		...["nai\u0308ve", "e\u200brr", "\u26a0 error", "\u26a0\ufe0f e", "한", "ok", "Å"],
+	);
 	const pattern = fc.constantFrom(
 		"err|warn",
 		"^ok",
@@ -219,6 +227,9 @@ describe("T2 a search", () => {
 		"(?:error )+ok",
 		"[^o]k",
 		"n..ve",
+		"nai\u0308?ve",
+		"^한",
+		"\u26a0\ufe0f .rr",
 	);
 
 	test("finds and counts what looking at each line would", async () => {
@@ -235,7 +246,9 @@ describe("T2 a search", () => {
 				async (blocks, what: { text?: string; pattern?: string }, order, most, [from, more]) => {
 					const lines = blocks.flatMap(([text, times]) => Array<string>(times).fill(text));
 					const matches = (text: string) =>
-						what.text === undefined ? new RegExp(what.pattern!).test(text) : text.includes(what.text);
+						what.text === undefined
+							? new RegExp(comparable(what.pattern!)).test(comparable(text))
+							: comparable(text).includes(comparable(what.text));
 					const naive = lines.flatMap((text, i) => {
 						const inRange = i + 1 >= from && i + 1 <= from + more;
 						return inRange && matches(text) ? [i + 1] : [];
@@ -257,6 +270,63 @@ describe("T2 a search", () => {
 				},
 			),
 			{ numRuns: 60, interruptAfterTimeLimit: 10_000 },
+		);
+	});
+
+	test("finds what goes over the cut of a line that is longer than a line may be, once, where it begins", async () => {
+		// A terminal of 80 columns has 8160 of them in a line.
+		const cut = 8160;
+		const long = `${"x".repeat(cut - 5)}needle in the cut${"y".repeat(2 * cut - 100)}end`;
+		for (const lines of [
+			[long],
+			["first", long, "last"],
+			["first", ...Array<string>(600).fill("more"), long, ...numbered("n", 600)],
+		]) {
+			const at = lines.indexOf(long) + 1;
+			const log = logOf(lines);
+			await opened(log, async (view) => {
+				expect(await search(view, "needle in the cut")).toEqual({ count: 1, lines: [at] });
+				expect(await search(view, "needle in the cut", { from: 1, to: at })).toEqual({ count: 1, lines: [at] });
+				expect(await search(view, "needle in the cut", { from: at + 1, to: at + 9 })).toEqual({ count: 0, lines: [] });
+				expect(await search(view, "y")).toEqual({ count: 2, lines: [at + 1, at + 2] });
+				const byPattern = (pattern: string) =>
+					view.search({ pattern, range: ALL, order: "oldest", most: 9, caller: "test" });
+				expect(await byPattern("n[a-z]* in the cut")).toEqual({ count: 1, lines: [at] });
+				expect(await byPattern("^x+n")).toEqual({ count: 1, lines: [at] });
+				expect(await byPattern("^[ e]| the$")).toEqual({ count: 0, lines: [] });
+				expect(await byPattern("end$")).toEqual({ count: 1, lines: [at + 2] });
+			});
+		}
+	});
+
+	test("finds in a line of 3 MB without an end what looking at all of it would", async () => {
+		const piece = fc.constantFrom("ab", "a", "needle", "x".repeat(1000), "é", "e\u0301", " ");
+		await fc.assert(
+			fc.asyncProperty(fc.array(piece, { minLength: 200, maxLength: 200 }), async (pieces) => {
+				const text = pieces
+					.join("")
+					.repeat(60)
+					.slice(0, 3 << 20);
+				const log = logOf([`${text}end`]);
+				await opened(log, async (view) => {
+					const stored = (await view.first(ALL, Number.MAX_SAFE_INTEGER)).map((line) => comparable(line.text));
+					const whole = stored.join("");
+					for (const wanted of ["needle", "abab", "é a", "xa"]) {
+						const expected = new Set<number>();
+						let [start, number] = [0, 1];
+						for (let at = whole.indexOf(wanted); at >= 0; at = whole.indexOf(wanted, at + 1)) {
+							while (start + stored[number - 1]!.length <= at) start += stored[number++ - 1]!.length;
+							expected.add(number);
+						}
+						expect((await search(view, wanted)).count).toBe(expected.size);
+						const range = { from: 5, to: 300 };
+						const some = await view.search({ pattern: wanted, range, order: "oldest", most: 1000, caller: "test" });
+						expect(some.lines).toEqual([...expected].filter((line) => line >= range.from && line <= range.to));
+					}
+				});
+				rmSync(log.directory, { recursive: true });
+			}),
+			{ numRuns: 4, interruptAfterTimeLimit: 10_000 },
 		);
 	});
 });

@@ -5,22 +5,20 @@
 // call asks, and in the background once much is pending; between pieces of a few
 // milliseconds the event loop runs. Nothing is opened for a session that nobody asks about.
 
-import { rename, unlink, writeFile } from "node:fs/promises";
-import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
-import { z } from "zod";
 import type { Journal } from "../journal/journal.ts";
 import { readLog, type Stretch } from "../journal/segments.ts";
-import { CorruptState, checked, FORMAT, MAX_BYTES, parseJson, readCache } from "../journal/state-file.ts";
+import { CorruptState } from "../journal/state-file.ts";
 import { TextLog } from "../journal/text-log.ts";
 import { readTiming } from "../journal/timing.ts";
 import { type LineSink, TranscriptRenderer } from "../terminal/transcript-renderer.ts";
 import { KeyedQueue } from "./keyed-queue.ts";
 import type { RenderQueue } from "./render-queue.ts";
 import type { Cached, ScreenCache } from "./screen-cache.ts";
+import { storedLine } from "./stored-line.ts";
+import { readState, type TranscriptState, writeState } from "./transcript-state.ts";
 import { type OffsetLine, TranscriptView } from "./transcript-view.ts";
 
-const FILE = "text.json";
 /** More than that is rendered before anyone asks. */
 const PENDING_BYTES = 1 << 20;
 /** Rendering this much again after a crash takes a moment; saving takes some milliseconds. */
@@ -63,38 +61,6 @@ interface Resize {
 	readonly rows: number;
 	readonly at: number;
 }
-
-const count = z.int().min(0);
-const cells = z.int().min(0).max(100_000);
-const schema = z.object({
-	raw: count,
-	sealed: z.boolean(),
-	log: z.object({ line: count, text: count, index: z.array(count).readonly(), segments: z.array(count).readonly() }),
-	marks: z.array(z.tuple([count, z.object({ line: count, blank: z.boolean() })])),
-	screen: z
-		.object({
-			cols: cells.min(2).max(1000),
-			rows: cells.min(1).max(500),
-			content: z.array(z.string()).readonly(),
-			x: cells,
-			y: cells,
-			scrollTop: cells,
-			scrollBottom: cells,
-			savedX: cells,
-			savedY: cells,
-			alternate: z.boolean(),
-			wraparound: z.boolean(),
-			insert: z.boolean(),
-			origin: z.boolean(),
-			joining: count,
-		})
-		.refine(
-			({ cols, rows, x, y, scrollTop, scrollBottom, content }) =>
-				x <= cols && y < rows && scrollTop <= scrollBottom && scrollBottom < rows && content.length >= rows,
-			"a cursor outside of the screen",
-		),
-});
-type State = z.output<typeof schema>;
 
 /** While it is in memory. */
 interface Open {
@@ -230,17 +196,13 @@ export class Transcript implements Cached, AsyncDisposable {
 	async #load(): Promise<Open> {
 		const { journal, transcripts } = this.#parts;
 		const { directory } = journal;
-		const saved = await readCache<State>({
-			path: join(directory, FILE),
-			maxBytes: MAX_BYTES.transcript,
-			parse: (text) => checked(schema, parseJson(text)),
-		});
+		const saved = await readState(directory);
 		const { first, sizes } = await sizesOf(directory);
-		const begin = async (state: State | null): Promise<Open> => {
+		const begin = async (state: TranscriptState | null): Promise<Open> => {
 			const log = await TextLog.open(directory, state?.log ?? null, transcripts.maxBytes);
 			const open = { log, raw: state?.raw ?? 0 };
 			const sink: LineSink = {
-				line: (text) => log.append(Buffer.from(`${text}\n`), 1, open.raw),
+				line: (line) => log.append(storedLine(line), 1, open.raw),
 				lines: (text, lines) => log.append(text.slice(), lines, open.raw),
 			};
 			const { cols, rows } = first ?? this.#parts;
@@ -379,17 +341,7 @@ export class Transcript implements Cached, AsyncDisposable {
 		const log = open.log.state;
 		if (log === null) return; // not all of it could be written
 		const { raw, sealed, marks } = open;
-		const state: State = { raw, sealed, log, marks: [...marks], screen };
-		const path = join(this.#parts.journal.directory, FILE);
-		const temporary = `${path}.tmp`;
-		try {
-			await writeFile(temporary, JSON.stringify({ format: FORMAT, ...state }), { mode: 0o600 });
-			await rename(temporary, path);
-		} catch {
-			// A full disk, or the session was removed.
-			await unlink(temporary).catch(() => {}); // was not made
-			return;
-		}
+		if (!(await writeState(this.#parts.journal.directory, { raw, sealed, log, marks: [...marks], screen }))) return;
 		open.savedRaw = raw;
 		await open.log.saved();
 	}

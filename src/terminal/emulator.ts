@@ -8,6 +8,7 @@
 import { Unicode11Addon } from "@xterm/addon-unicode11/lib/addon-unicode11.mjs";
 import { Terminal } from "@xterm/headless/lib-headless/xterm-headless.mjs";
 import type { Cell, Grid, Row } from "./grid.ts";
+import { keepRegionRows } from "./region-rows.ts";
 import { Utf8Decoder } from "./utf8.ts";
 import { ORDERS, PRICE, WorkBudget } from "./work-budget.ts";
 import type { Core, Params, Parser, PayloadHandler, SequenceId } from "./xterm-core.ts";
@@ -34,6 +35,8 @@ export interface EmulatorOptions {
 	readonly cols: number;
 	readonly rows: number;
 	readonly scrollback: number;
+	/** What scrolls away in a region below the first row goes to the scrollback, too. */
+	readonly keepsRegionRows?: boolean;
 }
 
 const clamp = (value: number, { min, max }: { min: number; max: number }) =>
@@ -62,7 +65,7 @@ export class Emulator {
 	/** Called after it. */
 	afterReset: () => void = () => {};
 
-	constructor({ cols, rows, scrollback }: EmulatorOptions) {
+	constructor({ cols, rows, scrollback, keepsRegionRows = false }: EmulatorOptions) {
 		this.#term = new Terminal({
 			cols: clamp(cols, LIMITS.cols),
 			rows: clamp(rows, LIMITS.rows),
@@ -79,6 +82,7 @@ export class Emulator {
 		const parser = this.#parser;
 		for (const id of OWN_OSC) parser.clearOscHandler(id);
 		parser.clearCsiHandler({ final: "t" });
+		if (keepsRegionRows) keepRegionRows(this.#core);
 		for (const { id, most, price } of ORDERS)
 			parser.registerCsiHandler(id, ({ params }) => {
 				const { cols, rows } = this;

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { Emulator } from "./emulator.ts";
 import { joinRows, lineStarts } from "./rows.ts";
 import type { TextKeyframe } from "./text-keyframe.ts";
-import { type LineSink, TranscriptRenderer } from "./transcript-renderer.ts";
+import { type LineSink, type TextLine, TranscriptRenderer } from "./transcript-renderer.ts";
 
 const encode = (text: string) => new TextEncoder().encode(text);
 
@@ -15,7 +15,7 @@ interface Part {
 
 class Lines implements LineSink {
 	readonly all: string[] = [];
-	line(text: string): void {
+	line({ text }: TextLine): void {
 		this.all.push(text);
 	}
 	lines(text: Uint8Array, count: number): void {
@@ -54,14 +54,14 @@ function transcript(parts: readonly Part[], { chunks = (bytes) => [bytes], drawA
 		}
 		if (resize) renderer.resize(resize.cols, resize.rows);
 	}
-	const tail = renderer.tail();
+	const tail = renderer.tail().map(({ text }) => text);
 	renderer.dispose();
 	return withoutEnd([...sink.all, ...tail]);
 }
 
 /** The same in one pass, by an emulator that forgets nothing; what is cleared scrolls away first. */
 function reference(parts: readonly Part[]): string[] {
-	const emulator = new Emulator({ cols: 40, rows: 10, scrollback: 100_000 });
+	const emulator = new Emulator({ cols: 40, rows: 10, scrollback: 100_000, keepsRegionRows: true });
 	const done: string[] = [];
 	const used = () => {
 		let row = emulator.normal.lines.length;
@@ -124,6 +124,7 @@ function output(words: readonly string[]): fc.Arbitrary<string> {
 			"\x1b(0lqqk\x1b(B",
 			"\x1b[2L",
 			"\x1b[2M",
+			"\x1b[3S",
 			"\x1b[1J",
 			"\x1bM",
 			"\n\n",
@@ -199,6 +200,35 @@ describe("T2 the transcript of any output", () => {
 		);
 	});
 
+	test("has the lines that scrolled by below rows that stay, and these once, where they end up", () => {
+		const header = "\x1b[H\x1b[2Jheader\r\n\x1b[2;6r\x1b[2;1H";
+		const lines = Array.from({ length: 30 }, (_, i) => `line ${i}`);
+		const text = `before\r\n${header}${lines.join("\r\n")}\x1b[r\x1b[10;1Hfooter`;
+		expect(transcript([{ text }])).toEqual([
+			"before",
+			...lines.slice(0, 25),
+			"header",
+			...lines.slice(25),
+			"",
+			"",
+			"",
+			"footer",
+		]);
+	});
+
+	test("has them as whole lines where they were wrapped", () => {
+		const long = Array.from({ length: 12 }, (_, i) => `${i} ${"x".repeat(50 + 7 * i)}`);
+		const text = `\x1b[Hheader\r\n\x1b[2;6r\x1b[2;1H${long.join("\r\n")}\r\nend`;
+		const all = transcript([{ text }]);
+		expect(all.slice(0, 9)).toEqual(long.slice(0, 9));
+		expect(all).toContain("end");
+	});
+
+	test("has what was scrolled away without a line end", () => {
+		const text = "one\r\ntwo\r\nthree\x1b[2S\x1b[H four";
+		expect(transcript([{ text }])).toEqual(["one", "two", " four"]);
+	});
+
 	test("keeps a combining mark that comes after a restart", () => {
 		const bytewise = (bytes: Uint8Array) => Array.from(bytes, (byte) => Uint8Array.of(byte));
 		expect(transcript([{ text: "cafe\u0301\r\n漢\u0301" }], { chunks: bytewise, restarts: 99 })).toEqual([
@@ -229,7 +259,7 @@ describe("T2 the transcript of any output", () => {
 		const expected = [...Array<string>(200).fill("w".repeat(900)), ...Array.from({ length: 8000 }, (_, i) => `n ${i}`)];
 		renderer.resize(2, 30);
 		feed("ab\r\nc");
-		expect([...sink.all, ...renderer.tail()]).toEqual([...expected, "ab", "c"]);
+		expect([...sink.all, ...renderer.tail().map(({ text }) => text)]).toEqual([...expected, "ab", "c"]);
 		renderer.dispose();
 	});
 });

@@ -6,6 +6,7 @@
 // The rest is the tail, read from the emulator. The alternate screen contributes nothing.
 // Long stretches of plain lines are not drawn: their bytes are their text.
 
+import { comparable } from "../protocol/clean.ts";
 import { Emulator, LIMITS, SLICE } from "./emulator.ts";
 import type { Grid } from "./grid.ts";
 import { plainText, startOfLast } from "./plain-lines.ts";
@@ -27,10 +28,17 @@ const MAX_REFLOWED_ROWS = 10_000;
 
 const LF = 0x0a;
 
+/** A line, or a piece of one that is longer than lines may be. */
+export interface TextLine {
+	readonly text: string;
+	/** The next piece follows. */
+	readonly continues: boolean;
+}
+
 /** Takes committed lines, in order. */
 export interface LineSink {
-	line(text: string): void;
-	/** UTF-8, each line ended by LF; valid only during the call. */
+	line(line: TextLine): void;
+	/** UTF-8, each line ended by LF, none cut into pieces, all as `comparable` would have them; valid only during the call. */
 	lines(text: Uint8Array, count: number): void;
 }
 
@@ -121,7 +129,7 @@ export class TranscriptRenderer {
 	/** Output is missing here: that counts as one line, which says so. */
 	gap(notice: string): void {
 		this.seal();
-		this.#sink.line(notice);
+		this.#sink.line({ text: notice, continues: false });
 	}
 
 	/** Commits everything; what follows is drawn on a blank screen. */
@@ -135,10 +143,9 @@ export class TranscriptRenderer {
 	}
 
 	/** The lines that are not committed, up to the last one that has text or has left the screen. Commits what was left undrawn, if it is much. */
-	tail(): string[] {
+	tail(): TextLine[] {
 		this.#drawUndrawn();
-		const { normal } = this.#emulator;
-		return this.#linesTo(seenRows(normal)).map(({ start, end }) => joinRows(normal, start, end));
+		return this.#linesTo(seenRows(this.#emulator.normal)).map((rows) => this.#lineOf(rows));
 	}
 
 	cursor(): TailCursor {
@@ -160,7 +167,7 @@ export class TranscriptRenderer {
 	}
 
 	#create(cols: number, rows: number): Emulator {
-		const emulator = new Emulator({ cols, rows, scrollback: roomAbove(cols) });
+		const emulator = new Emulator({ cols, rows, scrollback: roomAbove(cols), keepsRegionRows: true });
 		emulator.beforeErase = (how) => {
 			if (emulator.alternate) return;
 			const { x, y, ybase } = emulator.normal;
@@ -210,7 +217,8 @@ export class TranscriptRenderer {
 		const { end, lines, written } = plainText(bytes, textBuffer, {
 			cols,
 			maxColumns: rowsOfLine(cols) * cols,
-			widthOf: (code) => emulator.widthOf(code),
+			// What is compared in another form is drawn: it takes columns together with what is before it, or none.
+			widthOf: (code) => (isComparable(code) ? emulator.widthOf(code) : 0),
 		});
 		if (this.#undrawn === null ? lines <= kept : lines === 0) {
 			// Searching costs little only if what was found is not searched again.
@@ -257,8 +265,12 @@ export class TranscriptRenderer {
 	}
 
 	#emit(lines: readonly Line[]): void {
+		for (const rows of lines) this.#sink.line(this.#lineOf(rows));
+	}
+
+	#lineOf({ start, end }: Line): TextLine {
 		const { normal } = this.#emulator;
-		for (const { start, end } of lines) this.#sink.line(joinRows(normal, start, end));
+		return { text: joinRows(normal, start, end), continues: normal.lines.get(end)?.isWrapped === true };
 	}
 
 	#linesTo(row: number): Line[] {
@@ -300,6 +312,20 @@ function usedRows({ lines }: Grid): number {
 
 /** The same, but not before the screen: whether blank rows above it are committed already must not matter. */
 const seenRows = (grid: Grid) => Math.max(usedRows(grid), grid.ybase);
+
+/** Of each code point below U+20000: 0 unknown, 1 the same in every comparison, 2 not, or together with what is before it. */
+const comparisons = new Uint8Array(0x20000);
+
+function isComparable(code: number): boolean {
+	let known = comparisons[code] ?? 0;
+	if (known === 0) {
+		const char = String.fromCodePoint(code);
+		// Marks and the later letters of a Hangul syllable are composed with what is before them.
+		known = comparable(char) === char && !/[\p{M}\u1160-\u11ff\ud7b0-\ud7ff]/u.test(char) ? 1 : 2;
+		if (code < comparisons.length) comparisons[code] = known;
+	}
+	return known === 1;
+}
 
 /** Rendering is synchronous, so that one buffer serves all. */
 const textBuffer = new Uint8Array(512 * 1024);

@@ -1,7 +1,7 @@
 // The parts of @xterm/headless below its public API that emulator.ts uses. The version is pinned, and
 // emulator.test.ts fails when an upgrade moves one of them.
 
-import type { Grid } from "./grid.ts";
+import type { Grid, Row } from "./grid.ts";
 
 export interface Params {
 	readonly length: number;
@@ -35,8 +35,12 @@ export interface PayloadHandler {
 }
 
 /** What we change below the public API. */
-type CoreGrid = Omit<Grid, "lines" | "ybase" | "y" | "savedY"> & {
-	readonly lines: Omit<Grid["lines"], "maxLength"> & { maxLength: number; trimStart(count: number): void };
+export type CoreGrid = Omit<Grid, "lines" | "ybase" | "y" | "savedY"> & {
+	readonly lines: Omit<Grid["lines"], "maxLength"> & {
+		maxLength: number;
+		trimStart(count: number): void;
+		set(index: number, row: Row): void;
+	};
 	ybase: number;
 	ydisp: number;
 	y: number;
@@ -75,5 +79,7 @@ export interface Core {
 		_utf8Decoder: { decode(bytes: Uint8Array, target: Uint32Array): number };
 		_parseBuffer: Uint32Array;
 		readonly _charsetService: { readonly charset: object | undefined };
+		/** What moves the rows of the active buffer up, for whatever reason. */
+		readonly _bufferService: { scroll(blank: { fg: number; bg: number }, isWrapped: boolean): void };
 	};
 }

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { bytesOf } from "../journal/journal.ts";
-import type { ReadFacts } from "../protocol/answer.ts";
-import { type CleanLine, joined, oneLine, safe, stacked } from "../protocol/clean.ts";
+import type { ReadFacts, SessionFacts } from "../protocol/answer.ts";
+import { type CleanLine, comparable, joined, oneLine, safe, stacked } from "../protocol/clean.ts";
 import { Fault } from "../protocol/fault.ts";
 import type { Session } from "../session/session.ts";
 import { pictureArea, pictureSvg } from "../terminal/picture-svg.ts";
@@ -13,7 +13,7 @@ import { missingFontsNotice } from "./fonts.ts";
 import { sessionHeader } from "./header.ts";
 import { pictureToPng } from "./picture.ts";
 import { renderSession } from "./render.ts";
-import { searchLines } from "./search.ts";
+import { onFullScreen, searchLines } from "./search.ts";
 import { type Shown, sessionFacts, target } from "./session-facts.ts";
 import { type ToolContext, tool } from "./tool.ts";
 
@@ -75,7 +75,10 @@ export const read = tool({
 			});
 		if (input.search !== undefined || input.pattern !== undefined) {
 			const { matches, ...fitted } = await searchLines(session, input, context);
-			return { ...(await showing(shown(session, "lines", ""), fitted)), matches };
+			return {
+				...noting(await showing(shown(session, "lines", ""), fitted), onFullScreen(session, input, context)),
+				matches,
+			};
 		}
 		switch (view) {
 			case "new":
@@ -83,7 +86,10 @@ export const read = tool({
 			case "screen":
 				return showing(shown(session, "screen"));
 			case "lines":
-				return showing(shown(session, "lines", ""), await linesOf(session, input, context));
+				return noting(
+					await showing(shown(session, "lines", ""), await linesOf(session, input, context)),
+					onFullScreen(session, input, context),
+				);
 			case "why":
 				return { ...(await showing(shown(session, "lines", ""))), why: true };
 			case "raw": {
@@ -103,12 +109,10 @@ export const read = tool({
 				const svg = pictureSvg(screen);
 				const facts = await showing(shown(session, "screen", isPart ? part : ""));
 				const { png, missing } = await pictureToPng(svg);
-				const notice = missingFontsNotice(missing);
 				return {
-					...facts,
+					...noting(facts, missingFontsNotice(missing)),
 					truncated: isPart,
 					picture: { mimeType: "image/png", base64: Buffer.from(png).toString("base64") },
-					...(notice && { notices: [...(facts.notices ?? []), notice] }),
 				};
 			}
 		}
@@ -129,6 +133,7 @@ function viewOf({ view, from, to, search, pattern }: ReadInput): View {
 	const searches = search !== undefined || pattern !== undefined;
 	const problems: string[] = [];
 	if (search !== undefined && pattern !== undefined) problems.push("give `search` or `pattern`, not both");
+	if (comparable(search ?? pattern ?? " ") === "") problems.push("there is nothing visible to search for");
 	if (searches && view !== "new" && view !== "lines") problems.push(`a search is of lines: leave out view \`${view}\``);
 	if (from !== undefined && to !== undefined && to < from) problems.push(`\`to\` (${to}) is before \`from\` (${from})`);
 	const ranged = from !== undefined || to !== undefined;
@@ -137,6 +142,9 @@ function viewOf({ view, from, to, search, pattern }: ReadInput): View {
 	if (problems.length > 0) throw new Fault("bad_input", { problems });
 	return ranged && view === "new" ? "lines" : view;
 }
+
+const noting = (facts: SessionFacts, notice: CleanLine | null): SessionFacts =>
+	notice === null ? facts : { ...facts, notices: [...(facts.notices ?? []), notice] };
 
 /** Only what is there: of a range that was cut, its parts. */
 function shownOf({ from, to, total }: Lines, missed: ReadFacts["missed"]): CleanLine {

@@ -64,7 +64,7 @@ export function markIn(set: keyof typeof RECALLS, session: Pick<Session, "id" | 
 	};
 }
 
-function spelled(session: string, call: ReadCall, { commandLine = false }: Pick<Caller, "commandLine">): string {
+export function spelled(session: string, call: ReadCall, { commandLine = false }: Pick<Caller, "commandLine">): string {
 	if (!commandLine) return `read ${JSON.stringify({ session, ...call })}`;
 	const flags = Object.entries(call)
 		.filter(([, value]) => value !== undefined)

@@ -1,9 +1,11 @@
 // Lines of a transcript that match, each with its number and the lines around it, within a budget.
 
+import { type CleanLine, comparable, oneLine, safe } from "../protocol/clean.ts";
+import { lineMatcher } from "../session/pattern.ts";
 import type { Session } from "../session/session.ts";
 import type { LineRange, NumberedLine, TranscriptView } from "../session/transcript-view.ts";
 import { type Budget, clip, cutLines, type FittedLines, MARK_CHARS, nativeBudget } from "./excerpt.ts";
-import type { Cut } from "./recall.ts";
+import { type Cut, spelled } from "./recall.ts";
 import type { ToolContext } from "./tool.ts";
 
 export interface LineSearch {
@@ -57,6 +59,25 @@ export async function searchLines(
 		chars: text.length,
 		matches: { count, shown: shown.length },
 	};
+}
+
+/** What a full-screen program shows now is in no numbered line. Null where there is no such program. */
+export function onFullScreen(
+	session: Session,
+	{ search, pattern }: Pick<LineSearch, "search" | "pattern">,
+	{ caller }: Pick<ToolContext, "caller">,
+): CleanLine | null {
+	if (session.ended || !session.screen.modes.alternateScreen) return null;
+	const call = oneLine(spelled(session.name, { view: "screen" }, caller));
+	const without = safe`the program's full screen is not in these lines`;
+	if (search === undefined && pattern === undefined) return safe`${without}: ${call}`;
+	const rows = comparable(session.screen.snapshot().text).split("\n");
+	const matching =
+		pattern === undefined
+			? rows.filter((row) => row.includes(comparable(search!))).length
+			: lineMatcher(comparable(pattern))(rows.join("\n")).length;
+	const rowsOfIt = matching === 0 ? safe`no row` : matching === 1 ? safe`1 row` : safe`${matching} rows`;
+	return safe`${without}, and ${rowsOfIt} of it ${matching > 1 ? "match" : "matches"}: ${call}`;
 }
 
 /** The matches that are not shown: those before the shown ones, or after them. */

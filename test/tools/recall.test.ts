@@ -80,6 +80,42 @@ describe("T2 a search", () => {
 		expect(text).toContain("no match in 5000 lines");
 	});
 
+	test("finds what was copied from an answer, whatever is not shown of it and however its letters are composed", async () => {
+		const printed = "cafe\u0301 err\u200bor \u26a0\ufe0f na\u00efve\n";
+		await dialtone.client.call("start", { name: "s", argv: ["printf", printed] });
+		const { text } = await read({ view: "lines", from: 1 });
+		expect(text).toBe("cafe\u0301 error \u26a0\ufe0f na\u00efve");
+		for (const search of [text, "caf\u00e9 error", "\u26a0 nai\u0308ve", printed.trim()])
+			expect((await read({ search })).matches, JSON.stringify(search)).toEqual({ count: 1, shown: 1 });
+		expect((await read({ pattern: "^caf\u00e9 .*nai\u0308ve$" })).matches).toEqual({ count: 1, shown: 1 });
+		await expect(read({ search: "\u200b" })).rejects.toThrow("nothing visible");
+	});
+
+	test("in a full-screen program says that its screen is not in the lines, whether it matches, and how to see it", async () => {
+		const command = "echo before; printf '\\033[?1049hfull needle'; read x; printf '\\033[?1049l'; read y";
+		await dialtone.client.call("start", { name: "s", command });
+		const answer = (input: object) => dialtone.client.call("read", { session: "s", ...input });
+		const found = await answer({ search: "needle" });
+		expect(found.facts.matches).toEqual({ count: 0, shown: 0 });
+		const call = 'read {"session":"s","view":"screen"}';
+		const told = `the program's full screen is not in these lines, and 1 row of it matches: ${call}`;
+		expect(found.facts.notices).toEqual([told]);
+		expect(found.text).toContain(told);
+		expect((await answer({ pattern: "nee+dle" })).facts.notices).toEqual([told]);
+		expect((await answer({ search: "elsewhere" })).text).toContain("and no row of it matches: read {");
+		expect((await answer({ view: "lines" })).text).toContain("the program's full screen is not in these lines: read {");
+		await dialtone.client.call("send", { session: "s", text: "", submit: true });
+		expect((await answer({ search: "needle" })).facts.notices).toBeUndefined();
+	});
+
+	test("has what scrolled by below a row that stays at the top", async () => {
+		const command = String.raw`printf '\033[H\033[2Jstatus: busy\n\033[2;24r\033[2;1H'; seq -f 'line %.0f' 1 300; printf '\033[r\033[24;1H'`;
+		await dialtone.client.call("start", { name: "s", command, cols: 80, rows: 24 });
+		expect((await read({ search: "line " })).matches?.count).toBe(300);
+		expect((await read({ search: "status" })).matches?.count).toBe(1);
+		expect(numbersIn((await read({ view: "lines", from: 1, to: 200 })).text)).toEqual(to(200));
+	});
+
 	test("asking for more lines than a screen keeps gives them", async () => {
 		await numbered(5000);
 		const { text, lines } = await read({ view: "lines", lines: 5000, maxTokens: 100_000 });
