@@ -17,7 +17,7 @@ import { descendants, listeningPorts, workingDirectory } from "../pty/process-tr
 import type { Pty, PtyExit, WriteOptions } from "../pty/pty.ts";
 import { type Condition, settled, wait } from "../pty/wait.ts";
 import type { Screen, ScreenOptions, ScreenState } from "../terminal/screen.ts";
-import type { ScreenDiff } from "../terminal/screen-diff.ts";
+import type { Position, ScreenDiff } from "../terminal/screen-diff.ts";
 import type { ScreenFacts } from "./attention.ts";
 import { AttentionTracker } from "./attention-tracker.ts";
 import { conditionsOf, ended, hasCondition, type Outcome, rested, taken, timeout, type Until } from "./conditions.ts";
@@ -407,15 +407,22 @@ export class Session implements AsyncDisposable {
 		this.#seen.answered(owner, offset);
 	}
 
-	/** What is new to this caller, who has typed this line since; marks it as seen. */
-	takeNew(owner: string, typed?: string): { diff: ScreenDiff; since: number } {
+	/**
+	 * What is new to this caller, who has typed this line since; marks it as seen. `giveBack`: a screen did not fit into the
+	 * answer, and the next one shows it whole.
+	 */
+	takeNew(owner: string, typed?: string): { diff: ScreenDiff; since: number; giveBack: () => void } {
 		// Drawn first: what was seen before a restart is known when the replay is on the screen.
 		const { screen } = this;
 		const since = this.#seen.get(owner);
 		const diff = screen.diffSince(since, { typed });
 		// A holder that does not answer keeps from us what was there before: nothing of it has been seen anew.
-		if (!this.#display.isBehind) this.#seen.set(owner, diff.position);
-		return { diff, since: since?.offset ?? 0 };
+		const see = (position: Position) => {
+			if (!this.#display.isBehind) this.#seen.set(owner, position);
+		};
+		see(diff.position);
+		const giveBack = () => see({ ...diff.position, screen: null, clears: since?.clears ?? 0 });
+		return { diff, since: since?.offset ?? 0, giveBack };
 	}
 
 	/** This caller has read the output as it came before. */

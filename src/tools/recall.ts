@@ -58,7 +58,8 @@ const RECALLS = {
 /** The same in another tool set, whose callers look for the word "truncated". */
 export function markIn(set: keyof typeof RECALLS, session: Pick<Session, "id" | "name">): CutMark {
 	const { tool, session: naming, maxTokens: budget }: SetRecall = RECALLS[set];
-	return ({ what, call: { maxTokens, ...call } }) => {
+	// What is new includes a screen that did not fit before: these sets have no view of it.
+	return ({ what, call: { maxTokens, view: _, ...call } }) => {
 		const room = budget === undefined || maxTokens === undefined ? {} : { [budget]: maxTokens };
 		return `[… ${what} truncated: ${tool} ${JSON.stringify({ ...naming(session), ...call, ...room })} …]`;
 	};

@@ -1,4 +1,5 @@
 // D5, D7: what a program inherits and its limits, as fields of every tool that starts one, and what was withheld told once.
+// Codex' tools have `env` alone: their schema may cost no more than the original's.
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Dialtone } from "../../src/index.ts";
@@ -74,7 +75,7 @@ const SETS: Readonly<Record<string, (caller: Caller, more: object) => Promise<{ 
 	},
 };
 
-describe.each(Object.entries(SETS))("%s", (_, start) => {
+describe.each(Object.entries(SETS).filter(([tool]) => tool !== "exec_command"))("%s", (_, start) => {
 	test.each([
 		["none", "[::]"],
 		["safe", "[plain::]"],
@@ -83,12 +84,14 @@ describe.each(Object.entries(SETS))("%s", (_, start) => {
 		expect((await start(stranger(), { inherit })).printed).toContain(expected);
 	});
 
-	test("D5: `env` adds", async () => {
-		expect((await start(stranger(), { env: { MORE: "more" } })).printed).toContain("[plain::more]");
-	});
-
 	test("D7: `limits` limits", async () => {
 		expect((await start(stranger(), { limits: { openFiles: 77 } })).printed).toMatch(/\] 77$/);
+	});
+});
+
+describe.each(Object.entries(SETS))("%s", (_, start) => {
+	test("D5: `env` adds", async () => {
+		expect((await start(stranger(), { env: { MORE: "more" } })).printed).toContain("[plain::more]");
 	});
 
 	test("D5: what was withheld is told once to each caller", async () => {
@@ -112,4 +115,11 @@ test.each(["run", "run_bash"])(
 test("D5: Codex' text has it before the output, where it cannot be the program's", async () => {
 	const { text } = await dialtone.client.call("exec_command", { cmd: "echo out", ...patient }, { caller: stranger() });
 	expect(text).toMatch(/\nNote: not inherited: SOME_API_KEY; `env` adds what the program needs\nOutput:\nout$/);
+});
+
+test("D5 D7: the options choose for Codex' programs", async () => {
+	await using narrow = await Dialtone.open({ owner: "narrow", options: { inherit: "none", limitOpenFiles: 77 } });
+	const caller = { owner: "narrow", cwd: "/", ...ENVIRONMENTS.all };
+	const { facts } = await narrow.client.call("exec_command", { cmd: PRINTED, ...patient }, { caller });
+	expect(facts.output).toBe("[::] 77");
 });

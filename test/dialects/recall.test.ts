@@ -199,7 +199,7 @@ describe("terminal", () => {
 
 	test("D1: `bash` is the shell of run_bash", async () => {
 		await call("run_bash", { command: "echo here" });
-		expect((await shown("get_process_output", { process_id: "bash", lines: 3 })).text).toMatch(/echo here\nhere\n/);
+		expect((await shown("get_process_output", { process_id: "bash", lines: 4 })).text).toMatch(/echo here\nhere/);
 	});
 });
 
@@ -232,12 +232,18 @@ describe("exec and codex", () => {
 		expect(String((await call("write_stdin", { session_id })).output)).toMatch(/two$/);
 	});
 
-	test("T3: a screen that is cut is shown whole by the call that is named", async () => {
-		const cmd = "printf '\\033[?1049h\\033[H'; seq -f 'line %.0f' 1 30; read x";
-		const { output } = await call("unified_exec", { cmd, ...patient, max_output_tokens: 40 });
+	test.each([
+		["a full-screen program", "\\033[?1049h\\033[H"],
+		["a cleared screen", "before\\n\\033[H\\033[2J"],
+	])("T3: a screen that is cut is shown whole by the call that is named: %s", async (_, begin) => {
+		const cmd = `printf 'go? '; read x; printf '${begin}'; seq -f 'line %.0f' 1 30; read x`;
+		const { session_id } = await call("unified_exec", { cmd, ...patient });
+		const { output } = await call("write_stdin", { session_id, chars: "\n", max_output_tokens: 50, ...patient });
 		const { tool, input } = advised(String(output))!;
+		expect(input).toEqual({ session_id, max_output_tokens: expect.any(Number) });
 		expect(numbersIn((await shown(tool, input)).text)).toEqual(to(30));
-		await call("write_stdin", { session_id: input.session_id, chars: "\n" });
+		expect(await shown(tool, input)).toEqual({ text: "" });
+		await call("close_pty_session", { session_id, force: true });
 	});
 
 	test("T3: so is a line that is longer than the budget", async () => {
@@ -256,12 +262,11 @@ describe("exec and codex", () => {
 	test.each([
 		[{ from: 9, to: 3 }, "`to` (3) is before `from` (9)"],
 		[{ from: 1, chars: "x" }, "leave `chars` empty"],
-		[{ from: 1, view: "screen" }, "leave out `view`"],
 	])("T10: what contradicts itself is refused, and nothing is typed: %j", async (input, problem) => {
 		const { session_id } = await call("unified_exec", { cmd: "cat", ...patient });
 		const refused = await call<{ error: { message: string } }>("write_stdin", { session_id, ...input });
 		expect(refused.error.message).toContain(problem);
-		expect(await shown("write_stdin", { session_id, view: "screen" })).toMatchObject({ text: "" });
+		expect(await shown("write_stdin", { session_id, from: 1 })).toMatchObject({ text: "" });
 		await call("close_pty_session", { session_id, force: true });
 	});
 });

@@ -6,19 +6,11 @@ import { type Clean, type CleanLine, clean, oneLine, safe, stacked } from "../..
 import { exitStatus } from "../../pty/signals.ts";
 import type { Session } from "../../session/session.ts";
 import { cleanLine, cleanText, count } from "../facts.ts";
-import { directory, environment, forProgram, program, text } from "../fields.ts";
+import { directory, environment, lineRange, program, text } from "../fields.ts";
 import { notices, type ToolContext, tool, waitMs } from "../tool.ts";
 import { withEnvironmentNotice } from "../withheld.ts";
 import { command } from "./command.ts";
-import {
-	dialectBudget,
-	type Output,
-	seenOutput,
-	showingAgain,
-	shownAgain,
-	shownLines,
-	tokensOf,
-} from "./new-output.ts";
+import { askedLines, dialectBudget, type Output, seenOutput, shownLines, tokensOf } from "./new-output.ts";
 import { findNumbered, pickNumbered } from "./numbered.ts";
 
 const codexFacts = z.strictObject({
@@ -59,19 +51,18 @@ export const execCommand = tool({
 	name: "exec_command",
 	title: "Run a command",
 	description:
-		"Runs a command in a terminal, returning output or a session ID for ongoing interaction. Returns when the command ends, waits for input, or `yield_time_ms` has passed.",
+		"Runs a command in a terminal, returning output or a session ID for ongoing interaction. Returns when it ends, waits for input, or after `yield_time_ms`.",
 	effect: "starts",
 	always: true,
 	input: z.object({
-		cmd: command.describe("Shell command to execute"),
+		cmd: command.describe("Shell command"),
 		workdir: directory.optional(),
 		shell: program.optional().describe("Default: the user's shell"),
 		login: z.boolean().default(true).describe("As a login shell"),
-		tty: z.boolean().default(true).describe("There is always a terminal"),
-		yield_time_ms: ms("How long to wait for output, in ms: 250 to 30000, 10000 by default"),
+		tty: z.boolean().default(true).describe("Always a terminal"),
+		yield_time_ms: ms("Longest wait, in ms: 250 to 30000, 10000 by default"),
 		max_output_tokens: maxOutput,
 		env: environment.optional().describe("Added to the environment"),
-		...forProgram,
 	}),
 	facts: codexFacts,
 	async run(input, context) {
@@ -82,8 +73,6 @@ export const execCommand = tool({
 			pickName: pickNumbered(FIRST_NUMBER, String),
 			cwd: input.workdir,
 			env: input.env,
-			inherit: input.inherit,
-			limits: input.limits,
 			caller,
 		});
 		const asked = { yields: forCommand(input.yield_time_ms), maxTokens: input.max_output_tokens };
@@ -101,9 +90,9 @@ export const codexWriteStdin = tool({
 	input: z.object({
 		session_id: z.int().min(0),
 		chars: text.default(""),
-		yield_time_ms: ms("How long to wait for output, in ms: 250 to 30000, without chars 5000 to 300000"),
+		yield_time_ms: ms("Longest wait, in ms: 250 to 30000, without chars 5000 to 300000"),
 		max_output_tokens: maxOutput,
-		...showingAgain,
+		...lineRange,
 	}),
 	facts: codexFacts,
 	// The exec set has a tool of this name, whose sessions are not numbers.
@@ -115,7 +104,7 @@ export const codexWriteStdin = tool({
 		const session = await findNumbered(context, String(input.session_id));
 		const { chars, max_output_tokens: maxTokens } = input;
 		const now = stateOf(session);
-		const again = await shownAgain(session, input, dialectBudget("codex", session, maxTokens));
+		const again = await askedLines(session, input, dialectBudget("codex", session, maxTokens));
 		if (again !== null) return result(session, now, again, context);
 		if (chars !== "") await session.type(new TextEncoder().encode(chars));
 		const yields = (chars === "" ? forPoll : forWrite)(input.yield_time_ms);

@@ -9,20 +9,12 @@ import { exitStatus } from "../../pty/signals.ts";
 import { hasEnded } from "../../session/lifecycle.ts";
 import type { Session } from "../../session/session.ts";
 import { cleanLine, count } from "../facts.ts";
-import { advanced, directory, environment, forProgram, program, text } from "../fields.ts";
+import { advanced, directory, environment, forProgram, lineRange, program, text } from "../fields.ts";
 import { ownerOf, target } from "../session-facts.ts";
 import { type RefusalContext, type ToolContext, tool, waitMs } from "../tool.ts";
 import { withEnvironmentNotice } from "../withheld.ts";
 import { command } from "./command.ts";
-import {
-	dialectBudget,
-	type Output,
-	rawOutput,
-	seenOutput,
-	showingAgain,
-	shownAgain,
-	shownLines,
-} from "./new-output.ts";
+import { askedLines, dialectBudget, type Output, rawOutput, seenOutput, shownLines } from "./new-output.ts";
 
 const error = z.strictObject({ code: z.string(), message: cleanLine, next: cleanLine });
 
@@ -103,13 +95,13 @@ export const writeStdin = tool({
 		yield_time_ms: yieldTime,
 		max_output_tokens: maxOutput,
 		raw: raw.meta(advanced),
-		...showingAgain,
+		...lineRange,
 	}),
 	facts: execFacts,
 	async run(input, context) {
 		const session = await target(context, input.session_id);
 		const now = stateOf(session);
-		const again = await shownAgain(session, input, dialectBudget("exec", session, input.max_output_tokens));
+		const again = await askedLines(session, input, dialectBudget("exec", session, input.max_output_tokens));
 		if (again !== null) return result(session, now, again);
 		if (input.chars !== "") await session.type(new TextEncoder().encode(input.chars));
 		return answer(session, input, context);

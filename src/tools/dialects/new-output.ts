@@ -1,12 +1,11 @@
 // Output as the dialects count it: about four characters to a token. What is new since the
-// caller's last read, or what a call asks for again by the words of a cut.
+// caller's last read, or lines by number, as a cut names them.
 
 import { z } from "zod";
 import { Fault } from "../../protocol/fault.ts";
 import type { Session } from "../../session/session.ts";
 import { type AskedLines, type Budget, type FittedLines, fitAsItCame, fitNew, numberedLines } from "../excerpt.ts";
 import { count } from "../facts.ts";
-import { advanced, lineRange } from "../fields.ts";
 import { markIn } from "../recall.ts";
 
 const CHARS_PER_TOKEN = 4;
@@ -25,9 +24,13 @@ export type Output = Pick<FittedLines, "text" | "truncated" | "chars"> & {
 	readonly lines?: ReturnType<typeof linesShown>;
 };
 
-/** As a person would have seen it; advances the caller's position. */
-export const seenOutput = async (session: Session, owner: string, budget: Budget): Promise<Output> =>
-	outputOf(await fitNew(session, session.takeNew(owner), budget));
+/** As a person would have seen it; advances the caller's position, but not past a screen that had to be cut. */
+export async function seenOutput(session: Session, owner: string, budget: Budget): Promise<Output> {
+	const { giveBack, ...taken } = session.takeNew(owner);
+	const fitted = await fitNew(session, taken, budget);
+	if (fitted.truncated && fitted.lines === null) giveBack();
+	return outputOf(fitted);
+}
 
 /** As it came, escapes and all (R2.8); keeps a position of its own. */
 export const rawOutput = async (session: Session, owner: string, budget: Budget): Promise<Output> =>
@@ -35,34 +38,16 @@ export const rawOutput = async (session: Session, owner: string, budget: Budget)
 
 const outputOf = ({ text, truncated, chars }: FittedLines): Output => ({ text, truncated, chars });
 
-/** The fields by which a tool that types also shows something again. */
-export const showingAgain = {
-	...lineRange,
-	view: z.enum(["new", "screen"]).default("new").describe("The whole screen, instead of what is new").meta(advanced),
-};
-
-interface ShowingAgain extends AskedLines {
-	readonly chars: string;
-	readonly view: "new" | "screen";
-}
-
-/** Lines by number, or the screen, where a call asks for these; nothing of it counts as read. Null: what is new. */
-export async function shownAgain(session: Session, asked: ShowingAgain, budget: Budget): Promise<Output | null> {
-	const { chars, view, ...range } = asked;
-	const isRange = range.from !== undefined || range.to !== undefined;
-	if (!isRange && view === "new") return null;
-	const problems: string[] = [];
-	if (chars !== "") problems.push("`from`, `to` and `view` only read: leave `chars` empty");
-	if (isRange && view === "screen") problems.push("the screen has no `from` and `to`: leave out `view`");
-	if (problems.length > 0) throw new Fault("bad_input", { problems });
-	if (isRange) {
-		const fitted = await numberedLines(session, range, budget);
-		return { ...outputOf(fitted), lines: linesShown(fitted) };
-	}
-	await session.catchUp();
-	const { text } = session.screen.snapshot();
-	const diff = { kind: "screen", text, missed: null, offset: session.screen.offset } as const;
-	return outputOf(await fitNew(session, { diff, since: 0 }, budget));
+/** Lines by number, where a call asks for these; nothing of it counts as read. Null: what is new. */
+export async function askedLines(
+	session: Session,
+	{ chars, from, to }: { readonly chars: string } & AskedLines,
+	budget: Budget,
+): Promise<Output | null> {
+	if (from === undefined && to === undefined) return null;
+	if (chars !== "") throw new Fault("bad_input", { problems: ["`from` and `to` only read: leave `chars` empty"] });
+	const fitted = await numberedLines(session, { from, to }, budget);
+	return { ...outputOf(fitted), lines: linesShown(fitted) };
 }
 
 /** In the facts of an answer. */
