@@ -30,7 +30,7 @@ export default defineConfig({
 					testTimeout: 120_000,
 					hookTimeout: 60_000,
 					pool: "forks",
-					maxWorkers: 2,
+					maxWorkers: 3, // on two cores: half of the time they wait
 				},
 			},
 		],

@@ -139,9 +139,20 @@ export class HolderClient {
 			const sent = this.#welcomed;
 			this.#wait(number, { frame, caller, since, silenceMs, repeat, sent, waits: !sent });
 			caller.own(() => this.#pending.delete(number));
-			if (sent) this.#socket?.write(frame);
+			if (sent) this.#write(frame);
 		};
 		return wait([{ start }]);
+	}
+
+	/** What is sent at once arrives at once: one system call, and the holder reads all of it before it acts. */
+	#write(frame: Uint8Array): void {
+		const socket = this.#socket;
+		if (socket === null) return;
+		if (socket.writableCorked === 0) {
+			socket.cork();
+			queueMicrotask(() => socket.uncork());
+		}
+		socket.write(frame);
 	}
 
 	/** Closes the connection; the terminal stays open. */

@@ -70,6 +70,9 @@ export class HolderPty implements Pty {
 	#startedAt: number;
 	#survivors: PtyExit["survivors"] = [];
 	#watchers = 0;
+	/** What the holder was told last. */
+	#watches = false;
+	#watchDue: NodeJS.Immediate | null = null;
 	#pulse: NodeJS.Timeout | null = null;
 
 	constructor({
@@ -221,17 +224,18 @@ export class HolderPty implements Pty {
 	}
 
 	watch(): () => void {
-		if (this.#watchers++ === 0) this.#sendWatch();
+		if (this.#watchers++ === 0) this.#watchLater();
 		let watching = true;
 		return () => {
 			if (!watching) return;
 			watching = false;
-			if (--this.#watchers === 0) this.#sendWatch();
+			if (--this.#watchers === 0) this.#watchLater();
 		};
 	}
 
 	async [Symbol.asyncDispose](): Promise<void> {
 		this.#move("disposed");
+		this.#tellWatch(); // forgets what is due
 		this.#disposed.abort();
 		for (const listeners of [this.#events, this.#facts, this.#fencings, this.#responsiveness]) listeners.clear();
 		this.#stream.outputs.clear();
@@ -256,6 +260,7 @@ export class HolderPty implements Pty {
 
 	#send(encode: (request: number) => Uint8Array, options?: { readonly repeat: boolean }): Promise<Answer> {
 		this.#refuse();
+		this.#tellWatch();
 		return this.#client.request(encode, options);
 	}
 
@@ -313,12 +318,20 @@ export class HolderPty implements Pty {
 		return true;
 	}
 
-	#sendWatch(): void {
-		const on = this.#watchers > 0;
+	/** With the next request, in one write; by itself after what this turn of the loop does: an answer, another watch. */
+	#watchLater(): void {
 		this.#keepPulse();
+		this.#watchDue ??= setImmediate(() => this.#tellWatch());
+	}
+
+	#tellWatch(): void {
+		if (this.#watchDue !== null) clearImmediate(this.#watchDue);
+		this.#watchDue = null;
+		const on = this.#watchers > 0;
 		// #welcomed tells later connections; a broken one has no watchers.
-		if (refusals[this.#state] === null)
-			this.#client.request((request) => watchFrame(request, on, BUSY_MS)).catch(() => {});
+		if (on === this.#watches || refusals[this.#state] !== null) return;
+		this.#watches = on;
+		this.#client.request((request) => watchFrame(request, on, BUSY_MS)).catch(() => {});
 	}
 
 	#keepPulse(): void {
@@ -336,7 +349,8 @@ export class HolderPty implements Pty {
 		this.#input.connected(welcome.inputOffset);
 		this.#stream.connected(welcome.size);
 		if (welcome.exit !== null) this.#stream.mainExited(welcome.exit);
-		if (this.#watchers > 0) this.#sendWatch();
+		this.#watches = false;
+		this.#tellWatch();
 	}
 
 	#take(frame: HolderFrame): void {

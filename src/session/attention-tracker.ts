@@ -67,6 +67,8 @@ export class AttentionTracker implements Disposable {
 	#decidedAt = 0;
 	#facts: KernelFacts | null = null;
 	#debounced: Debounced | null = null;
+	/** A question to the holder, asked after the last disturbance and while somebody watches. */
+	#asking: Promise<void> | null = null;
 	#typing = 0;
 	#escape: EscapeTimer | null = null;
 	#midLine = false;
@@ -126,11 +128,14 @@ export class AttentionTracker implements Disposable {
 		return this.#watchers > 0;
 	}
 
-	/** The holder watches until the last waiter is gone. */
-	watch(): () => void {
-		if (this.#watchers++ === 0) this.#watchedAt = Date.now();
+	/** The holder watches until the last waiter is gone. `ask`: not for one that is about to type, which is asked after that. */
+	watch({ ask = true }: { readonly ask?: boolean } = {}): () => void {
+		if (this.#watchers++ === 0) {
+			this.#watchedAt = Date.now();
+			this.#asking = null;
+		}
 		this.#unwatch ??= this.#source.pty.watch();
-		void this.#refresh();
+		if (ask) void this.#refresh();
 		let watching = true;
 		return () => {
 			if (!watching) return;
@@ -164,6 +169,7 @@ export class AttentionTracker implements Disposable {
 	/** A write, a signal or another size goes out: facts from before it are stale. */
 	disturb(): () => void {
 		this.#lessons?.disturbed();
+		this.#asking = null;
 		this.#typing++;
 		this.#facts = null;
 		this.#debounced = null;
@@ -196,8 +202,17 @@ export class AttentionTracker implements Disposable {
 		this.#rested.clear();
 	}
 
-	/** The answer arrives through `onFacts`, in order with pushed facts. */
-	async #refresh(): Promise<void> {
+	/** The answer arrives through `onFacts`, in order with pushed facts. One is enough for all who ask before it comes. */
+	#refresh(): Promise<void> {
+		if (this.#asking !== null) return this.#asking;
+		const asking = this.#ask().finally(() => {
+			if (this.#asking === asking) this.#asking = null;
+		});
+		this.#asking = asking;
+		return asking;
+	}
+
+	async #ask(): Promise<void> {
 		try {
 			await this.#source.pty.facts();
 		} catch {

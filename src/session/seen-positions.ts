@@ -29,13 +29,14 @@ const schema = z.object({
 	raw: z.array(z.tuple([z.string(), count])).default([]),
 });
 
-export class SeenPositions {
+export class SeenPositions implements Disposable {
 	readonly #path: string | null;
 	readonly #positions: Map<string, Position>;
 	/** The offsets up to which callers have read the output as it came. */
 	readonly #raw: Map<string, number>;
 	/** The ends of the output when callers were last answered; after a restart, what they have seen. */
 	readonly #answered = new Map<string, number>();
+	#due: NodeJS.Immediate | null = null;
 	/** The positions are of a screen that numbered its lines otherwise. */
 	#foreign: boolean;
 	readonly #relocated = new Map<string, Position>();
@@ -65,7 +66,6 @@ export class SeenPositions {
 		return this.#foreign ? null : (this.#positions.get(owner) ?? null);
 	}
 
-	/** On disk before it returns, so that no answer is forgotten that was given. */
 	set(owner: string, position: Position): void {
 		setNewest(this.#positions, owner, position);
 		this.#save();
@@ -94,14 +94,25 @@ export class SeenPositions {
 		setNewest(this.#answered, owner, offset);
 	}
 
+	/** After the answer. If the daemon is killed between the two, the caller is told once more. */
 	#save(): void {
-		if (this.#path === null) return;
+		if (this.#path !== null) this.#due ??= setImmediate(() => this.#write(this.#path!));
+	}
+
+	/** What is due is written now. */
+	[Symbol.dispose](): void {
+		if (this.#due !== null) this.#write(this.#path!);
+	}
+
+	#write(path: string): void {
+		if (this.#due !== null) clearImmediate(this.#due);
+		this.#due = null;
 		try {
 			const json = Buffer.from(JSON.stringify({ format: FORMAT, seen: [...this.#positions], raw: [...this.#raw] }));
 			const bytes = json.length < PAGE ? Buffer.concat([json, Buffer.alloc(PAGE - json.length, " ")]) : json;
-			if (bytes.length === PAGE && overwritePage(this.#path, bytes)) return;
-			writeFileSync(`${this.#path}.tmp`, bytes, { mode: 0o600 });
-			renameSync(`${this.#path}.tmp`, this.#path);
+			if (bytes.length === PAGE && overwritePage(path, bytes)) return;
+			writeFileSync(`${path}.tmp`, bytes, { mode: 0o600 });
+			renameSync(`${path}.tmp`, path);
 		} catch {
 			// A full disk, or the session was removed: after a restart callers are told more than is new to them, never less.
 		}

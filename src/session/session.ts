@@ -355,8 +355,8 @@ export class Session implements AsyncDisposable {
 	}
 
 	/** Asks the holder to watch the program until the returned function is called. */
-	watch(): () => void {
-		return this.#tracker.watch();
+	watch(options?: Parameters<AttentionTracker["watch"]>[0]): () => void {
+		return this.#tracker.watch(options);
 	}
 
 	/** Returns on the first of: waiting (unless `strict`, with a condition), ended, a condition of `until`, timeout. */
@@ -506,6 +506,7 @@ export class Session implements AsyncDisposable {
 		this.#endings.clear();
 		this.journal[Symbol.dispose]();
 		await this.#pty[Symbol.asyncDispose]();
+		this.#seen[Symbol.dispose]();
 		await this.#display[Symbol.asyncDispose]();
 		await this.transcript[Symbol.asyncDispose]();
 	}

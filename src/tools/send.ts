@@ -53,6 +53,8 @@ export const send = tool({
 				return first();
 			};
 			const queuedBytes = input.text?.length ?? 0;
+			// The holder looks from the moment on at which it types: a quick program has blocked again before we are told.
+			using _watching = { [Symbol.dispose]: target.watch({ ask: false }) };
 			({ repeated } = await target.press([checked, ...rest], {
 				...id,
 				signal,
