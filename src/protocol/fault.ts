@@ -102,7 +102,8 @@ export const faults = {
 			const typed = maybeTyped ? "; the input may have been typed before that" : "; nothing was typed";
 			return safe`${title(words, id, sessionId)} has ended (${oneLine(how)})${onlyRead ? "" : typed}.`;
 		},
-		next: (_, { read, start }) => safe`Its output is kept: ${read} shows it. Open a new one with ${start} to continue.`,
+		next: (_, { read, recall = read, start }) =>
+			safe`Its output is kept: ${recall} shows it. Open a new one with ${start} to continue.`,
 	}),
 	unresponsive: row<{ name: string; holderPid: number; maybeTyped?: boolean } & SessionId>({
 		status: 503,

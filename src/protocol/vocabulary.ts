@@ -12,6 +12,8 @@ export interface Vocabulary {
 	readonly start: CleanLine;
 	/** Shows output, also of what has ended. */
 	readonly read: CleanLine;
+	/** Shows all that is kept, where `read` shows only what is new. */
+	readonly recall?: CleanLine;
 	readonly wait: CleanLine;
 	readonly type: CleanLine;
 	readonly interrupt: CleanLine;
@@ -38,7 +40,8 @@ export interface Vocabulary {
 }
 
 const writeStdin = {
-	read: safe`\`write_stdin\` with \`from\`: 1`,
+	read: safe`\`write_stdin\` with empty \`chars\``,
+	recall: safe`\`write_stdin\` with \`from\`: 1`,
 	wait: safe`\`write_stdin\` with empty \`chars\``,
 	type: safe`\`write_stdin\``,
 	interrupt: safe`\`write_stdin\` with "\\u0003"`,
