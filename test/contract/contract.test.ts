@@ -35,6 +35,14 @@ async function refusal(act: Promise<unknown>, code: string): Promise<Refused> {
 	return error;
 }
 
+/** The lines to which a cut leads, by a tool call or, on the command line, by a command. */
+function advised(mark: string): object | null {
+	const call = /^\[… lines? .* left out: (?:read (\{.*\})|dialtone read \S+ --from (\d+) --to (\d+)) …\]$/.exec(mark);
+	if (call === null) return null;
+	const [, json, from, to] = call;
+	return json === undefined ? { from: Number(from), to: Number(to) } : (JSON.parse(json) as object);
+}
+
 /** Ids differ from run to run, names do not. */
 const comparable = ({ next, facts }: Refused) =>
 	JSON.parse(JSON.stringify({ next, facts }).replace(/"[0-9a-z]{26}"/g, '"an id"')) as unknown;
@@ -96,9 +104,8 @@ const BEHAVIOURS: readonly Behaviour[] = [
 			const followed: string[] = [];
 			for (let call: object | null = range; call !== null; ) {
 				const page: string[] = (await read({ ...call, maxTokens: 10_000 })).split("\n");
-				const cut: string | undefined = /^\[… lines? .* of 60000 left out: read (\{.*\}) …\]$/.exec(page.at(-1)!)?.[1];
-				followed.push(...(cut === undefined ? page : page.slice(0, -1)));
-				call = cut === undefined ? null : (JSON.parse(cut) as object);
+				call = advised(page.at(-1)!);
+				followed.push(...(call === null ? page : page.slice(0, -1)));
 			}
 			expect(followed).toEqual(lines(31_000, 33_000));
 			const found = await read({ pattern: "^5?9999:", context: 1, order: "oldest" });
