@@ -47,12 +47,13 @@ interface Failure {
 }
 
 async function failed(error: unknown, { command, args, dependencies, io }: Failure): Promise<number> {
-	const fault = (
+	const thrown =
 		error instanceof Fault
 			? error
 			: (dependencies.homeFault(error) ??
-				new Fault("internal", { problem: (error as Error).message }, { cause: error }))
-	).in(command.name === "call" ? "native" : "commandLine");
+				new Fault("internal", { problem: (error as Error).message }, { cause: error }));
+	// `call` names a tool, and is told in the words of its set.
+	const fault = command.name === "call" ? thrown : thrown.in("commandLine");
 	// `call` always prints JSON; the others with --json.
 	if (args.includes("--json") || command.name === "call") {
 		const { words: _, ...json } = fault.toJSON();

@@ -23,13 +23,13 @@ export async function onSession<T>(
 	}
 }
 
-/** The name of a running session, for a call that would otherwise start one. */
+/** The name of a running session of the caller, for a call that would otherwise start one. */
 export async function runningNamed(invocation: Invocation, client: Client, given: string): Promise<string> {
 	const { facts } = await client.call("list", { status: "running" });
-	const found = facts.sessions.find(({ name, session }) => name === given || session === given);
+	const own = facts.sessions.filter((one) => one.owner === invocation.dependencies.owner);
+	const found = own.find(({ name, session }) => name === given || session === given);
 	const name = found?.name ?? (await completed(client, given, invocation.dependencies.owner));
 	if (name !== undefined) return name;
-	const own = facts.sessions.filter((one) => one.owner === invocation.dependencies.owner);
 	throw new Fault("session_not_found", { id: given, open: own.map((one) => one.name) });
 }
 

@@ -167,12 +167,6 @@ export class Journal implements Disposable {
 	}
 }
 
-/** Bytes for an answer; `cut`: with a mark where the middle was left out. */
-export interface Part {
-	readonly bytes: Uint8Array;
-	readonly cut: boolean;
-}
-
 /** The bytes of an excerpt in one piece; gaps are left out. */
 export function bytesOf({ chunks }: Pick<Excerpt, "chunks">): Uint8Array {
 	return chunks.length === 1 ? chunks[0]!.bytes : Buffer.concat(chunks.map((chunk) => chunk.bytes));

@@ -10,7 +10,7 @@
 import { type CleanLine, inQuotes, joined, oneLine, safe } from "./clean.ts";
 import { nearest } from "./nearest.ts";
 import { own } from "./own.ts";
-import { called, openOnes, type Vocabulary, type VocabularyName, vocabularies } from "./vocabulary.ts";
+import { called, openOnes, reachable, type Vocabulary, type VocabularyName, vocabularies } from "./vocabulary.ts";
 
 interface FaultRow<F> {
 	/** The HTTP status. */
@@ -73,7 +73,8 @@ export const faults = {
 	}),
 	session_not_found: row<{
 		id: string;
-		open: readonly string[];
+		/** The caller's own that run; left out where it is not known whose call it is. */
+		open?: readonly string[];
 		ids?: readonly string[];
 		/** Those of this name that belong to others. */
 		others?: readonly { readonly id: string; readonly owner: string }[];
@@ -85,19 +86,24 @@ export const faults = {
 				: safe`You have no ${noun} called "${oneLine(id)}"; nothing was done.`,
 		next: ({ id, open, ids, others = [] }, words) => {
 			// Of numbers each is as near as the other.
-			const close = /\d$/.test(id) ? [] : nearest(id, open);
+			const close = /\d$/.test(id) ? [] : nearest(id, open ?? []);
 			const meant = close.length === 0 ? "" : safe`Did you mean ${listed(close)}? `;
 			const theirs = others
 				.slice(0, MAX_OTHERS)
 				.map((one) => safe`${oneLine(one.owner)} has one: its id is ${oneLine(one.id)}.`);
-			return safe`${meant}${joined([...theirs, openOnes(words, open, ids)], " ")}`;
+			const { list } = words.more ?? vocabularies.native.more;
+			const own = open === undefined ? safe`${list} shows what there is.` : openOnes(words, open, ids);
+			return safe`${meant}${joined([...theirs, own], " ")}`;
 		},
 	}),
-	session_ended: row<{ id: string; how: string; maybeTyped?: boolean } & SessionId>({
+	session_ended: row<{ id: string; how: string; maybeTyped?: boolean; onlyRead?: boolean } & SessionId>({
 		status: 409,
-		message: ({ id, sessionId, how, maybeTyped }, words) =>
-			safe`${title(words, id, sessionId)} has ended (${oneLine(how)}); ${maybeTyped ? "the input may have been typed before that" : "nothing was typed"}.`,
-		next: (_, { read, start }) => safe`Its output is kept: ${read} shows it. Open a new one with ${start} to continue.`,
+		message: ({ id, sessionId, how, maybeTyped, onlyRead }, words) => {
+			const typed = maybeTyped ? "; the input may have been typed before that" : "; nothing was typed";
+			return safe`${title(words, id, sessionId)} has ended (${oneLine(how)})${onlyRead ? "" : typed}.`;
+		},
+		next: (_, { read, recall = read, start }) =>
+			safe`Its output is kept: ${recall} shows it. Open a new one with ${start} to continue.`,
 	}),
 	unresponsive: row<{ name: string; holderPid: number; maybeTyped?: boolean } & SessionId>({
 		status: 503,
@@ -140,10 +146,22 @@ export const faults = {
 		next: (_, { end, more }) =>
 			safe`End it first with ${end}${more === undefined ? "" : safe`, or use ${more.forget}`}.`,
 	}),
-	too_many_sessions: row<{ limit: number; open: readonly string[]; ids?: readonly string[] }>({
+	too_many_sessions: row<{
+		limit: number;
+		/** The caller's own that run. */
+		open: readonly string[];
+		ids?: readonly string[];
+		/** How many of the others count, too. */
+		others?: number;
+	}>({
 		status: 429,
 		message: ({ limit }) => safe`All ${limit} sessions are in use.`,
-		next: ({ open, ids }, words) => safe`End one you no longer need with ${words.end}. ${openOnes(words, open, ids)}`,
+		next: ({ open, ids, others = 0 }, words) => {
+			const theirs = others === 0 ? "" : safe` ${others} belong to other callers.`;
+			return reachable(words, open).length === 0
+				? safe`You have none that you can end here: call again when one has ended.${theirs}`
+				: safe`End one you no longer need with ${words.end}. ${openOnes(words, open, ids)}${theirs}`;
+		},
 	}),
 	too_many_calls: row<{ what: string; limit: number }>({
 		status: 429,
@@ -251,10 +269,12 @@ export const faults = {
 			silent === true
 				? safe`The Dialtone daemon does not answer (${oneLine(doing)}); sessions keep running.`
 				: safe`The Dialtone daemon was stopped or replaced before it answered (${oneLine(doing)}); sessions keep running.`,
-		next: ({ repeatable }, { noun, wait }) =>
-			repeatable
-				? safe`The ${noun} goes on: call again.`
-				: safe`It may have taken effect. The ${noun} goes on: call ${wait} and look before you repeat anything.`,
+		next: ({ doing, repeatable }, { noun, wait, shell }) => {
+			if (repeatable) return safe`The ${noun} goes on: call again.`;
+			if (shell !== undefined && shell.run === doing)
+				return safe`The command may have been run, and your bash goes on: ${shell.read} shows what it printed, and the next \`${oneLine(doing)}\` waits until it has ended.`;
+			return safe`It may have taken effect. The ${noun} goes on: call ${wait} and look before you repeat anything.`;
+		},
 	}),
 	http_open: row<{ url: string; port: number }>({
 		status: 409,

@@ -7,9 +7,13 @@ export interface Vocabulary {
 	/** What the set calls a session, and by what its callers know one. */
 	readonly noun: "session" | "terminal" | "process";
 	readonly knownBy: "name" | "id";
+	/** The names that its callers can write, where these are not any. */
+	readonly names?: RegExp;
 	readonly start: CleanLine;
 	/** Shows output, also of what has ended. */
 	readonly read: CleanLine;
+	/** Shows all that is kept, where `read` shows only what is new. */
+	readonly recall?: CleanLine;
 	readonly wait: CleanLine;
 	readonly type: CleanLine;
 	readonly interrupt: CleanLine;
@@ -17,8 +21,11 @@ export interface Vocabulary {
 	readonly kill: CleanLine;
 	/** The field for the directory of a new program. */
 	readonly directory: CleanLine;
+	/** A shell that has no name for its callers: what runs a command in it, and what shows it. */
+	readonly shell?: { readonly run: string; readonly read: CleanLine };
 	/** What only the native tools and the command line have. */
 	readonly more?: {
+		readonly list: CleanLine;
 		readonly reuse: CleanLine;
 		readonly less: CleanLine;
 		/** Where a text that is typed is given, and what types what may be dangerous. */
@@ -34,6 +41,7 @@ export interface Vocabulary {
 
 const writeStdin = {
 	read: safe`\`write_stdin\` with empty \`chars\``,
+	recall: safe`\`write_stdin\` with \`from\`: 1`,
 	wait: safe`\`write_stdin\` with empty \`chars\``,
 	type: safe`\`write_stdin\``,
 	interrupt: safe`\`write_stdin\` with "\\u0003"`,
@@ -53,6 +61,7 @@ export const vocabularies = {
 		kill: safe`\`close\` with \`force\``,
 		directory: safe`\`cwd\``,
 		more: {
+			list: safe`\`list\``,
 			reuse: safe`\`ifExists: "use"\``,
 			less: safe`\`read\` has \`from\` and \`to\`, most calls have \`maxTokens\``,
 			text: safe`\`text\``,
@@ -74,6 +83,7 @@ export const vocabularies = {
 		kill: safe`\`dialtone stop --force\``,
 		directory: safe`\`--cwd\``,
 		more: {
+			list: safe`\`dialtone ls\``,
 			reuse: safe`\`--if-exists use\``,
 			less: safe`\`dialtone read\` has \`--from\` and \`--to\`, most commands have \`--max-tokens\``,
 			text: safe`plain TEXT`,
@@ -96,6 +106,7 @@ export const vocabularies = {
 		...writeStdin,
 		noun: "session",
 		knownBy: "name",
+		names: /^\d+$/,
 		start: safe`\`exec_command\``,
 		end: writeStdin.interrupt,
 		kill: writeStdin.interrupt,
@@ -115,6 +126,7 @@ export const vocabularies = {
 	terminal: {
 		noun: "process",
 		knownBy: "name",
+		names: /^bg_\d+$/,
 		start: safe`\`start_background_process\``,
 		read: safe`\`get_process_output\``,
 		wait: safe`\`get_process_output\``,
@@ -123,6 +135,7 @@ export const vocabularies = {
 		end: safe`\`stop_background_process\``,
 		kill: safe`\`stop_background_process\``,
 		directory: safe`a directory`,
+		shell: { run: "run_bash", read: safe`\`get_process_output\` with process_id "bash"` },
 	},
 } as const satisfies Record<string, Vocabulary>;
 
@@ -134,14 +147,20 @@ export const called = ({ knownBy }: Vocabulary, name: string, id: string | undef
 
 const MAX_NAMES = 20;
 
+/** Of the caller's open sessions, those that this set can name. */
+export const reachable = ({ names: written }: Vocabulary, names: readonly string[]): readonly string[] =>
+	written === undefined ? names : names.filter((name) => written.test(name));
+
 /** Those that are open. An id says nothing by itself, so the name comes with it. */
 export function openOnes(words: Vocabulary, names: readonly string[], ids: readonly string[] = []): CleanLine {
-	if (names.length === 0) return safe`No ${words.noun} is open: call ${words.start}.`;
-	const shown = names.slice(0, MAX_NAMES).map((name, at) => {
-		const id = words.knownBy === "id" ? ids[at] : undefined;
+	const known = reachable(words, names);
+	if (known.length === 0) return safe`No ${words.noun} is open: call ${words.start}.`;
+	const shown = known.slice(0, MAX_NAMES).map((name) => {
+		const id = words.knownBy === "id" ? ids[names.indexOf(name)] : undefined;
 		return id === undefined ? oneLine(name) : safe`${oneLine(id)} (${oneLine(name)})`;
 	});
-	return safe`Open ${PLURALS[words.noun]}: ${joined(shown, ", ")}.`;
+	const more = known.length > MAX_NAMES ? safe` and ${known.length - MAX_NAMES} more` : "";
+	return safe`Open ${PLURALS[words.noun]}: ${joined(shown, ", ")}${more}.`;
 }
 
 const PLURALS = { session: "sessions", terminal: "terminals", process: "processes" } as const;

@@ -136,19 +136,19 @@ export class Registry {
 	/** Throws when a limit is reached, in total or for this owner. */
 	refuseTooMany(owner: string, limits: { all: number; owner: number }): void {
 		const running = this.running();
-		const owned = running.filter(({ record }) => record.owner === owner);
-		for (const [slots, limit] of [
-			[running, limits.all],
-			[owned, limits.owner],
+		const own = running.filter(({ record }) => record.owner === owner);
+		for (const [count, limit] of [
+			[running.length, limits.all],
+			[own.length, limits.owner],
 		] as const) {
-			if (slots.length < limit) continue;
-			throw new Fault("too_many_sessions", { limit, ...openOnes(slots) });
+			if (count < limit) continue;
+			throw new Fault("too_many_sessions", { limit, ...openOnes(own), others: count - own.length });
 		}
 	}
 
 	/**
 	 * Calls `act` with the slot that this owner means, which stays the only one of its id meanwhile; or a fault that lists
-	 * the open ones. Without an owner (a person's stream), a name means whoever's.
+	 * its open ones. Without an owner (a person's stream), a name means whoever's.
 	 */
 	async use<T>(
 		reference: string,
@@ -232,9 +232,9 @@ export class Registry {
 		});
 	}
 
-	/** What runs of this owner's; without one, of all. */
-	#openTo(owner: string | undefined): ReturnType<typeof openOnes> {
-		return openOnes(this.running().filter(({ record }) => owner === undefined || record.owner === owner));
+	/** What runs of this owner's. Whose call it is may be unknown, and others' are not named to it. */
+	#openTo(owner: string | undefined): Partial<ReturnType<typeof openOnes>> {
+		return owner === undefined ? {} : openOnes(this.running().filter(({ record }) => record.owner === owner));
 	}
 
 	/** Those that run; where none does, those that ended last. */

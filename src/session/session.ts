@@ -17,7 +17,7 @@ import { descendants, listeningPorts, workingDirectory } from "../pty/process-tr
 import type { Pty, PtyExit, WriteOptions } from "../pty/pty.ts";
 import { type Condition, settled, wait } from "../pty/wait.ts";
 import type { Screen, ScreenOptions, ScreenState } from "../terminal/screen.ts";
-import type { ScreenDiff } from "../terminal/screen-diff.ts";
+import type { Position, ScreenDiff } from "../terminal/screen-diff.ts";
 import type { ScreenFacts } from "./attention.ts";
 import { AttentionTracker } from "./attention-tracker.ts";
 import { conditionsOf, ended, hasCondition, type Outcome, rested, taken, timeout, type Until } from "./conditions.ts";
@@ -210,16 +210,16 @@ export class Session implements AsyncDisposable {
 		if (exit?.reason === "wall_clock") return "the wall-clock limit was reached";
 		return exit?.signal === "SIGXCPU" ? "the limit of processor time was reached" : this.#endedBecause;
 	}
-	/** With an exit code of its own, not by a signal and for no reason of ours. */
-	get endedByItself(): boolean {
-		return this.exit?.code != null && this.endedBecause === null;
+	/** How it ended is not the program's own doing: a reason of ours, or nobody knows. */
+	get endedFromOutside(): boolean {
+		return this.ended && (this.exit === null || this.endedBecause !== null);
 	}
 	get howItEnded(): string {
 		return describeEnd(this.#status, this.exit, this.endedBecause);
 	}
-	/** For a caller that wanted it to run. */
-	endFault(): Fault<"session_ended"> {
-		return new Fault("session_ended", { id: this.name, sessionId: this.id, how: this.howItEnded });
+	/** For a caller that wanted it to run; `onlyRead`: it typed nothing. */
+	endFault(more: { readonly onlyRead?: boolean } = {}): Fault<"session_ended"> {
+		return new Fault("session_ended", { id: this.name, sessionId: this.id, how: this.howItEnded, ...more });
 	}
 	get ptyExit(): PtyExit | null {
 		return this.#pty.exit;
@@ -407,15 +407,22 @@ export class Session implements AsyncDisposable {
 		this.#seen.answered(owner, offset);
 	}
 
-	/** What is new to this caller, who has typed this line since; marks it as seen. */
-	takeNew(owner: string, typed?: string): { diff: ScreenDiff; since: number } {
+	/**
+	 * What is new to this caller, who has typed this line since; marks it as seen. `giveBack`: a screen did not fit into the
+	 * answer, and the next one shows it whole.
+	 */
+	takeNew(owner: string, typed?: string): { diff: ScreenDiff; since: number; giveBack: () => void } {
 		// Drawn first: what was seen before a restart is known when the replay is on the screen.
 		const { screen } = this;
 		const since = this.#seen.get(owner);
 		const diff = screen.diffSince(since, { typed });
 		// A holder that does not answer keeps from us what was there before: nothing of it has been seen anew.
-		if (!this.#display.isBehind) this.#seen.set(owner, diff.position);
-		return { diff, since: since?.offset ?? 0 };
+		const see = (position: Position) => {
+			if (!this.#display.isBehind) this.#seen.set(owner, position);
+		};
+		see(diff.position);
+		const giveBack = () => see({ ...diff.position, screen: null, clears: since?.clears ?? 0 });
+		return { diff, since: since?.offset ?? 0, giveBack };
 	}
 
 	/** This caller has read the output as it came before. */

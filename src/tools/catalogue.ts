@@ -2,7 +2,6 @@
 
 import { z } from "zod";
 import type { Fault } from "../protocol/fault.ts";
-import type { Sessions } from "../session/sessions.ts";
 import { askHuman } from "./ask-human.ts";
 import { type Answer, TOOL_SETS, type ToolCard, type ToolSet } from "./client.ts";
 import { close } from "./close.ts";
@@ -17,7 +16,7 @@ import { run } from "./run.ts";
 import { send } from "./send.ts";
 import { signal } from "./signal.ts";
 import { start } from "./start.ts";
-import type { Tool } from "./tool.ts";
+import type { RefusalContext, Tool } from "./tool.ts";
 import { wait } from "./wait.ts";
 
 export const catalogue = {
@@ -57,12 +56,17 @@ export function toolNames(): readonly string[] {
 }
 
 /** A refusal as the callers of this tool know it: in the words of its set, and with facts of its own where the set has them. */
-export function refusal(name: string, fault: Fault, input: unknown, sessions: Sessions | null = null): Answer | Fault {
+export function refusal(
+	name: string,
+	fault: Fault,
+	input: unknown,
+	context: RefusalContext | null = null,
+): Answer | Fault {
 	const tool = findTool(name, input);
 	if (tool === undefined) return fault;
 	const worded = fault.in(setOf.get(tool)!);
 	if (tool.refuse === undefined) return worded;
-	const facts = tool.refuse(worded, input, sessions);
+	const facts = tool.refuse(worded, input, context);
 	return { facts, text: tool.render(facts), refused: fault.code };
 }
 

@@ -1,9 +1,11 @@
 // Output within a budget. What does not fit is cut between numbered lines of the transcript, and
 // the cut names exactly what is missing and the call that shows it (recall.ts).
 
-import { bytesOf, type Excerpt, type Part } from "../journal/journal.ts";
+import { bytesOf, type Excerpt } from "../journal/journal.ts";
+import { Fault } from "../protocol/fault.ts";
 import { limits, options } from "../session/options.ts";
 import type { Session } from "../session/session.ts";
+import { NOTHING, type StreamPart, type Streams } from "../session/shell/streams.ts";
 import type { LineRange, NumberedLine, TranscriptView } from "../session/transcript-view.ts";
 import { CHARS_PER_TOKEN, estimateTokens, fit } from "../terminal/budget.ts";
 import type { ScreenDiff } from "../terminal/screen-diff.ts";
@@ -64,7 +66,8 @@ export async function fitLines(
 	if (whole.at(-1)!.last === to && chars <= most) {
 		return { text: textOf(whole), truncated: false, lines, leftOut: null, chars };
 	}
-	const room = Math.max(most - MARK_CHARS, Math.floor(most / 2));
+	const longestMark = budget.mark(cutLines({ from: to - 1, to }, total));
+	const room = Math.max(most - longestMark.length - 1, Math.floor(most / 2));
 	const headRoom = keep === "first" ? room : keep === "last" ? 0 : Math.floor(room * HEAD_SHARE);
 	const clipped = (lines: readonly NumberedLine[], room: number) =>
 		lines.length === 1 ? [clip(lines[0]!, room, budget.mark)] : lines;
@@ -137,12 +140,37 @@ function fitScreen(text: string, { maxTokens, charsPerToken, mark }: Budget): { 
 export async function outerLines(
 	session: Session,
 	{ count, end }: { readonly count: number; readonly end: "first" | "last" },
-	mark: Budget["mark"],
+	mark: CutMark,
 ): Promise<FittedLines> {
 	const view = await session.transcript.view();
 	const { total } = view;
 	const range = end === "first" ? { from: 1, to: count } : { from: total - count + 1, to: total };
-	return fitLines(view, range, { maxTokens: limits.linesChars, charsPerToken: 1, mark, keep: end });
+	return fitLines(view, range, { ...unasked(mark), keep: end });
+}
+
+/** The budget of a tool that has none of its own. */
+export const unasked = (mark: CutMark): Budget => ({ maxTokens: limits.linesChars, charsPerToken: 1, mark });
+
+/** Lines by number, as a call may ask for them. */
+export interface AskedLines {
+	readonly from?: number | undefined;
+	readonly to?: number | undefined;
+	/** How many, where only one end is given. */
+	readonly count?: number | undefined;
+}
+
+/** A range from its beginning; with only its end, the last up to there. */
+export async function numberedLines(
+	session: Session,
+	{ from, to, count }: AskedLines,
+	budget: Budget,
+): Promise<FittedLines> {
+	if (from !== undefined && to !== undefined && to < from)
+		throw new Fault("bad_input", { problems: [`\`to\` (${to}) is before \`from\` (${from})`] });
+	const view = await session.transcript.view();
+	const last = to ?? (count === undefined ? view.total : Math.max(1, from!) + count - 1);
+	const first = from ?? (count === undefined ? 1 : last - count + 1);
+	return fitLines(view, { from: first, to: last }, { ...budget, keep: from === undefined ? "last" : "first" });
 }
 
 /** Four characters of base64 are three bytes. */
@@ -170,11 +198,59 @@ export async function fitRaw(
 	return { excerpt, text, truncated: text !== "", lines: null, leftOut: null, chars: to - from };
 }
 
-/** A range of output as it came, of a large one its beginning and its end. */
-export async function headAndTail(journal: Session["journal"], from: number, to: number): Promise<Part> {
+const LF = 0x0a;
+
+/** Output as it came, of too much its beginning and its end, cut between lines where there are some. */
+export async function fitAsItCame(session: Session, { from, to }: LineRange, budget: Budget): Promise<FittedLines> {
 	const { headBytes, tailBytes } = limits;
-	if (to - from <= headBytes + tailBytes) return { bytes: bytesOf(await journal.read(from, to)), cut: false };
-	const [head, tail] = await Promise.all([journal.read(from, from + headBytes), journal.read(to - tailBytes, to)]);
-	const mark = `\r\n[… bytes ${from + headBytes} to ${to - tailBytes} truncated …]\r\n`;
-	return { bytes: Buffer.concat([bytesOf(head), Buffer.from(mark), bytesOf(tail)]), cut: true };
+	const read = async (first: number, last: number) => bytesOf(await session.journal.read(first, last));
+	const decode = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
+	const most = Math.min(Math.floor(budget.maxTokens * budget.charsPerToken), headBytes + tailBytes);
+	const whole = to - from <= headBytes + tailBytes ? decode(await read(from, to)) : null;
+	const chars = whole?.length ?? to - from;
+	if (whole !== null && chars <= most) return { text: whole, truncated: false, lines: null, leftOut: null, chars };
+	const longestMark = budget.mark(cutLines({ from: chars, to: chars + 1 }, chars));
+	const room = Math.max(most - longestMark.length - 2, Math.floor(most / 2));
+	const [head, tail] = await Promise.all([
+		read(from, from + Math.floor(room * HEAD_SHARE)),
+		read(to - Math.ceil(room * (1 - HEAD_SHARE)), to),
+	]);
+	const [first, last] = [wholeLines(head), fromLineStart(tail)];
+	const gap = { from: from + first.length, to: to - last.length };
+	const view = await session.transcript.view({ at: [gap.from, gap.to] });
+	const leftOut = view.linesBetween(gap.from, gap.to);
+	const text = `${decode(first)}${budget.mark(cutLines(leftOut, view.total))}\r\n${decode(last)}`;
+	return { text, truncated: true, lines: null, leftOut, chars };
 }
+
+/** All of it where it is within one line. */
+const wholeLines = (bytes: Uint8Array) => bytes.subarray(0, bytes.lastIndexOf(LF) + 1 || bytes.length);
+const fromLineStart = (bytes: Uint8Array) => bytes.subarray(bytes.indexOf(LF) + 1);
+
+/**
+ * What a command wrote to each of its streams. Of too much: its lines on the terminal, where the other stream is empty. Where
+ * both wrote, only the terminal has their order: the ends of the stream, and the lines in which all of it is.
+ */
+export async function streamTexts(
+	session: Session,
+	{ streams, from, to }: { readonly streams: Streams | null } & LineRange,
+	mark: CutMark,
+): Promise<{ readonly stdout: string; readonly stderr: string }> {
+	const { stdout, stderr } = streams ?? NO_STREAMS;
+	const decode = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
+	const maxTokens = limits.headBytes + limits.tailBytes;
+	const textOf = async ({ head, tail, leftOut }: StreamPart, other: StreamPart): Promise<string> => {
+		if (leftOut === 0) return decode(head);
+		if (other.head.length === 0)
+			return `${(await fitBetween(session, { from, to }, { maxTokens, charsPerToken: 1, mark })).text}\n`;
+		const view = await session.transcript.view({ at: [from, to] });
+		const both = cutLines(view.linesBetween(from, to), view.total);
+		const [first, last] = [wholeLines(head), fromLineStart(tail)];
+		const bytes = leftOut + head.length - first.length + tail.length - last.length;
+		const what = `${bytes} bytes of ${both.what} (both streams)`;
+		return `${decode(first)}${mark({ ...both, what })}\n${decode(last)}`;
+	};
+	return { stdout: await textOf(stdout, stderr), stderr: await textOf(stderr, stdout) };
+}
+
+const NO_STREAMS: Streams = { stdout: NOTHING, stderr: NOTHING };

@@ -1,6 +1,7 @@
 // The fields that several tools share.
 
 import { z } from "zod";
+import { INHERIT } from "../pty/environment.ts";
 import { limits, options } from "../session/options.ts";
 import { PARENT_ID } from "../session/parent.ts";
 import { fieldKinds } from "./field-kinds.ts";
@@ -70,6 +71,11 @@ export const keys = z
 	.register(fieldKinds, { kind: "keys", example: '["ctrl+c"]' });
 /** A position in the output: never rounded. */
 export const offset = z.int().min(0).max(Number.MAX_SAFE_INTEGER).register(fieldKinds, { kind: "reference" });
+/** Lines by number, of a tool that otherwise shows what is new or last. */
+export const lineRange = {
+	from: offset.optional().describe("First line, of all printed"),
+	to: offset.optional().describe("Last line"),
+};
 export const sessionName = z
 	.string()
 	.max(64)
@@ -106,5 +112,35 @@ export const environment = z
 		`at most ${limits.argumentsChars} characters in total`,
 	)
 	.register(fieldKinds, { example: '{"NAME": "value"}' });
+
+const amount = z.int().min(1).max(Number.MAX_SAFE_INTEGER);
+
+/** What every tool that starts a program takes beside its command, its directory and `env`. */
+export const forProgram = {
+	inherit: z
+		.enum(INHERIT)
+		.optional()
+		.describe("Of your environment: `safe` (default) is all but credentials")
+		.meta(advanced),
+	limits: z
+		.strictObject({
+			cpuSeconds: amount.optional(),
+			memoryBytes: amount.optional(),
+			processes: amount.optional(),
+			openFiles: amount.optional(),
+			fileBytes: amount.optional(),
+			wallMs: amount.optional(),
+		})
+		.optional()
+		.describe("Resource limits")
+		.meta(advanced),
+};
+
+/** The same of a tool that starts a shell where there is none. */
+export const forShell = {
+	env: environment.optional().describe("For a new shell: added to what it inherits").meta(advanced),
+	inherit: forProgram.inherit.describe("For a new shell, of your environment: `safe` (default) is all but credentials"),
+	limits: forProgram.limits.describe("For a new shell: resource limits"),
+};
 
 const totalChars = (words: readonly string[]) => words.reduce((sum, word) => sum + word.length, 0);

@@ -51,7 +51,8 @@ export class LocalClient implements Client {
 			return await this.#call(name, input, options);
 		} catch (error) {
 			if (!(error instanceof Fault) || UNSHAPED.has(error.code)) throw error;
-			const told = refusal(name, error, input, this.#parts.sessions);
+			const { sessions, caller } = this.#parts;
+			const told = refusal(name, error, input, { sessions, caller: options.caller ?? caller });
 			if (told instanceof Fault) throw told;
 			return told;
 		}

@@ -1,6 +1,10 @@
-// What an answer left out, and the call that shows it, in the words of the way in: a tool call, or a command line.
+// What an answer left out, and the call that shows it, in the words of the way in: a tool call of the set that was
+// used, or a command line.
 
 import { kebab, shellWord } from "../protocol/command-words.ts";
+import { vocabularies } from "../protocol/vocabulary.ts";
+import type { Session } from "../session/session.ts";
+import type { ToolSet } from "./client.ts";
 import type { Caller } from "./tool.ts";
 
 /** The fields of a call of `read`, beside its session. */
@@ -33,8 +37,33 @@ export const markFor =
 	({ what, call }) =>
 		`[… ${what} left out: ${spelled(session, call, caller)} …]`;
 
-/** A mark for those who have no call for it. */
-export const truncatedMark: CutMark = ({ what }) => `[… ${what} truncated …]`;
+/** How the callers of another tool set ask for it: by which tool, what they call the session, and what `maxTokens`. */
+interface SetRecall {
+	readonly tool: string;
+	readonly session: (session: Pick<Session, "id" | "name">) => object;
+	readonly maxTokens?: string;
+}
+
+const RECALLS = {
+	exec: { tool: "write_stdin", session: ({ id }) => ({ session_id: id }), maxTokens: "max_output_tokens" },
+	codex: { tool: "write_stdin", session: ({ name }) => ({ session_id: Number(name) }), maxTokens: "max_output_tokens" },
+	pty: { tool: "pty_capture", session: ({ id }) => ({ terminal_id: id }) },
+	// The shell of `run_bash` has a name that the next one has, too.
+	terminal: {
+		tool: "get_process_output",
+		session: ({ id, name }) => ({ process_id: vocabularies.terminal.names.test(name) ? name : id }),
+	},
+} as const satisfies Partial<Record<ToolSet, SetRecall>>;
+
+/** The same in another tool set, whose callers look for the word "truncated". */
+export function markIn(set: keyof typeof RECALLS, session: Pick<Session, "id" | "name">): CutMark {
+	const { tool, session: naming, maxTokens: budget }: SetRecall = RECALLS[set];
+	// What is new includes a screen that did not fit before: these sets have no view of it.
+	return ({ what, call: { maxTokens, view: _, ...call } }) => {
+		const room = budget === undefined || maxTokens === undefined ? {} : { [budget]: maxTokens };
+		return `[… ${what} truncated: ${tool} ${JSON.stringify({ ...naming(session), ...call, ...room })} …]`;
+	};
+}
 
 export function spelled(session: string, call: ReadCall, { commandLine = false }: Pick<Caller, "commandLine">): string {
 	if (!commandLine) return `read ${JSON.stringify({ session, ...call })}`;

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { bytesOf, type Part } from "../journal/journal.ts";
+import { bytesOf } from "../journal/journal.ts";
 import type { RunFacts } from "../protocol/answer.ts";
 import { type CleanLine, oneLine, safe } from "../protocol/clean.ts";
 import { signalName } from "../pty/signals.ts";
@@ -7,12 +7,13 @@ import { limits } from "../session/options.ts";
 import type { Session } from "../session/session.ts";
 import { asSeen } from "../session/shell/output.ts";
 import type { RunOutcome } from "../session/shell/run.ts";
-import { type Budget, type FittedLines, fitBetween, nativeBudget } from "./excerpt.ts";
+import { type Budget, type FittedLines, fitBetween, nativeBudget, streamTexts } from "./excerpt.ts";
 import { runFactsSchema } from "./facts.ts";
-import { advanced, directory, program, script, sessionName, timeout, usualBudget } from "./fields.ts";
+import { advanced, directory, forShell, program, script, sessionName, timeout, usualBudget } from "./fields.ts";
+import { markFor } from "./recall.ts";
 import { renderRun } from "./render-run.ts";
 import { limitedTo, processFacts, sessionFacts, tellCommand } from "./session-facts.ts";
-import { directoryFor, runIn } from "./shell-named.ts";
+import { directoryFor, runIn, withShellNotice } from "./shell-named.ts";
 import { answerBy, tool } from "./tool.ts";
 
 export const run = tool({
@@ -31,15 +32,17 @@ export const run = tool({
 		separate: z.boolean().default(false).describe("Also give stdout and stderr apart").meta(advanced),
 		program: program.optional().describe("For a new shell: bash, zsh, fish, sh; yours by default").meta(advanced),
 		clean: z.boolean().default(false).describe("For a new shell: read no start files").meta(advanced),
+		...forShell,
 		maxTokens: usualBudget,
 	}),
 	facts: runFactsSchema,
 	async run(input, context): Promise<RunFacts> {
 		const { sessions, caller, signal } = context;
 		const cwd = input.cwd === undefined ? null : await directoryFor(input.cwd, caller);
-		const { session, note, outcome } = await runIn(
+		const { env, inherit, limits } = input;
+		const { session, note, isNew, outcome } = await runIn(
 			input.shell,
-			{ sessions, caller, program: input.program, clean: input.clean },
+			{ sessions, caller, program: input.program, clean: input.clean, env, inherit, limits },
 			{ ...input, cwd, waits: true, signal, answerBy: answerBy(context) },
 		);
 		const { diff } = session.takeNew(caller.owner);
@@ -57,9 +60,9 @@ export const run = tool({
 		});
 		const { exitCode, pipeStatus, timedOut, durationMs, jobs, streams } = outcome;
 		return {
-			...facts,
+			...withShellNotice(facts, context, { isNew, env, inherit, limits }),
 			...(outcome.returned === "timeout" && !timedOut && limitedTo(context, input.timeoutMs)),
-			...(streams === null ? {} : { stdout: decode(streams.stdout), stderr: decode(streams.stderr) }),
+			...(streams === null ? {} : await streamTexts(session, outcome, markFor(session.name, caller))),
 			cwd: outcome.cwd === null ? facts.cwd : oneLine(outcome.cwd, 4096),
 			exitCode,
 			pipeStatus,
@@ -76,9 +79,6 @@ export const run = tool({
 	},
 	render: renderRun,
 });
-
-const decoder = new TextDecoder();
-const decode = ({ bytes }: Part) => decoder.decode(bytes);
 
 /** What a command printed: all of it where it fits, else by line. */
 async function outputOf(session: Session, outcome: RunOutcome, budget: Budget): Promise<FittedLines> {
@@ -97,7 +97,7 @@ async function smallOutput(session: Session, { from, to, streams, returned }: Ru
 	}
 	// Two pipes have no common order, and the prompt may have come between.
 	const { stdout, stderr } = streams;
-	return stdout.cut || stderr.cut ? null : Buffer.concat([stdout.bytes, stderr.bytes]);
+	return stdout.leftOut + stderr.leftOut > 0 ? null : Buffer.concat([stdout.head, stderr.head]);
 }
 
 const SIGPIPE_CODE = 141;

@@ -2,15 +2,18 @@
 
 import { stat } from "node:fs/promises";
 import { isAbsolute, resolve } from "node:path";
-import { type CleanLine, oneLine, safe } from "../protocol/clean.ts";
+import { type CleanLine, joined, oneLine, safe } from "../protocol/clean.ts";
 import { Fault } from "../protocol/fault.ts";
+import type { Inherit } from "../pty/environment.ts";
+import type { Limits } from "../pty/launch-block.ts";
 import { nameFor } from "../session/identity.ts";
 import { hasEnded } from "../session/lifecycle.ts";
 import type { Session } from "../session/session.ts";
 import type { Sessions } from "../session/sessions.ts";
 import { type RunOutcome, type RunRequest, runCommand } from "../session/shell/run.ts";
 import { describeEnd } from "../session/terminal-faults.ts";
-import type { Caller } from "./tool.ts";
+import type { Caller, ToolContext } from "./tool.ts";
+import { withEnvironmentNotice } from "./withheld.ts";
 
 interface ShellWanted {
 	readonly sessions: Sessions;
@@ -18,6 +21,16 @@ interface ShellWanted {
 	/** For a new one. */
 	readonly program?: string | undefined;
 	readonly clean?: boolean;
+	readonly env?: Readonly<Record<string, string>> | undefined;
+	readonly inherit?: Inherit | undefined;
+	readonly limits?: Limits | undefined;
+}
+
+interface ShellFound {
+	readonly session: Session;
+	readonly isNew: boolean;
+	/** What happened to the one before. */
+	readonly note: CleanLine | null;
 }
 
 /** Runs a command in the caller's shell of this name. */
@@ -25,10 +38,10 @@ export async function runIn(
 	name: string,
 	wanted: ShellWanted,
 	request: RunRequest,
-): Promise<{ session: Session; note: CleanLine | null; outcome: RunOutcome }> {
-	const { session, note } = await shellNamed(name, wanted);
+): Promise<ShellFound & { readonly outcome: RunOutcome }> {
+	const found = await shellNamed(name, wanted);
 	try {
-		return { session, note, outcome: await runCommand(session, request) };
+		return { ...found, outcome: await runCommand(found.session, request) };
 	} catch (error) {
 		// The previous command had ended the shell, which is noticed only now. This one has not been run.
 		if (!(error instanceof Fault && error.code === "session_ended")) throw error;
@@ -42,13 +55,13 @@ const starting = new WeakMap<Sessions, Map<string, Promise<Session>>>();
 /** The caller's shell of this name: the one that runs, or a new one, with a note about what happened to the old one. */
 async function shellNamed(
 	name: string,
-	{ sessions, caller, program, clean = false }: ShellWanted,
-): Promise<{ session: Session; note: CleanLine | null }> {
+	{ sessions, caller, program, clean = false, env, inherit, limits }: ShellWanted,
+): Promise<ShellFound> {
 	const [latest] = sessions.shells(caller.owner, name);
 	// Also one that is being started or adopted at this moment.
 	const existing = latest === undefined || hasEnded(latest.record.state) ? null : await sessions.find(latest.record.id);
 	const replaced = existing?.commands?.replaced === true;
-	if (existing !== null && !existing.ended && !replaced) return { session: existing, note: null };
+	if (existing !== null && !existing.ended && !replaced) return { session: existing, isNew: false, note: null };
 	refuseProgram(name, sessions, caller);
 	// Two first calls at the same moment mean the same shell.
 	const key = `${caller.owner} ${name}`;
@@ -59,14 +72,35 @@ async function shellNamed(
 		sessions.start({
 			caller,
 			shell: { name, program: program ?? (caller.env.SHELL || "bash"), clean },
+			env,
+			inherit,
+			limits,
 			pickName: (names) => nameFor(name, (candidate) => names.runningNamed(candidate) !== null),
 		});
 	mine.set(key, start);
 	const session = await start.finally(() => mine.delete(key));
-	if (latest === undefined) return { session, note: null };
+	if (latest === undefined) return { session, isNew: true, note: null };
 	const { state, exit, reason } = latest.record;
 	const fate = replaced ? safe`became another program` : safe`had ended (${oneLine(describeEnd(state, exit, reason))})`;
-	return { session, note: safe`a new shell: the one before ${fate}, and its state is gone` };
+	return { session, isNew: true, note: safe`a new shell: the one before ${fate}, and its state is gone` };
+}
+
+/** What this call's shell did not inherit, if it is new; else what was asked of a new one in vain. */
+export function withShellNotice<F extends object>(
+	facts: F,
+	context: ToolContext,
+	{ isNew, ...wanted }: Pick<ShellFound, "isNew"> & Pick<ShellWanted, "env" | "inherit" | "limits">,
+): F {
+	if (isNew) return withEnvironmentNotice(facts, context, { ...wanted, isShell: true });
+	const { env, inherit, limits } = wanted;
+	const fields = Object.entries({ env, inherit, limits }).filter(([, value]) => value !== undefined);
+	if (fields.length === 0) return facts;
+	const { notices = [] } = facts as { readonly notices?: readonly CleanLine[] };
+	const named = joined(
+		fields.map(([field]) => safe`\`${oneLine(field)}\``),
+		", ",
+	);
+	return { ...facts, notices: [...notices, safe`${named} had no effect: the shell was running already`] };
 }
 
 /** The caller's own program of this name is what it means, and no command can be run there. */

@@ -1,9 +1,7 @@
 import { z } from "zod";
 import type { StartFacts } from "../protocol/answer.ts";
 import { Fault } from "../protocol/fault.ts";
-import { INHERIT } from "../pty/environment.ts";
 import { checkUntil } from "../session/conditions.ts";
-import { environmentRules } from "../session/options.ts";
 import { IF_EXISTS } from "./client.ts";
 import { startFactsSchema } from "./facts.ts";
 import {
@@ -12,6 +10,7 @@ import {
 	commandLine,
 	directory,
 	environment,
+	forProgram,
 	height,
 	parent,
 	sessionName,
@@ -23,9 +22,7 @@ import {
 import { renderSession } from "./render.ts";
 import { ownerOf, sessionFacts } from "./session-facts.ts";
 import { tool, waitMs } from "./tool.ts";
-import { withEnvironmentNotice, withheldFrom } from "./withheld.ts";
-
-const count = z.int().min(1).max(Number.MAX_SAFE_INTEGER);
+import { environmentFacts, withEnvironmentNotice } from "./withheld.ts";
 
 export const start = tool({
 	name: "start",
@@ -47,28 +44,13 @@ export const start = tool({
 		name: sessionName.optional().describe("Short name to call it by"),
 		cwd: directory.optional(),
 		env: environment.optional().describe("Added to what it inherits"),
-		inherit: z
-			.enum(INHERIT)
-			.optional()
-			.describe("Of your environment: `safe` (default) is all but credentials")
-			.meta(advanced),
+		inherit: forProgram.inherit,
 		cols: width.optional().meta(advanced),
 		rows: height.optional().meta(advanced),
 		until: untilToo,
 		timeoutMs: timeout,
 		keep: z.boolean().optional().describe("Never end it for being idle"),
-		limits: z
-			.strictObject({
-				cpuSeconds: count.optional(),
-				memoryBytes: count.optional(),
-				processes: count.optional(),
-				openFiles: count.optional(),
-				fileBytes: count.optional(),
-				wallMs: count.optional(),
-			})
-			.optional()
-			.describe("Resource limits")
-			.meta(advanced),
+		limits: forProgram.limits,
 		ifExists: z
 			.enum(IF_EXISTS)
 			.default("fail")
@@ -120,12 +102,8 @@ export const start = tool({
 		const outcome = await session.wait({ until: input.until ?? {}, timeoutMs, signal, from, caller: caller.owner });
 		const { maxTokens } = input;
 		const facts = await sessionFacts(session, context, { outcome, maxTokens, askedMs: input.timeoutMs });
-		const chosen = inherit ?? environmentRules(sessions.options).inherit;
-		const withheld = withheldFrom(caller, chosen, env);
-		return {
-			...withEnvironmentNotice(facts, context, withheld),
-			environment: { inherit: chosen, withheld },
-		};
+		const chosen = { env, inherit };
+		return { ...withEnvironmentNotice(facts, context, chosen), environment: environmentFacts(context, chosen) };
 	},
 	render: renderSession,
 });

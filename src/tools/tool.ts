@@ -20,6 +20,9 @@ export interface ToolContext {
 	readonly answerWithinMs?: number | undefined;
 }
 
+/** What is known where a call was refused. */
+export type RefusalContext = Pick<ToolContext, "sessions" | "caller">;
+
 /** When the caller gives up, of `performance.now()`. */
 export function answerBy({ startedAt, answerWithinMs }: ToolContext): number {
 	return answerWithinMs === undefined ? Number.POSITIVE_INFINITY : startedAt + answerWithinMs;
@@ -53,9 +56,9 @@ export interface Tool<
 	run(input: z.output<I>, context: ToolContext): Promise<z.output<F>>;
 	/**
 	 * A refusal in the shape of a result, for a set that has one; otherwise the fault is thrown. The input may be
-	 * anything, and where no daemon was reached there are no sessions.
+	 * anything, and where no daemon was reached there is no context.
 	 */
-	refuse?(fault: Fault, input: unknown, sessions: Sessions | null): z.output<F>;
+	refuse?(fault: Fault, input: unknown, context: RefusalContext | null): z.output<F>;
 	/** The text a model reads. */
 	render(facts: z.output<F>): Clean;
 }
@@ -67,9 +70,9 @@ export function tool<const N extends string, I extends z.ZodObject, F extends z.
 	return { ...record, facts: withNotices(record.facts) };
 }
 
-/** Any answer may have them: what was changed in the input. */
-const notices = z
-	.exactOptional(z.array(z.custom<CleanLine>(isCleanLine, "not one line that passed the filter")))
+/** Any answer may have them: what was changed in the input. Declared by a tool that adds some of its own. */
+export const notices = z
+	.exactOptional(z.array(z.custom<CleanLine>(isCleanLine, "not one line that passed the filter")).readonly())
 	.describe("What was changed in your input, or happened since your last answer; said once");
 
 function withNotices<F extends z.ZodType<object>>(facts: F): F {

@@ -1,47 +1,54 @@
-// What a program did not get of its caller's environment: named in the facts of every start, and once to each
-// caller in words, so that a program that fails without a token is no riddle.
+// What a program did not get of its caller's environment: named in the facts of `start`, and once to each caller in
+// words, whichever set starts a program, so that a program that fails without a token is no riddle.
 
-import type { SessionFacts } from "../protocol/answer.ts";
+import type { StartFacts } from "../protocol/answer.ts";
 import { type CleanLine, joined, oneLine, safe } from "../protocol/clean.ts";
 import type { Inherit } from "../pty/environment.ts";
 import { asInherited } from "../session/inheriting.ts";
-import { limits } from "../session/options.ts";
+import { environmentRules, limits } from "../session/options.ts";
 import type { Sessions } from "../session/sessions.ts";
-import type { Caller, ToolContext } from "./tool.ts";
+import type { ToolContext } from "./tool.ts";
 
 const MAX_NAMES = 50;
 const SHOWN_NAMES = 6;
 
-/** The names that were withheld and not set by the call itself. */
-export function withheldFrom(
-	caller: Caller,
-	inherit: Inherit,
-	env: Readonly<Record<string, string>>,
-): readonly CleanLine[] {
-	const { withheld = [] } = asInherited(caller, inherit);
-	return withheld
-		.filter((name) => !Object.hasOwn(env, name))
-		.slice(0, MAX_NAMES)
-		.map((name) => oneLine(name));
+/** What a call chose for its program. */
+export interface Chosen {
+	readonly inherit?: Inherit | undefined;
+	readonly env?: Readonly<Record<string, string>> | undefined;
+	/** A shell can be given variables at any time. */
+	readonly isShell?: boolean;
+}
+
+/** What was chosen, and the names that were withheld and not set by the call itself. */
+export function environmentFacts(
+	{ sessions, caller }: ToolContext,
+	{ inherit, env = {} }: Chosen,
+): StartFacts["environment"] {
+	const chosen = inherit ?? environmentRules(sessions.options).inherit;
+	const { withheld = [] } = asInherited(caller, chosen);
+	const names = withheld.filter((name) => !Object.hasOwn(env, name)).slice(0, MAX_NAMES);
+	return { inherit: chosen, withheld: names.map((name) => oneLine(name)) };
 }
 
 /** Who was told. A caller that was forgotten is told again, which is safe. */
 const told = new WeakMap<Sessions, Set<string>>();
 
-export function withEnvironmentNotice<F extends SessionFacts>(
-	facts: F,
-	{ sessions, caller }: ToolContext,
-	withheld: readonly CleanLine[],
-): F {
+/** The facts of a start in any set, with what its program did not get, unless this caller was told before. */
+export function withEnvironmentNotice<F extends object>(facts: F, context: ToolContext, chosen: Chosen): F {
+	const { sessions, caller } = context;
+	const { withheld } = environmentFacts(context, chosen);
 	const owners = told.get(sessions) ?? new Set();
 	told.set(sessions, owners);
 	if (withheld.length === 0 || owners.has(caller.owner)) return facts;
 	if (owners.size >= limits.ownersSeen) owners.clear();
 	owners.add(caller.owner);
-	return { ...facts, notices: [...(facts.notices ?? []), noticeOf(withheld)] };
+	const { notices = [] } = facts as { readonly notices?: readonly CleanLine[] };
+	return { ...facts, notices: [...notices, noticeOf(withheld, chosen)] };
 }
 
-function noticeOf(withheld: readonly CleanLine[]): CleanLine {
+function noticeOf(withheld: readonly CleanLine[], { isShell = false }: Chosen): CleanLine {
 	const more = withheld.length > SHOWN_NAMES ? safe` and ${withheld.length - SHOWN_NAMES} more` : "";
-	return safe`not inherited: ${joined(withheld.slice(0, SHOWN_NAMES), ", ")}${more}; \`env\` adds what the program needs`;
+	const names = safe`${joined(withheld.slice(0, SHOWN_NAMES), ", ")}${more}`;
+	return safe`not inherited: ${names}; ${isShell ? safe`\`export\` sets what commands need` : safe`\`env\` adds what the program needs`}`;
 }

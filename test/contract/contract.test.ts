@@ -35,6 +35,14 @@ async function refusal(act: Promise<unknown>, code: string): Promise<Refused> {
 	return error;
 }
 
+/** The lines to which a cut leads, by a tool call or, on the command line, by a command. */
+function advised(mark: string): object | null {
+	const call = /^\[… lines? .* left out: (?:read (\{.*\})|dialtone read \S+ --from (\d+) --to (\d+)) …\]$/.exec(mark);
+	if (call === null) return null;
+	const [, json, from, to] = call;
+	return json === undefined ? { from: Number(from), to: Number(to) } : (JSON.parse(json) as object);
+}
+
 /** Ids differ from run to run, names do not. */
 const comparable = ({ next, facts }: Refused) =>
 	JSON.parse(JSON.stringify({ next, facts }).replace(/"[0-9a-z]{26}"/g, '"an id"')) as unknown;

@@ -251,7 +251,8 @@ describe("many at once (R2.9)", () => {
 		await Promise.all(
 			lines.map((text) => client.call("send", { session: "cat", text, submit: true, timeoutMs: 10_000 })),
 		);
-		const { base64 } = (await client.call("read", { session: "cat", view: "raw", from: 0 })).facts as {
+		const { base64 } = (await client.call("read", { session: "cat", view: "raw", from: 0, maxTokens: 100_000 }))
+			.facts as {
 			base64: string;
 		};
 		const request = Buffer.from(base64, "base64").toString().split("\r\n").filter(Boolean);

@@ -56,9 +56,12 @@ describe.each(Object.entries(WAYS))("%s", (_, open) => {
 	test.each([
 		["one that ends", "echo hi; exit 2", 2, "hi"],
 		["one that says nothing", "true", 0, ""],
-		["one that was killed: 128 + n", "kill -TERM $$", 143, ""],
 	])("a command that ends within its time: %s", async (_, cmd, code, output) => {
 		expect(await exec(cmd)).toMatch(ended(code, output));
+	});
+
+	test("D4: after a signal the code is 128 + n, with the signal's name", async () => {
+		expect(await exec("kill -9 $$")).toMatch(/^Wall time: .*\nProcess exited with code 137 \(SIGKILL\)\nOriginal/);
 	});
 
 	test("one that goes on gets a session ID, and empty chars wait for more", async () => {
@@ -94,9 +97,14 @@ describe.each(Object.entries(WAYS))("%s", (_, open) => {
 		expect(Number(/Original token count: (\d+)/.exec(text)?.[1])).toBeGreaterThan(900);
 	});
 
-	test("times out of range are clamped, not refused", async () => {
-		expect(await exec("echo quick", { yield_time_ms: 1 })).toMatch(ended(0, "quick"));
-		expect(await exec("echo quick", { yield_time_ms: 10_000_000 })).toMatch(ended(0, "quick"));
+	test.each([
+		[-5, "`yield_time_ms`: -5 is less than 250; 250 was used"],
+		[1, "`yield_time_ms`: 1 is less than 250; 250 was used"],
+		[10_000_000, "`yield_time_ms`: 10000000 is more than 30000; 30000 was used"],
+	])("T10: a time out of range is clamped, not refused, and told: %d", async (yield_time_ms, note) => {
+		const text = await exec("echo quick", { yield_time_ms });
+		expect(text).toContain(`\nNote: ${note}\nOutput:\nquick`);
+		expect(text.replace(/^Note: .*\n/m, "")).toMatch(ended(0, "quick"));
 	});
 });
 

@@ -29,9 +29,13 @@ const capture = (terminal_id: string, isRight: (card: Card) => boolean, more: ob
 	pty.until<Card>("pty_capture", { terminal_id, ...more }, isRight);
 
 test.each([
-	["pty_create", ["cmd"], { cwd: undefined, env: undefined, name: undefined, cols: 120, rows: 40 }],
+	[
+		"pty_create",
+		["cmd"],
+		{ cwd: undefined, env: undefined, name: undefined, cols: 120, rows: 40, inherit: undefined, limits: undefined },
+	],
 	["pty_send_keys", ["terminal_id", "keys"], { enter: true }],
-	["pty_capture", ["terminal_id"], { lines: 50, tail: true }],
+	["pty_capture", ["terminal_id"], { lines: 50, tail: true, from: undefined, to: undefined }],
 	["pty_kill", ["terminal_id"], { signal: "TERM" }],
 	["pty_list", undefined, { state: undefined }],
 ])("R4.10 %s has its parameters and defaults", async (tool, required, defaults) => {

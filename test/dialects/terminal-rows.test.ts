@@ -1,7 +1,10 @@
 // R5, field by field: the facts, and the same in what MCP shows a model.
 
+import { Client } from "@modelcontextprotocol/client";
+import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Dialtone } from "../../src/index.ts";
+import { CommandLine, MAIN } from "../cli/command-line.ts";
 import { until, WAYS, type Way } from "./ways.ts";
 
 interface Ran {
@@ -70,6 +73,23 @@ describe.each(Object.entries(WAYS))("%s", (_, open) => {
 			expect((await bash("echo usable")).stdout).toBe("usable\n");
 		},
 	);
+
+	test("R5.1: a here-document without its end comes back at once, has nothing of ours in it, and says how to end it", async () => {
+		const { stdout, stderr, ...rest } = await bash("cat <<EOF\nhello\necho next");
+		expect(stdout).toBe("hello\necho next\n");
+		expect(stderr).toContain("(wanted `EOF')");
+		expect(rest).toEqual({
+			exit_code: 0,
+			timed_out: false,
+			note: 'the here-document has no end: everything after it was its text, and no command; end it with a line that is "EOF" alone',
+		});
+		expect(await bash("cat <<EOF\nhello\nEOF")).toEqual({
+			stdout: "hello\n",
+			stderr: "",
+			exit_code: 0,
+			timed_out: false,
+		});
+	});
 
 	test("R5.1 D6: calls at the same time run in their order, in the one shell", async () => {
 		await bash("seen=");
@@ -152,4 +172,28 @@ test("R5.1 T1: a host that gives up sooner gets an answer before that, the comma
 		before: { output: expect.stringMatching(/begun\nover$/), exit_code: 7 },
 	});
 	expect((await bash({ command: "true" }, 60_000)).facts.before).toBe(undefined);
+});
+
+test("R5.1 D3: a call that lost its daemon says where its output is, and what the next call does; both are true", async () => {
+	await using line = new CommandLine();
+	const client = new Client({ name: "lost", version: "1" });
+	const args = [MAIN, "mcp", "--tools", "terminal"];
+	await client.connect(new StdioClientTransport({ command: process.execPath, args, env: { ...line.env } }));
+	const text = async (name: string, input: Record<string, unknown>) => {
+		const { content } = await client.callTool({ name, arguments: input });
+		return (content as { text: string }[])[0]!.text;
+	};
+	const bash = (command: string) => text("run_bash", { command, timeout_seconds: 60 });
+	const shown = async () => (JSON.parse(await text("get_process_output", { process_id: "bash" })) as Output).output;
+	await bash("true");
+	const lost = bash("echo begun; read -t 3 < <(sleep 9); echo over");
+	await until(shown, (output) => /^begun$/m.test(output));
+	process.kill((await line.json(["daemon", "status"])).pid as number, "SIGKILL");
+	expect(await lost).toContain(
+		'The command may have been run, and your bash goes on: `get_process_output` with process_id "bash" shows what it printed, and the next `run_bash` waits until it has ended.',
+	);
+	expect(await shown()).toMatch(/^begun$/m);
+	expect(JSON.parse(await bash("echo after"))).toMatchObject({ stdout: "after\n" });
+	expect(await shown()).toMatch(/^begun\nover\n/m);
+	await client.close();
 });

@@ -20,9 +20,9 @@ afterAll(() => terminal[Symbol.asyncDispose]());
 const bash = (command: string, more: object = {}) => terminal.call<Ran>("run_bash", { command, ...more });
 
 test.each([
-	["run_bash", ["command"], { timeout_seconds: 30 }],
-	["start_background_process", ["command"], { env: undefined }],
-	["get_process_output", ["process_id"], { lines: 100 }],
+	["run_bash", ["command"], { timeout_seconds: 30, env: undefined, inherit: undefined, limits: undefined }],
+	["start_background_process", ["command"], { env: undefined, inherit: undefined, limits: undefined }],
+	["get_process_output", ["process_id"], { lines: 100, from: undefined, to: undefined }],
 	["stop_background_process", ["process_id"], {}],
 ])("R5 %s has its parameters and defaults", async (tool, required, defaults) => {
 	const schema = await terminal.schema("terminal", tool);

@@ -287,7 +287,7 @@ describe("D1 the dialects", () => {
 			cmd: command,
 			max_output_tokens: 1000,
 		});
-		const [, from = "", last = ""] = /^\[… lines (\d+)–(\d+) of 3000 truncated …\]$/m.exec(cut.output) ?? [];
+		const [, from = "", last = ""] = /^\[… lines (\d+)–(\d+) of 3000 truncated: .* …\]$/m.exec(cut.output) ?? [];
 		expect(numbersIn(cut.output)).toEqual([...to(Number(from) - 1), ...to(3000, Number(last) + 1)]);
 		expect(cut.original_token_count).toBeGreaterThan(6000);
 	});

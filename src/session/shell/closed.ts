@@ -16,12 +16,17 @@ export function isClosed(text: string): boolean {
 	const end = text.slice(-1000);
 	if (CONTINUES.test(end) || LOOP_HEADER.test(end)) return false;
 	if (count(text, CASES) > count(text, ESACS)) return false;
+	return openHeredoc(text) === null;
+}
+
+/** The word that would end a here-document and is not there, as far as one can see without being the shell. */
+export function openHeredoc(text: string): string | null {
 	for (const { 1: dash, 2: single, 3: double, 4: bare, index } of text.matchAll(HEREDOC)) {
-		const word = single ?? double ?? bare;
+		const word = (single ?? double ?? bare)!;
 		const lines = text.slice(text.indexOf("\n", index) + 1 || text.length).split("\n");
-		if (!lines.some((line) => (dash ? line.replace(/^\t+/, "") : line) === word)) return false;
+		if (!lines.some((line) => (dash ? line.replace(/^\t+/, "") : line) === word)) return word;
 	}
-	return true;
+	return null;
 }
 
 const count = (text: string, words: RegExp): number => text.match(words)?.length ?? 0;

@@ -162,7 +162,7 @@ export class ShellCommands {
 				return;
 			case "E":
 				if (mark.run === (this.#running ?? this.#last)?.run && mark.stream !== null)
-					this.#streamsEnded.add(mark.stream);
+					this.#streamEnded(mark, mark.stream);
 				return;
 		}
 	}
@@ -182,6 +182,13 @@ export class ShellCommands {
 		const running = this.#running;
 		if (running !== null && (running.run !== mark.run || running.from === null)) return;
 		this.#finish(running, mark, mark.pipeStatus);
+	}
+
+	/** What is copied arrives later than the shell's own mark. */
+	#streamEnded({ offset }: Mark, stream: number): void {
+		this.#streamsEnded.add(stream);
+		if (this.#running === null && this.#last !== null && this.#last.to < offset)
+			this.#last = { ...this.#last, to: offset };
 	}
 
 	#promptSeen(mark: Mark): void {

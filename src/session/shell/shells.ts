@@ -107,7 +107,8 @@ function framed({ command, cwd, paint }: CommandScript, { begin, end }: Frame, q
 		paint === "" ? "" : `printf %s ${quote(paint)} >/dev/tty\n`,
 		cwd === null ? "" : `cd -- ${quote(cwd)} >/dev/null\n`,
 	];
-	return `${before.join("")}${begin}\n${command}\n\n${isClosed(command) ? `${end}\n` : ""}`;
+	// The empty line is for a command that ends in a backslash; a here-document that is open would have it in its text.
+	return `${before.join("")}${begin}\n${command}\n${isClosed(command) ? `\n${end}\n` : ""}`;
 }
 
 const BASH_LOGIN = `[[ ! -r /etc/profile ]] || . /etc/profile

@@ -6,16 +6,23 @@
 import { constants } from "node:fs";
 import { type FileHandle, mkdir, open, rename, rm, symlink } from "node:fs/promises";
 import { join } from "node:path";
-import type { Part } from "../../journal/journal.ts";
 import { HOLDER } from "../../pty/launch.ts";
 import { limits } from "../options.ts";
 
 export interface Streams {
-	readonly stdout: Part;
-	readonly stderr: Part;
+	readonly stdout: StreamPart;
+	readonly stderr: StreamPart;
 }
 
-const NONE: Part = { bytes: new Uint8Array(0), cut: false };
+/** What was written to a stream; of much its beginning and its end. */
+export interface StreamPart {
+	readonly head: Uint8Array;
+	readonly tail: Uint8Array;
+	/** Bytes between the two. */
+	readonly leftOut: number;
+}
+
+export const NOTHING: StreamPart = { head: new Uint8Array(0), tail: new Uint8Array(0), leftOut: 0 };
 
 /** The helper of one shell; started by the shell itself when a command first needs it. */
 export class StreamHelper {
@@ -81,7 +88,7 @@ export class StreamPipes {
 	/** What has been copied so far. */
 	async read(): Promise<Streams> {
 		// Never made: the helper could not be started.
-		const read = (name: string) => endsOfFile(join(this.#dir, name)).catch(() => NONE);
+		const read = (name: string) => endsOfFile(join(this.#dir, name)).catch(() => NOTHING);
 		const [stdout, stderr] = await Promise.all([read("out1"), read("out2")]);
 		return { stdout, stderr };
 	}
@@ -93,7 +100,7 @@ export class StreamPipes {
 }
 
 /** A file, of a large one its beginning and its end. */
-async function endsOfFile(path: string): Promise<Part> {
+async function endsOfFile(path: string): Promise<StreamPart> {
 	const { headBytes, tailBytes } = limits;
 	await using file = await open(path);
 	const { size } = await file.stat();
@@ -101,9 +108,9 @@ async function endsOfFile(path: string): Promise<Part> {
 		const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, from);
 		return buffer.subarray(0, bytesRead);
 	};
-	if (size <= headBytes + tailBytes) return { bytes: await read(0, size), cut: false };
-	const mark = Buffer.from(`\n[… ${size - headBytes - tailBytes} bytes left out …]\n`);
-	return { bytes: Buffer.concat([await read(0, headBytes), mark, await read(size - tailBytes, tailBytes)]), cut: true };
+	if (size <= headBytes + tailBytes) return { ...NOTHING, head: await read(0, size) };
+	const [head, tail] = [await read(0, headBytes), await read(size - tailBytes, tailBytes)];
+	return { head, tail, leftOut: size - headBytes - tailBytes };
 }
 
 /** A pipe to write to; null where it is missing or has no reader, as when the helper was killed. */

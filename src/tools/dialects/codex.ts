@@ -2,14 +2,15 @@
 // its limits and the text that its models are used to.
 
 import { z } from "zod";
-import { type Clean, oneLine, safe, stacked } from "../../protocol/clean.ts";
+import { type Clean, type CleanLine, clean, oneLine, safe, stacked } from "../../protocol/clean.ts";
 import { exitStatus } from "../../pty/signals.ts";
 import type { Session } from "../../session/session.ts";
-import { cleanText, count } from "../facts.ts";
-import { directory, environment, program, text } from "../fields.ts";
-import { type ToolContext, tool, waitMs } from "../tool.ts";
+import { cleanLine, cleanText, count } from "../facts.ts";
+import { directory, environment, lineRange, program, text } from "../fields.ts";
+import { notices, type ToolContext, tool, waitMs } from "../tool.ts";
+import { withEnvironmentNotice } from "../withheld.ts";
 import { command } from "./command.ts";
-import { seenOutput } from "./new-output.ts";
+import { askedLines, dialectBudget, type Output, seenOutput, shownLines, tokensOf } from "./new-output.ts";
 import { findNumbered, pickNumbered } from "./numbered.ts";
 
 const codexFacts = z.strictObject({
@@ -17,34 +18,49 @@ const codexFacts = z.strictObject({
 	wall_time_seconds: z.number(),
 	original_token_count: count,
 	session_id: z.exactOptional(count).describe("Only while it runs"),
-	exit_code: z.exactOptional(z.int()).describe("Only when it has ended"),
+	exit_code: z.exactOptional(z.int()).describe("Only when it has ended; 128 + n after signal n"),
+	signal: z.exactOptional(cleanLine).describe("The signal that ended it, such as SIGKILL"),
+	lines: shownLines,
+	notices,
 });
 type CodexFacts = z.output<typeof codexFacts>;
 
-// Codex clamps, it does not refuse.
-const clamped = (min: number, max: number) => (ms: number) => Math.min(max, Math.max(min, ms));
-const forCommand = clamped(250, 30_000);
-const forPoll = clamped(5000, 300_000);
+interface Yield {
+	readonly ms: number;
+	readonly notices: readonly CleanLine[];
+}
+
+/** Codex clamps, it does not refuse; that it was done is told. */
+const clamped =
+	(usual: number, min: number, max: number) =>
+	(asked: number = usual): Yield => {
+		const ms = Math.min(max, Math.max(min, asked));
+		const told = safe`\`yield_time_ms\`: ${asked} is ${asked < min ? "less than" : "more than"} ${ms}; ${ms} was used`;
+		return { ms, notices: ms === asked ? [] : [told] };
+	};
+const forCommand = clamped(10_000, 250, 30_000);
+const forWrite = clamped(250, 250, 30_000);
+const forPoll = clamped(5000, 5000, 300_000);
 // Its sessions have numbers; ours have names, and these are theirs.
 const FIRST_NUMBER = 1000;
 
 const maxOutput = z.number().min(1).max(1_000_000).default(10_000).describe("Maximum output, in tokens");
-const ms = (text: string) => z.number().min(0).optional().describe(text);
+const ms = (text: string) => z.number().optional().describe(text);
 
 export const execCommand = tool({
 	name: "exec_command",
 	title: "Run a command",
 	description:
-		"Runs a command in a terminal, returning output or a session ID for ongoing interaction. Returns when the command ends, waits for input, or `yield_time_ms` has passed.",
+		"Runs a command in a terminal, returning output or a session ID for ongoing interaction. Returns when it ends, waits for input, or after `yield_time_ms`.",
 	effect: "starts",
 	always: true,
 	input: z.object({
-		cmd: command.describe("Shell command to execute"),
+		cmd: command.describe("Shell command"),
 		workdir: directory.optional(),
 		shell: program.optional().describe("Default: the user's shell"),
 		login: z.boolean().default(true).describe("As a login shell"),
-		tty: z.boolean().default(true).describe("There is always a terminal"),
-		yield_time_ms: ms("How long to wait for output, in ms: 250 to 30000, 10000 by default"),
+		tty: z.boolean().default(true).describe("Always a terminal"),
+		yield_time_ms: ms("Longest wait, in ms: 250 to 30000, 10000 by default"),
 		max_output_tokens: maxOutput,
 		env: environment.optional().describe("Added to the environment"),
 	}),
@@ -59,8 +75,8 @@ export const execCommand = tool({
 			env: input.env,
 			caller,
 		});
-		const yieldMs = forCommand(input.yield_time_ms ?? 10_000);
-		return answer(session, { yieldMs, maxTokens: input.max_output_tokens }, context);
+		const asked = { yields: forCommand(input.yield_time_ms), maxTokens: input.max_output_tokens };
+		return withEnvironmentNotice(await answer(session, asked, context), context, input);
 	},
 	render,
 });
@@ -74,8 +90,9 @@ export const codexWriteStdin = tool({
 	input: z.object({
 		session_id: z.int().min(0),
 		chars: text.default(""),
-		yield_time_ms: ms("How long to wait for output, in ms: 250 to 30000, without chars 5000 to 300000"),
+		yield_time_ms: ms("Longest wait, in ms: 250 to 30000, without chars 5000 to 300000"),
 		max_output_tokens: maxOutput,
+		...lineRange,
 	}),
 	facts: codexFacts,
 	// The exec set has a tool of this name, whose sessions are not numbers.
@@ -85,39 +102,61 @@ export const codexWriteStdin = tool({
 	},
 	async run(input, context) {
 		const session = await findNumbered(context, String(input.session_id));
-		const { chars } = input;
+		const { chars, max_output_tokens: maxTokens } = input;
+		const now = stateOf(session);
+		const again = await askedLines(session, input, dialectBudget("codex", session, maxTokens));
+		if (again !== null) return result(session, now, again, context);
 		if (chars !== "") await session.type(new TextEncoder().encode(chars));
-		const yieldMs = chars === "" ? forPoll(input.yield_time_ms ?? 5000) : forCommand(input.yield_time_ms ?? 250);
-		return answer(session, { yieldMs, maxTokens: input.max_output_tokens }, context);
+		const yields = (chars === "" ? forPoll : forWrite)(input.yield_time_ms);
+		return answer(session, { yields, maxTokens }, context);
 	},
 	render,
 });
 
 interface Asked {
-	readonly yieldMs: number;
+	readonly yields: Yield;
 	readonly maxTokens: number;
 }
 
-async function answer(session: Session, asked: Asked, context: ToolContext): Promise<CodexFacts> {
-	const { caller, signal, startedAt } = context;
-	await session.wait({ until: {}, timeoutMs: waitMs(context, asked.yieldMs), signal });
-	const news = await seenOutput(session, caller.owner, asked.maxTokens);
-	const { exit } = session;
+async function answer(session: Session, { yields, maxTokens }: Asked, context: ToolContext): Promise<CodexFacts> {
+	const { caller, signal } = context;
+	await session.wait({ until: {}, timeoutMs: waitMs(context, yields.ms), signal });
+	// Before the output: one that has ended prints no more.
+	const now = stateOf(session);
+	const news = await seenOutput(session, caller.owner, dialectBudget("codex", session, maxTokens));
+	const facts = result(session, now, news, context);
+	return yields.notices.length === 0 ? facts : { ...facts, notices: yields.notices };
+}
+
+const stateOf = ({ ended, exit }: Session) => ({ ended, exit });
+
+function result(
+	{ name }: Session,
+	{ ended, exit }: ReturnType<typeof stateOf>,
+	shown: Output,
+	{ startedAt }: ToolContext,
+): CodexFacts {
 	return {
-		output: news.text,
+		output: clean(shown.text).text,
 		wall_time_seconds: Math.round(performance.now() - startedAt) / 1000,
-		original_token_count: news.tokens,
-		...(exit === null ? { session_id: Number(session.name) } : { exit_code: exitStatus(exit) ?? -1 }),
+		original_token_count: tokensOf(shown),
+		...(ended ? { exit_code: exitStatus(exit) ?? -1 } : { session_id: Number(name) }),
+		...(exit?.signal == null ? {} : { signal: oneLine(exit.signal) }),
+		...(shown.lines === undefined ? {} : { lines: shown.lines }),
 	};
 }
 
-function render({ wall_time_seconds, session_id, exit_code = -1, original_token_count, output }: CodexFacts): Clean {
+/** Notes come before the output: after it they could be the program's. */
+function render(facts: CodexFacts): Clean {
+	const { wall_time_seconds, session_id, exit_code = -1, signal, original_token_count, lines, output } = facts;
 	return stacked([
 		safe`Wall time: ${oneLine(wall_time_seconds.toFixed(4))} seconds`,
 		session_id === undefined
-			? safe`Process exited with code ${exit_code}`
+			? safe`Process exited with code ${exit_code}${signal === undefined ? "" : safe` (${signal})`}`
 			: safe`Process running with session ID ${session_id}`,
 		safe`Original token count: ${original_token_count}`,
+		...(facts.notices ?? []).map((notice) => safe`Note: ${notice}`),
+		...(lines === undefined ? [] : [safe`Lines: ${lines.from}–${lines.to} of ${lines.total}`]),
 		safe`Output:`,
 		output,
 	]);

@@ -3,18 +3,18 @@
 
 import { z } from "zod";
 import type { SessionRecord } from "../../journal/records.ts";
-import { cleanJson, oneLine } from "../../protocol/clean.ts";
+import { clean, cleanJson, oneLine } from "../../protocol/clean.ts";
 import type { Fault } from "../../protocol/fault.ts";
 import { exitStatus } from "../../pty/signals.ts";
 import { hasEnded } from "../../session/lifecycle.ts";
 import type { Session } from "../../session/session.ts";
-import type { Sessions } from "../../session/sessions.ts";
 import { cleanLine, count } from "../facts.ts";
-import { advanced, directory, environment, program, text } from "../fields.ts";
-import { target } from "../session-facts.ts";
-import { type ToolContext, tool, waitMs } from "../tool.ts";
+import { advanced, directory, environment, forProgram, lineRange, program, text } from "../fields.ts";
+import { ownerOf, target } from "../session-facts.ts";
+import { type RefusalContext, type ToolContext, tool, waitMs } from "../tool.ts";
+import { withEnvironmentNotice } from "../withheld.ts";
 import { command } from "./command.ts";
-import { rawOutput, seenOutput } from "./new-output.ts";
+import { askedLines, dialectBudget, type Output, rawOutput, seenOutput, shownLines } from "./new-output.ts";
 
 const error = z.strictObject({ code: z.string(), message: cleanLine, next: cleanLine });
 
@@ -24,15 +24,17 @@ const execFacts = z.strictObject({
 	output: z.string(),
 	running: z.boolean(),
 	exit_code: z.int().nullable().describe("128 + n after signal n; null while it runs"),
+	signal: z.exactOptional(cleanLine).describe("The signal that ended it, such as SIGKILL"),
 	truncated: z.boolean(),
+	lines: shownLines,
 	error: z
 		.exactOptional(error)
-		.describe("Why it did not succeed, or what ended the session if it did not end by itself"),
+		.describe("Why `success` is false: it was refused, or the session was ended for a reason"),
 });
 type ExecFacts = z.output<typeof execFacts>;
 
 const sessionId = z.string().min(1).max(200);
-const yieldTime = z.int().min(0).max(280_000).default(100).describe("How long to wait for output, in ms");
+const yieldTime = z.int().min(0).max(280_000).default(100).describe("Longest wait, in ms");
 const maxOutput = z.int().min(1).max(1_000_000).default(10_000).describe("Maximum output, in tokens");
 const raw = z.boolean().optional();
 
@@ -46,7 +48,7 @@ export const unifiedExec = tool({
 	name: "unified_exec",
 	title: "Run a command in a terminal",
 	description:
-		"Start a command on a terminal and return what it printed within `yield_time_ms`, sooner when it ends or waits for input. If it is still running, continue with `write_stdin`.",
+		"Run a command on a terminal and return its output when it ends, waits for input, or `yield_time_ms` has passed. Go on with `write_stdin`.",
 	effect: "starts",
 	always: true,
 	input: z.object({
@@ -56,8 +58,9 @@ export const unifiedExec = tool({
 		login: z.boolean().default(false).describe("As a login shell"),
 		yield_time_ms: yieldTime,
 		max_output_tokens: maxOutput,
-		raw: raw.describe("Output as it came, with its escape sequences; later calls on the session keep to it"),
+		raw: raw.describe("Keep escape sequences, in later calls too"),
 		env: environment.optional().describe("Added to the environment"),
+		...forProgram,
 	}),
 	facts: execFacts,
 	async run(input, context) {
@@ -67,11 +70,14 @@ export const unifiedExec = tool({
 			argv: [shell, input.login ? "-lc" : "-c", input.cmd],
 			cwd: input.workdir,
 			env: input.env,
+			inherit: input.inherit,
+			limits: input.limits,
 			maxForOwner: sessions.options.execMaxSessions,
 			idleMs: sessions.options.execIdleMs,
 			caller,
 		});
-		return answer(session, { ...input, raw: input.raw ?? sessions.options.execRaw === 1 }, context);
+		const raw = input.raw ?? sessions.options.execRaw === 1;
+		return withEnvironmentNotice(await answer(session, { ...input, raw }, context), context, input);
 	},
 	refuse,
 	render: cleanJson,
@@ -80,8 +86,7 @@ export const unifiedExec = tool({
 export const writeStdin = tool({
 	name: "write_stdin",
 	title: "Type into a running command",
-	description:
-		"Type characters into a session and return its output. `\\n` is Enter, `\\u0003` is Ctrl+C; empty `chars` only reads.",
+	description: "Type into a session and return its output. `\\n` is Enter, `\\u0003` Ctrl+C; empty `chars` only reads.",
 	effect: "types",
 	always: true,
 	input: z.object({
@@ -90,10 +95,14 @@ export const writeStdin = tool({
 		yield_time_ms: yieldTime,
 		max_output_tokens: maxOutput,
 		raw: raw.meta(advanced),
+		...lineRange,
 	}),
 	facts: execFacts,
 	async run(input, context) {
 		const session = await target(context, input.session_id);
+		const now = stateOf(session);
+		const again = await askedLines(session, input, dialectBudget("exec", session, input.max_output_tokens));
+		if (again !== null) return result(session, now, again);
 		if (input.chars !== "") await session.type(new TextEncoder().encode(input.chars));
 		return answer(session, input, context);
 	},
@@ -120,7 +129,7 @@ export const closePtySession = tool({
 		await context.sessions.close(session, { force: input.force, keep: false });
 		// What ended it is this call.
 		const { error: _, ...facts } = await answer(session, { ...input, yield_time_ms: 0 }, context);
-		return facts;
+		return { ...facts, success: true };
 	},
 	refuse,
 	render: cleanJson,
@@ -129,7 +138,7 @@ export const closePtySession = tool({
 export const listPtySessions = tool({
 	name: "list_pty_sessions",
 	title: "List sessions",
-	description: "Your sessions: those that run, and those that have ended and can still be read.",
+	description: "Your sessions: those that run, and those that have ended and can be read.",
 	effect: "reads",
 	input: z.object({}),
 	facts: z.strictObject({
@@ -184,23 +193,44 @@ async function answer(session: Session, input: Answering, context: ToolContext):
 	const { caller, signal } = context;
 	await session.wait({ until: {}, timeoutMs: waitMs(context, input.yield_time_ms), signal });
 	const isRaw = input.raw ?? session.readsRaw(caller.owner);
-	const news = await (isRaw ? rawOutput : seenOutput)(session, caller.owner, input.max_output_tokens);
-	const fault = session.ended && !session.endedByItself ? session.endFault().in("exec") : null;
+	const budget = dialectBudget("exec", session, input.max_output_tokens);
+	// Before the output: one that has ended prints no more.
+	const now = stateOf(session);
+	return result(session, now, await (isRaw ? rawOutput : seenOutput)(session, caller.owner, budget), isRaw);
+}
+
+const stateOf = (session: Session) => ({
+	running: !session.ended,
+	exit: session.exit,
+	fault: session.endedFromOutside ? session.endFault({ onlyRead: true }).in("exec") : null,
+});
+
+function result(
+	session: Session,
+	{ running, exit, fault }: ReturnType<typeof stateOf>,
+	{ text: shown, truncated, lines }: Output,
+	isRaw = false,
+): ExecFacts {
 	return {
-		success: true,
+		success: fault === null,
 		session_id: session.id,
-		output: news.text,
-		running: !session.ended,
-		exit_code: exitStatus(session.exit),
-		truncated: news.truncated,
+		output: isRaw ? shown : clean(shown).text,
+		running,
+		exit_code: exitStatus(exit),
+		...(exit?.signal == null ? {} : { signal: oneLine(exit.signal) }),
+		truncated,
+		...(lines === undefined ? {} : { lines }),
 		...(fault === null ? {} : { error: { code: fault.code, message: fault.message, next: fault.next } }),
 	};
 }
 
-/** A refusal in the shape of a result: callers need not catch anything. */
-function refuse({ code, message, next }: Fault, input: unknown, sessions: Sessions | null): ExecFacts {
+/** A refusal in the shape of a result: callers need not catch anything. What was not found has no state to tell. */
+function refuse({ code, message, next }: Fault, input: unknown, context: RefusalContext | null): ExecFacts {
 	const { session_id } = z.object({ session_id: z.string().nullable() }).catch({ session_id: null }).parse(input);
-	const found = sessions?.list().find(({ record: { id, name } }) => id === session_id || name === session_id);
+	const isMeant = ({ id, name, owner }: SessionRecord) =>
+		id === session_id || (name === session_id && owner === ownerOf(context!.caller));
+	const found =
+		code === "session_not_found" ? undefined : context?.sessions.list().find(({ record }) => isMeant(record));
 	return {
 		success: false,
 		session_id,

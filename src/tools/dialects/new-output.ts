@@ -1,38 +1,63 @@
-// Output since the caller's last read, as the dialects count it: about
-// four characters to a token, a visible mark where it was cut.
+// Output as the dialects count it: about four characters to a token. What is new since the
+// caller's last read, or lines by number, as a cut names them.
 
-import { type Clean, clean } from "../../protocol/clean.ts";
+import { z } from "zod";
+import { Fault } from "../../protocol/fault.ts";
 import type { Session } from "../../session/session.ts";
-import { fit } from "../../terminal/budget.ts";
-import { fitNew, headAndTail } from "../excerpt.ts";
-import { truncatedMark } from "../recall.ts";
-
-export interface NewOutput<T extends string = string> {
-	readonly text: T;
-	readonly truncated: boolean;
-	/** Before it was cut. */
-	readonly tokens: number;
-}
+import { type AskedLines, type Budget, type FittedLines, fitAsItCame, fitNew, numberedLines } from "../excerpt.ts";
+import { count } from "../facts.ts";
+import { markIn } from "../recall.ts";
 
 const CHARS_PER_TOKEN = 4;
-const tokensOf = (text: string) => Math.ceil(text.length / CHARS_PER_TOKEN);
 
-/** As a person would have seen it; advances the caller's position. */
-export async function seenOutput(session: Session, owner: string, maxTokens: number): Promise<NewOutput<Clean>> {
-	const budget = { maxTokens, charsPerToken: CHARS_PER_TOKEN, mark: truncatedMark };
-	const { text, truncated, chars } = await fitNew(session, session.takeNew(owner), budget);
-	return { text: clean(text).text, truncated, tokens: Math.ceil(chars / CHARS_PER_TOKEN) };
+export const dialectBudget = (set: "exec" | "codex", session: Session, maxTokens: number): Budget => ({
+	maxTokens,
+	charsPerToken: CHARS_PER_TOKEN,
+	mark: markIn(set, session),
+});
+
+/** Before it was cut. */
+export const tokensOf = ({ chars }: Output): number => Math.ceil(chars / CHARS_PER_TOKEN);
+
+/** What a caller gets of a session's output. */
+export type Output = Pick<FittedLines, "text" | "truncated" | "chars"> & {
+	readonly lines?: ReturnType<typeof linesShown>;
+};
+
+/** As a person would have seen it; advances the caller's position, but not past a screen that had to be cut. */
+export async function seenOutput(session: Session, owner: string, budget: Budget): Promise<Output> {
+	const { giveBack, ...taken } = session.takeNew(owner);
+	const fitted = await fitNew(session, taken, budget);
+	if (fitted.truncated && fitted.lines === null) giveBack();
+	return outputOf(fitted);
 }
 
 /** As it came, escapes and all (R2.8); keeps a position of its own. */
-export async function rawOutput(session: Session, owner: string, maxTokens: number): Promise<NewOutput> {
-	const { from, to } = session.takeRaw(owner);
-	const part = await headAndTail(session.journal, from, to);
-	const news = cut(new TextDecoder().decode(part.bytes), maxTokens, part.cut);
-	return { ...news, tokens: Math.max(news.tokens, Math.ceil((part.cut ? to - from : 0) / 4)) };
+export const rawOutput = async (session: Session, owner: string, budget: Budget): Promise<Output> =>
+	outputOf(await fitAsItCame(session, session.takeRaw(owner), budget));
+
+const outputOf = ({ text, truncated, chars }: FittedLines): Output => ({ text, truncated, chars });
+
+/** Lines by number, where a call asks for these; nothing of it counts as read. Null: what is new. */
+export async function askedLines(
+	session: Session,
+	{ chars, from, to }: { readonly chars: string } & AskedLines,
+	budget: Budget,
+): Promise<Output | null> {
+	if (from === undefined && to === undefined) return null;
+	if (chars !== "") throw new Fault("bad_input", { problems: ["`from` and `to` only read: leave `chars` empty"] });
+	const fitted = await numberedLines(session, { from, to }, budget);
+	return { ...outputOf(fitted), lines: linesShown(fitted) };
 }
 
-export function cut(text: string, maxTokens: number, incomplete = false): NewOutput {
-	const fitted = fit(text, maxTokens, { count: tokensOf, mark: (what) => truncatedMark({ what, call: {} }) });
-	return { text: fitted.text, truncated: fitted.truncated || incomplete, tokens: tokensOf(text) };
+/** In the facts of an answer. */
+export const shownLines = z
+	.exactOptional(z.strictObject({ from: count, to: count, total: count }))
+	.describe("Which lines these are, where they were asked for by number");
+
+/** Of a range that was cut at one end, the rest. */
+export function linesShown({ lines, leftOut }: FittedLines): NonNullable<FittedLines["lines"]> {
+	const { from, to, total } = lines!;
+	if (leftOut === null) return { from, to, total };
+	return leftOut.to === to ? { from, to: leftOut.from - 1, total } : { from: leftOut.to + 1, to, total };
 }

@@ -1,9 +1,10 @@
 // Sessions that a set numbers for each caller (`bg_001`, 1000): names belong to their owner, and a number is
 // never another's.
 
-import { Fault } from "../../protocol/fault.ts";
+import { Fault, type FaultFacts } from "../../protocol/fault.ts";
 import type { NamesInUse } from "../../session/registry.ts";
 import type { Session } from "../../session/session.ts";
+import { ownerOf } from "../session-facts.ts";
 import type { ToolContext } from "../tool.ts";
 
 /** Picks the name of a caller's next session: the first number from `first` on that none of its own has. */
@@ -13,15 +14,14 @@ export function pickNumbered(first: number, labelled: (number: number) => string
 	};
 }
 
-/** The caller's own session of this label; a refusal lists only others of the kind. */
+/** The caller's own session of this label. */
 export async function findNumbered({ sessions, caller }: ToolContext, label: string): Promise<Session> {
 	try {
-		return await sessions.find(label, { owner: caller.owner });
+		return await sessions.find(label, { owner: ownerOf(caller) });
 	} catch (error) {
 		if (!(error instanceof Fault && error.code === "session_not_found")) throw error;
-		const { open } = error.facts as { readonly open: readonly string[] };
-		throw new Fault("session_not_found", { id: label, open: open.filter((one) => kindOf(one) === kindOf(label)) });
+		// Another's of the same number is reached by its id, which these callers cannot write.
+		const { others: _, ...own } = error.facts as FaultFacts<"session_not_found">;
+		throw new Fault("session_not_found", own);
 	}
 }
-
-const kindOf = (label: string): string => label.replace(/\d+$/, "");

@@ -11,13 +11,25 @@ import { hasEnded } from "../../session/lifecycle.ts";
 import type { Session } from "../../session/session.ts";
 import { outputOf, type Sessions } from "../../session/sessions.ts";
 import { compose } from "../../session/typing.ts";
-import { outerLines } from "../excerpt.ts";
+import { numberedLines, outerLines, unasked } from "../excerpt.ts";
 import { cleanLine, cleanText, count } from "../facts.ts";
-import { directory, environment, height, keys as keysField, sessionName, text, width } from "../fields.ts";
-import { truncatedMark } from "../recall.ts";
+import {
+	directory,
+	environment,
+	forProgram,
+	height,
+	keys as keysField,
+	lineRange,
+	sessionName,
+	text,
+	width,
+} from "../fields.ts";
+import { markIn } from "../recall.ts";
 import { target } from "../session-facts.ts";
 import { tool } from "../tool.ts";
+import { withEnvironmentNotice } from "../withheld.ts";
 import { command } from "./command.ts";
+import { linesShown, type Output, shownLines } from "./new-output.ts";
 
 /** Keys wait this long for a program that takes each only after the one before. */
 const PACED_MS = 10_000;
@@ -67,6 +79,7 @@ export const ptyCreate = tool({
 		name: sessionName.optional(),
 		cols: width.default(120),
 		rows: height.default(40),
+		...forProgram,
 	}),
 	facts: z.union([
 		z.strictObject({
@@ -80,10 +93,12 @@ export const ptyCreate = tool({
 		}),
 		failure,
 	]),
-	async run({ cmd, ...input }, { sessions, caller }) {
+	async run({ cmd, ...input }, context) {
+		const { sessions, caller } = context;
 		const session = await sessions.start({ ...input, command: cmd, keep: true, caller });
 		const { terminal_id, pid, created_at, cmd: shown, cwd, name, state } = await cardFor(sessions, session);
-		return { terminal_id, pid, started_at: created_at, cmd: shown, cwd, name, state };
+		const facts = { terminal_id, pid, started_at: created_at, cmd: shown, cwd, name, state };
+		return withEnvironmentNotice(facts, context, input);
 	},
 	refuse,
 	render: cleanJson,
@@ -127,13 +142,14 @@ export const ptyCapture = tool({
 	name: "pty_capture",
 	title: "Read a terminal",
 	description:
-		"The last lines of a terminal as plain text, or its first ones with `tail: false`. Works after it has ended.",
+		"The last lines of a terminal as plain text, its first ones with `tail: false`, or any. Works after it has ended.",
 	effect: "reads",
 	always: true,
 	input: z.object({
 		terminal_id: terminalId,
 		lines: z.int().min(0).max(100_000).default(50),
 		tail: z.boolean().default(true),
+		...lineRange,
 	}),
 	facts: z.union([
 		z.strictObject({
@@ -141,31 +157,47 @@ export const ptyCapture = tool({
 			text: cleanText,
 			bytes_out: count,
 			lines_out: count.nullable(),
-			truncated: z.boolean().describe("Some of what it printed is no longer kept"),
+			truncated: z.boolean().describe("More was printed than memory holds; `from` and `to` reach all that is on disk"),
 			state,
 			exit_code,
+			lines: shownLines,
 		}),
 		failure,
 	]),
-	async run({ terminal_id, lines, tail }, context) {
+	async run({ terminal_id, ...asked }, context) {
 		const session = await target(context, terminal_id);
 		const { bytes_out, lines_out, truncated, state, exit_code } = await cardFor(context.sessions, session);
-		const text = clean(await captured(session, { lines, tail })).text;
-		return { terminal_id: session.id, text, bytes_out, lines_out, truncated, state, exit_code };
+		const { text, lines } = await captured(session, asked);
+		const facts = { bytes_out, lines_out, truncated, state, exit_code, ...(lines !== undefined && { lines }) };
+		return { terminal_id: session.id, text: clean(text).text, ...facts };
 	},
 	refuse,
 	render: cleanJson,
 });
 
-/** Of a full-screen program its screen; otherwise lines of all that was printed. */
-async function captured(session: Session, { lines, tail }: { lines: number; tail: boolean }): Promise<string> {
-	if (lines === 0) return "";
+interface Captured {
+	readonly lines: number;
+	readonly tail: boolean;
+	readonly from?: number | undefined;
+	readonly to?: number | undefined;
+}
+
+/** Of a full-screen program its screen; otherwise, and where they are asked for by number, lines of all that was printed. */
+async function captured(session: Session, asked: Captured): Promise<Pick<Output, "text" | "lines">> {
+	const { lines: count, tail, from, to } = asked;
+	const mark = markIn("pty", session);
+	if (from !== undefined || to !== undefined) {
+		const fitted = await numberedLines(session, { from, to, count }, unasked(mark));
+		return { text: fitted.text, lines: linesShown(fitted) };
+	}
+	if (count === 0) return { text: "" };
 	const { screen } = session;
 	if (screen.modes.alternateScreen && !session.ended) {
 		const all = screen.snapshot().text.split("\n");
-		return (tail ? all.slice(-lines) : all.slice(0, lines)).join("\n");
+		return { text: (tail ? all.slice(-count) : all.slice(0, count)).join("\n") };
 	}
-	return (await outerLines(session, { count: lines, end: tail ? "last" : "first" }, truncatedMark)).text;
+	const { text } = await outerLines(session, { count, end: tail ? "last" : "first" }, mark);
+	return { text };
 }
 
 const SIGNALS = ["TERM", "KILL", "INT"] as const;

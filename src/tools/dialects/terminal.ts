@@ -2,20 +2,22 @@
 // processes in the background.
 
 import { z } from "zod";
-import type { Part } from "../../journal/journal.ts";
-import { type CleanLine, clean, cleanJson, oneLine, safe } from "../../protocol/clean.ts";
+import { type CleanLine, clean, cleanJson, inQuotes, joined, oneLine, safe } from "../../protocol/clean.ts";
 import { exitStatus } from "../../pty/signals.ts";
 import type { Session } from "../../session/session.ts";
+import { openHeredoc } from "../../session/shell/closed.ts";
 import type { Finished } from "../../session/shell/commands.ts";
+import type { StartSpec } from "../../session/start-spec.ts";
 import { CHARS_PER_TOKEN } from "../../terminal/budget.ts";
-import { fitBetween, outerLines } from "../excerpt.ts";
+import { fitBetween, numberedLines, outerLines, streamTexts, unasked } from "../excerpt.ts";
 import { cleanLine, cleanText } from "../facts.ts";
-import { environment, script } from "../fields.ts";
-import { truncatedMark } from "../recall.ts";
-import { runIn } from "../shell-named.ts";
+import { environment, forProgram, forShell, lineRange, script } from "../fields.ts";
+import { markIn } from "../recall.ts";
+import { runIn, withShellNotice } from "../shell-named.ts";
 import { answerBy, type ToolContext, tool } from "../tool.ts";
+import { withEnvironmentNotice } from "../withheld.ts";
 import { command } from "./command.ts";
-import { cut } from "./new-output.ts";
+import { linesShown, shownLines } from "./new-output.ts";
 import { findNumbered, pickNumbered } from "./numbered.ts";
 
 const SHELL = "bash";
@@ -23,25 +25,29 @@ const SHELL = "bash";
 const MAX_SECONDS = 86_400;
 /** As timeout(1) has it, whatever the command made of being stopped. */
 const TIMED_OUT = 124;
-// What a model can use; the rest is in the session's log.
-const MAX_TOKENS = 100_000;
 /** Of the command before: the end of a build, say. */
 const MAX_TOKENS_BEFORE = 4000;
 const processId = z
 	.string()
 	.max(20)
 	.regex(/^bg_\d{3,}$/, "such as bg_001");
+/** Also of the shell: its own words for the newest, or the id that a cut names. */
+const readableId = z
+	.string()
+	.max(26)
+	.regex(/^(?:bg_\d{3,}|bash|[0-9a-z]{26})$/, "such as bg_001, or bash for the shell of run_bash");
 
 export const runBash = tool({
 	name: "run_bash",
 	title: "Run a bash command",
 	description:
-		"Run a command in a bash that keeps its state between calls: directory, exports, functions, aliases. Past its timeout it is killed, and the shell stays usable. It gets no input: use start_background_process for what runs long.",
+		"Run a command in a bash that keeps its state between calls: directory, exports, functions, aliases. Past its timeout it is killed; the shell stays usable. It gets no input; what runs long: start_background_process.",
 	effect: "types",
 	always: true,
 	input: z.object({
 		command: script,
 		timeout_seconds: z.number().min(0.1).max(MAX_SECONDS).default(30),
+		...forShell,
 	}),
 	facts: z.strictObject({
 		stdout: z.string(),
@@ -53,7 +59,7 @@ export const runBash = tool({
 			.exactOptional(z.strictObject({ output: cleanText, exit_code: z.int().nullable() }))
 			.describe("The command before, where its own call was answered before its end"),
 	}),
-	async run({ command, timeout_seconds }, context) {
+	async run({ command, timeout_seconds, ...wanted }, context) {
 		const { sessions, caller, signal } = context;
 		const request = {
 			command,
@@ -66,29 +72,39 @@ export const runBash = tool({
 			answerBy: answerBy(context),
 		} as const;
 		// Calls at the same time take turns, in their order.
-		const { session, outcome, note } = await sessions.shellTurns.run(`${SHELL} ${caller.owner}`, () => {
+		const { session, outcome, note, isNew } = await sessions.shellTurns.run(`${SHELL} ${caller.owner}`, () => {
 			signal.throwIfAborted();
-			return runIn(SHELL, { sessions, caller, program: "bash" }, request);
+			return runIn(SHELL, { ...wanted, sessions, caller, program: "bash" }, request);
 		});
-		const text = (part: Part | undefined) => cut(new TextDecoder().decode(part?.bytes), MAX_TOKENS).text;
-		return {
-			stdout: text(outcome.streams?.stdout),
-			stderr: text(outcome.streams?.stderr),
+		const { stdout, stderr } = await streamTexts(session, outcome, markIn("terminal", session));
+		const heredoc = openHeredoc(command);
+		const notes = [
+			...(note === null ? [] : [note]),
+			...(outcome.returned === "timeout" && !outcome.timedOut ? [goesOn(context, timeout_seconds)] : []),
+			...(outcome.shellEnded ? [safe`the command ended the shell; the next one gets a new shell`] : []),
+			...(heredoc !== null && stderr.includes(`(wanted \`${heredoc}')`) ? [endless(heredoc)] : []),
+		];
+		const facts = {
+			stdout,
+			stderr,
 			exit_code: outcome.timedOut ? TIMED_OUT : outcome.exitCode,
 			timed_out: outcome.timedOut,
-			...(outcome.returned === "timeout" && !outcome.timedOut ? { note: goesOn(context, timeout_seconds) } : {}),
-			...(outcome.shellEnded ? { note: safe`the command ended the shell; the next one gets a new shell` } : {}),
-			...(note === null ? {} : { note }),
+			...(notes.length === 0 ? {} : { note: joined(notes, "; ") }),
 			...(outcome.before === null ? {} : { before: await endOf(session, outcome.before) }),
 		};
+		return withShellNotice(facts, context, { ...wanted, isNew });
 	},
 	render: cleanJson,
 });
 
 async function endOf(session: Session, { from, to, exitCode }: Finished) {
-	const budget = { maxTokens: MAX_TOKENS_BEFORE, charsPerToken: CHARS_PER_TOKEN, mark: truncatedMark };
+	const budget = { maxTokens: MAX_TOKENS_BEFORE, charsPerToken: CHARS_PER_TOKEN, mark: markIn("terminal", session) };
 	return { output: clean((await fitBetween(session, { from, to }, budget)).text).text, exit_code: exitCode };
 }
+
+/** bash's warning is easily overlooked, and all that follows in the command was taken for text. */
+const endless = (word: string): CleanLine =>
+	safe`the here-document has no end: everything after it was its text, and no command; end it with a line that is ${inQuotes(oneLine(word))} alone`;
 
 /** The caller's host would have given up before the timeout. */
 const goesOn = ({ answerWithinMs = 0 }: ToolContext, seconds: number): CleanLine =>
@@ -100,11 +116,12 @@ export const startBackgroundProcess = tool({
 	description: "Start a command that runs by itself (a server, a build, a watcher). It outlives the agent.",
 	effect: "starts",
 	always: true,
-	input: z.object({ command, env: environment.optional().describe("Added to the environment") }),
+	input: z.object({ command, env: environment.optional().describe("Added to the environment"), ...forProgram }),
 	facts: z.strictObject({ process_id: cleanLine, status: z.literal("started") }),
 	async run(input, context) {
 		const session = await startNumbered(context, input);
-		return { process_id: oneLine(session.name), status: "started" as const };
+		const facts = { process_id: oneLine(session.name), status: "started" as const };
+		return withEnvironmentNotice(facts, context, input);
 	},
 	render: cleanJson,
 });
@@ -112,23 +129,32 @@ export const startBackgroundProcess = tool({
 export const getProcessOutput = tool({
 	name: "get_process_output",
 	title: "Read a background process",
-	description: "The last lines of a background process, and whether it still runs.",
+	description: "The last lines of a background process, or any, and whether it still runs.",
 	effect: "reads",
 	always: true,
-	input: z.object({ process_id: processId, lines: z.int().min(0).max(100_000).default(100) }),
+	input: z.object({ process_id: readableId, lines: z.int().min(0).max(100_000).default(100), ...lineRange }),
 	facts: z.strictObject({
 		output: cleanText,
 		is_running: z.boolean(),
 		process_id: cleanLine,
 		exit_code: z.exactOptional(z.int().nullable()).describe("Once it has ended; 128 + n after signal n"),
+		lines: shownLines,
 	}),
-	async run({ process_id, lines }, context) {
-		const session = await findNumbered(context, process_id);
+	async run({ process_id, lines: count, from, to }, context) {
+		const session = await findNumbered(context, process_id === SHELL ? shellId(context) : process_id);
+		// Before the output: one that has ended prints no more, so that nothing is missing from it.
+		const { ended, exit } = session;
+		const mark = markIn("terminal", session);
+		const isRange = from !== undefined || to !== undefined;
+		const fitted = isRange
+			? await numberedLines(session, { from, to, count }, unasked(mark))
+			: await outerLines(session, { count, end: "last" }, mark);
 		return {
-			output: clean((await outerLines(session, { count: lines, end: "last" }, truncatedMark)).text).text,
-			is_running: !session.ended,
+			output: clean(fitted.text).text,
+			is_running: !ended,
 			process_id: oneLine(process_id),
-			...(session.ended ? { exit_code: exitStatus(session.exit) } : {}),
+			...(ended ? { exit_code: exitStatus(exit) } : {}),
+			...(isRange ? { lines: linesShown(fitted) } : {}),
 		};
 	},
 	render: cleanJson,
@@ -148,13 +174,17 @@ export const stopBackgroundProcess = tool({
 	render: cleanJson,
 });
 
+/** The shell that the caller's `run_bash` uses. */
+const shellId = ({ sessions, caller }: ToolContext): string =>
+	sessions.shells(caller.owner, SHELL)[0]?.record.id ?? SHELL;
+
 /** Where the agent's shell is now, and under the next free number. */
 async function startNumbered(
 	{ sessions, caller }: ToolContext,
-	{ command, env }: { readonly command: string; readonly env?: Readonly<Record<string, string>> | undefined },
+	{ command, ...chosen }: { readonly command: string } & Pick<StartSpec, "env" | "inherit" | "limits">,
 ): Promise<Session> {
 	const shell = sessions.shells(caller.owner, SHELL)[0]?.session;
 	const cwd = shell && !shell.ended ? await shell.cwd() : undefined;
 	const pickName = pickNumbered(1, (number) => `bg_${String(number).padStart(3, "0")}`);
-	return sessions.start({ argv: ["bash", "-c", command], pickName, cwd, env, keep: true, caller });
+	return sessions.start({ argv: ["bash", "-c", command], pickName, cwd, ...chosen, keep: true, caller });
 }

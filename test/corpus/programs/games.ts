@@ -8,7 +8,8 @@ export const cases: Case[] = [
 	program(
 		"nethack",
 		["nethack", "-u", "Ann", "-p", "Val", "-r", "hum"],
-		[{ truth: "screen" }, { keys: ["enter"], truth: "screen" }],
+		// One that is killed leaves its lock, and ten of them let nobody play.
+		[{ truth: "screen" }, { keys: ["enter"], truth: "screen" }, { keys: ["q"], truth: "ended" }],
 	),
 	program("moon-buggy", ["moon-buggy"], [{ truth: "screen", shows: /start|SPACE|game/i }]),
 	program("nudoku", ["nudoku"], [{ truth: "screen" }, { keys: ["down"], truth: "screen" }]),
