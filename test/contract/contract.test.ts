@@ -65,14 +65,6 @@ interface Behaviour {
 	readonly show: (talk: Talk, name: string) => Promise<void>;
 }
 
-/** The call that a cut names, in the words of the way in. */
-function advised(mark: string): object | null {
-	const [, json, from, to] =
-		/^\[… lines? .* left out: (?:read (\{.*\})|dialtone read \S+ --from (\d+) --to (\d+)) …\]$/.exec(mark) ?? [];
-	if (json !== undefined) return JSON.parse(json) as object;
-	return from === undefined ? null : { from: Number(from), to: Number(to) };
-}
-
 const BEHAVIOURS: readonly Behaviour[] = [
 	{
 		what: "R1.1 R1.4 a conversation is one call a turn: question, answer, secret, end",
