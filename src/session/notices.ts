@@ -27,6 +27,7 @@ export type StandingFact = "ports" | "command";
 
 export class NoticeBoard {
 	#total = NONE;
+	#stopping: readonly (() => boolean)[] = [];
 	readonly #told = new Map<string, Notices>();
 	readonly #standing = new Map<string, Partial<Record<StandingFact, string>>>();
 
@@ -38,12 +39,18 @@ export class NoticeBoard {
 		if (event.event === "disk_stalled") this.#total = { ...total, diskStalls: total.diskStalls + 1 };
 	}
 
-	commandStopped(): void {
-		this.#total = { ...this.#total, stoppedCommands: this.#total.stoppedCommands + 1 };
+	/** A command is being stopped: told when it has ended. */
+	commandStopping(isOver: () => boolean): void {
+		this.#stopping = [...this.#stopping, isOver];
 	}
 
 	/** What this caller has not been told yet; null when there is nothing. */
 	tell(owner: string): Notices | null {
+		const stopped = this.#stopping.filter((isOver) => isOver());
+		if (stopped.length > 0) {
+			this.#stopping = this.#stopping.filter((isOver) => !stopped.includes(isOver));
+			this.#total = { ...this.#total, stoppedCommands: this.#total.stoppedCommands + stopped.length };
+		}
 		const told = this.#told.get(owner) ?? NONE;
 		if (told === this.#total) return null;
 		setNewest(this.#told, owner, this.#total);

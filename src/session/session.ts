@@ -284,8 +284,8 @@ export class Session implements AsyncDisposable {
 		return this.#notices.tellStanding(owner, fact, value);
 	}
 	/** A command of its shell is being stopped at its timeout, after its call has returned. */
-	commandStopped(): void {
-		this.#notices.commandStopped();
+	commandStopping(isOver: () => boolean): void {
+		this.#notices.commandStopping(() => this.ended || isOver());
 	}
 	/** A newer daemon has taken this session over. */
 	onFenced(listener: () => void): () => void {

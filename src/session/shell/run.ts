@@ -275,7 +275,7 @@ function stopAt(deadline: number, session: Session, commands: ShellCommands, isO
 		const { returned } = await first([marked(commands, isOver), ended(session), timeout(leftMs)], whileAttached);
 		if (returned !== "timeout") return;
 		// Before it ends: a caller that waits for it is told with its answer.
-		session.commandStopped();
+		session.commandStopping(isOver);
 		await stop(session, commands, isOver, whileAttached);
 	};
 	stopping()
