@@ -93,12 +93,13 @@ export class TranscriptView {
 			const blocks: Block[] = [];
 			for await (const block of this.#stored({ from: start, to: end }))
 				blocks.push({ ...block, bytes: block.bytes && Buffer.from(block.bytes) });
-			for (const line of blocks.reverse().flatMap((block) => [...linesBackwards(block, room)])) {
-				if (newestFirst.length > 0 && line.text.length > room) return newestFirst.reverse();
-				newestFirst.push(line);
-				room -= line.text.length + 1;
-				if (room <= 0) return newestFirst.reverse();
-			}
+			for (const block of blocks.reverse())
+				for (const line of linesBackwards(block)) {
+					if (newestFirst.length > 0 && line.text.length > room) return newestFirst.reverse();
+					newestFirst.push(line);
+					room -= line.text.length + 1;
+					if (room <= 0) return newestFirst.reverse();
+				}
 			end = start - 1;
 		}
 		return newestFirst.reverse();
@@ -192,14 +193,13 @@ function* linesOf({ from, to, bytes }: Block): Generator<NumberedLine> {
 	}
 }
 
-/** From the last one on, as many as have about so many bytes. */
-function* linesBackwards({ from, to, bytes }: Block, room: number): Generator<NumberedLine> {
+/** From the last one on. */
+function* linesBackwards({ from, to, bytes }: Block): Generator<NumberedLine> {
 	if (bytes === null) return yield notKept({ from, to });
 	const textAt = textIn(bytes);
-	for (let end = bytes.length - 1, number = to, left = room; number >= from && left >= 0; number--) {
+	for (let end = bytes.length - 1, number = to; number >= from; number--) {
 		const start = end === 0 ? 0 : bytes.lastIndexOf(LF, end - 1) + 1;
 		yield { number, last: number, text: textAt(start, end) };
-		left -= end - start + 1;
 		end = start - 1;
 	}
 }
