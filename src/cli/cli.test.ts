@@ -234,6 +234,12 @@ describe("which session is meant", () => {
 		expect(client.calls.filter(({ tool }) => tool === "run")).toHaveLength(1);
 	});
 
+	test("C4: `exec` takes no session that has ended for a shell, which would open another one", async () => {
+		client.list = [listed("gone", { status: "succeeded", exit: { code: 0, signal: null } })];
+		expect((await dialtone(["exec", "gone", "make"])).code).toBe(EXIT.passedFault);
+		expect(client.calls.filter(({ tool }) => tool === "run")).toEqual([]);
+	});
+
 	test("what no session begins with is told with those that are open", async () => {
 		const { code, err } = await dialtone(["read", "nope"]);
 		expect(code).toBe(EXIT.noSuchSession);

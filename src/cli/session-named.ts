@@ -17,7 +17,10 @@ export async function onSession<T>(
 		return await act(given);
 	} catch (error) {
 		if (!(error instanceof Fault) || error.code !== "session_not_found") throw error;
-		const full = await completed(client, given, owner);
+		const { sessions } = (await client.call("list", {})).facts;
+		const named = sessions.filter((one) => one.owner === owner && one.name.startsWith(given));
+		const running = named.filter(({ exit, status }) => exit === null && status === "running");
+		const full = theOne(running.length > 0 ? running : named, given);
 		if (full === undefined) throw error;
 		return act(full);
 	}
@@ -26,19 +29,17 @@ export async function onSession<T>(
 /** The name of a running session of the caller, for a call that would otherwise start one. */
 export async function runningNamed(invocation: Invocation, client: Client, given: string): Promise<string> {
 	const { facts } = await client.call("list", { status: "running" });
-	const own = facts.sessions.filter((one) => one.owner === invocation.dependencies.owner);
+	const { owner } = invocation.dependencies;
+	const own = facts.sessions.filter((one) => one.owner === owner && one.status === "running");
 	const found = own.find(({ name, session }) => name === given || session === given);
-	const name = found?.name ?? (await completed(client, given, invocation.dependencies.owner));
+	const name = found?.name ?? theOne(own, given);
 	if (name !== undefined) return name;
 	throw new Fault("session_not_found", { id: given, open: own.map((one) => one.name) });
 }
 
-/** The one session of this owner whose name begins like this: a running one, or else one that ended. */
-async function completed(client: Client, beginning: string, owner: string): Promise<string | undefined> {
-	const { facts } = await client.call("list", {});
-	const named = facts.sessions.filter((one) => one.owner === owner && one.name.startsWith(beginning));
-	const running = named.filter(({ exit, status }) => exit === null && status === "running");
-	const names = [...new Set((running.length > 0 ? running : named).map(({ name }) => name))];
+/** The one name that begins like this. */
+function theOne(sessions: readonly { readonly name: string }[], beginning: string): string | undefined {
+	const names = [...new Set(sessions.map(({ name }) => name).filter((name) => name.startsWith(beginning)))];
 	if (names.length > 1) throw badInput(`"${beginning}" may be ${names.join(" or ")}`);
 	return names[0];
 }

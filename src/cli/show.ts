@@ -36,7 +36,12 @@ export function showRun(invocation: Invocation, answer: Answer): void {
 	if (exitCode === null) showText(invocation, answer);
 	else io.out(ended(stdout ?? text));
 	if (stderr) io.err(ended(stderr));
-	if (timedOut) io.err("dialtone: the command timed out and was stopped\n");
+	if (timedOut)
+		io.err(
+			invocation.flags.get("on-timeout") === "leave"
+				? "dialtone: the command timed out and goes on\n"
+				: "dialtone: the command timed out and was stopped\n",
+		);
 }
 
 /** Bytes and pictures are written as they are; what there was no room for is told beside them. */

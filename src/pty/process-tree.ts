@@ -41,6 +41,13 @@ export async function processGroups(pid: number): Promise<{ own: number; foregro
 	return own === undefined || foreground === undefined ? null : { own: Number(own), foreground: Number(foreground) };
 }
 
+/** Whether any of these processes is in this group and has not ended. */
+export const hasLiving = (pids: readonly number[], group: number): boolean =>
+	pids.some((pid) => {
+		const [, state, own] = /\) (\S) \d+ (\d+) /.exec(text(`/proc/${pid}/stat`)) ?? [];
+		return state !== undefined && !/[ZX]/.test(state) && Number(own) === group;
+	});
+
 /** Whether a process is running or runnable; false when it sleeps, is stopped or gone. */
 export const isRunnable = (pid: number): boolean => /\) R /.test(text(`/proc/${pid}/stat`));
 

@@ -13,7 +13,7 @@ import { Listeners } from "../protocol/listeners.ts";
 import type { OutputChunk } from "../protocol/output.ts";
 import { deferred } from "../pty/deferred.ts";
 import { PtyIoError } from "../pty/errors.ts";
-import { descendants, listeningPorts, workingDirectory } from "../pty/process-tree.ts";
+import { descendants, hasLiving, listeningPorts, workingDirectory } from "../pty/process-tree.ts";
 import type { Pty, PtyExit, WriteOptions } from "../pty/pty.ts";
 import { type Condition, settled, wait } from "../pty/wait.ts";
 import type { Screen, ScreenOptions, ScreenState } from "../terminal/screen.ts";
@@ -465,6 +465,18 @@ export class Session implements AsyncDisposable {
 	async signalForeground(name: string): Promise<void> {
 		this.#mustRun();
 		await this.#ask(this.#pty.signal(name, "foreground"));
+	}
+
+	/** Signals the main program alone. */
+	async signalMain(name: string): Promise<void> {
+		this.#mustRun();
+		await this.#ask(this.#pty.signal(name, "main"));
+	}
+
+	/** A process of the foreground group has not ended; one that only has not been waited for has. */
+	async hasForegroundJob(): Promise<boolean> {
+		const { foregroundGroup } = await this.#ask(this.#pty.facts());
+		return hasLiving(await descendants(this.#pty.holderPid), foregroundGroup);
 	}
 
 	/** The main program is in the foreground, no other job. */

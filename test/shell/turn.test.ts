@@ -147,6 +147,20 @@ describe("R5.1 a command past its timeout", () => {
 		},
 	);
 
+	test.for(["bash", "zsh", "fish", "dash"])(
+		"the rest of its line is not run in %s, also where the program takes Ctrl+C for itself",
+		async (program, context) => {
+			skipWithout(context, ...named([program, "python3"]));
+			const shell = `takes-${program}`;
+			const takes = "import time\ntry: time.sleep(600)\nexcept KeyboardInterrupt: print('bye')";
+			await shells.run("true", { shell, program });
+			const facts = await shells.run(`python3 -c "${takes}"; echo deployed`, { shell, timeoutMs: 1000 });
+			expect(facts).toMatchObject({ timedOut: true, text: expect.stringContaining("bye") });
+			expect(facts.text).not.toContain("deployed");
+			expect(await shells.run("echo usable", { shell })).toMatchObject({ text: "usable\n", exitCode: 0 });
+		},
+	);
+
 	test("only the job in front is hit: what runs in the background goes on", async () => {
 		const shell = "front";
 		await shells.run("sleep 600 & echo $! > $HOME/pid", { shell });

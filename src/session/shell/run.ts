@@ -76,6 +76,8 @@ const TAKEN_MS = 20_000;
 // Most commands have ended by then; the holder watches only the others.
 const UNWATCHED_MS = 5;
 const STEP_MS = 2000;
+/** No event tells that another's child has ended. */
+const JOB_POLL_MS = 10;
 // The helper copies within a millisecond.
 const COPIED_MS = 25;
 // A job that dies by TERM or KILL lets the next command of the line begin: each needs its own round.
@@ -285,6 +287,31 @@ function stopAt(deadline: number, session: Session, commands: ShellCommands, isO
 		.finally(done);
 }
 
+interface Stopping {
+	readonly step: "SIGINT" | "SIGTERM" | "SIGKILL";
+	readonly isOver: () => boolean;
+	readonly signal: AbortSignal;
+}
+
+/**
+ * Signals the job in the foreground. A job that handles INT ends as if nothing had happened, and the shell would run the rest of
+ * the line: it is held until the job is gone, and finds an interrupt of its own when it goes on.
+ */
+async function stopJob(session: Session, commands: ShellCommands, { step, isOver, signal }: Stopping): Promise<void> {
+	await session.signalMain("SIGSTOP");
+	try {
+		if (step === "SIGINT") await session.signal(step);
+		else await session.signalForeground(step);
+		const deadline = performance.now() + STEP_MS;
+		while (!session.ended && performance.now() < deadline && (await session.hasForegroundJob()))
+			await first([ended(session), timeout(JOB_POLL_MS)], signal);
+		if (!session.ended && !(await session.hasForegroundJob())) await session.signalMain("SIGINT");
+	} finally {
+		if (!session.ended) await session.signalMain("SIGCONT");
+	}
+	await first([marked(commands, isOver), ended(session), timeout(STEP_MS)], signal);
+}
+
 /** INT, TERM, KILL to the job in the foreground; the shell itself is ended only when it is what ignores them. */
 async function stop(
 	session: Session,
@@ -297,13 +324,14 @@ async function stop(
 		for (const step of ["SIGINT", "SIGTERM", "SIGKILL"] as const) {
 			if (isOver() || session.ended) return last;
 			last = step;
-			if (step === "SIGINT") await session.signal(step);
-			else if (!(await session.mainIsForeground())) await session.signalForeground(step);
+			const isJob = !(await session.mainIsForeground());
+			if (isJob) await stopJob(session, commands, { step, isOver, signal });
+			else if (step === "SIGINT") await session.signal(step);
 			else if (step === "SIGKILL") {
 				await session.close(0);
 				return last;
 			} else continue;
-			await first([marked(commands, isOver), ended(session), timeout(STEP_MS)], signal);
+			if (!isJob) await first([marked(commands, isOver), ended(session), timeout(STEP_MS)], signal);
 		}
 	}
 	await session.close(0);
