@@ -67,6 +67,12 @@ describe("words on the command line", () => {
 		expect(flags.number("timeout")).toBe(2000);
 	});
 
+	test("C4: a signal is given by its name in any form, or by its number", () => {
+		for (const signal of ["KILL", "kill", "SIGKILL", "9"])
+			expect(parse(command("kill"), ["-s", signal, "py"]).flags.get("signal")).toBe("KILL");
+		expect(problem(() => parse(command("kill"), ["-s", "99", "py"]))).toContain("99");
+	});
+
 	test("an unknown flag is a fault that names it", () => {
 		expect(problem(() => parse(command("ls"), ["--nope"]))).toContain("--nope");
 		expect(problem(() => parse(command("wait"), ["py", "--timout", "1s"]))).toContain("did you mean --timeout");

@@ -1,6 +1,7 @@
 // Parses a command line by the command's own record. A wrong flag is
 // a fault like any other: it names the problem and the correct form.
 
+import { constants } from "node:os";
 import { parseArgs } from "node:util";
 import { Fault } from "../protocol/fault.ts";
 import { nearest } from "../protocol/nearest.ts";
@@ -100,8 +101,11 @@ export const KINDS = {
 	},
 } as const satisfies Record<string, Kind>;
 
-/** `term`, `SIGTERM` and `TERM` are the same. */
-const canonical = (text: string) => text.toUpperCase().replace(/^SIG/, "");
+/** `term`, `SIGTERM`, `TERM` and 15 are the same. */
+function canonical(text: string): string {
+	const numbered = Object.entries(constants.signals).find(([, number]) => String(number) === text)?.[0];
+	return (numbered ?? text).toUpperCase().replace(/^SIG/, "");
+}
 
 /** The given flags, each converted by its kind. */
 export class Flags {

@@ -32,9 +32,12 @@ const ended = (text: string) => (text === "" || text.endsWith("\n") ? text : `${
 /** Only the command's own output, once it ended. */
 export function showRun(invocation: Invocation, answer: Answer): void {
 	const { io } = invocation;
-	const { exitCode, timedOut, stdout, stderr, text } = answer.facts as RunFacts;
+	const { exitCode, timedOut, stdout, stderr, text, notices = [], shellNote = null } = answer.facts as RunFacts;
 	if (exitCode === null) showText(invocation, answer);
-	else io.out(ended(stdout ?? text));
+	else {
+		io.out(ended(stdout ?? text));
+		for (const note of [...notices, ...(shellNote === null ? [] : [shellNote])]) io.err(`dialtone: ${note}\n`);
+	}
 	if (stderr) io.err(ended(stderr));
 	if (timedOut)
 		io.err(

@@ -220,10 +220,10 @@ export const faults = {
 	unknown_key: row<{ key: string; nearest: readonly string[] }>({
 		status: 400,
 		message: ({ key }) => safe`There is no key called "${oneLine(key)}"; nothing was typed.`,
-		next: ({ nearest }, { more = vocabularies.native.more }) =>
+		next: ({ nearest }, { more }) =>
 			nearest.length > 0
 				? safe`Did you mean ${listed(nearest)}?`
-				: safe`Keys are named one by one: enter, ctrl+c, alt+x, up, f5, or a single character; words are typed with ${more.text}.`,
+				: safe`Keys are named one by one: enter, ctrl+c, alt+x, up, f5, or a single character${more === undefined ? "" : safe`; words are typed with ${more.text}`}.`,
 	}),
 	bad_pattern: row<{ pattern: string; problem: string }>({
 		status: 400,

@@ -161,8 +161,9 @@ function shownOf({ from, to, total }: Lines, missed: ReadFacts["missed"]): Clean
 }
 
 function matchesIn({ count, shown: few }: Matches, { from, to, total }: Lines): CleanLine {
-	const where = from === 1 && to === total ? safe`${total} lines` : safe`lines ${from}–${to} of ${total}`;
-	if (to < from) return safe`no such lines; there are ${total}`;
+	const where =
+		total === 0 || (from === 1 && to === total) ? safe`${total} lines` : safe`lines ${from}–${to} of ${total}`;
+	if (to < from && total > 0) return safe`no such lines; there are ${total}`;
 	if (count === 0) return safe`no match in ${where}`;
 	return safe`${count === few ? "" : safe`${few} of `}${count} matching ${count === 1 ? "line" : "lines"} in ${where}`;
 }

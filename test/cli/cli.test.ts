@@ -45,6 +45,16 @@ describe("a conversation from a shell", () => {
 		expect(await line.run(["run", "pwd; echo $DT"])).toMatchObject({ out: "/usr\n1\n" });
 	});
 
+	test("T11: what else there is to say of a command is said on stderr", async () => {
+		await line.run(["run", "true"]);
+		const { out, err } = await line.run(["run", "--env", "WORD=5", "echo [$WORD]"]);
+		expect(out).toBe("[]\n");
+		expect(err).toContain("`env` had no effect");
+		const left = await line.run(["run", "--shell", "left", "--on-timeout", "leave", "-t", "500ms", "sleep 600"]);
+		expect(left).toMatchObject({ code: 124, err: expect.stringContaining("goes on") });
+		await line.run(["stop", "--force", "left"]);
+	});
+
 	test("C3: `run` exits as timeout(1) and a shell do", async () => {
 		expect((await line.run(["run", "-t", "1s", "sleep 5"])).code).toBe(124);
 		expect((await line.run(["run", "--shell", "victim", "kill -9 $BASHPID"])).code).toBe(137);

@@ -80,6 +80,13 @@ describe("T2 a search", () => {
 		expect(text).toContain("no match in 5000 lines");
 	});
 
+	test("that looks through no lines says so", async () => {
+		const silent = await dialtone.start({ command: "sleep 600", name: "silent", timeoutMs: 0 });
+		const { text } = await dialtone.client.call("read", { session: "silent", search: "nowhere" });
+		expect(text).toContain("no match in 0 lines");
+		await silent.close({ force: true });
+	});
+
 	test("finds what was copied from an answer, whatever is not shown of it and however its letters are composed", async () => {
 		const printed = "cafe\u0301 err\u200bor \u26a0\ufe0f na\u00efve\n";
 		await dialtone.client.call("start", { name: "s", argv: ["printf", printed] });

@@ -47,7 +47,14 @@ export async function askedLines(
 	if (from === undefined && to === undefined) return null;
 	if (chars !== "") throw new Fault("bad_input", { problems: ["`from` and `to` only read: leave `chars` empty"] });
 	const fitted = await numberedLines(session, { from, to }, budget);
+	refuseNone(fitted);
 	return { ...outputOf(fitted), lines: linesShown(fitted) };
+}
+
+/** Lines that are not there are asked for by mistake. */
+export function refuseNone({ lines }: Pick<FittedLines, "lines">): void {
+	if (lines === null || lines.total === 0 || lines.from <= lines.to) return;
+	throw new Fault("bad_input", { problems: [`there are no lines from ${lines.from} on: there are ${lines.total}`] });
 }
 
 /** In the facts of an answer. */

@@ -17,7 +17,7 @@ import { runIn, withShellNotice } from "../shell-named.ts";
 import { answerBy, type ToolContext, tool } from "../tool.ts";
 import { withEnvironmentNotice } from "../withheld.ts";
 import { command } from "./command.ts";
-import { linesShown, shownLines } from "./new-output.ts";
+import { linesShown, refuseNone, shownLines } from "./new-output.ts";
 import { findNumbered, pickNumbered } from "./numbered.ts";
 
 const SHELL = "bash";
@@ -149,6 +149,7 @@ export const getProcessOutput = tool({
 		const fitted = isRange
 			? await numberedLines(session, { from, to, count }, unasked(mark))
 			: await outerLines(session, { count, end: "last" }, mark);
+		if (isRange) refuseNone(fitted);
 		return {
 			output: clean(fitted.text).text,
 			is_running: !ended,
