@@ -47,14 +47,15 @@ export async function askedLines(
 	if (from === undefined && to === undefined) return null;
 	if (chars !== "") throw new Fault("bad_input", { problems: ["`from` and `to` only read: leave `chars` empty"] });
 	const fitted = await numberedLines(session, { from, to }, budget);
-	refuseNone(fitted);
-	return { ...outputOf(fitted), lines: linesShown(fitted) };
+	const { text, lines } = numbered(fitted);
+	return { ...outputOf(fitted), text, ...(lines && { lines }) };
 }
 
-/** Lines that are not there are asked for by mistake. */
-export function refuseNone({ lines }: Pick<FittedLines, "lines">): void {
-	if (lines === null || lines.total === 0 || lines.from <= lines.to) return;
-	throw new Fault("bad_input", { problems: [`there are no lines from ${lines.from} on: there are ${lines.total}`] });
+/** What was asked for by number; where that is beyond the end, how many lines there are. */
+export function numbered(fitted: FittedLines): Pick<Output, "text" | "lines"> {
+	const { from, to, total } = fitted.lines!;
+	if (from <= to || total === 0) return { text: fitted.text, lines: linesShown(fitted) };
+	return { text: `[… no lines from ${from} on: there are ${total} …]` };
 }
 
 /** In the facts of an answer. */
@@ -63,7 +64,7 @@ export const shownLines = z
 	.describe("Which lines these are, where they were asked for by number");
 
 /** Of a range that was cut at one end, the rest. */
-export function linesShown({ lines, leftOut }: FittedLines): NonNullable<FittedLines["lines"]> {
+function linesShown({ lines, leftOut }: FittedLines): NonNullable<FittedLines["lines"]> {
 	const { from, to, total } = lines!;
 	if (leftOut === null) return { from, to, total };
 	return leftOut.to === to ? { from, to: leftOut.from - 1, total } : { from: leftOut.to + 1, to, total };

@@ -29,7 +29,7 @@ import { target } from "../session-facts.ts";
 import { tool } from "../tool.ts";
 import { withEnvironmentNotice } from "../withheld.ts";
 import { command } from "./command.ts";
-import { linesShown, type Output, refuseNone, shownLines } from "./new-output.ts";
+import { numbered, type Output, shownLines } from "./new-output.ts";
 
 /** Keys wait this long for a program that takes each only after the one before. */
 const PACED_MS = 10_000;
@@ -188,8 +188,7 @@ async function captured(session: Session, asked: Captured): Promise<Pick<Output,
 	const mark = markIn("pty", session);
 	if (from !== undefined || to !== undefined) {
 		const fitted = await numberedLines(session, { from, to, count }, unasked(mark));
-		refuseNone(fitted);
-		return { text: fitted.text, lines: linesShown(fitted) };
+		return numbered(fitted);
 	}
 	if (count === 0) return { text: "" };
 	const { screen } = session;

@@ -17,7 +17,7 @@ import { runIn, withShellNotice } from "../shell-named.ts";
 import { answerBy, type ToolContext, tool } from "../tool.ts";
 import { withEnvironmentNotice } from "../withheld.ts";
 import { command } from "./command.ts";
-import { linesShown, refuseNone, shownLines } from "./new-output.ts";
+import { numbered, type Output, shownLines } from "./new-output.ts";
 import { findNumbered, pickNumbered } from "./numbered.ts";
 
 const SHELL = "bash";
@@ -146,16 +146,15 @@ export const getProcessOutput = tool({
 		const { ended, exit } = session;
 		const mark = markIn("terminal", session);
 		const isRange = from !== undefined || to !== undefined;
-		const fitted = isRange
-			? await numberedLines(session, { from, to, count }, unasked(mark))
-			: await outerLines(session, { count, end: "last" }, mark);
-		if (isRange) refuseNone(fitted);
+		const output: Pick<Output, "text" | "lines"> = isRange
+			? numbered(await numberedLines(session, { from, to, count }, unasked(mark)))
+			: { text: (await outerLines(session, { count, end: "last" }, mark)).text };
 		return {
-			output: clean(fitted.text).text,
+			output: clean(output.text).text,
 			is_running: !ended,
 			process_id: oneLine(process_id),
 			...(ended ? { exit_code: exitStatus(exit) } : {}),
-			...(isRange ? { lines: linesShown(fitted) } : {}),
+			...(output.lines && { lines: output.lines }),
 		};
 	},
 	render: cleanJson,
