@@ -14,6 +14,7 @@ export async function callTool(invocation: Invocation, verb: Verb): Promise<numb
 	const { json, io, dependencies } = invocation;
 	const input = await inputOf(invocation, verb);
 	await using client = await dependencies.connect();
+	using _interrupts = passedOn(invocation, verb, client, input);
 	const answer = await called(invocation, verb, client, input);
 	if (json) io.out(`${JSON.stringify(answer.facts)}\n`);
 	else await (verb.show ?? showText)(invocation, answer);
@@ -21,6 +22,17 @@ export async function callTool(invocation: Invocation, verb: Verb): Promise<numb
 	const { returned, matched } = answer.facts as { returned?: string; matched?: boolean | null };
 	const waits = verb.tool === "start" || verb.tool === "send" || verb.tool === "wait";
 	return waits && (matched === false || returned === "timeout") ? EXIT.notMet : EXIT.ok;
+}
+
+/** Ctrl+C is for the command, as it would be without us; the second one is for us. */
+function passedOn({ io, words }: Invocation, verb: Verb, client: Client, { shell = "main" }: Input): Disposable {
+	const interrupt = () => {
+		const session = verb.words?.[0]?.field === "shell" ? words[0]! : (shell as string);
+		void client.call("signal", { session, signal: "INT", timeoutMs: 0 }).catch(() => {}); // it has just ended
+	};
+	const isOurs = verb.tool === "run" && io.stdin.isTTY;
+	if (isOurs) process.once("SIGINT", interrupt);
+	return { [Symbol.dispose]: () => void process.off("SIGINT", interrupt) };
 }
 
 async function called(

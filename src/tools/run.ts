@@ -1,3 +1,4 @@
+import { basename } from "node:path";
 import { z } from "zod";
 import { bytesOf } from "../journal/journal.ts";
 import type { RunFacts } from "../protocol/answer.ts";
@@ -15,6 +16,10 @@ import { renderRun } from "./render-run.ts";
 import { limitedTo, processFacts, sessionFacts, tellCommand } from "./session-facts.ts";
 import { directoryFor, runIn, withShellNotice } from "./shell-named.ts";
 import { answerBy, tool } from "./tool.ts";
+
+/** The program that was asked for, where the shell runs another one. */
+const otherProgram = ({ commands }: Session, { program }: { readonly program?: string | undefined }) =>
+	program === undefined || basename(program) === basename(commands?.identity.program ?? "") ? undefined : program;
 
 export const run = tool({
 	name: "run",
@@ -60,7 +65,7 @@ export const run = tool({
 		});
 		const { exitCode, pipeStatus, timedOut, durationMs, jobs, streams } = outcome;
 		return {
-			...withShellNotice(facts, context, { isNew, env, inherit, limits }),
+			...withShellNotice(facts, context, { isNew, program: otherProgram(session, input), env, inherit, limits }),
 			...(outcome.returned === "timeout" && !timedOut && limitedTo(context, input.timeoutMs)),
 			...(streams === null ? {} : await streamTexts(session, outcome, markFor(session.name, caller))),
 			cwd: outcome.cwd === null ? facts.cwd : oneLine(outcome.cwd, 4096),

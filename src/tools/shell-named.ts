@@ -89,11 +89,11 @@ async function shellNamed(
 export function withShellNotice<F extends object>(
 	facts: F,
 	context: ToolContext,
-	{ isNew, ...wanted }: Pick<ShellFound, "isNew"> & Pick<ShellWanted, "env" | "inherit" | "limits">,
+	{ isNew, ...wanted }: Pick<ShellFound, "isNew"> & Pick<ShellWanted, "program" | "env" | "inherit" | "limits">,
 ): F {
 	if (isNew) return withEnvironmentNotice(facts, context, { ...wanted, isShell: true });
-	const { env, inherit, limits } = wanted;
-	const fields = Object.entries({ env, inherit, limits }).filter(([, value]) => value !== undefined);
+	const { program, env, inherit, limits } = wanted;
+	const fields = Object.entries({ program, env, inherit, limits }).filter(([, value]) => value !== undefined);
 	if (fields.length === 0) return facts;
 	const { notices = [] } = facts as { readonly notices?: readonly CleanLine[] };
 	const named = joined(

@@ -1,7 +1,10 @@
 import { z } from "zod";
 import type { StartFacts } from "../protocol/answer.ts";
+import { type CleanLine, inQuotes, oneLine, safe } from "../protocol/clean.ts";
 import { Fault } from "../protocol/fault.ts";
 import { checkUntil } from "../session/conditions.ts";
+import type { Session } from "../session/session.ts";
+import type { Sessions } from "../session/sessions.ts";
 import { IF_EXISTS } from "./client.ts";
 import { startFactsSchema } from "./facts.ts";
 import {
@@ -62,6 +65,7 @@ export const start = tool({
 	facts: startFactsSchema,
 	async run(input, context): Promise<StartFacts> {
 		const { sessions, caller, signal } = context;
+		const begunAt = Date.now();
 		checkUntil(input.until);
 		if (input.again !== undefined && (input.command ?? input.argv) !== undefined) {
 			const problem = `give \`again\` alone (it starts what "${input.again}" ran) or \`${input.argv === undefined ? "command" : "argv"}\`, not both`;
@@ -103,7 +107,28 @@ export const start = tool({
 		const { maxTokens } = input;
 		const facts = await sessionFacts(session, context, { outcome, maxTokens, askedMs: input.timeoutMs });
 		const chosen = { env, inherit };
-		return { ...withEnvironmentNotice(facts, context, chosen), environment: environmentFacts(context, chosen) };
+		const told = withEnvironmentNotice(facts, context, chosen);
+		const reused = otherCommand(session, sessions, { ...input, begunAt });
+		return {
+			...told,
+			...(reused !== null && { notices: [reused, ...(told.notices ?? [])] }),
+			environment: environmentFacts(context, chosen),
+		};
 	},
 	render: renderSession,
 });
+
+interface AskedFor {
+	readonly command?: string | undefined;
+	readonly argv?: readonly string[] | undefined;
+	readonly begunAt: number;
+}
+
+/** What runs under the name, where that was there before the call and is not what it asked for. */
+function otherCommand(session: Session, sessions: Sessions, { command, argv, begunAt }: AskedFor): CleanLine | null {
+	const asked = argv?.join(" ") ?? command;
+	const record = sessions.list().find(({ record: { id } }) => id === session.id)?.record;
+	if (asked === undefined || record === undefined || record.createdAt >= begunAt || record.command === asked)
+		return null;
+	return safe`nothing was started: this runs ${inQuotes(oneLine(record.command, 80))}`;
+}

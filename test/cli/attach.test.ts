@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Dialtone } from "../../src/index.ts";
 import type { SessionFacts } from "../../src/protocol/answer.ts";
 import { Screen } from "../../src/terminal/screen.ts";
+import { until } from "../condition.ts";
 import { PLAIN_MODES } from "../plain-modes.ts";
 import { needing } from "../programs.ts";
 import { CommandLine, MAIN } from "./command-line.ts";
@@ -56,6 +57,16 @@ async function person(cols = 100, rows = 30) {
 		waitFor: (until: string) => call("wait", { until: { text: until, only: true } }),
 	};
 }
+
+test("C4: Ctrl+C on `run` is for the command, and the exit code is the command's", async () => {
+	const someone = await person();
+	await line.run(["run", "true"]);
+	const typed = someone.type(`${process.execPath} ${MAIN} run 'sleep 600'; echo "left ""with $?"`, "left with");
+	await until("the command runs", async () => (await line.run(["ls"])).out.includes("working"));
+	await someone.press(["ctrl+c"], "left with 130");
+	await typed;
+	expect(await line.run(["run", "echo usable"])).toMatchObject({ out: "usable\n", code: 0 });
+});
 
 const inside = (name: string, script: string) =>
 	line.run([

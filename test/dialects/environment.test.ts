@@ -112,6 +112,14 @@ test.each(["run", "run_bash"])(
 	},
 );
 
+test("D5: `run` says so, too, where another program is asked for than the shell is", async () => {
+	const caller = { ...stranger(), withheld: [] };
+	await call(caller, "run", { command: "true", program: "/bin/bash" });
+	const told = async (program: string) => (await call(caller, "run", { command: "true", program })).notices ?? [];
+	expect(await told("bash")).toEqual([]);
+	expect(await told("sh")).toEqual(["`program` had no effect: the shell was running already"]);
+});
+
 test("D5: Codex' text has it before the output, where it cannot be the program's", async () => {
 	const { text } = await dialtone.client.call("exec_command", { cmd: "echo out", ...patient }, { caller: stranger() });
 	expect(text).toMatch(/\nNote: not inherited: SOME_API_KEY; `env` adds what the program needs\nOutput:\nout$/);

@@ -120,6 +120,14 @@ test("T10: a pattern that proves slow once something was typed is no fault, and 
 	await cat.close({ force: true });
 });
 
+test("T10: a start that uses a running session says so where that runs something else", async () => {
+	const start = async (command: string) =>
+		(await dialtone.client.call("start", { command, name: "used", ifExists: "use", timeoutMs: 60_000 })).text;
+	for (const command of ["cat", "cat"]) expect(await start(command)).not.toContain("nothing was started");
+	expect(await start("sleep 600")).toContain('nothing was started: this runs "cat"');
+	await dialtone.client.call("close", { session: "used", force: true });
+});
+
 test("T5: a text is gone when it was there", async () => {
 	const program = await dialtone.start({ command: "cat", timeoutMs: 60_000 });
 	const never = await program.wait({ until: { gone: "Loading" }, timeoutMs: 300 });
