@@ -127,8 +127,8 @@ export function environmentOf({ caller, env: explicit, inherit }: StartSpec, opt
 	return environment({ ...rules, caller: env, inherit: inherit ?? rules.inherit, explicit: explicit ?? {} });
 }
 
-/** A command line runs in the caller's shell; without one, the shell itself. */
-function commandOf({ command, argv, cwd, caller }: StartSpec): {
+/** A command line runs in the caller's shell; without one, the shell itself, or the one that is asked for. */
+function commandOf({ command, argv, shell: asShell, cwd, caller }: StartSpec): {
 	argv: readonly string[];
 	command: string;
 	cwd: string;
@@ -140,5 +140,6 @@ function commandOf({ command, argv, cwd, caller }: StartSpec): {
 	const directory = cwd === undefined ? caller.cwd : isAbsolute(cwd) ? cwd : resolve(caller.cwd, cwd);
 	if (argv !== undefined) return { argv, command: argv.join(" "), cwd: directory };
 	if (command !== undefined) return { argv: [shell, "-c", command], command, cwd: directory };
-	return { argv: [shell], command: shell, cwd: directory };
+	const program = asShell?.program ?? shell;
+	return { argv: [program], command: program, cwd: directory };
 }

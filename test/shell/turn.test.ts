@@ -212,6 +212,11 @@ describe("R5.1 a command past its timeout", () => {
 	});
 });
 
+test("a shell that is not there is named in the fault", async () => {
+	const missing = shells.run("true", { shell: "missing", program: "no-such-shell" });
+	await expect(missing).rejects.toMatchObject({ code: "spawn_failed", facts: { command: "no-such-shell" } });
+});
+
 describe("what a model reads", () => {
 	test("a failure inside a pipe is said although the pipe succeeded; a reader that has enough is none", async () => {
 		expect(await shells.text("sh -c 'echo 1 failed; exit 1' | tail -1", { shell: "model" })).toMatch(
