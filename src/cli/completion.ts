@@ -7,7 +7,7 @@ import type { ListedSession } from "../protocol/answer.ts";
 import { inShellQuotes } from "../protocol/command-words.ts";
 import { Fault } from "../protocol/fault.ts";
 import type { Command, Flag, Invocation, Word } from "./command.ts";
-import { flagsOf } from "./flags.ts";
+import { flagNamed, flagsOf } from "./flags.ts";
 import { findCommand } from "./which-command.ts";
 
 type Candidate = readonly [value: string, about: string];
@@ -48,15 +48,13 @@ async function completionOf(
 	const command = findCommand(verb!, commands);
 	if (!("run" in command)) return [];
 	const flags = flagsOf(command);
-	const flagNamed = (word: string): Flag | undefined =>
-		word.startsWith("--") ? flags[word.slice(2)] : Object.values(flags).find(({ short }) => `-${short}` === word);
 	const position = { words: 0, value: undefined as Flag | undefined };
 	for (const word of rest.slice(0, -1)) {
 		if (position.value !== undefined) position.value = undefined;
 		else if (word === "--") return "commands";
 		else if (!word.startsWith("-") || word === "-") position.words++;
 		else {
-			const flag = flagNamed(word);
+			const flag = flagNamed(flags, word);
 			if (flag !== undefined && flag.kind !== "switch") position.value = flag;
 		}
 	}

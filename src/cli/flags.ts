@@ -143,13 +143,15 @@ function convert(name: string, flag: Flag, text: string): unknown {
 	return value;
 }
 
+/** The flag that a word such as `--name` or `-n` means. */
+export const flagNamed = (flags: Readonly<Record<string, Flag>>, word: string): Flag | undefined =>
+	word.startsWith("--")
+		? flags[word.slice(2)]
+		: Object.values(flags).find(({ short }) => short !== undefined && word === `-${short}`);
+
 /** Where another program's command line begins: behind our words and flags. */
 function splitCommand(command: Command, args: readonly string[]): [ours: string[], program: string[]] {
 	const flags = flagsOf(command);
-	const flagNamed = (word: string): Flag | undefined =>
-		word.startsWith("--")
-			? flags[word.slice(2)]
-			: Object.values(flags).find(({ short }) => short !== undefined && word === `-${short}`);
 	let ours = command.words?.findIndex(({ rest }) => rest === "command") ?? -1;
 	if (ours === -1) return [[...args], []];
 	for (let i = 0; i < args.length; i++) {
@@ -158,10 +160,10 @@ function splitCommand(command: Command, args: readonly string[]): [ours: string[
 		if (!arg.startsWith("-") || arg === "-") {
 			if (ours-- > 0) continue;
 			const program = args.slice(i);
-			refuseFlagsAfterLine(program, (word) => flagNamed(word) !== undefined);
+			refuseFlagsAfterLine(program, (word) => flagNamed(flags, word) !== undefined);
 			return [args.slice(0, i), program];
 		}
-		const flag = flagNamed(arg);
+		const flag = flagNamed(flags, arg);
 		if (flag !== undefined && flag.kind !== "switch") i++; // its value
 	}
 	return [[...args], []];

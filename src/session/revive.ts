@@ -81,6 +81,8 @@ export type Connect = (from: number) => Promise<Pty | null>;
 export async function adoptSession(slot: SessionSlot, context: SessionContext, connect: Connect): Promise<Session> {
 	return fromBeginning(slot, context, async (beginning) => {
 		const pty = await connect(beginning.from);
+		// A daemon that ended while it stopped a command may have left the shell held (shell/run.ts).
+		if (beginning.commands !== null) pty?.signal("SIGCONT", "main").catch(() => {}); // it has ended since
 		return pty ?? recordedPty(slot, beginning);
 	});
 }

@@ -93,6 +93,19 @@ test("S18 S3: a read while the holder is stopped forgets nothing that was seen",
 	await client[Symbol.asyncDispose]();
 });
 
+test("a shell that a killed daemon had held, to stop its command, goes on under the next one", async () => {
+	await using home = new Home();
+	let client = await home.connect();
+	await client.call("run", { command: "true", shell: "main", program: "bash", clean: true, ...patient });
+	const pid = (await client.call("list", {})).facts.sessions.find(({ name }) => name === "main")!.pid!;
+	process.kill(pid, "SIGSTOP"); // as `run` does for a moment at a timeout
+	await kill(client);
+	client = await home.connect();
+	const { facts } = await client.call("run", { command: "echo on", shell: "main", ...patient });
+	expect(facts).toMatchObject({ exitCode: 0, text: "on\n" });
+	await client[Symbol.asyncDispose]();
+});
+
 test("S3: stopping with the sessions names the one that could not be ended", async () => {
 	await using home = new Home();
 	const client = await home.connect();
