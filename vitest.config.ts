@@ -1,22 +1,50 @@
 import { defineConfig } from "vitest/config";
+import SlowFirst from "./test/slow-first.ts";
 
 // unit: pure and quick, beside their sources. real: real programs on a shared,
 // noisy machine, so few at a time and with limits that only a hang can reach.
+// long: the same where it takes minutes; `npm run test:long`.
 const inCi = process.env.CI !== undefined;
+
+/** Many programs, a browser, everything over every way in, kills and floods: more than half of all the time. */
+const LONG = [
+	"test/{adversary,contract,conversation,corpus,fuzz,limits,page,robustness,soak}/*.test.ts",
+	"test/cli/attach.test.ts",
+	"test/daemon/{flood,killed,lifecycle,mislaid,stress}.test.ts",
+	"test/dialects/{environment,recall}.test.ts",
+	"test/http/{matrix,watch-load}.test.ts",
+	"test/journal/moments.test.ts",
+	"test/pty/stream.test.ts",
+	"test/sandbox/{attention,escapes}.test.ts",
+	"test/secrets/everywhere.test.ts",
+	"test/session/{corrupt-state,flood,given-up,library-end,slots,slots.model,transcript}.test.ts",
+];
+
+const withPrograms = {
+	globalSetup: "test/checkout.ts",
+	setupFiles: "test/leaks.ts",
+	testTimeout: 240_000,
+	hookTimeout: 60_000,
+	pool: "forks" as const,
+	maxWorkers: 3, // on two cores, which that keeps busy: more would only wait for each other
+};
 
 export default defineConfig({
 	test: {
-		reporters: [inCi ? "dot" : "default", "./test/skip-report.ts"],
+		reporters: [inCi ? "dot" : "default", "./test/end-report.ts"],
+		sequence: { sequencer: SlowFirst },
 		silent: inCi ? "passed-only" : false,
 		projects: [
 			{
 				test: {
 					name: "unit",
 					sequence: { groupOrder: 0 },
-					include: ["src/**/*.test.ts", "test/layers.test.ts"],
+					include: ["src/**/*.test.ts", "web/**/*.test.ts", "test/layers.test.ts"],
 					globalSetup: "test/checkout.ts",
 					setupFiles: "test/leaks.ts",
-					testTimeout: 20_000,
+					testTimeout: 120_000, // some are properties, which a busy machine takes its time for
+					hookTimeout: 60_000,
+					maxWorkers: 2, // not one less than there are cores: they never wait
 				},
 			},
 			{
@@ -24,13 +52,16 @@ export default defineConfig({
 					name: "real",
 					sequence: { groupOrder: 1 },
 					include: ["test/**/*.test.ts"],
-					exclude: ["test/layers.test.ts"],
-					globalSetup: "test/checkout.ts",
-					setupFiles: "test/leaks.ts",
-					testTimeout: 120_000,
-					hookTimeout: 60_000,
-					pool: "forks",
-					maxWorkers: 3, // on two cores: half of the time they wait
+					exclude: ["test/layers.test.ts", ...LONG],
+					...withPrograms,
+				},
+			},
+			{
+				test: {
+					name: "long",
+					sequence: { groupOrder: 2 },
+					include: LONG,
+					...withPrograms,
 				},
 			},
 		],

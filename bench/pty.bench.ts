@@ -11,7 +11,7 @@ import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { makeSessionDirectory } from "../src/journal/records.ts";
+import { makeSessionDirectory } from "../src/journal/session-directories.ts";
 import type { HolderPty } from "../src/pty/holder-pty.ts";
 import { launch } from "../src/pty/launch.ts";
 import { places, preparePlaces } from "../src/pty/places.ts";

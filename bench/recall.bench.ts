@@ -1,5 +1,6 @@
 // What it takes to find something in 100 MB of kept output (T2): the first time, when it is rendered, and
-// then by text and by pattern, beside `grep -c` over the same lines in a file, one after the other.
+// then by text and by pattern, in this process and through a daemon, beside `grep -c` over the same lines in a file, one
+// after the other.
 
 import { execFile } from "node:child_process";
 import { once } from "node:events";
@@ -9,6 +10,7 @@ import { join } from "node:path";
 import { finished } from "node:stream/promises";
 import { promisify } from "node:util";
 import { Dialtone } from "../src/index.ts";
+import { DaemonHome } from "./daemon-home.ts";
 
 const exec = promisify(execFile);
 const MB = 1e6;
@@ -65,6 +67,12 @@ const SEARCHES: readonly Search[] = [
 		ours: { pattern: "\\(9[0-9] ms\\)$" },
 		grep: ["-E", "\\(9[0-9] ms\\)$"],
 	},
+	{ title: "(?i) with a text that is rare", ours: { pattern: "(?i)ERROR" }, grep: ["-i", "ERROR"] },
+	{
+		title: "(?i) with a text and more",
+		ours: { pattern: "(?i)SYMBOL_[0-9]+" },
+		grep: ["-iE", "SYMBOL_[0-9]+"],
+	},
 	{ title: "a pattern of classes", ours: { pattern: "[0-9]{4}[.]c" }, grep: ["-E", "[0-9]{4}[.]c"] },
 ];
 
@@ -83,41 +91,54 @@ const countOf = (path: string, options: readonly string[]): Promise<number> =>
 		({ stdout }: { stdout: string }) => Number(stdout),
 	);
 
+type Found = { readonly count: number } | undefined;
+
+/** What a search takes beside grep, the two one after the other. */
+async function measure(path: string, rounds: number, search: (what: object) => Promise<Found>): Promise<void> {
+	const rows: Record<string, Record<string, string | number>> = {};
+	for (const { title, ours, grep } of SEARCHES) {
+		const times = { ours: [] as number[], grep: [] as number[] };
+		for (let i = 0; i < rounds; i++) {
+			const counted = await timed(() => countOf(path, grep));
+			const found = await timed(() => search(ours));
+			if (found.result?.count !== counted.result) {
+				throw new Error(`${title}: ${found.result?.count} lines are not the ${counted.result} of grep`);
+			}
+			times.ours.push(found.ms);
+			times.grep.push(counted.ms);
+		}
+		const [mine, theirs] = [median(times.ours), median(times.grep)];
+		rows[title] = {
+			"ours, ms": Math.round(mine),
+			"grep -c, ms": Math.round(theirs),
+			"1.5 × grep + 50, ms": Math.round(1.5 * theirs + 50),
+		};
+	}
+	console.table(rows);
+}
+
 export async function run({ quick }: { quick: boolean }): Promise<void> {
 	const directory = mkdtempSync(join(tmpdir(), "dt-recall-bench-"));
 	try {
 		const path = join(directory, "log");
 		await writeLog(path, (quick ? 10 : 100) * MB);
 		const { size } = statSync(path);
-		const home = join(directory, "home");
-		const session = await printed(path, home);
-		await using dialtone = await Dialtone.open({ home });
-		const search = async (what: object) => (await dialtone.client.call("read", { session, ...what })).facts.matches;
-		const first = await timed(() => search({ search: "undefined reference" }));
-		console.log(`The first search over ${Math.round(size / MB)} MB renders them: ${Math.round(first.ms)} ms,`);
-		console.log(
-			`${Math.round(size / MB / (first.ms / 1000))} MB/s. After that, medians of searches that count all matches:`,
-		);
-		const rows: Record<string, Record<string, string | number>> = {};
-		for (const { title, ours, grep } of SEARCHES) {
-			const times = { ours: [] as number[], grep: [] as number[] };
-			for (let i = 0; i < (quick ? 3 : 5); i++) {
-				const counted = await timed(() => countOf(path, grep));
-				const found = await timed(() => search(ours));
-				if (found.result?.count !== counted.result) {
-					throw new Error(`${title}: ${found.result?.count} lines are not the ${counted.result} of grep`);
-				}
-				times.ours.push(found.ms);
-				times.grep.push(counted.ms);
-			}
-			const [mine, theirs] = [median(times.ours), median(times.grep)];
-			rows[title] = {
-				"ours, ms": Math.round(mine),
-				"grep -c, ms": Math.round(theirs),
-				"1.5 × grep + 50, ms": Math.round(1.5 * theirs + 50),
-			};
+		await using home = await DaemonHome.make();
+		const session = await printed(path, home.path);
+		const rounds = quick ? 3 : 5;
+		{
+			await using dialtone = await Dialtone.open({ home: home.path });
+			const search = async (what: object) => (await dialtone.client.call("read", { session, ...what })).facts.matches;
+			const first = await timed(() => search({ search: "undefined reference" }));
+			console.log(`The first search over ${Math.round(size / MB)} MB renders them: ${Math.round(first.ms)} ms,`);
+			console.log(
+				`${Math.round(size / MB / (first.ms / 1000))} MB/s. After that, medians of searches that count all matches:`,
+			);
+			await measure(path, rounds, search);
 		}
-		console.table(rows);
+		const client = await home.connect();
+		console.log("Through a daemon:");
+		await measure(path, rounds, async (what) => (await client.call("read", { session, ...what })).facts.matches);
 	} finally {
 		rmSync(directory, { recursive: true, force: true, maxRetries: 5 });
 	}

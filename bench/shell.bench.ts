@@ -106,6 +106,7 @@ class BareShell {
 	readonly #output: AsyncIterator<unknown>;
 	#text = "";
 	#count = 0;
+	#lease = "";
 
 	private constructor(dialtone: Dialtone, terminal: Terminal) {
 		this.#dialtone = dialtone;
@@ -115,14 +116,16 @@ class BareShell {
 
 	static async open(dialtone: Dialtone): Promise<BareShell> {
 		const shell = new BareShell(dialtone, await dialtone.start({ argv: ["bash", "--norc"], env: { PS1: "$ " } }));
+		const { lease = "" } = await dialtone.client.act(shell.#terminal.id, { act: "take", who: "bench" });
+		shell.#lease = lease;
 		await shell.trip();
 		return shell;
 	}
 
 	async trip(): Promise<void> {
 		const answer = `<${++this.#count}>`;
-		const line = new TextEncoder().encode(`true; echo "<"${this.#count}">"\r`);
-		await this.#dialtone.client.type(this.#terminal.id, line);
+		const base64 = btoa(`true; echo "<"${this.#count}">"\r`);
+		await this.#dialtone.client.act(this.#terminal.id, { act: "keys", lease: this.#lease, base64 });
 		while (!this.#text.includes(answer)) {
 			const { value } = await this.#output.next();
 			this.#text += new TextDecoder().decode((value as { bytes?: Uint8Array }).bytes);

@@ -9,6 +9,7 @@
 #include "probe.h"
 #include "os.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -18,10 +19,12 @@
 #include <termios.h>
 #include <unistd.h>
 
+// Beyond so many processes a probe is the cheaper way to learn that one of them runs.
+enum { MOST_CLOCKS = 16 };
 // A reader may appear without a known thread having run (a server outside the tree): full probe this often.
 enum { STALE_MS = 250 };
 
-struct attention *attention_open(pid_t root, pid_t main_pid, int master, const char *pts) {
+struct attention *attention_open(pid_t root, pid_t main_pid, bool confined, int master, const char *pts) {
 	// One for a process, and mostly untouched pages: 1000 idle holders pay nothing for it.
 	static struct attention only;
 	struct attention *a = &only;
@@ -29,13 +32,14 @@ struct attention *attention_open(pid_t root, pid_t main_pid, int master, const c
 	struct call call;
 	a->root = root;
 	a->main_pid = main_pid;
+	a->confined = confined;
 	a->master = master;
 	a->pts = pts;
 	struct place *ours = &a->places[0];
 	a->place_count = 1;
 	ours->holder = -1;
 	if (stat(pts, &of) == 0) {
-		ours->terminal = (struct terminal){of.st_rdev, of.st_dev, terminal_number(of.st_rdev)};
+		ours->terminal = (struct terminal){of.st_rdev, of.st_dev, terminal_number(of.st_rdev), 0};
 		ours->index = (int)minor(of.st_rdev);
 	}
 	// gVisor has no such files; then termios and the screen are all there is.
@@ -82,12 +86,14 @@ static bool read_group(struct attention *a) {
 	pid_t before = ours->group;
 	if (ioctl(a->master, TIOCGPGRP, &ours->group) != 0)
 		ours->group = 0;
+	ours->terminal.group = ours->group;
 	return ours->group != before;
 }
 
 static void read_group_members(struct attention *a) {
 	pid_t group = a->places[0].group;
-	a->main_foreground = group > 0 && getpgid(a->main_pid) == group;
+	pid_t leader = os_session_of(a->master); // in a sandbox it is another process than the main one
+	a->main_foreground = group > 0 && getpgid(leader > 0 ? leader : a->main_pid) == group;
 	a->group_lives = group > 0 && (kill(-group, 0) == 0 || errno == EPERM);
 }
 
@@ -111,6 +117,21 @@ static bool nobody_ran(const struct attention *a) {
 	return true;
 }
 
+// Their processor time, which goes on while one is on a processor.
+static uint64_t clocks(const struct attention *a) {
+	uint64_t sum = 0;
+	for (unsigned i = 0; i < a->watched_count; i++)
+		if (a->watched[i].tid == 0)
+			sum += proc_ran(a->watched[i].pid);
+	return sum;
+}
+
+bool attention_runs(const struct attention *a) {
+	if (!a->readable || a->watched_count > MOST_CLOCKS)
+		return false;
+	return clocks(a) != clocks(a) || (a->wrote_since_look && nobody_ran(a));
+}
+
 static uint64_t mix(uint64_t hash, uint64_t value) {
 	return (hash ^ value) * 0x100000001b3ull;
 }
@@ -130,6 +151,7 @@ static uint64_t fingerprint(const struct attention *a) {
 		                     (uint64_t)thread->peeks << 3 | (uint64_t)thread->fresh << 2 | (uint64_t)thread->blocked.timed << 1 |
 		                     (uint64_t)thread->blocked.listens);
 		hash = mix(hash, (uint64_t)thread->blocked.others << 32 | (uint32_t)thread->blocked.fd);
+		hash = mix(hash, thread->blocked.risks);
 		// Roughly: event loops ask for another timeout every time.
 		hash = mix(hash, (uint64_t)(thread->blocked.timeout_ms >= 100) + (thread->blocked.timeout_ms >= 500));
 	}
@@ -145,8 +167,10 @@ static void look_afresh(struct attention *a) {
 	a->reported_count = a->more = a->watched_count = a->doubts = 0;
 	a->wakes_ms = -1;
 	walk(a);
+	check_sleep(a);
 	visit_members(a, 0);
 	visit_strangers(a);
+	look_for_risks(a);
 	look_closer(a);
 	visit_outside(a);
 	// Grows while we go: an inner terminal may hold another.
@@ -156,38 +180,80 @@ static void look_afresh(struct attention *a) {
 	}
 }
 
-bool attention_look(struct attention *a) {
+bool attention_stands(struct attention *a) {
 	bool moved = read_group(a);
 	bool other = read_modes(&a->places[0], a->master);
 	// A thread that was woken but has not run yet is unmoved but no longer asleep: after a write its state is read too.
-	bool stands = a->readable && a->settled && !moved && !other && !a->wrote_since_look &&
-	              now_us() / 1000 - a->walked_ms < STALE_MS && nobody_ran(a);
 	// When nothing was written and nobody ran, no byte was read and no process has come or gone.
-	if (!stands) {
+	return a->readable && a->settled && !moved && !other && !a->wrote_since_look && now_us() / 1000 - a->walked_ms < STALE_MS &&
+	       nobody_ran(a);
+}
+
+void attention_count_reads(struct attention *a, bool on) {
+	a->counts_reads = on;
+}
+
+bool attention_look(struct attention *a) {
+	bool again = true;
+	// A line editor sets its modes right before it sleeps: those that count are the ones it sleeps with.
+	for (int try = 0; again && try <= TRIES; try++) {
+		read_group(a);
+		read_modes(&a->places[0], a->master);
 		count_our_unread(a);
 		read_group_members(a);
-	}
-	if (a->readable) {
-		if (!stands)
-			look_afresh(a);
-		// A line editor sets its modes right before it sleeps: those that count are the ones it sleeps with.
-		for (int try = 0; !stands && try < TRIES; try++) {
-			moved = read_group(a);
-			other = read_modes(&a->places[0], a->master);
-			// One that wakes up now and then is not certain anyhow.
-			bool again = (a->doubts & DOUBT_CHANGED) != 0 && a->wakes_ms < 0;
-			if (!moved && !other && !again)
-				break;
-			count_our_unread(a);
-			read_group_members(a);
-			look_afresh(a);
-		}
+		if (!a->readable)
+			break;
+		look_afresh(a);
+		bool moved = read_group(a);
+		bool other = read_modes(&a->places[0], a->master);
+		// One that wakes up now and then is not certain anyhow.
+		again = moved || other || ((a->doubts & DOUBT_CHANGED) != 0 && a->wakes_ms < 0);
 	}
 	a->wrote_since_look = false;
+	note_sleep(a);
+	struct take take;
+	a->taker_reads = a->counts_reads && attention_takes(a, &take) == TAKING_DONE ? proc_reads(take.reader) : 0;
 	uint64_t seen = fingerprint(a);
 	bool changed = seen != a->fingerprint;
 	a->fingerprint = seen;
 	return changed;
+}
+
+bool attention_rests(const struct attention *a) {
+	bool rests = a->readable && a->places[0].unread == 0 && (a->doubts & DOUBT_CHANGED) == 0;
+	for (unsigned i = 0; rests && i < a->reported_count; i++) {
+		const struct blocked *blocked = &a->reported[i].blocked;
+		rests = !is_busy(blocked) && (a->reported[i].fresh || !reads_terminal(blocked));
+	}
+	return rests;
+}
+
+enum taking attention_takes(const struct attention *a, struct take *take) {
+	const struct thread *reader = NULL;
+	bool unseen = !a->readable;
+	for (unsigned i = 0; i < a->place_count; i++)
+		if (a->places[i].unread > 0)
+			return TAKING_NOT;
+	for (unsigned i = 0; i < a->reported_count; i++) {
+		const struct thread *thread = &a->reported[i];
+		if (reads_terminal(&thread->blocked)) {
+			if (!thread->fresh)
+				return TAKING_NOT;
+			if (!thread->foreground && !thread->outside)
+				continue;
+			if (reader == NULL || thread->place > reader->place)
+				reader = thread;
+		} else if (is_busy(&thread->blocked) && a->place_count > 1) {
+			return TAKING_NOT; // on its way to the terminal within
+		} else {
+			unseen |= thread->blocked.doing == DOING_OPAQUE || thread->blocked.doing == DOING_UNKNOWN;
+		}
+	}
+	if (reader == NULL)
+		return unseen ? TAKING_UNSEEN : TAKING_NOT;
+	take->reader = reader->pid;
+	take->reads = a->taker_reads;
+	return TAKING_DONE;
 }
 
 bool attention_works(const struct attention *a) {
@@ -201,60 +267,85 @@ bool attention_works(const struct attention *a) {
 	return a->readable && a->reported_count > 0;
 }
 
+// --- who sleeps where when something is typed ----------------------------------------------------------
+//
+// In the loop's own thread, so by nothing that a process can hold up: one inside execve keeps a lock for which `stat`,
+// `syscall` and `fd` wait, but not the lists of threads and of children, nor `schedstat`.
+
 static void mark_thread(void *context, pid_t pid, int tid) {
 	struct attention *a = context;
-	struct mark *mark = &a->wrote[a->wrote_count];
-	if (a->wrote_count == MAX_THREADS || !proc_switches(pid, tid, &mark->switches))
+	uint64_t switches;
+	if (!proc_switches(pid, tid, &switches))
 		return;
-	mark->pid = pid;
-	mark->tid = tid;
-	mark->idle = false;
-	mark->wakes_ms = -1;
-	a->wrote_count++;
+	if (a->wrote_count == MAX_THREADS)
+		a->missed = true;
+	else
+		a->wrote[a->wrote_count++] = (struct mark){pid, tid, switches, false, -1};
+}
+
+static void mark_process(void *context, pid_t parent, int pid) {
+	(void)parent;
+	proc_threads(pid, mark_thread, context);
+}
+
+static void mark_all(struct attention *a) {
+	a->wrote_count = 0;
+	proc_children(a->root, a->root, mark_process, a);
+	if (a->outside != 0)
+		mark_process(a, 0, a->outside);
+	for (unsigned next = 0; next < a->wrote_count; next++) {
+		struct mark parent = a->wrote[next];
+		proc_children(parent.pid, parent.tid, mark_process, a);
+	}
+}
+
+// In line mode: a control character, or one that the terminal has been given a meaning for, a letter even.
+static bool acts(unsigned char byte, const struct termios *modes) {
+	if (byte < 0x20 || byte == 0x7f || (byte >= 0x80 && (modes->c_iflag & ISTRIP) != 0))
+		return true;
+	for (unsigned i = 0; i < NCCS; i++) {
+		unsigned char other = modes->c_cc[i];
+		bool meant = i != VMIN && i != VTIME && other != _POSIX_VDISABLE;
+		if (meant && (other == byte || ((modes->c_iflag & IUCLC) != 0 && other == tolower(byte))))
+			return true;
+	}
+	return false;
 }
 
 static bool could_wake_a_reader(const struct attention *a, const unsigned char *bytes, size_t length) {
 	struct termios modes;
 	if (tcgetattr(a->master, &modes) != 0 || (modes.c_lflag & ICANON) == 0)
 		return true;
-	// Line mode: letters alone leave the reader asleep, and rightly so.
+	// Letters alone leave the reader asleep, and rightly so.
 	for (size_t i = 0; i < length; i++)
-		if (bytes[i] < 0x20 || bytes[i] == 0x7f)
+		if (acts(bytes[i], &modes))
 			return true;
 	return false;
 }
 
 void attention_wrote(struct attention *a, const void *bytes, size_t length) {
+	note_disturbance(a);
 	// One epoch for a burst: what follows it before the next probe is covered by the count of unread input.
 	if (!a->readable || a->wrote_since_look || !could_wake_a_reader(a, bytes, length))
 		return;
 	a->wrote_since_look = true;
 	a->missed = false;
 	a->writes++;
-	a->wrote_count = 0;
 	if (a->settled && nobody_ran(a)) {
 		memcpy(a->wrote, a->watched, a->watched_count * sizeof *a->watched);
 		a->wrote_count = a->watched_count;
-		return;
-	}
-	walk(a);
-	if (a->outside != 0) {
-		add_process(a, a->outside);
-		add_descendants(a, a->outside);
-	}
-	for (unsigned i = 0; i < a->process_count; i++) {
-		if (a->processes[i].threads == 1)
-			mark_thread(a, a->processes[i].pid, a->processes[i].pid);
-		else
-			proc_threads(a->processes[i].pid, mark_thread, a);
+	} else {
+		mark_all(a);
 	}
 }
 
 void attention_signalled(struct attention *a) {
+	note_disturbance(a);
 	a->settled = false;
 }
 
 void attention_missed(struct attention *a) {
+	note_disturbance(a);
 	a->settled = false;
 	a->missed = true;
 	a->writes++;

@@ -15,13 +15,18 @@ struct attention {
 	struct terminal_facts seen;
 };
 
-struct attention *attention_open(pid_t root, pid_t main_pid, int master, const char *pts) {
+struct attention *attention_open(pid_t root, pid_t main_pid, bool confined, int master, const char *pts) {
 	static struct attention only;
-	(void)root;
+	(void)root, (void)confined;
 	only.main_pid = main_pid;
 	only.master = master;
 	only.pts = pts;
 	return &only;
+}
+
+bool attention_stands(struct attention *a) {
+	(void)a;
+	return false;
 }
 
 bool attention_look(struct attention *a) {
@@ -29,6 +34,25 @@ bool attention_look(struct attention *a) {
 	bool changed = memcmp(&seen, &a->seen, sizeof seen) != 0;
 	memcpy(&a->seen, &seen, sizeof seen);
 	return changed;
+}
+
+void attention_count_reads(struct attention *a, bool on) {
+	(void)a, (void)on;
+}
+
+bool attention_rests(const struct attention *a) {
+	(void)a;
+	return false;
+}
+
+enum taking attention_takes(const struct attention *a, struct take *take) {
+	(void)take;
+	return a->seen.unread > 0 ? TAKING_NOT : TAKING_UNSEEN;
+}
+
+bool attention_runs(const struct attention *a) {
+	(void)a;
+	return false;
 }
 
 bool attention_works(const struct attention *a) {

@@ -13,11 +13,11 @@
 #define SOCKET_PATH_MAX 104
 
 enum tag {
-	END, PROTOCOL, DIR_, SOCKET_, ARG, ENV, CWD, SIZE, LIMIT, IDENTITY, QUOTA, SEGMENT, PROGRAM, FLAGS, WALL, UMASK, RLIMIT, NICE, SECRET,
+	END, PROTOCOL, DIR_, SOCKET_, ARG, ENV, CWD, SIZE, LIMIT, IDENTITY, QUOTA, SEGMENT, PROGRAM, FLAGS, WALL, UMASK, RLIMIT, NICE, SECRET, MASK,
 	TAGS
 };
 
-enum shape { FIXED, STRING, ABSOLUTE };
+enum shape { FIXED, STRING, ABSOLUTE, BYTES };
 
 static const struct {
 	enum shape shape;
@@ -42,6 +42,7 @@ static const struct {
 	[RLIMIT] = {FIXED, 24, true, false},
 	[NICE] = {FIXED, 4, false, false},
 	[SECRET] = {FIXED, SECRET_BYTES, false, false},
+	[MASK] = {BYTES, 0, false, false},
 };
 
 int block_complete(const uint8_t *bytes, size_t length, size_t *walked) {
@@ -77,6 +78,7 @@ size_t block_read(int fd, uint8_t *bytes, bool *more) {
 static const char *refusal(uint16_t tag, const uint8_t *value, uint32_t size) {
 	if (tag >= TAGS) return "unknown record";
 	if (records[tag].shape == FIXED) return size == records[tag].size ? NULL : "a record has the wrong length";
+	if (records[tag].shape == BYTES) return NULL;
 	if (memchr(value, '\0', size) != NULL) return "a string contains NUL";
 	if (tag == ENV && (memchr(value, '=', size) == NULL || value[0] == '=')) return "an environment entry is not KEY=VALUE";
 	if (records[tag].shape == ABSOLUTE && (size == 0 || value[0] != '/')) return "a path is not absolute";
@@ -114,7 +116,7 @@ static const char *take(struct block *block, uint16_t tag, uint8_t *value) {
 		return block->segment >= 4096 ? NULL : "segments under 4096 bytes";
 	case FLAGS:
 		block->flags = get32(value);
-		return (block->flags & ~FLAG_NO_CONTROLLING_TERMINAL) == 0 ? NULL : "unknown flag";
+		return (block->flags & ~(FLAG_NO_CONTROLLING_TERMINAL | FLAG_ENDS_WITH_OWNER | FLAG_REPORTS_LAUNCH)) == 0 ? NULL : "unknown flag";
 	case SECRET: block->secret = value; return NULL;
 	case WALL: block->wall_ms = get64(value); return NULL;
 	case UMASK:
@@ -180,6 +182,7 @@ bool block_parse(uint8_t *bytes, size_t length, struct block *block, const char 
 		uint8_t *value = bytes + at + HEADER;
 		if (tag == ARG) block->arguments[arguments++] = (char *)value;
 		else if (tag == ENV) block->environment[environment++] = (char *)value;
+		else if (tag == MASK) block->mask = value, block->mask_bytes = size;
 		else if ((*why = take(block, tag, value)) != NULL) break;
 		at += HEADER + size;
 	}

@@ -9,10 +9,13 @@
 #include "secret.h"
 
 #define BLOCK_MAX ((size_t)4 << 20)
-#define BLOCK_LIMITS 6
 #define BLOCK_RLIMITS 16
 #define BLOCK_UNLIMITED UINT64_MAX
+// In the order of the launch block.
+enum block_limit { LIMIT_CPU, LIMIT_MEMORY, LIMIT_PROCESSES, LIMIT_FILES, LIMIT_FILE_BYTES, LIMIT_CORE, LIMIT_OUTPUT, BLOCK_LIMITS };
 #define FLAG_NO_CONTROLLING_TERMINAL 1u
+#define FLAG_ENDS_WITH_OWNER 2u
+#define FLAG_REPORTS_LAUNCH 4u
 
 struct block {
 	const char *dir, *socket, *cwd, *program;
@@ -33,6 +36,8 @@ struct block {
 	uint64_t soft[BLOCK_RLIMITS], hard[BLOCK_RLIMITS];
 	bool has_nice;
 	int nice;
+	const uint8_t *mask; // what is to be masked, as in SECRETS; NULL: nothing
+	size_t mask_bytes;
 	const uint8_t *secret; // SECRET_BYTES of it; NULL: none is asked of clients
 };
 

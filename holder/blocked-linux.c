@@ -10,8 +10,8 @@
 #include <time.h>
 
 enum {
-	FUTEX_PRIVATE = 128,
 	FUTEX_BITSET = 9,
+	FUTEX_PRIVATE = 128,
 	FUTEX_REALTIME = 256,
 };
 
@@ -20,10 +20,9 @@ static void classify(struct gathering *g) {
 	// What its own process group can make ready is news to a reader, but no news from outside.
 	if (g->reads)
 		out->others += g->inside;
+	// Who only polls for output has nothing to write for all we know: it may have been told already (EPOLLET).
 	if (g->reads)
 		out->doing = DOING_TTY_POLL;
-	else if (g->writes)
-		out->doing = DOING_TTY_WRITE;
 	else if (g->seen == 0 && out->timed)
 		out->doing = DOING_TIMER; // poll(NULL, 0, ms) and select with nothing set: a way to sleep
 	else
@@ -67,9 +66,13 @@ static void wait_on_futex(struct gathering *g, const struct call *call) {
 	if (call->argument[3] != 0)
 		sleep_until(g, call->argument[3], (operation & 0x7f) == FUTEX_BITSET,
 		            operation & FUTEX_REALTIME ? CLOCK_REALTIME : CLOCK_MONOTONIC);
-	// pthread_join uses a shared one within the process; otherwise another process wakes it, whichever that is.
-	if ((operation & FUTEX_PRIVATE) == 0 && g->process->threads == 1)
+	// With no other thread another process wakes it, whichever that is: one that shares its memory, if it is a private one.
+	if (g->process->threads == 1)
 		g->out->others++;
+	else if ((operation & FUTEX_PRIVATE) != 0)
+		g->out->own = true;
+	else if (proc_is_shared(g->process, call->argument[0]))
+		g->out->risks |= RISK_SHARES;
 }
 
 // Requests that wait until the terminal's output is written; others do not wait for a terminal, as far as is known.
@@ -87,19 +90,17 @@ bool sleeps_in_call(pid_t pid, pid_t tid) {
 	};
 	char place[64];
 	proc_wait_channel(pid, tid, place, sizeof place);
-	if (place[0] == '\0')
-		return true; // this kernel does not tell
 	for (unsigned i = 0; i < sizeof places / sizeof *places; i++)
 		if (strncmp(place, places[i], strlen(places[i])) == 0)
 			return true;
 	return false;
 }
 
-// waitid(P_PID, pid, …) and wait4(pid, …): the child, or 0 for any of them.
+// waitid(P_PID, pid, …) and wait4(pid, …): the child, or 0 for any of them; -1 where it is named by a descriptor.
 static pid_t child_of(const char *call, const uint64_t *argument) {
 	bool by_kind = strcmp(call, "waitid") == 0;
 	if (by_kind && argument[0] != P_PID)
-		return 0;
+		return argument[0] == P_ALL || argument[0] == P_PGID ? 0 : -1;
 	pid_t child = (pid_t)argument[by_kind ? 1 : 0];
 	return child > 0 ? child : 0;
 }
@@ -134,14 +135,11 @@ void blocked_in(const struct process *process, const struct call *call, const st
 		wait_for(&g, (int)argument[0], shape == READS);
 		break;
 	case SPLICES:
-	case SENDS: {
-		// It waits for either side.
-		struct gathering to = g;
+	case SENDS:
+		// It waits for either side, and which one is not told.
 		wait_for(&g, (int)argument[shape == SPLICES ? 0 : 1], true);
-		if (!g.reads)
-			wait_for(&to, (int)argument[shape == SPLICES ? 2 : 0], false);
+		out->risks |= RISK_MIXED;
 		break;
-	}
 	case CONTROLS:
 		if (drains(argument[1]))
 			wait_for(&g, (int)argument[0], false);
@@ -189,10 +187,12 @@ void blocked_in(const struct process *process, const struct call *call, const st
 		classify(&g);
 		break;
 	case SLEEPS:
+		out->own = true;
 		sleep_until(&g, argument[0], false, CLOCK_MONOTONIC);
 		out->doing = DOING_TIMER;
 		break;
 	case SLEEPS_ON_CLOCK:
+		out->own = true;
 		sleep_until(&g, argument[2], (argument[1] & TIMER_ABSTIME) != 0, (clockid_t)argument[0]);
 		out->doing = DOING_TIMER;
 		break;

@@ -32,11 +32,22 @@ enum {
 	DOUBT_CHANGED = 16, // a process ran while it was read
 };
 
+// Why a sleeping thread may go on although nobody types. Any of them rules out that its turn is certain.
+enum {
+	RISK_MIXED = 1,    // its set has more in it than the terminal's input: others may make that ready, in ways not followed here
+	RISK_TIMERS = 2,   // its process has a timer
+	RISK_SHARES = 4,   // others share its memory or descriptors, or did: what it waits for may have become another
+	RISK_ORPHANS = 8,  // its process may have started one that is elsewhere now
+	RISK_WOKEN = 16,   // the foreground has gone on lately although nothing was done to it
+	RISK_CONNECTED = 32, // it has a pipe to a process of the session that is in another group
+};
+
 // The terminal that is asked about.
 struct terminal {
 	dev_t device;    // st_rdev of the slave
 	dev_t instance;  // st_dev of its devpts; 0 = any. A container numbers its own terminals from 0 too
 	unsigned number; // the same as tty_nr in /proc/PID/stat
+	pid_t group;     // its foreground; 0: not known
 };
 
 struct blocked {
@@ -49,17 +60,19 @@ struct blocked {
 	bool listens; // a listening socket is in the set
 	bool wakes;   // something by which its own process wakes it is in the set
 	bool local;   // a socket is in the set over which it may have passed the terminal to a process outside
+	bool own;     // nothing but its own process, or a clock, ends it
 	bool signals;   // it waits for a signal
 	bool signalled; // among them, or caught meanwhile, are those of timers and of terminals
-	pid_t child;  // for a child: which; 0 = any
+	pid_t child;  // for a child: which; 0 = any, -1 = one that is not named by its number
 	bool elsewhere; // what it waits for may come from a process outside the foreground (members-linux.c)
-	unsigned doubts;
+	unsigned doubts, risks;
 };
 
 enum descriptor {
 	FD_GONE,
 	FD_UNREADABLE,
 	FD_TERMINAL,
+	FD_TERMINAL_MAYBE,
 	FD_MASTER, // of some terminal: a process that polls it relays
 	FD_EPOLL,
 	FD_TIMER,
@@ -74,12 +87,13 @@ enum descriptor {
 
 unsigned terminal_number(dev_t device);
 
+// As far as the device tells: /dev/tty may be another one (descriptor_kind).
 bool is_terminal(const struct process *process, const struct opened *file, const struct terminal *terminal);
 
 // `for_writing`: the process waits until it can write, so what counts is who reads. With `expected` it is unreadable when
 // it is open on another file than that.
 enum descriptor descriptor_kind(const struct process *process, int fd, const struct terminal *terminal, bool for_writing,
-                                const struct opened *expected);
+                                struct opened *expected);
 
 // A socket over which a descriptor can be passed, or one of which nothing is known.
 bool is_local_socket(const struct process *process, int fd);

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "cgroup.h"
+#include "controllers.h"
 #include "proc.h"
 
 #define CGROUP2 0x63677270 // the file system's magic number
@@ -25,35 +26,40 @@ static struct {
 	char name[24];  // of the second, in the first
 } cgroup = {.own = -1, .ended = -1};
 
-static int open_directory(int at, const char *path) { return openat(at, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC); }
+int cgroup_open_below(int directory, const char *name) { return openat(directory, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC); }
 
-static bool put(int directory, const char *file, const char *text) {
+bool cgroup_put(int directory, const char *file, const char *text) {
 	int fd = openat(directory, file, O_WRONLY | O_CLOEXEC);
 	bool done = fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
 	if (fd >= 0) close(fd);
 	return done;
 }
 
-// The directory of the holder's cgroup; -1: there is none, or it is the root.
-static int open_own(void) {
-	static const char *const mounts[] = {"/sys/fs/cgroup", "/sys/fs/cgroup/unified"}; // the second beside older hierarchies
-	char text[4096], path[sizeof text + 32];
-	if (proc_text(getpid(), "cgroup", text, sizeof text) <= 0) return -1;
+bool cgroup_path(char path[CGROUP_PATH]) {
+	char text[CGROUP_PATH];
+	if (proc_text(getpid(), "cgroup", text, sizeof text) <= 0) return false;
 	const char *line = strncmp(text, "0::", 3) == 0 ? text : strstr(text, "\n0::");
-	if (line == NULL) return -1;
-	const char *own = strchr(line, '/');
-	if (own == NULL || own[1] == '\n' || strncmp(own, "/..", 3) == 0) return -1; // the last: outside of our namespace
+	const char *own = line == NULL ? NULL : strchr(line, '/');
+	if (own == NULL) return false;
+	snprintf(path, CGROUP_PATH, "%.*s", (int)strcspn(own, "\n"), own);
+	return true;
+}
+
+int cgroup_open(const char *own) {
+	static const char *const mounts[] = {"/sys/fs/cgroup", "/sys/fs/cgroup/unified"}; // the second beside older hierarchies
+	char path[CGROUP_PATH + 32];
+	if (own[1] == '\0' || strncmp(own, "/..", 3) == 0) return -1; // the root; outside of our namespace
 	for (size_t i = 0; i < sizeof mounts / sizeof *mounts; i++) {
 		struct statfs system;
-		snprintf(path, sizeof path, "%s%.*s", mounts[i], (int)strcspn(own, "\n"), own);
-		int fd = open_directory(AT_FDCWD, path);
+		snprintf(path, sizeof path, "%s%s", mounts[i], own);
+		int fd = cgroup_open_below(AT_FDCWD, path);
 		if (fd >= 0 && fstatfs(fd, &system) == 0 && system.f_type == CGROUP2) return fd;
 		if (fd >= 0) close(fd);
 	}
 	return -1;
 }
 
-static bool is_delegated(int directory) {
+bool cgroup_is_delegated(int directory) {
 	static const char *const marks[] = {"user.delegate", "trusted.delegate"}; // systemd's; older ones have the second
 	for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
 		char value;
@@ -75,26 +81,27 @@ static void release(void) {
 static bool is_there(void) {
 	if (cgroup.sought) return cgroup.ended >= 0;
 	cgroup.sought = true;
-	cgroup.own = open_own();
-	if (cgroup.own < 0 || !is_delegated(cgroup.own)) return false;
+	char path[CGROUP_PATH];
+	cgroup.own = cgroup_path(path) ? cgroup_open(path) : -1;
+	if (cgroup.own < 0 || !cgroup_is_delegated(cgroup.own)) return false;
 	snprintf(cgroup.name, sizeof cgroup.name, "ended-%d", (int)getpid());
 	if (mkdirat(cgroup.own, cgroup.name, 0755) != 0 && errno != EEXIST) return false;
-	cgroup.ended = open_directory(cgroup.own, cgroup.name);
+	cgroup.ended = cgroup_open_below(cgroup.own, cgroup.name);
 	if (cgroup.ended >= 0 && faccessat(cgroup.ended, "cgroup.kill", W_OK, 0) == 0) return true;
 	release(); // Linux before 5.14 cannot kill a cgroup
 	return false;
 }
 
 void cgroup_kill(const struct member *members, size_t count) {
-	if (count == 0 || !is_there()) return;
+	if (count == 0 || controllers_kill() || !is_there()) return;
 	for (size_t i = 0; i < count; i++) {
 		char pid[16];
 		snprintf(pid, sizeof pid, "%d", (int)members[i].pid);
-		if (members[i].start == 0 || tree_signal(&members[i], 0) == ESRCH || !put(cgroup.ended, "cgroup.procs", pid)) continue;
+		if ((members[i].start == 0 && members[i].unique == 0) || tree_signal(&members[i], 0) == ESRCH || !cgroup_put(cgroup.ended, "cgroup.procs", pid)) continue;
 		// If it is gone now, another may have got its pid before the move: that one is not to be killed.
-		if (tree_signal(&members[i], 0) == ESRCH) put(cgroup.own, "cgroup.procs", pid);
+		if (tree_signal(&members[i], 0) == ESRCH) cgroup_put(cgroup.own, "cgroup.procs", pid);
 	}
-	put(cgroup.ended, "cgroup.kill", "1");
+	cgroup_put(cgroup.ended, "cgroup.kill", "1");
 }
 
 void cgroup_remove(void) {

@@ -29,7 +29,9 @@ struct client {
 	bool reading;  // … and is being read
 	unsigned exit_told; // how many EXIT frames of holder->exits it has
 	bool watching, facts_due;
+	int64_t answered_at;    // when it last got facts that it had asked for
 	uint32_t busy_ms;
+	int nice; // of the programs, see share.h
 	size_t wants_room; // bytes that were refused queue_full, or 0
 	uint8_t *out;    // frames (or the rest of one) that the socket did not take
 	size_t out_head, out_tail, out_capacity;

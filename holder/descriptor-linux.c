@@ -25,9 +25,9 @@ static enum descriptor within_reach(enum reach reach) {
 
 static enum descriptor socket_kind(const struct process *process, uint64_t number) {
 	uint64_t peer;
-	if (socket_listens(number))
+	if (socket_listens(process->pid, number))
 		return FD_LISTEN;
-	if (!socket_peer(number, &peer))
+	if (!socket_peer(process->pid, number, &peer))
 		return FD_SOCKET;
 	enum descriptor kind = within_reach(ends_reach(process, END_SOCKET, peer, false));
 	return kind == FD_OUTSIDE ? FD_SOCKET : kind;
@@ -66,8 +66,21 @@ bool is_terminal(const struct process *process, const struct opened *file, const
 	return file->device == terminal->device && (terminal->instance == 0 || file->system == terminal->instance);
 }
 
+// /dev/tty is the terminal that controlled whoever opened it, which the descriptor itself knows. The number is not enough
+// where the process may see another devpts; that its terminal has our foreground is.
+static enum descriptor dev_tty_kind(const struct process *process, int fd, const struct terminal *terminal, bool by_number) {
+	bool controls = process->terminal == terminal->number;
+	unsigned number;
+	if (!by_number || !proc_terminal_number(process->pid, fd, &number))
+		return controls ? FD_TERMINAL_MAYBE : FD_OUTSIDE;
+	if (number != terminal->number)
+		return FD_OUTSIDE;
+	bool ours = controls && terminal->group > 0 && process->terminal_group == terminal->group;
+	return ours && proc_has_our_mounts(process->pid) ? FD_TERMINAL : FD_TERMINAL_MAYBE;
+}
+
 enum descriptor descriptor_kind(const struct process *process, int fd, const struct terminal *terminal, bool for_writing,
-                                const struct opened *expected) {
+                                struct opened *expected) {
 	char link[LINK_BYTES];
 	uint64_t number;
 	struct opened file;
@@ -89,8 +102,12 @@ enum descriptor descriptor_kind(const struct process *process, int fd, const str
 		return FD_UNREADABLE;
 	if (expected != NULL && (file.inode != expected->inode || file.system != expected->system))
 		return FD_UNREADABLE;
-	if (anonymous)
+	if (anonymous) {
+		expected->unnamed = true; // they all have the same inode: it may be another of that kind, or of another
 		return anonymous_kind(process, fd, link);
+	}
+	if (S_ISCHR(file.mode) && file.device == makedev(5, 0))
+		return dev_tty_kind(process, fd, terminal, expected == NULL);
 	if (is_terminal(process, &file, terminal))
 		return FD_TERMINAL;
 	return S_ISCHR(file.mode) && file.device == makedev(5, 2) ? FD_MASTER : FD_OUTSIDE;

@@ -64,6 +64,13 @@ void disk_resized(struct holder *holder, int64_t now) {
 	enqueue(&holder->disk, piece);
 }
 
+void disk_mask(struct holder *holder, uint64_t from, uint64_t to) {
+	struct piece *piece = malloc(sizeof *piece);
+	if (piece == NULL) return; // the beginning of a secret stays in the log
+	*piece = (struct piece){.offset = from, .mask_to = to};
+	enqueue(&holder->disk, piece);
+}
+
 // --- in the thread that does it -------------------------------------------------------
 
 static void run(void *context) {
@@ -74,6 +81,7 @@ static void run(void *context) {
 	case DISK_APPEND:
 		disk->news = LOG_NOTHING;
 		if (piece->count > 0) disk->news = log_append(&holder->log, piece->bytes, piece->count, piece->at);
+		else if (piece->mask_to > 0) log_mask(&holder->log, piece->offset, piece->mask_to);
 		else log_resized(&holder->log, piece->cols, piece->rows, piece->at);
 		break;
 	case DISK_READ:

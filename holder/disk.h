@@ -17,13 +17,14 @@
 // Output that waits for a disk that does not answer. Beyond this the terminal is not read, so the program waits too.
 #define DISK_QUEUE ((size_t)1 << 20)
 
-// Output, or the terminal's new size (then without bytes), in the order in which it came.
+// Output, or (then without bytes) the terminal's new size or a secret that was logged, in the order in which it came.
 struct piece {
 	struct piece *next;
 	int64_t at; // µs
 	uint64_t offset;
 	size_t count;
 	unsigned cols, rows;
+	uint64_t mask_to; // what was logged from `offset` up to here is to be masked; 0: nothing
 	uint8_t *bytes;
 };
 
@@ -65,6 +66,7 @@ void disk_take(struct holder *holder, struct piece *piece, size_t count, int64_t
 void disk_put_back(struct holder *holder, struct piece *piece);
 bool disk_is_full(const struct holder *holder);
 void disk_resized(struct holder *holder, int64_t now);
+void disk_mask(struct holder *holder, uint64_t from, uint64_t to);
 
 // Something is under way in another thread, which this one has taken the loop over from.
 bool disk_is_busy(const struct holder *holder);

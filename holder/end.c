@@ -35,7 +35,9 @@ size_t end_signal_tree(pid_t root, pid_t main_pid, int signal, int *error) {
 
 size_t end_who(pid_t root, pid_t main_pid, struct member reported[SURVIVORS_REPORTED], bool *complete) {
 	size_t count = tree_list(root, main_pid, members, MEMBERS_MOST, complete);
-	for (size_t i = 0; i < count && i < SURVIVORS_REPORTED; i++) reported[i] = members[i];
+	size_t some = count < SURVIVORS_REPORTED ? count : SURVIVORS_REPORTED;
+	for (size_t i = 0; i < some; i++) reported[i] = members[i];
+	tree_starts(reported, some);
 	return count;
 }
 

@@ -95,15 +95,34 @@ static void read_all(void) {
 		qsort(session.ends, session.count, sizeof *session.ends, by_number);
 }
 
-enum reach ends_reach(const struct process *asking, enum end_kind kind, uint64_t number, bool readers) {
+// The first of those with this number; NULL: none.
+static const struct end *first_end(const struct end *wanted) {
 	if (!session.read)
 		read_all();
+	const struct end *end = session.count == 0 ? NULL : bsearch(wanted, session.ends, session.count, sizeof *end, by_number);
+	while (end != NULL && end > session.ends && by_number(end - 1, wanted) == 0)
+		end--;
+	return end;
+}
+
+bool ends_lead_away(const struct process *asking, uint64_t pipe, bool readers) {
+	struct end wanted = {.kind = END_PIPE, .number = pipe};
+	bool away = false;
+	for (const struct end *end = first_end(&wanted); end != NULL && end < session.ends + session.count && by_number(end, &wanted) == 0; end++) {
+		if (!(readers ? proc_descriptor_reads : proc_descriptor_writes)(end->pid, end->fd))
+			continue;
+		if (end->group == asking->group)
+			return false;
+		away = true;
+	}
+	return away || !session.whole;
+}
+
+enum reach ends_reach(const struct process *asking, enum end_kind kind, uint64_t number, bool readers) {
 	struct end wanted = {.kind = kind, .number = number};
-	const struct end *end = session.count == 0 ? NULL : bsearch(&wanted, session.ends, session.count, sizeof *end, by_number);
+	const struct end *end = first_end(&wanted);
 	if (end == NULL || !session.whole)
 		return REACH_WIDER;
-	while (end > session.ends && by_number(end - 1, &wanted) == 0)
-		end--;
 	bool held = false;
 	enum reach reach = REACH_OWN;
 	for (; end < session.ends + session.count && by_number(end, &wanted) == 0; end++) {

@@ -26,4 +26,8 @@ bool event_number(pid_t pid, int fd, uint64_t *out);
 // Who can make this ready: who holds a descriptor of that kind and number that writes (or, with `readers`, reads).
 enum reach ends_reach(const struct process *asking, enum end_kind kind, uint64_t number, bool readers);
 
+// The other side of a pipe is held by processes of the session, of which none is in the same group. Also where not all could
+// be read.
+bool ends_lead_away(const struct process *asking, uint64_t pipe, bool readers);
+
 #endif

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include "holder.h"
@@ -20,6 +21,7 @@
 #define FAREWELL_MOST_US 300000000
 #define ATTACH_US 1000000    // … and that have not yet sent where they want to read from
 #define WALL_GRACE_US 2000000
+#define OWNERLESS_US 5000000 // an owner whose connection broke is back in milliseconds
 
 static int exit_code(const struct holder *holder) {
 	return WIFEXITED(holder->status) ? WEXITSTATUS(holder->status) : 128 + WTERMSIG(holder->status);
@@ -31,6 +33,11 @@ static void add_status(struct text *text, const struct holder *holder) {
 	else text_add(text, "\"code\":null,\"signal\":%d", WTERMSIG(holder->status));
 }
 
+pid_t life_leader(const struct holder *holder) {
+	pid_t leader = holder->main_exited || holder->master < 0 ? -1 : os_session_of(holder->master);
+	return leader > 0 ? leader : holder->main_exited ? 0 : holder->main_pid;
+}
+
 void life_reap(struct holder *holder, int64_t now) {
 	for (;;) {
 		int status;
@@ -39,6 +46,7 @@ void life_reap(struct holder *holder, int64_t now) {
 		if (pid < 0 && errno == EINTR) continue;
 		if (pid <= 0) break;
 		if (pid != holder->main_pid || holder->main_exited) continue;
+		if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) limits_told(holder, now); // it may have been the kernel
 		holder->main_exited = true;
 		holder->status = status, holder->usage = usage;
 		holder->ended_ms = wall_ms(), holder->exited_at = now;
@@ -54,6 +62,17 @@ void life_reap(struct holder *holder, int64_t now) {
 	if (holder->end.phase == END_ASKING || holder->end.phase == END_KILLING) holder->end.look_at = now;
 }
 
+static void add_members(struct text *text, const char *name, const struct member *members, size_t count) {
+	text_add(text, "\"%s\":[", name);
+	for (size_t i = 0; i < count; i++) {
+		text_add(text, "%s{\"pid\":%d,\"command\":", i > 0 ? "," : "", (int)members[i].pid);
+		text_json(text, members[i].command);
+		if (members[i].start != 0) text_add(text, ",\"born\":\"%llu\"", members[i].start);
+		text_add(text, "}");
+	}
+	text_add(text, "]");
+}
+
 static void add_survivors(struct text *text, const struct holder *holder) {
 	struct member members[SURVIVORS_REPORTED + 1];
 	bool complete;
@@ -61,13 +80,17 @@ static void add_survivors(struct text *text, const struct holder *holder) {
 	if (count > SURVIVORS_REPORTED) count = SURVIVORS_REPORTED;
 	// Some are alive, but /proc does not show them.
 	if (!complete) members[count++] = (struct member){.pid = 0, .command = "unknown"};
-	text_add(text, "\"survivors\":[");
-	for (size_t i = 0; i < count; i++) {
-		text_add(text, "%s{\"pid\":%d,\"command\":", i > 0 ? "," : "", (int)members[i].pid);
-		text_json(text, members[i].command);
-		text_add(text, "}");
-	}
-	text_add(text, "]");
+	add_members(text, "survivors", members, count);
+}
+
+#define RELEASED_REPORTED 8 // the file has a limit
+
+static void add_released(struct text *text) {
+	struct member members[RELEASED_REPORTED];
+	size_t count = tree_released(members, RELEASED_REPORTED);
+	if (count == 0) return;
+	text_add(text, ",");
+	add_members(text, "released", members, count);
 }
 
 static int64_t milliseconds(struct timeval time) { return (int64_t)time.tv_sec * 1000 + time.tv_usec / 1000; }
@@ -99,6 +122,7 @@ void life_compose_exit(struct holder *holder) {
 	text_add(&text, "\"rusage\":{\"userMs\":%" PRId64 ",\"systemMs\":%" PRId64 ",\"maxRssKb\":%ld},", milliseconds(holder->usage.ru_utime),
 	         milliseconds(holder->usage.ru_stime), rss_kb);
 	add_survivors(&text, holder);
+	add_released(&text);
 	text_add(&text, ",\"lost\":%" PRIu64 "}", holder->disk.lost);
 	holder->exit_next_size = text.used;
 }
@@ -130,16 +154,33 @@ static void hang_up(struct holder *holder) {
 	holder->terminal = TERMINAL_CLOSED;
 }
 
+static bool has_owner(const struct holder *holder) {
+	for (int i = 0; i < holder->client_places; i++)
+		if (holder->clients[i].fd >= 0 && holder->clients[i].owner && !holder->clients[i].leaving) return true;
+	return false;
+}
+
+// One that nobody could find again ends with the process that started it.
+static void step_owner(struct holder *holder, int64_t now) {
+	if (!holder->ends_with_owner || has_owner(holder)) holder->ownerless_at = 0;
+	else if (holder->ownerless_at == 0) holder->ownerless_at = now + OWNERLESS_US;
+	else if (now >= holder->ownerless_at && holder->end.phase == END_IDLE) {
+		holder->ends_with_owner = false, holder->ownerless_at = 0;
+		end_begin(&holder->end, "end", WALL_GRACE_US, now, holder->self, life_leader(holder));
+	}
+}
+
 static void step_end(struct holder *holder, int64_t now) {
 	struct pollfd alarm = {.fd = holder->alarm, .events = POLLIN};
 	if ((holder->wall_at > 0 && now >= holder->wall_at) || (holder->alarm >= 0 && poll(&alarm, 1, 0) == 1)) {
 		if (holder->alarm >= 0) close(holder->alarm);
 		holder->alarm = -1, holder->wall_at = 0;
-		end_begin(&holder->end, "wall_clock", WALL_GRACE_US, now, holder->self, holder->main_pid);
+		send_event(holder, "{\"event\":\"ending\",\"reason\":\"wall_clock\"}"); // what ends first may be reported before the main program has
+		end_begin(&holder->end, "wall_clock", WALL_GRACE_US, now, holder->self, life_leader(holder));
 	}
 	struct end *end = &holder->end;
 	if (end->phase == END_IDLE || end->phase == END_OVER || now < end->look_at) return;
-	bool over = end_step(end, now, holder->self, holder->main_exited ? 0 : holder->main_pid);
+	bool over = end_step(end, now, holder->self, life_leader(holder));
 	life_reap(holder, now);
 	if (end->hang_up && holder->terminal != TERMINAL_CLOSED) {
 		for (int batch = 0; batch < 16 && !take_output(holder); batch++) {}
@@ -213,6 +254,7 @@ static void put_off_leaving(struct holder *holder, int64_t now) {
 }
 
 void life_step(struct holder *holder, int64_t now) {
+	step_owner(holder, now);
 	step_end(holder, now);
 	step_exit(holder, now);
 }
@@ -234,6 +276,8 @@ static void sooner(int64_t *next, int64_t at) {
 int64_t life_next(const struct holder *holder) {
 	int64_t next = -1;
 	if (holder->wall_at > 0) sooner(&next, holder->wall_at);
+	if (holder->ownerless_at > 0) sooner(&next, holder->ownerless_at);
+	else if (holder->ends_with_owner && !has_owner(holder)) sooner(&next, 1); // its connection broke while it was sent something
 	if (is_ending(holder)) sooner(&next, holder->end.look_at);
 	if (holder->closed) sooner(&next, holder->leave_at);
 	else if (holder->exit_due == EXIT_CLOSED) {} // the disk is next

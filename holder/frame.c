@@ -6,13 +6,14 @@
 #include <string.h>
 
 #include "bytes.h"
+#include "mask.h"
 #include "secret.h"
 
 // What a client may send, and how long it is. `zero` is the offset of a u16 or u32 that must be zero, if any.
 static const struct {
 	uint32_t least, most;
 	uint8_t zero_at, zero_bytes;
-} layouts[WATCH + 1] = {
+} layouts[SECRETS + 1] = {
 	[HELLO] = {HELLO_BYTES, HELLO_BYTES + SECRET_BYTES, 12, 4},
 	[ATTACH] = {16, 16, 0, 0},
 	[CREDIT] = {8, 8, 0, 0},
@@ -22,16 +23,23 @@ static const struct {
 	[END] = {8, 8, 0, 0},
 	[FACTS] = {4, 4, 0, 0},
 	[WATCH] = {12, 12, 0, 0},
+	[SHARE] = {8, 8, 4, 4},
+	[SECRETS] = {10, 8 + SECRETS_MAX, 4, 4},
 };
 
 enum frame_type inbox_type(const struct inbox *inbox) { return inbox->header[4]; }
 
 const uint8_t *inbox_payload(const struct inbox *inbox) { return inbox->large != NULL ? inbox->large : inbox->small; }
 
+void inbox_wipe(struct inbox *inbox) {
+	if (inbox->large != NULL) wipe(inbox->large, inbox->length);
+	else wipe(inbox->small, sizeof inbox->small);
+}
+
 static enum inbox_state take_header(struct inbox *inbox) {
 	uint8_t type = inbox->header[4];
 	inbox->length = get32(inbox->header);
-	if (type < HELLO || type > WATCH || inbox->header[5] != 0 || get16(inbox->header + 6) != 0) return INBOX_BAD;
+	if (type < HELLO || type > SECRETS || inbox->header[5] != 0 || get16(inbox->header + 6) != 0) return INBOX_BAD;
 	if (inbox->length < layouts[type].least || inbox->length > layouts[type].most) return INBOX_BAD;
 	if (inbox->length > sizeof inbox->small && (inbox->large = malloc(inbox->length)) == NULL) return INBOX_BAD;
 	return INBOX_HUNGRY;

@@ -12,9 +12,10 @@
 #define HELLO_BYTES ((size_t)24) // and then the secret, if there is one
 #define INPUT_HEADER ((size_t)32)
 #define INPUT_MAX ((size_t)1 << 20)
+#define SECRETS_MAX ((size_t)1 << 16)
 
 enum frame_type {
-	HELLO = 0x01, ATTACH, CREDIT, INPUT, RESIZE, SIGNAL, END, FACTS, WATCH,
+	HELLO = 0x01, ATTACH, CREDIT, INPUT, RESIZE, SIGNAL, END, FACTS, WATCH, SHARE, SECRETS,
 	WELCOME = 0x81, OUTPUT, GAP, DONE, REFUSED, FACTS_ANSWER, EVENT, EXIT, FENCED,
 };
 
@@ -34,6 +35,8 @@ enum inbox_state inbox_feed(struct inbox *inbox, const uint8_t *bytes, size_t co
 void inbox_next(struct inbox *inbox);
 enum frame_type inbox_type(const struct inbox *inbox);
 const uint8_t *inbox_payload(const struct inbox *inbox);
+// Leaves nothing of the payload in memory.
+void inbox_wipe(struct inbox *inbox);
 
 void frame_header(uint8_t header[FRAME_HEADER], enum frame_type type, uint32_t length);
 

@@ -18,9 +18,13 @@
 #include "end.h"
 #include "exit-file.h"
 #include "input.h"
+#include "limits.h"
 #include "listener.h"
 #include "log.h"
+#include "mask.h"
+#include "rate.h"
 #include "secret.h"
+#include "share.h"
 
 #define ENDS_WAITING 16
 #define ASKS_WAITING 128
@@ -76,6 +80,8 @@ struct holder {
 	struct end end;
 	int alarm;              // readable when the wall-clock limit is reached; -1: no limit
 	int64_t wall_at;        // … where there are no such descriptors; 0: no limit
+	bool ends_with_owner;   // FLAG_ENDS_WITH_OWNER
+	int64_t ownerless_at;   // µs: then it ends, unless an owner is back; 0: there is one
 	enum exit_kind exit_due;   // to be written, once what came out before exit_size is on disk
 	enum exit_kind exit_begun; // … and composed
 	uint64_t exit_size;
@@ -89,13 +95,21 @@ struct holder {
 	// Times, µs, monotonic; 0: never.
 	int64_t started_at, output_at, typed_at;
 	int64_t master_look_at; // while hung
+	struct mask mask;
+	int64_t release_at;     // then what may be the beginning of a secret is not held back any longer; 0: nothing is
+	bool wipe_scratch;      // a secret was in it
 	bool terminal_quiet;    // it held no output when this turn of the loop began
 	int64_t accept_at;      // after running out of descriptors
 	int64_t catch_up_at;
 	int64_t type_at;        // try again to type what is queued …
 	int64_t type_pause;     // … and then after twice as long
+	int64_t taken_by;       // … or, while lines wait for those before them to be taken, not later than this
+	unsigned untaken;       // how many were not in time, in a row
 	int reads;              // tells when the program reads, while something is queued; or -1
 	bool program_read;      // since something was last written
+	struct share share;
+	struct limits limits;
+	struct rate rate;
 	// The schedule of probes while a client watches.
 	struct work look;
 	bool look_changed;      // the look's work
@@ -104,7 +118,7 @@ struct holder {
 	bool look_missed;       // … while it was under way
 	int64_t late_at;        // when watchers were last told that a look is late
 	int look_step;
-	int64_t look_at, looked_at, stirred_at;
+	int64_t look_at, looked_at, stirred_at, settle_at;
 	int64_t look_cost, look_not_before;
 	int64_t pushed_at;
 	uint64_t pushed_offset;
@@ -120,10 +134,12 @@ struct holder {
 };
 
 // loop.c
-bool loop_prepare(void); // handles signals from here on
-_Noreturn void loop(struct holder *holder); // ends the process when all is over
+bool loop_prepare(struct holder *holder); // handles signals from here on
+_Noreturn void loop(void); // ends the process when all is over
 // Reads what the terminal holds, up to OUTPUT_MOST; disk.c logs it and sends it to clients. True if it is empty now.
 bool take_output(struct holder *holder);
+// Lets out what was held back because it may be the beginning of a secret.
+void release_output(struct holder *holder);
 
 // type.c
 void type_queued(struct holder *holder);
@@ -131,6 +147,10 @@ void type_queued(struct holder *holder);
 void type_look(struct holder *holder, const struct termios *modes, size_t more);
 // The program has read: what is queued may go on.
 void type_program_read(struct holder *holder);
+// Lines wait until those before them have been taken, or until nobody waits for a line that is shorter.
+bool type_waits(const struct holder *holder);
+// The program was probed, and that counts. True: something was typed or dropped, so what was seen is of the past.
+bool type_seen(struct holder *holder);
 // A single priority byte, in front of the queue: see that it takes effect even if the program does not read.
 void type_interrupt(struct holder *holder, uint8_t byte, const struct termios *modes);
 
@@ -145,6 +165,8 @@ void send_event(struct holder *holder, const char *json); // an EVENT to every c
 void refuse(struct client *client, uint32_t request, const char *code, int error, const char *extra);
 
 // exit.c
+// The main program, or in a sandbox the one that it runs: whoever leads the terminal's session. 0: it has ended.
+pid_t life_leader(const struct holder *holder);
 void life_reap(struct holder *holder, int64_t now);
 void life_step(struct holder *holder, int64_t now);
 // Answers those who asked for the end, sends the exit to those who have not had it.

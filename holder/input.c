@@ -112,6 +112,7 @@ enum input_answer input_accept(struct input *input, const struct input_write *wr
 	}
 	size_t queued = input_queued(input);
 	if (count > INPUT_QUEUE - queued) return INPUT_FULL;
+	if (write->hidden && ((modes->c_lflag & ECHO) || queued > 0)) return INPUT_SEEN;
 	bool measured = (modes->c_lflag & ICANON) && input_is_tight(input, count);
 	if (measured) {
 		size_t longest = 0, before = 0, line = write->priority ? unfinished(input, modes) : last_line(input, modes);
@@ -123,6 +124,14 @@ enum input_answer input_accept(struct input *input, const struct input_write *wr
 		input->last = line;
 	}
 	if (write->priority || !measured) input->last_known = false;
+	if (queued == 0) {
+		pace_begin(&input->pace);
+		input->urgent = 0;
+		input->write_start = input->accepted, input->write_end = input->accepted + count;
+	} else if (write->priority) {
+		input->urgent += count;
+		input->write_end += count;
+	}
 	enqueue(input, bytes, count, write->priority);
 	input->accepted += count;
 	*value = input->accepted;
@@ -147,10 +156,11 @@ void input_read(struct input *input, const struct termios *modes, size_t unread)
 }
 
 size_t input_next(struct input *input, const struct termios *modes, const uint8_t **bytes) {
-	size_t queued = input_queued(input), flight = in_flight(input);
+	size_t flight = in_flight(input);
 	size_t room = flight < INPUT_FLIGHT ? INPUT_FLIGHT - flight : 0; // the last byte of it only for a line's end
 	*bytes = input->queue + input->head;
 	input->held = false;
+	size_t queued = input->urgent > 0 ? input->urgent : pace_next(&input->pace, *bytes, input_queued(input), modes);
 	if (!input_is_tight(input, 0)) return queued;
 	if (!(modes->c_lflag & ICANON)) return queued < room ? queued : room > 0 ? room - 1 : 0;
 	// Whole lines, as far as there is room. One that was accepted in raw mode may be too long now: it waits rather than be cut.
@@ -169,12 +179,37 @@ size_t input_next(struct input *input, const struct termios *modes, const uint8_
 }
 
 void input_written(struct input *input, size_t count) {
+	size_t urgent = count < input->urgent ? count : input->urgent;
 	input->head += count;
+	input->urgent -= urgent;
+	if (count > urgent) pace_written(&input->pace, count - urgent, input_queued(input) > 0);
+}
+
+void input_taken(struct input *input, const struct take *take, const struct termios *modes) {
+	if (take != NULL) pace_taken(&input->pace, take, modes);
+	input->pace.paused = false;
+}
+
+size_t input_refuse(struct input *input, const struct termios *modes, uint64_t *typed, size_t *line) {
+	uint64_t at = input->accepted - input_queued(input);
+	bool begun = unfinished(input, modes) > 0 || (!input->pace.canonical && input->pace.left < input->pace.bytes);
+	if (!input->held || begun || at <= input->write_start || at >= input->write_end) return 0;
+	size_t count = (size_t)(input->write_end - at);
+	const uint8_t *bytes = input->queue + input->head;
+	*typed = at - input->write_start;
+	for (*line = 0; *line < count && !ends_line(bytes[*line], modes);) ++*line;
+	memmove(input->queue + input->head, bytes + count, input_queued(input) - count);
+	input->tail -= count;
+	pace_begin(&input->pace);
+	input->held = input->last_known = false;
+	return count;
 }
 
 size_t input_drop(struct input *input, bool flushed) {
 	size_t dropped = input_queued(input);
 	input->tail = input->head;
+	input->urgent = 0;
+	pace_begin(&input->pace);
 	if (flushed) input->start = input->head = input->tail = input->line_start = 0;
 	input->held = input->last_known = false;
 	return dropped;

@@ -12,6 +12,8 @@
 #include <stdint.h>
 #include <termios.h>
 
+#include "pace.h"
+
 #define INPUT_QUEUE ((size_t)1 << 20)
 #define INPUT_IDS 1024
 #define WRITE_ID 16
@@ -25,6 +27,9 @@ struct input {
 	size_t last;              // bytes of the unfinished line at the end of the queue, as measured with the modes below
 	bool last_known;
 	struct termios last_modes;
+	size_t urgent;                     // the first so many that are queued came with priority
+	uint64_t write_start, write_end;   // the write that found the queue empty, as input offsets
+	struct pace pace;
 	bool held; // waiting for the terminal to leave canonical mode: the next line is too long for it
 	size_t seen_count, seen_next;
 	// Large and last: an idle holder touches none of their pages.
@@ -35,7 +40,7 @@ struct input {
 	uint8_t queue[INPUT_FLIGHT + INPUT_QUEUE];
 };
 
-enum input_answer { INPUT_TAKEN, INPUT_REPEATED, INPUT_FULL, INPUT_LINE_TOO_LONG, INPUT_AFTER_GAP };
+enum input_answer { INPUT_TAKEN, INPUT_REPEATED, INPUT_FULL, INPUT_LINE_TOO_LONG, INPUT_AFTER_GAP, INPUT_SEEN };
 
 struct input_write {
 	uint64_t offset; // NO_OFFSET: append
@@ -43,6 +48,7 @@ struct input_write {
 	const uint8_t *bytes;
 	size_t count;
 	bool priority;
+	bool hidden; // a secret: at once and while nothing is echoed, or not at all (INPUT_SEEN)
 };
 
 // `modes` are the terminal's now. On INPUT_TAKEN and INPUT_REPEATED `*value` is the input offset after the write.
@@ -58,6 +64,11 @@ void input_read(struct input *input, const struct termios *modes, size_t unread)
 // The next bytes that may be written to the terminal now; 0 if none may.
 size_t input_next(struct input *input, const struct termios *modes, const uint8_t **bytes);
 void input_written(struct input *input, size_t count);
+// The lines before have been taken; or it was waited long enough for that (NULL).
+void input_taken(struct input *input, const struct take *take, const struct termios *modes);
+// Who reads lines waits for the next one, which is too long, while those before it in the same write were typed. The rest
+// of that write is dropped, and its length returned; `*typed` is how much was typed and `*line` the length of that line. 0: it is not so.
+size_t input_refuse(struct input *input, const struct termios *modes, uint64_t *typed, size_t *line);
 // Forgets what is queued, and if the terminal was `flushed` what is in flight; how many bytes were queued.
 size_t input_drop(struct input *input, bool flushed);
 

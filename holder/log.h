@@ -45,6 +45,9 @@ enum log_news log_append(struct log *log, const uint8_t *bytes, size_t count, in
 void log_resized(struct log *log, unsigned cols, unsigned rows, int64_t now);
 void log_ended(struct log *log, int code, int64_t now);
 
+// Overwrites what was logged from one offset up to another.
+void log_mask(const struct log *log, uint64_t from, uint64_t to);
+
 enum log_read { LOG_BYTES, LOG_GAP, LOG_END, LOG_LATER };
 // What is at this offset: bytes (`*count` of them), or a gap up to `*gap_to`, or nothing yet.
 enum log_read log_read(const struct log *log, uint64_t offset, uint8_t *bytes, size_t *count, uint64_t *gap_to);

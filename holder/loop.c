@@ -14,6 +14,8 @@
 
 #define HUNG_LOOK_US 50000   // is the terminal open again? Rare enough to cost nothing, soon enough not to be missed
 #define TERM_GRACE_US 2000000
+#define LIKELY_US 1000000    // half of a secret is followed by the rest, however slowly it is printed
+#define HELD_US 100000       // the two parts of a secret that was split are closer together; a person does not notice it yet
 
 static volatile sig_atomic_t child_died, told_to_end, told_to_listen;
 static int wake[2];
@@ -29,7 +31,8 @@ static void on_signal(int signal, siginfo_t *info, void *context) {
 	int error = errno;
 	(void)context;
 	if (signal == SIGCHLD) child_died = 1;
-	else if (signal == LEAVE_SIGNAL) tree_let_go(info->si_pid);
+	else if (signal == LEAVE_SIGNAL && limits_any(held)) {} // nothing gets out of its limits by leaving
+	else if (signal == LEAVE_SIGNAL) tree_asked(info);
 	else if (signal == SIGUSR1) told_to_listen = 1;
 	else told_to_end = 1;
 	wake_up();
@@ -38,7 +41,8 @@ static void on_signal(int signal, siginfo_t *info, void *context) {
 
 static const int acted_on[] = {SIGCHLD, SIGTERM, SIGUSR1, LEAVE_SIGNAL};
 
-bool loop_prepare(void) {
+bool loop_prepare(struct holder *holder) {
+	held = holder;
 	if (pipe(wake) != 0) return false;
 	for (int i = 0; i < 2; i++) fcntl(wake[i], F_SETFL, O_NONBLOCK), fcntl(wake[i], F_SETFD, FD_CLOEXEC);
 	struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_RESTART | SA_SIGINFO};
@@ -49,15 +53,48 @@ bool loop_prepare(void) {
 	return true;
 }
 
+// A program's last output is not slowed: its end is not told before that has passed.
+static bool may_be_slowed(const struct holder *holder) {
+	bool ending = holder->end.phase != END_IDLE || (holder->main_exited && holder->exit_due == EXIT_NONE);
+	return holder->terminal == TERMINAL_OPEN && !ending;
+}
+
+static int64_t slowed_until(const struct holder *holder, int64_t now) {
+	return may_be_slowed(holder) ? rate_next(&holder->rate, now) : 0;
+}
+
+static void mask_logged(void *context, uint64_t from, uint64_t to) { disk_mask(context, from, to); }
+
+static void take_masked(struct holder *holder, struct piece *piece, size_t count, int64_t now) {
+	const struct mask_late late = {mask_logged, holder};
+	count = mask_pass(&holder->mask, piece->bytes, count, holder->disk.taken, &late);
+	if (count > 0) disk_take(holder, piece, count, now);
+	else disk_put_back(holder, piece);
+	if (!mask_holds(&holder->mask)) holder->release_at = 0;
+	else if (mask_is_likely(&holder->mask)) holder->release_at = now + LIKELY_US;
+	else if (holder->release_at == 0) holder->release_at = now + HELD_US;
+}
+
+void release_output(struct holder *holder) {
+	if (!mask_holds(&holder->mask)) return;
+	struct piece *piece = disk_room(holder);
+	if (piece == NULL) return; // again when the disk has taken something
+	disk_take(holder, piece, mask_release(&holder->mask, piece->bytes), now_us());
+	holder->release_at = 0;
+}
+
 bool take_output(struct holder *holder) {
 	if (holder->terminal == TERMINAL_CLOSED) return true;
+	size_t most = may_be_slowed(holder) ? rate_room(&holder->rate, OUTPUT_MOST, now_us()) : OUTPUT_MOST;
+	if (most == 0) return false;
 	struct piece *piece = disk_room(holder);
 	if (piece == NULL) return false;
 	// The kernel hands out 4 KB at a time; gathering what is there makes one log write and one frame of many.
-	size_t have = 0;
+	size_t resumed = mask_resume(&holder->mask, piece->bytes), have = resumed;
 	bool empty = false;
-	while (have < OUTPUT_MOST && !empty) {
-		ssize_t got = read(holder->master, piece->bytes + have, OUTPUT_MOST - have);
+	most = most + resumed < OUTPUT_MOST ? most + resumed : OUTPUT_MOST;
+	while (have < most && !empty) {
+		ssize_t got = read(holder->master, piece->bytes + have, most - have);
 		if (got > 0) {
 			have += (size_t)got;
 			holder->terminal = TERMINAL_OPEN;
@@ -68,14 +105,16 @@ bool take_output(struct holder *holder) {
 		}
 	}
 	int64_t now = now_us();
-	if (have > 0) {
-		disk_take(holder, piece, have, now);
+	if (have > resumed) {
+		take_masked(holder, piece, have, now);
+		rate_took(&holder->rate, have - resumed, now);
 		holder->output_at = now;
 		watch_stir(holder, now);
 	} else {
 		disk_put_back(holder, piece);
 	}
 	if (!empty) return false;
+	if (holder->main_exited || holder->terminal == TERMINAL_HUNG) release_output(holder);
 	if (holder->main_exited) holder->drained = true;
 	if (holder->terminal == TERMINAL_HUNG) holder->master_look_at = now + HUNG_LOOK_US;
 	return true;
@@ -100,38 +139,45 @@ static void hear(struct holder *holder, struct client *client) {
 			if (client->fd >= 0) inbox_next(&client->inbox);
 		}
 	}
+	if (holder->wipe_scratch) wipe(holder->scratch, sizeof holder->scratch);
+	holder->wipe_scratch = false;
 }
 
 static void sooner(int64_t *next, int64_t at) {
 	if (at > 0 && (*next < 0 || at < *next)) *next = at;
 }
 
-static int64_t next_timer(const struct holder *holder) {
+static int64_t next_timer(const struct holder *holder, int64_t now) {
 	int64_t next = -1;
 	sooner(&next, life_next(holder));
 	sooner(&next, watch_next(holder));
 	sooner(&next, disk_next(holder));
 	sooner(&next, listener_next(&holder->listener));
+	sooner(&next, share_next(holder));
+	sooner(&next, limits_next(holder));
+	if (!disk_is_full(holder)) sooner(&next, holder->release_at);
 	sooner(&next, holder->type_at);
 	sooner(&next, holder->accept_at);
 	sooner(&next, holder->catch_up_at);
+	sooner(&next, slowed_until(holder, now));
 	if (holder->terminal == TERMINAL_HUNG && !disk_is_full(holder)) sooner(&next, holder->master_look_at);
 	for (int i = 0; i < holder->client_places; i++)
 		if (client_is_passing(&holder->clients[i])) sooner(&next, holder->clients[i].leave_by);
 	return next;
 }
 
-enum { WAKE, LISTENER, MASTER, READS, ALARM, CLIENTS };
+enum { WAKE, LISTENER, MASTER, READS, ALARM, LIMITS, CLIENTS = LIMITS + LIMITS_FDS };
 
 // What each descriptor is waited for; how many there are.
-static nfds_t gather(const struct holder *holder, struct pollfd *fds) {
+static nfds_t gather(const struct holder *holder, struct pollfd *fds, int64_t now) {
 	fds[WAKE] = (struct pollfd){.fd = wake[0], .events = POLLIN};
 	fds[LISTENER] = (struct pollfd){.fd = holder->accept_at == 0 ? holder->listener.fd : -1, .events = POLLIN};
-	// While output waits for the disk it stays in the terminal.
-	bool read = holder->terminal == TERMINAL_OPEN && !disk_is_full(holder);
+	// While output waits for the disk, or comes too fast, it stays in the terminal.
+	bool read = holder->terminal == TERMINAL_OPEN && !disk_is_full(holder) && slowed_until(holder, now) == 0;
 	fds[MASTER] = (struct pollfd){.fd = read ? holder->master : -1, .events = POLLIN};
 	fds[READS] = (struct pollfd){.fd = holder->reads, .events = POLLIN};
 	fds[ALARM] = (struct pollfd){.fd = holder->alarm, .events = POLLIN}; // life_step() looks at it
+	limits_poll(&fds[LIMITS]);
 	for (int i = 0; i < holder->client_places; i++) {
 		const struct client *client = &holder->clients[i];
 		short events = 0;
@@ -169,6 +215,8 @@ static _Noreturn void leave(struct holder *holder) {
 	for (int i = 0; i < holder->client_places; i++) client_close(&holder->clients[i]);
 	unlink(holder->listener.path);
 	secret_remove(holder->log.dir);
+	mask_wipe(&holder->mask);
+	limits_leave();
 	_exit(0);
 }
 
@@ -177,8 +225,8 @@ static void turn(void) {
 	struct holder *holder = held;
 	struct pollfd fds[CLIENTS + PLACES_MOST];
 	for (bool first = true;; first = false) {
-		int64_t now = now_us(), next = first ? now : next_timer(holder); // the thread before did not finish its turn
-		nfds_t count = gather(holder, fds);
+		int64_t now = now_us(), next = first ? now : next_timer(holder, now); // the thread before did not finish its turn
+		nfds_t count = gather(holder, fds, now);
 		int64_t timeout = child_died || told_to_end || told_to_listen ? 0 : next < 0 ? -1 : next > now ? next - now : 0;
 		if (os_wait(fds, count, timeout) < 0)
 			for (nfds_t i = 0; i < count; i++) fds[i].revents = 0;
@@ -189,14 +237,17 @@ static void turn(void) {
 			child_died = 0;
 			life_reap(holder, now);
 		}
+		if (fds[LIMITS].revents || fds[LIMITS + 1].revents) limits_told(holder, now);
 		if (told_to_listen) told_to_listen = 0, holder->listener.due = true;
 		if (told_to_end) {
 			told_to_end = 0;
-			end_begin(&holder->end, "end", TERM_GRACE_US, now, holder->self, holder->main_pid);
+			end_begin(&holder->end, "end", TERM_GRACE_US, now, holder->self, life_leader(holder));
 		}
 		holder->terminal_quiet = fds[MASTER].fd >= 0 && fds[MASTER].revents == 0;
 		if (fds[MASTER].revents) take_output(holder);
 		else if (holder->terminal == TERMINAL_HUNG && now >= holder->master_look_at) take_output(holder);
+
+		if (holder->release_at != 0 && now >= holder->release_at) release_output(holder);
 
 		if (holder->catch_up_at != 0 && now >= holder->catch_up_at) holder->catch_up_at = 0;
 		if (holder->accept_at != 0 && now >= holder->accept_at) holder->accept_at = 0;
@@ -207,22 +258,23 @@ static void turn(void) {
 		// A program that waits for another line prints something first, as a rule.
 		if (fds[MASTER].revents && holder->input.held) holder->type_at = now;
 		if (input_queued(&holder->input) > 0 && now >= holder->type_at) type_queued(holder);
+		share_step(holder, now);
 		life_step(holder, now_us());
 		if (!disk_step(holder, now_us())) return;
 		life_tell(holder, now_us());
 		if (!watch_step(holder, now_us())) return;
+		if (!limits_step(holder, now_us())) return;
 		if (life_is_over(holder, now_us())) leave(holder);
 		if (!listener_step(&holder->listener, now_us())) return;
 	}
 }
 
-_Noreturn void loop(struct holder *holder) {
+_Noreturn void loop(void) {
 	// Taken only while the loop waits: a signal that falls to a thread asleep in a file system would be lost on the loop.
 	sigset_t taken;
 	sigemptyset(&taken);
 	for (size_t i = 0; i < sizeof acted_on / sizeof *acted_on; i++) sigaddset(&taken, acted_on[i]);
 	sigprocmask(SIG_BLOCK, &taken, NULL);
 	child_died = 1; // it may have died before we listened
-	held = holder;
 	takeover_run(turn, wake_up);
 }

@@ -26,7 +26,7 @@ static void complete_standard_files(void) {
 	if (fd > 2) close(fd);
 }
 
-// Nothing that another process sends may end the holder, but KILL; CHLD and TERM are loop.c's. A fault of its own still does.
+// Nothing that another process sends may end the holder, but KILL; what acts on it is loop.c's. A fault of its own still does.
 static void ignore_signals(void) {
 	sigset_t none;
 	os_every_signal(true);
@@ -80,6 +80,10 @@ static void undo_files(void) {
 
 static bool start(const struct block *block, const struct inheritance *inheritance, struct failure *failure) {
 	struct terminal terminal;
+	if (block->mask != NULL && !mask_add_all(&holder.mask, block->mask, block->mask_bytes)) {
+		*failure = (struct failure){.stage = "block", .error = EINVAL};
+		return false;
+	}
 	if (!terminal_open(&terminal, block, failure)) return false;
 	if (!open_files(block, &terminal, failure)) {
 		terminal_close(&terminal);
@@ -96,7 +100,9 @@ static bool start(const struct block *block, const struct inheritance *inheritan
 	if (block->secret != NULL) memcpy(holder.secret, block->secret, SECRET_BYTES), holder.has_secret = true;
 	holder.end.reason = "exit";
 	holder.started_ms = wall_ms(), holder.started_at = now_us();
-	if (!loop_prepare()) fail(failure, "fork");
+	limits_begin(&holder, block);
+	if (block->limited[LIMIT_OUTPUT]) rate_begin(&holder.rate, block->limits[LIMIT_OUTPUT], holder.started_at);
+	if (!loop_prepare(&holder)) fail(failure, "fork");
 	else holder.main_pid = spawn(block, &terminal, inheritance, failure);
 	if (holder.main_pid == 0) {
 		unlink(holder.listener.path);
@@ -109,9 +115,11 @@ static bool start(const struct block *block, const struct inheritance *inheritan
 	holder.cols = block->cols, holder.rows = block->rows;
 	// A limit of centuries would overflow; it is none.
 	bool limited = block->wall_ms > 0 && block->wall_ms < (uint64_t)1 << 50;
+	holder.ends_with_owner = (block->flags & FLAG_ENDS_WITH_OWNER) != 0;
 	holder.alarm = limited ? os_alarm((int64_t)block->wall_ms * 1000) : -1;
 	if (limited && holder.alarm < 0) holder.wall_at = holder.started_at + (int64_t)block->wall_ms * 1000;
-	holder.attention = attention_open(holder.self, holder.main_pid, holder.master, holder.pts);
+	bool confined = (block->flags & FLAG_REPORTS_LAUNCH) != 0; // only a sandbox does
+	holder.attention = attention_open(holder.self, holder.main_pid, confined, holder.master, holder.pts);
 	return true;
 }
 
@@ -135,7 +143,7 @@ static int hold(uint8_t *bytes, struct block *block, int report, int launcher) {
 	munmap(bytes, BLOCK_MAX);
 	if (!started) return 1;
 	if (!launcher_keeps_it()) end_begin(&holder.end, "end", 0, now_us(), holder.self, holder.main_pid);
-	loop(&holder);
+	loop();
 }
 
 static int say(const char *line, size_t length) {
@@ -177,6 +185,7 @@ static size_t await_line(int from, char *line, size_t size, int keep, bool *kept
 int main(int count, char **arguments) {
 	complete_standard_files();
 	if (count == 4 && strcmp(arguments[1], "streams") == 0) return streams_main(arguments[2], arguments[3]);
+	if (count == 2 && strcmp(arguments[1], "leave") == 0) return tree_leave_main();
 	os_protect(true); // the block has the secret
 	uint8_t *bytes = mmap(NULL, BLOCK_MAX, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (bytes == MAP_FAILED) return say_failure("block", errno, NULL);

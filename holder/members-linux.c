@@ -1,10 +1,12 @@
 // Which threads are looked at, and which of them are reported. See probe.h.
 
 #include "crowd.h"
+#include "ends.h"
 #include "probe.h"
 
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
@@ -37,22 +39,41 @@ static void add_place(struct attention *a, int index, unsigned holder) {
 	};
 }
 
-struct masters {
+struct holdings {
 	struct attention *attention;
+	const struct process *process;
 	unsigned holder;
+	unsigned risks;
+	bool signalled; // of what happens to one of them
 };
 
-static void add_master(void *context, pid_t pid, int fd) {
-	struct masters *masters = context;
+static void look_at_end(struct holdings *holdings, int fd, const struct opened *file) {
+	const struct process *process = holdings->process;
+	char info[512];
+	proc_descriptor_info(process->pid, fd, info, sizeof info);
+	char *line = strstr(info, "flags:");
+	unsigned long flags = line == NULL ? O_ASYNC : strtoul(line + 6, NULL, 8);
+	holdings->signalled |= (flags & O_ASYNC) != 0;
+	if (S_ISFIFO(file->mode) && ends_lead_away(process, file->inode, (flags & O_ACCMODE) != O_RDONLY))
+		holdings->risks |= RISK_CONNECTED;
+}
+
+// Masters of terminals; and pipes and sockets, through which others may have something to say.
+static void add_holding(void *context, pid_t pid, int fd) {
+	struct holdings *holdings = context;
 	struct opened file;
 	char info[512];
 	int index;
-	if (!proc_descriptor(pid, fd, &file) || !S_ISCHR(file.mode) || file.device != makedev(5, 2))
+	if (!proc_descriptor(pid, fd, &file))
+		return;
+	if (S_ISFIFO(file.mode) || S_ISSOCK(file.mode))
+		look_at_end(holdings, fd, &file);
+	if (!S_ISCHR(file.mode) || file.device != makedev(5, 2))
 		return;
 	proc_descriptor_info(pid, fd, info, sizeof info);
 	char *line = strstr(info, "tty-index:");
 	if (line != NULL && sscanf(line, "tty-index: %d", &index) == 1)
-		add_place(masters->attention, index, masters->holder);
+		add_place(holdings->attention, index, holdings->holder);
 }
 
 struct visit {
@@ -138,8 +159,10 @@ static void report(const struct visit *visit, pid_t tid, uint64_t switches, cons
 	};
 	memcpy(reported->name, process->name, sizeof reported->name);
 	if (reads || visit->outside) {
-		struct masters masters = {a, (unsigned)(reported - a->reported)};
-		proc_descriptors(process->pid, add_master, &masters);
+		struct holdings holdings = {.attention = a, .process = process, .holder = (unsigned)(reported - a->reported)};
+		proc_descriptors(process->pid, add_holding, &holdings);
+		reported->blocked.risks |= holdings.risks;
+		reported->peeks |= holdings.signalled;
 	}
 }
 
@@ -150,28 +173,31 @@ static bool is_reported(const struct attention *a, pid_t tid, unsigned place) {
 	return false;
 }
 
+// By its group alone, which is of one session: it may have given up its terminal.
 static bool is_member(const struct place *at, const struct process *process) {
-	return process->terminal == at->terminal.number && at->group > 0 && process->group == at->group;
+	return at->group > 0 && process->group == at->group;
 }
 
-// Waits for a child that is not in the foreground, or for a signal though it has no child there; or reads, and has a child
-// that is not there: its end interrupts the read.
-static bool waits_elsewhere(const struct attention *a, const struct visit *visit, const struct blocked *blocked) {
-	bool inside = false, outside = false, named = false;
-	bool reads = reads_terminal(blocked);
-	if (blocked->doing != DOING_CHILD_WAIT && !blocked->signals && !reads)
+// Has a child that is not in the foreground, whose end interrupts whatever it sleeps in, unless it waits for one that is
+// there; or waits for a signal though it has no child there; or for a process that is no child (it traces it).
+static bool waits_elsewhere(const struct attention *a, const struct visit *visit, const struct blocked *blocked, bool main) {
+	bool inside = false, outside = false, named = false, known = false;
+	bool reads = reads_terminal(blocked), waits = blocked->doing == DOING_CHILD_WAIT;
+	if (is_busy(blocked) || !(main || waits || blocked->signals || reads))
 		return false;
 	for (unsigned i = 0; i < a->process_count; i++) {
 		const struct process *child = &a->processes[i];
 		if (child->parent != visit->process->pid || child->state == 'Z')
 			continue;
 		bool member = is_member(&a->places[visit->place], child);
+		known |= child->pid == blocked->child;
 		if (child->pid == blocked->child && member)
 			named = true; // by another number in a PID namespace of its own: then any child counts
 		inside |= member;
 		outside |= !member;
 	}
-	return (outside && !named) || (blocked->signals && !inside && !reads);
+	bool stranger = waits && blocked->child != 0 && !known && (blocked->child < 0 || proc_numbers_like_us(visit->process->pid));
+	return (outside && !named) || stranger || (blocked->signals && !inside && !reads);
 }
 
 static void visit_thread(void *context, pid_t pid, int tid) {
@@ -187,17 +213,17 @@ static void visit_thread(void *context, pid_t pid, int tid) {
 		a->doubts |= DOUBT_CHANGED;
 	if (sight != SEEN)
 		return;
-	blocked.elsewhere = waits_elsewhere(a, visit, &blocked);
 	bool main = tid == pid || process->threads == 1;
+	blocked.elsewhere = waits_elsewhere(a, visit, &blocked, main);
 	bool reads = reads_terminal(&blocked);
 	bool unknown = blocked.doing == DOING_UNKNOWN || blocked.doing == DOING_OPAQUE || blocked.doubts != 0;
 	// A sleeping worker is no evidence, unless it waits for other I/O or nobody knows for what.
 	bool idle = !main && !reads && !is_busy(&blocked) && !blocked.listens && blocked.others == 0 && !blocked.elsewhere &&
 	            !blocked.signalled &&
-	            blocked.doubts == 0 && blocked.doing != DOING_TTY_WRITE && blocked.doing != DOING_STOPPED;
+	            blocked.doubts == 0 && blocked.risks == 0 && blocked.doing != DOING_TTY_WRITE && blocked.doing != DOING_STOPPED;
 	long wakes_ms = idle && blocked.timed ? blocked.timeout_ms : -1;
-	// An epoll set may get another member while the thread sleeps on: it is read again at each look.
-	bool stays_idle = idle && (blocked.call == NULL || strncmp(blocked.call, "epoll", 5) != 0);
+	// What else it waits for may change hands, or get another member, while the thread sleeps on: it is read again at each look.
+	bool stays_idle = idle && blocked.own;
 	if (visit->worker != NULL) {
 		visit->worker->awake = false;
 		visit->worker->idle = stays_idle;
@@ -249,20 +275,23 @@ void visit_members(struct attention *a, unsigned place) {
 	struct place *at = &a->places[place];
 	for (unsigned i = 0; i < a->process_count; i++) {
 		struct process *process = &a->processes[i];
-		if (process->terminal != at->terminal.number)
-			continue;
 		// The master of an inner terminal is not ours to ask, but its processes know the foreground group.
-		if (place > 0)
+		if (place > 0 && process->terminal == at->terminal.number)
 			at->group = process->terminal_group;
 		if (is_member(at, process))
 			visit_process((struct visit){a, process, place, true, false, AS_USUAL, NULL});
 	}
 }
 
+// Neither in the foreground nor ours: what makes the sandbox reads nothing and is never at work for the program.
+static bool is_other(const struct attention *a, const struct process *process) {
+	return !process->helper && !is_member(&a->places[0], process);
+}
+
 // su -c and setsid -w leave the session but keep the terminal open: no job control holds them back from reading it.
 void visit_strangers(struct attention *a) {
 	for (unsigned i = 0; i < a->process_count; i++)
-		if (a->processes[i].terminal == 0)
+		if (a->processes[i].terminal == 0 && is_other(a, &a->processes[i]))
 			visit_process((struct visit){a, &a->processes[i], 0, false, false, AS_USUAL, NULL});
 }
 
@@ -289,7 +318,7 @@ static void check_unchanged(struct attention *a) {
 static void visit_all(struct attention *a, bool strangers, struct visit visit) {
 	for (unsigned i = 0; i < a->process_count; i++) {
 		visit.process = &a->processes[i];
-		if (!is_member(&a->places[0], visit.process) && (visit.process->terminal == 0) == strangers)
+		if (is_other(a, visit.process) && (visit.process->terminal == 0) == strangers)
 			visit_process(visit);
 	}
 }
@@ -343,7 +372,7 @@ void visit_outside(struct attention *a) {
 	if (outside == 0 || !proc_stat(outside, outside, &server))
 		return;
 	server.ran = ran;
-	server.busy = false;
+	server.busy = server.helper = false;
 	server.crowd = NULL;
 	visit_process((struct visit){a, &server, 0, false, true, AS_USUAL, NULL});
 	add_descendants(a, server.pid);

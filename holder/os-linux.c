@@ -178,3 +178,9 @@ int64_t wall_ms(void) {
 	clock_gettime(CLOCK_REALTIME, &now);
 	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
+
+// What tcgetsid() does, but into a variable that has a value: valgrind does not know the call.
+pid_t os_session_of(int master) {
+	pid_t leader = -1;
+	return ioctl(master, TIOCGSID, &leader) == 0 ? leader : -1;
+}

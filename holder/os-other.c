@@ -1,4 +1,4 @@
-// Everything that is not Linux: compiled for macOS, not tested there.
+// Everything that is not Linux: compiled for macOS, tested on Linux alone (test/holder/portable.test.ts).
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -110,3 +110,5 @@ int64_t wall_ms(void) {
 	clock_gettime(CLOCK_REALTIME, &now);
 	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
+
+pid_t os_session_of(int master) { return tcgetsid(master); }

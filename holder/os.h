@@ -49,4 +49,7 @@ void os_every_signal(bool ignored);
 int64_t now_us(void); // monotonic
 int64_t wall_ms(void);
 
+// The leader of the session that has this terminal, by its master; -1: none.
+pid_t os_session_of(int master);
+
 #endif

@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "identity.h"
 #include "os.h"
 #include "proc.h"
 
@@ -28,7 +29,7 @@ static enum chain follow(pid_t pid, pid_t root) {
 		struct process process;
 		if (pid == root) return BELOW;
 		if (pid <= 1) return BESIDE;
-		if (!proc_stat(pid, pid, &process)) return is_hidden(pid) ? BESIDE : BROKEN;
+		if (!identity_status(pid, &process)) return is_hidden(pid) ? BESIDE : BROKEN;
 		pid = process.parent;
 	}
 	return BROKEN;

@@ -1,7 +1,7 @@
 // The data of one probe, shared by the files that make it on Linux:
 // attention-linux.c probes, relations-linux.c finds the processes, members-linux.c chooses
 // the threads, thread-linux.c reads one, openings-linux.c finds who could read without
-// waiting, report-facts-linux.c writes JSON.
+// waiting, risks-linux.c what could move a reader besides input, report-facts-linux.c writes JSON.
 
 #ifndef DIALTONE_PROBE_H
 #define DIALTONE_PROBE_H
@@ -16,6 +16,8 @@ enum {
 	MAX_REPORTED = 48, // listed: readers first, the others are counted
 	MAX_TERMINALS = 6, // ours and those that its programs hold
 	MAX_REFUSALS = 64,
+	MAX_SHARERS = 16,
+	MAX_STOPS = 16,
 	TRIES = 3, // a thread that changes while it is read is read again
 };
 
@@ -57,6 +59,7 @@ struct attention {
 	int master;
 	const char *pts; // the caller's, for good
 	bool readable;
+	bool confined; // the program runs in a sandbox
 
 	// The last probe.
 	struct place places[MAX_TERMINALS];
@@ -73,6 +76,10 @@ struct attention {
 	unsigned watched_count, before_count;
 	bool settled;
 	int64_t walked_ms;
+
+	// How many times who has taken the input has called read: counted only on demand.
+	bool counts_reads;
+	uint64_t taker_reads;
 
 	// Who slept where when we last wrote.
 	struct mark wrote[MAX_THREADS];
@@ -95,6 +102,33 @@ struct attention {
 	} rests[MAX_REPORTED];
 	unsigned next_rest;
 
+	// Who slept in the foreground when only input could make it go on, and what was done to it until then.
+	struct slept {
+		pid_t pid;
+		unsigned long long start;
+		uint64_t ran;
+	} slept[MAX_REPORTED];
+	unsigned slept_count;
+	unsigned slept_disturbances, disturbances; // writes, signals, other sizes
+	// When it was last seen to have gone on all the same.
+	pid_t woken_group;
+	int64_t woken_ms;
+
+	// Which process was stopped when, and when it was seen to have run between two stops.
+	struct stop {
+		pid_t pid;
+		unsigned long long start;
+		uint64_t ran;
+		int64_t since_ms, ran_ms;
+	} stops[MAX_STOPS];
+	unsigned next_stop;
+
+	struct sharer {
+		pid_t pid;
+		unsigned long long start;
+	} sharers[MAX_SHARERS];
+	unsigned next_sharer;
+
 	pid_t outside;
 	pid_t outside_group;
 	int64_t outside_ms;
@@ -108,7 +142,6 @@ bool read_modes(struct place *place, int terminal); // true when they are other 
 void count_unread(struct place *place, int slave);
 
 // relations-linux.c
-void add_process(struct attention *a, pid_t pid);
 void add_descendants(struct attention *a, pid_t pid);
 // All processes of the session, again.
 void walk(struct attention *a);
@@ -121,6 +154,14 @@ enum sight look_at_thread(struct attention *a, const struct process *process, pi
                           struct blocked *out, uint64_t *switches);
 bool reads_terminal(const struct blocked *blocked);
 bool is_busy(const struct blocked *blocked);
+
+// risks-linux.c
+void note_disturbance(struct attention *a);
+// Right after the walk: whether who slept has gone on by itself. At the end of a look: who sleeps.
+void check_sleep(struct attention *a);
+void note_sleep(struct attention *a);
+// What may move those who sleep.
+void look_for_risks(struct attention *a);
 
 // openings-linux.c
 void look_for_openings(struct attention *a, struct thread *thread, const struct process *process);

@@ -92,6 +92,12 @@ uint64_t proc_ran(pid_t pid) {
 	return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
 }
 
+uint64_t proc_reads(pid_t pid) {
+	char text[512];
+	char *line = proc_text(pid, "io", text, sizeof text) > 0 ? strstr(text, "\nsyscr:") : NULL;
+	return line == NULL ? 0 : strtoull(line + 7, NULL, 10);
+}
+
 bool proc_caught(pid_t pid, uint64_t *out) {
 	char text[4096];
 	if (proc_text(pid, "status", text, sizeof text) <= 0)
@@ -210,12 +216,10 @@ struct answer {
 	uint64_t more[14];
 };
 
-bool proc_descriptor(pid_t pid, int fd, struct opened *out) {
+static bool read_opened(const char *path, struct opened *out) {
 	enum { NO_AUTOMOUNT = 0x800, DONT_SYNC = 0x4000, TYPE_AND_INODE = 0x101 };
 	_Static_assert(sizeof(struct answer) == 256, "as in linux/stat.h");
-	char path[PATH_BYTES];
 	struct answer answer;
-	snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)pid, fd);
 	if (syscall(SYS_statx, AT_FDCWD, path, NO_AUTOMOUNT | DONT_SYNC, TYPE_AND_INODE, &answer) != 0)
 		return false;
 	*out = (struct opened){
@@ -225,6 +229,18 @@ bool proc_descriptor(pid_t pid, int fd, struct opened *out) {
 		.inode = answer.inode,
 	};
 	return true;
+}
+
+bool proc_descriptor(pid_t pid, int fd, struct opened *out) {
+	char path[PATH_BYTES];
+	snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)pid, fd);
+	return read_opened(path, out);
+}
+
+bool proc_program(pid_t pid, struct opened *out) {
+	char path[PATH_BYTES];
+	snprintf(path, sizeof path, "/proc/%d/exe", (int)pid);
+	return read_opened(path, out);
 }
 
 // The permissions of the link itself, which is in /proc: whether the descriptor reads or writes.

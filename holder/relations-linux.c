@@ -20,7 +20,7 @@ enum {
 	OUTSIDE_MS = 1000,
 };
 
-void add_process(struct attention *a, pid_t pid) {
+static void add_process(struct attention *a, pid_t pid) {
 	struct process *process = &a->processes[a->process_count];
 	// Before anything else of it is read: see check_unchanged.
 	uint64_t ran = proc_ran(pid);
@@ -34,7 +34,7 @@ void add_process(struct attention *a, pid_t pid) {
 		return;
 	}
 	process->ran = ran;
-	process->busy = false;
+	process->busy = process->helper = false;
 	process->crowd = NULL;
 	a->process_count++;
 }
@@ -89,12 +89,28 @@ void add_descendants(struct attention *a, pid_t pid) {
 			add_children_of(a, &a->processes[next]);
 }
 
+// The main process, bwrap and process 1 of the sandbox (holder/sandbox/sandbox.h): each is the only child of the one before.
+// What the program starts is below these for good, since its orphans come to process 1.
+static void mark_helpers(struct attention *a) {
+	pid_t parent = a->root, pid = a->main_pid;
+	for (unsigned i = 0, depth = 0; i < a->process_count && depth < 3; i++) { // parents come first
+		struct process *process = &a->processes[i];
+		if (process->parent != parent || (pid != 0 && process->pid != pid))
+			continue;
+		process->helper = true;
+		parent = process->pid, pid = 0;
+		depth++;
+	}
+}
+
 void walk(struct attention *a) {
 	a->process_count = 0;
 	calls_begin();
 	sockets_begin();
 	ends_begin(a->processes, &a->process_count);
 	add_descendants(a, a->root);
+	if (a->confined)
+		mark_helpers(a);
 }
 
 struct search {

@@ -3,14 +3,24 @@
 #include "probe.h"
 #include "text.h"
 
-static void put_flags(struct text *text, unsigned flags) {
-	static const char *const names[] = {"icrnl", "iexten", "lnext", "opost", "ixon"};
+// The words of the bits that are set.
+static void put_words(struct text *text, const char *name, unsigned bits, const char *const *words, unsigned count) {
 	unsigned put = 0;
-	text_add(text, ",\"flags\":[");
-	for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
-		if ((flags & 1u << i) != 0)
-			text_add(text, put++ > 0 ? ",\"%s\"" : "\"%s\"", names[i]);
+	text_add(text, ",\"%s\":[", name);
+	for (unsigned i = 0; i < count; i++)
+		if ((bits & 1u << i) != 0)
+			text_add(text, put++ > 0 ? ",\"%s\"" : "\"%s\"", words[i]);
 	text_add(text, "]");
+}
+
+static void put_flags(struct text *text, unsigned flags) {
+	static const char *const words[] = {"icrnl", "iexten", "lnext", "opost", "ixon"};
+	put_words(text, "flags", flags, words, sizeof words / sizeof *words);
+}
+
+static void put_risks(struct text *text, unsigned risks) {
+	static const char *const words[] = {"mixed", "timers", "shares", "orphans", "woken", "connected"};
+	put_words(text, "risks", risks, words, sizeof words / sizeof *words);
 }
 
 static void put_modes(struct text *text, const struct place *place) {
@@ -64,6 +74,8 @@ static void put_thread(struct text *text, const struct attention *a, unsigned in
 		text_add(text, ",\"nonblocking\":true");
 	if (thread->peeks)
 		text_add(text, ",\"peeks\":true");
+	if (blocked->risks != 0)
+		put_risks(text, blocked->risks);
 	bool first = true;
 	for (unsigned i = 1; i < a->place_count; i++) {
 		const struct place *place = &a->places[i];
@@ -97,21 +109,8 @@ static void put_threads(struct text *text, const struct attention *a, unsigned p
 }
 
 static void put_doubts(struct text *text, unsigned doubts) {
-	static const struct {
-		unsigned doubt;
-		const char *word;
-	} words[] = {
-		{DOUBT_CALL, "call"}, {DOUBT_SET, "set"}, {DOUBT_SLEEP, "sleep"}, {DOUBT_LIST, "list"}, {DOUBT_CHANGED, "changed"},
-	};
-	bool first = true;
-	text_add(text, ",\"doubts\":[");
-	for (unsigned i = 0; i < sizeof words / sizeof *words; i++) {
-		if ((doubts & words[i].doubt) == 0)
-			continue;
-		text_add(text, "%s\"%s\"", first ? "" : ",", words[i].word);
-		first = false;
-	}
-	text_add(text, "]");
+	static const char *const words[] = {"call", "set", "sleep", "list", "changed"};
+	put_words(text, "doubts", doubts, words, sizeof words / sizeof *words);
 }
 
 size_t attention_tell(const struct attention *a, char *out, size_t size) {

@@ -17,6 +17,7 @@
 
 #define HELLO_OWNER 1u
 #define INPUT_PRIORITY 1u
+#define INPUT_HIDDEN 2u
 #define DONE_UNSAVED 1u // END: the disk does not answer, so how it ended is not on it yet
 
 static void done_with(struct client *client, uint32_t request, uint32_t flags, uint64_t value) {
@@ -40,6 +41,7 @@ static const struct {
 	{"queue_full", "The program does not read; the input queue is full."},
 	{"line_too_long", "The terminal is in line mode and would cut a line this long."},
 	{"input_gap", "Input before this is missing."},
+	{"echo", "The terminal shows what is typed, or other input waits."},
 	{"ended", "The program has ended."},
 	{"bad_signal", "There is no such signal."},
 };
@@ -68,7 +70,7 @@ void send_event(struct holder *holder, const char *json) {
 static void welcome(struct holder *holder, struct client *client) {
 	char json[EXIT_FILE_MAX + 1024];
 	struct text text = text_in(json, sizeof json);
-	text_add(&text, "{\"version\":%d,\"holder\":%d,\"pid\":%d,\"pts\":", PROTOCOL_VERSION, (int)holder->self, (int)holder->main_pid);
+	text_add(&text, "{\"version\":%d,\"shares\":true,\"masks\":true,\"holder\":%d,\"pid\":%d,\"pts\":", PROTOCOL_VERSION, (int)holder->self, (int)holder->main_pid);
 	text_json(&text, holder->pts);
 	// The first segment is never dropped.
 	text_add(&text, ",\"epoch\":%" PRIu64 ",\"from\":0,\"size\":%" PRIu64 ",\"inputOffset\":%" PRIu64, holder->epoch,
@@ -164,11 +166,12 @@ static void type(struct holder *holder, struct client *client, const uint8_t *pa
 		.bytes = payload + INPUT_HEADER,
 		.count = client->inbox.length - INPUT_HEADER,
 		.priority = (get32(payload + 4) & INPUT_PRIORITY) != 0,
+		.hidden = (get32(payload + 4) & INPUT_HIDDEN) != 0,
 	};
 	struct termios modes;
 	uint64_t value = 0;
 	char extra[64] = "";
-	if (holder->master < 0 || tcgetattr(holder->master, &modes) != 0) memset(&modes, 0, sizeof modes);
+	if (holder->master < 0 || tcgetattr(holder->master, &modes) != 0) modes = (struct termios){.c_lflag = write.hidden ? ECHO : 0};
 	type_look(holder, &modes, write.count);
 	switch (input_accept(&holder->input, &write, &modes, &value)) {
 	case INPUT_REPEATED:
@@ -187,12 +190,25 @@ static void type(struct holder *holder, struct client *client, const uint8_t *pa
 		snprintf(extra, sizeof extra, ",\"inputOffset\":%" PRIu64, holder->input.accepted);
 		refuse(client, request, "input_gap", 0, extra);
 		return;
+	case INPUT_SEEN:
+		refuse(client, request, "echo", 0, NULL);
+		return;
 	case INPUT_TAKEN:
 		break;
 	}
 	if (write.priority && write.count == 1 && holder->master >= 0) type_interrupt(holder, write.bytes[0], &modes);
 	watch_input(holder);
 	type_queued(holder);
+	if (write.hidden) {
+		// Later the terminal may echo.
+		size_t untyped = input_drop(&holder->input, false);
+		inbox_wipe(&client->inbox);
+		holder->wipe_scratch = true;
+		if (untyped > 0) {
+			refuse(client, request, "echo", 0, NULL);
+			return;
+		}
+	}
 	done(client, request, value);
 }
 
@@ -206,6 +222,7 @@ static void resize(struct holder *holder, struct client *client, const uint8_t *
 	}
 	// What the program drew for the old size belongs before the line that records the new one.
 	take_output(holder);
+	release_output(holder);
 	if (ioctl(holder->master, TIOCSWINSZ, &size) != 0) {
 		refuse(client, request, "system", errno, NULL);
 		return;
@@ -234,7 +251,7 @@ static void raise_signal(struct holder *holder, struct client *client, const uin
 	} else {
 		pid_t group = payload[5] == 0 && holder->master >= 0 ? tcgetpgrp(holder->master) : 0;
 		// A reaped pid may have been reused.
-		pid_t target = group > 0 ? -group : holder->main_exited ? 0 : holder->main_pid;
+		pid_t target = group > 0 ? -group : life_leader(holder);
 		if (target == 0) error = ESRCH;
 		else if (kill(target, signal) != 0) error = errno;
 	}
@@ -253,7 +270,7 @@ static void end(struct holder *holder, struct client *client, const uint8_t *pay
 	holder->ends[holder->end_count].client = client;
 	holder->ends[holder->end_count++].request = request;
 	end_begin(&holder->end, "end", (int64_t)get32(payload + 4) * 1000, now_us(), holder->self,
-	          holder->main_exited ? 0 : holder->main_pid);
+	          life_leader(holder));
 }
 
 void request_ended(struct holder *holder) {
@@ -286,16 +303,31 @@ static void watch(struct holder *holder, struct client *client, const uint8_t *p
 	if (client->watching) watch_stir(holder, now_us());
 }
 
+static void share(struct holder *holder, struct client *client, const uint8_t *payload) {
+	(void)holder; // share_step() looks at it
+	client->nice = get32(payload) < SHARE_NICE_MOST ? (int)get32(payload) : SHARE_NICE_MOST;
+}
+
+static void secrets(struct holder *holder, struct client *client, const uint8_t *payload) {
+	uint32_t request = get32(payload);
+	bool kept = mask_add_all(&holder->mask, payload + 8, client->inbox.length - 8);
+	inbox_wipe(&client->inbox);
+	holder->wipe_scratch = true;
+	if (kept) done(client, request, 0);
+	else refuse(client, request, "system", EINVAL, NULL);
+}
+
 void request_take(struct holder *holder, struct client *client) {
 	static const struct {
 		void (*take)(struct holder *, struct client *, const uint8_t *);
 		bool owner;  // only the owner may
 		bool living; // only while the program lives
-	} requests[WATCH + 1] = {
+	} requests[SECRETS + 1] = {
 		[ATTACH] = {attach, false, false}, [CREDIT] = {credit, false, false},
 		[INPUT] = {type, true, true},      [RESIZE] = {resize, true, true},
 		[SIGNAL] = {raise_signal, true, false}, [END] = {end, true, false},
 		[FACTS] = {probe, false, false},    [WATCH] = {watch, false, false},
+		[SHARE] = {share, false, false},    [SECRETS] = {secrets, true, false},
 	};
 	enum frame_type type_of = inbox_type(&client->inbox);
 	const uint8_t *payload = inbox_payload(&client->inbox);

@@ -88,19 +88,28 @@ void set_add(struct gathering *g, int fd, bool reads, bool writes, unsigned dept
 		return;
 	}
 	switch (descriptor_kind(g->process, fd, g->terminal, writes && !reads, g->expected)) {
+	case FD_TERMINAL_MAYBE:
+		out->doubts |= DOUBT_SET;
+		/* fall through */
 	case FD_TERMINAL:
 		if (reads || !g->reads)
 			out->fd = fd;
 		g->reads |= reads;
 		g->writes |= writes;
+		if (writes)
+			out->risks |= RISK_MIXED;
 		break;
 	case FD_EPOLL:
+		out->risks |= RISK_MIXED;
 		set_add_epoll(g, fd, depth + 1);
 		break;
 	case FD_TIMER:
+		// Whoever has it, too, may arm it.
+		out->risks |= RISK_MIXED;
 		add_timer(g, fd);
 		break;
 	case FD_SIGNALS:
+		out->risks |= RISK_MIXED;
 		add_signals(g, fd);
 		break;
 	case FD_LISTEN:
@@ -111,6 +120,7 @@ void set_add(struct gathering *g, int fd, bool reads, bool writes, unsigned dept
 		out->others++;
 		break;
 	case FD_UNREADABLE:
+	case FD_GONE: // closed while the thread sleeps: it waits for what was there
 		out->doubts |= DOUBT_SET;
 		break;
 	case FD_SOCKET:
@@ -127,8 +137,6 @@ void set_add(struct gathering *g, int fd, bool reads, bool writes, unsigned dept
 		break;
 	case FD_WAKE:
 		out->wakes = true;
-		break;
-	case FD_GONE:
 		break;
 	}
 }
@@ -170,8 +178,16 @@ void set_add_epoll(struct gathering *g, int epoll, unsigned depth) {
 		g->expected = &file;
 		set_add(g, fd, (events & (EPOLLIN | EPOLLRDNORM)) != 0, (events & EPOLLOUT) != 0, depth);
 		g->expected = NULL;
+		if (file.unnamed)
+			g->out->doubts |= DOUBT_SET;
 	}
 	free(info);
+}
+
+// A set in memory that other processes map, too, may be another by now than when the call began.
+static void check_memory(struct gathering *g, uint64_t address, size_t length) {
+	if (g->reads && length > 0 && (proc_is_shared(g->process, address) || proc_is_shared(g->process, address + length - 1)))
+		g->out->risks |= RISK_SHARES;
 }
 
 void set_add_polled(struct gathering *g, uint64_t address, uint64_t count) {
@@ -188,6 +204,7 @@ void set_add_polled(struct gathering *g, uint64_t address, uint64_t count) {
 		for (size_t i = 0; i < piece; i++)
 			set_add(g, set[i].fd, (set[i].events & (POLLIN | POLLRDNORM)) != 0, (set[i].events & POLLOUT) != 0, 0);
 	}
+	check_memory(g, address, count * sizeof *set);
 }
 
 void set_add_selected(struct gathering *g, uint64_t count, uint64_t address, enum selected set) {
@@ -202,6 +219,7 @@ void set_add_selected(struct gathering *g, uint64_t count, uint64_t address, enu
 	for (size_t fd = 0; fd < count; fd++)
 		if (bits[fd / 8] & (1u << (fd % 8)))
 			set_add(g, (int)fd, set == SELECT_READS, set == SELECT_WRITES, 0);
+	check_memory(g, address, wanted);
 }
 
 // A ring's requests are not to be seen: those that the kernel has taken are in its own memory. The slots that they were

@@ -21,7 +21,7 @@ struct gathering {
 	unsigned seen;
 	unsigned inside; // descriptors that only its process group can make ready
 	bool narrow_time;
-	const struct opened *expected; // what the next descriptor is open on, where that is known
+	struct opened *expected; // what the next descriptor is open on, where that is known
 	struct blocked *out;
 };
 

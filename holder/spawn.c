@@ -16,18 +16,15 @@
 #include <termios.h>
 #include <unistd.h>
 
+#include "launch-report.h"
+#include "limits.h"
 #include "os.h"
 
 #define DEFAULT_PATH "/usr/local/bin:/usr/bin:/bin"
 #define PATH_BYTES 4096
 #define FILES_WANTED 256 // of the holder: clients, segments and reads of /proc, with a margin
 
-struct report {
-	int stage, error;
-};
-
-enum stage { TERMINAL, LIMITS, IDENTITY, CHDIR, EXEC };
-static const char *const stages[] = {"terminal", "limits", "identity", "chdir", "exec"};
+static const char *const stages[STAGES] = {"terminal", "limits", "identity", "chdir", "exec", "sandbox"};
 
 static bool fail(struct failure *failure, const char *stage) {
 	*failure = (struct failure){.stage = stage, .error = errno};
@@ -141,11 +138,17 @@ static bool inherit_limits(const struct block *block, const struct inheritance *
 }
 
 static bool set_limits(const struct block *block, const struct inheritance *inheritance) {
-	static const int resources[BLOCK_LIMITS] = {RLIMIT_CPU, RLIMIT_AS, RLIMIT_NPROC, RLIMIT_NOFILE, RLIMIT_FSIZE, RLIMIT_CORE};
+	// -1: of the session, not of a process.
+	bool measured = limits_are_measured();
+	const int resources[BLOCK_LIMITS] = {
+		[LIMIT_CPU] = RLIMIT_CPU,       [LIMIT_MEMORY] = measured ? -1 : RLIMIT_AS, [LIMIT_PROCESSES] = measured ? -1 : RLIMIT_NPROC,
+		[LIMIT_FILES] = RLIMIT_NOFILE,  [LIMIT_FILE_BYTES] = RLIMIT_FSIZE,          [LIMIT_CORE] = RLIMIT_CORE,
+		[LIMIT_OUTPUT] = -1,
+	};
 	if (!inherit_limits(block, inheritance)) return false;
 	for (int i = 0; i < BLOCK_LIMITS; i++) {
 		struct rlimit limit;
-		if (!block->limited[i]) continue;
+		if (!block->limited[i] || resources[i] < 0) continue;
 		if (getrlimit(resources[i], &limit) != 0) return false;
 		// Never above the caller's own limit: a stricter one still satisfies the request.
 		rlim_t most = limit_of(block->limits[i]);
@@ -235,7 +238,7 @@ bool launcher_keeps_it(void) {
 
 static _Noreturn void child(const struct block *block, const struct terminal *terminal, const struct inheritance *inheritance,
                             int pipe_end) {
-	struct report report = {.stage = TERMINAL};
+	struct launch_report report = {.stage = STAGE_TERMINAL};
 	sigset_t none;
 	os_every_signal(false);
 	sigemptyset(&none);
@@ -245,16 +248,19 @@ static _Noreturn void child(const struct block *block, const struct terminal *te
 	if (setsid() < 0 || (controlling && ioctl(terminal->slave, TIOCSCTTY, 0) != 0)) goto failed;
 	for (int fd = 0; fd < 3; fd++)
 		if (dup2(terminal->slave, fd) < 0) goto failed; // everything else is close-on-exec
+	// A sandbox tells itself whether the program within could be executed; only then has the launch succeeded.
+	bool reports = (block->flags & FLAG_REPORTS_LAUNCH) != 0;
+	if (reports && (pipe_end == REPORT_FD ? fcntl(REPORT_FD, F_SETFD, 0) : dup2(pipe_end, REPORT_FD)) < 0) goto failed;
 	umask(block->has_umask ? (mode_t)block->umask : inheritance->umask);
 	os_protect(false); // the file is root's while it is on; nothing of the session runs yet
 	go_first(inheritance->oom);
-	report.stage = LIMITS;
+	report.stage = STAGE_LIMITS;
 	if (!set_limits(block, inheritance)) goto failed;
-	report.stage = IDENTITY;
+	report.stage = STAGE_IDENTITY;
 	if (!take_identity(block)) goto failed;
-	report.stage = CHDIR;
+	report.stage = STAGE_CHDIR;
 	if (chdir(block->cwd) != 0) goto failed;
-	report.stage = EXEC;
+	report.stage = STAGE_EXEC;
 	if (launcher_gave_up()) errno = ECANCELED;
 	else run_from_path(block);
 failed:
@@ -283,7 +289,8 @@ pid_t spawn(const struct block *block, struct terminal *terminal, const struct i
 	}
 	// The directory or the program may be on a mount that does not answer.
 	struct pollfd either[2] = {{.fd = ends[0], .events = POLLIN}, {.fd = LAUNCHER, .events = POLLIN}};
-	struct report report = {.stage = EXEC, .error = ECANCELED};
+	static struct launch_report report; // its message outlives this call
+	report = (struct launch_report){.stage = STAGE_EXEC, .error = ECANCELED};
 	bool gave_up = false;
 	while (!gave_up && (poll(either, 2, -1) < 0 || either[0].revents == 0)) {
 		gave_up = launcher_gave_up();
@@ -298,6 +305,9 @@ pid_t spawn(const struct block *block, struct terminal *terminal, const struct i
 	terminal->slave = -1;
 	if (got != (ssize_t)sizeof report) return pid;
 	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR) {}
-	*failure = (struct failure){.stage = stages[report.stage], .error = report.error};
+	bool known = report.stage >= 0 && report.stage < STAGES;
+	report.message[sizeof report.message - 1] = '\0';
+	*failure = (struct failure){.stage = stages[known ? report.stage : STAGE_SANDBOX], .error = report.error};
+	if (report.message[0] != '\0') failure->message = report.message;
 	return 0;
 }

@@ -15,6 +15,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "identity.h"
+#include "leaving.h"
 #include "proc.h"
 #include "tree.h"
 
@@ -37,48 +39,6 @@ struct list {
 
 static bool exists(pid_t pid) { return kill(pid, 0) == 0 || errno == EPERM; }
 
-// Who has left, with everything below it. The newest: whoever leaves after so many is not let go.
-#define LEFT_MOST 256
-
-static struct {
-	pid_t pid;
-	unsigned long long start;
-} left[LEFT_MOST];
-static size_t left_count;
-
-static bool has_left(size_t i) {
-	struct process process;
-	return proc_stat(left[i].pid, left[i].pid, &process) && process.start == left[i].start && process.state != 'Z';
-}
-
-void tree_let_go(pid_t pid) {
-	struct process process;
-	size_t place = 0;
-	while (place < left_count && has_left(place)) place++; // or where one was that is gone
-	if (place == LEFT_MOST || !proc_stat(pid, pid, &process)) return;
-	left[place].pid = pid, left[place].start = process.start;
-	if (place == left_count) left_count++;
-}
-
-static bool is_let_go(pid_t pid) {
-	for (size_t i = 0; i < left_count; i++)
-		if (left[i].pid == pid && has_left(i)) return true;
-	return false;
-}
-
-static bool any_left(void) {
-	for (size_t i = 0; i < left_count; i++)
-		if (has_left(i)) return true;
-	return false;
-}
-
-void tree_leave(void) {
-	struct process process;
-	for (pid_t pid = getppid(); pid > 1 && proc_stat(pid, pid, &process); pid = process.parent)
-		if (strcmp(process.name, "dialtone-holder") == 0 && tree_disposition(pid, LEAVE_SIGNAL) == DISPOSITION_CAUGHT)
-			kill(pid, LEAVE_SIGNAL);
-}
-
 static bool is_listed(const struct list *list, pid_t pid) {
 	for (size_t i = 0; i < list->count; i++)
 		if (list->members[i].pid == pid) return true;
@@ -86,7 +46,7 @@ static bool is_listed(const struct list *list, pid_t pid) {
 }
 
 static void add(struct list *list, pid_t pid, pid_t parent) {
-	if (pid != list->main_pid && is_let_go(pid)) return; // the main program is what END is for
+	if (pid != list->main_pid && leaving_is_let_go(pid)) return; // the main program is what END is for
 	if (list->count == list->most) list->complete = false;
 	else list->members[list->count++] = (struct member){.pid = pid, .parent = parent};
 }
@@ -138,7 +98,7 @@ static struct {
 static void note_process(void *context, pid_t pid, int number) {
 	struct process process;
 	(void)context, (void)pid;
-	if (processes.count == PROCESSES_MOST || !proc_stat(number, number, &process)) return;
+	if (processes.count == PROCESSES_MOST || !identity_status(number, &process)) return;
 	processes.each[processes.count].pid = number;
 	processes.each[processes.count++].parent = process.parent;
 }
@@ -175,8 +135,8 @@ static void add_session(struct list *list, pid_t root, pid_t leader) {
 // Whether it lives; a zombie only waits to be reaped, unless it is the first thread of a process that goes on without it.
 static bool lives(struct member *member) {
 	struct process process;
-	if (!proc_stat(member->pid, member->pid, &process)) return exists(member->pid); // hidden; a signal still finds it
-	member->start = process.start;
+	member->hidden = !identity_status(member->pid, &process);
+	if (member->hidden) return exists(member->pid); // a signal still finds it
 	snprintf(member->command, sizeof member->command, "%.19s", process.name);
 	return (process.state != 'Z' && process.state != 'X') || process.threads > 1;
 }
@@ -195,6 +155,35 @@ static bool has_living_child(const struct list *list, pid_t root) {
 	return false;
 }
 
+// By a number that the kernel gives nobody twice, or by when it started. What is neither is told by nothing but its pid.
+static void identify(struct member *members, size_t count) {
+	bool every = true;
+	for (size_t i = 0; i < count; i++) {
+		int fd = (int)syscall(SYS_pidfd_open, members[i].pid, 0);
+		members[i].unique = fd >= 0 ? identity_of_pidfd(fd) : 0;
+		if (fd >= 0) close(fd);
+		every &= members[i].unique != 0;
+	}
+	if (!every) tree_starts(members, count);
+}
+
+void tree_starts(struct member *members, size_t count) {
+	enum { AT_ONCE = 64 };
+	for (size_t from = 0; from < count; from += AT_ONCE) {
+		struct identity identities[AT_ONCE];
+		size_t some = count - from < AT_ONCE ? count - from : AT_ONCE;
+		for (size_t i = 0; i < some; i++) identities[i] = (struct identity){.pid = members[from + i].pid};
+		identity_ask(identities, some);
+		for (size_t i = 0; i < some; i++) members[from + i].start = identities[i].start;
+	}
+}
+
+static bool is_another(const struct member *member, int pidfd) {
+	unsigned long long start;
+	if (pidfd >= 0 && member->unique != 0) return identity_of_pidfd(pidfd) != member->unique;
+	return member->start != 0 && (identity_start(member->pid, &start) != IDENTITY_KNOWN || start != member->start);
+}
+
 size_t tree_list(pid_t root, pid_t main_pid, struct member *members, size_t most, bool *complete) {
 	struct list list = {.main_pid = main_pid, .members = members, .most = most, .complete = true};
 	*complete = true;
@@ -202,26 +191,26 @@ size_t tree_list(pid_t root, pid_t main_pid, struct member *members, size_t most
 	if (own_children() == CHILDREN_NONE) return 0;
 	walk(&list, root);
 	// A list without a living child, although the kernel knows one, is not all.
-	if (!list.complete || (!has_living_child(&list, root) && !any_left() && own_children() == CHILDREN_LIVE)) {
+	if (!list.complete || (!has_living_child(&list, root) && !leaving_any() && own_children() == CHILDREN_LIVE)) {
 		search(&list, root);
 		if (processes.count == 0) add_session(&list, root, main_pid);
 	}
-	*complete = list.count < most && processes.count < PROCESSES_MOST && (has_living_child(&list, root) || any_left() || own_children() == CHILDREN_NONE);
+	*complete = list.count < most && processes.count < PROCESSES_MOST && (has_living_child(&list, root) || leaving_any() || own_children() == CHILDREN_NONE);
 	size_t living = 0;
 	for (size_t i = 0; i < list.count; i++) {
 		if (!lives(&members[i])) continue;
-		if (members[i].start == 0) *complete = false; // hidden, and its children with it
+		if (members[i].hidden) *complete = false; // and its children with it
 		members[living++] = members[i];
 	}
+	identify(members, living);
 	return living;
 }
 
 int tree_signal(const struct member *member, int signal) {
-	struct process process;
 	int fd = (int)syscall(SYS_pidfd_open, member->pid, 0);
 	if (fd < 0 && errno == ESRCH) return ESRCH;
 	// Looked at after it was opened: what has this start time now is what was opened, and what was listed.
-	bool other = member->start != 0 && (!proc_stat(member->pid, member->pid, &process) || process.start != member->start);
+	bool other = is_another(member, fd);
 	int error = other ? ESRCH : 0;
 	if (!other && (fd < 0 ? kill(member->pid, signal) : (int)syscall(SYS_pidfd_send_signal, fd, signal, NULL, 0)) != 0) error = errno;
 	if (fd >= 0) close(fd);

@@ -14,11 +14,20 @@ size_t tree_list(pid_t root, pid_t main_pid, struct member *members, size_t most
 	return 1;
 }
 
+void tree_starts(struct member *members, size_t count) { (void)members, (void)count; }
+
 int tree_signal(const struct member *member, int signal) { return kill(member->pid, signal) == 0 ? 0 : errno; }
 
-void tree_let_go(pid_t pid) { (void)pid; }
+void tree_asked(const siginfo_t *info) { (void)info; }
+
+size_t tree_released(struct member *members, size_t most) {
+	(void)members, (void)most;
+	return 0;
+}
 
 void tree_leave(void) {}
+
+int tree_leave_main(void) { return 0; }
 
 enum disposition tree_disposition(pid_t pid, int signal) {
 	(void)pid, (void)signal;

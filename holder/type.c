@@ -1,5 +1,6 @@
 // From the queue to the terminal, at the pace at which the program reads.
 #include <errno.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -19,6 +20,9 @@
 #define WRITES_AT_ONCE 64
 // When a read has left no more than this in the terminal, Linux wakes those who write to it.
 #define WAKE_LEFT 128
+// A line that has not been taken after so long is not waited for: it may be typed ahead. Half as long for each that follows.
+#define TAKEN_MOST_US 1200000
+#define TAKEN_UNSEEN_US 60000 // … where it cannot be seen whether somebody reads
 #define UNCOUNTED ((int)INPUT_FLIGHT + 1)
 
 // Half of the queue, or what was refused if that is more: earlier it would only be refused again.
@@ -72,9 +76,9 @@ static void tell_held(struct holder *holder) {
 	send_event(holder, json);
 }
 
-void type_queued(struct holder *holder) {
+// As much as may be written now; how many writes it took.
+static int write_out(struct holder *holder) {
 	struct input *input = &holder->input;
-	bool was_held = input->held;
 	int writes = 0;
 	while (holder->terminal == TERMINAL_OPEN && input_queued(input) > 0 && writes < WRITES_AT_ONCE) {
 		struct termios modes;
@@ -93,9 +97,21 @@ void type_queued(struct holder *holder) {
 		holder->type_pause = 0;
 		if (holder->reads >= 0) os_reads_taken(holder->reads); // writing wakes us, too
 		holder->program_read = false;
+		holder->taken_by = holder->typed_at + (TAKEN_MOST_US >> holder->untaken);
 		watch_stir(holder, holder->typed_at);
 	}
-	if (input_queued(input) > 0) {
+	return writes;
+}
+
+// When to go on.
+static void plan_rest(struct holder *holder, int writes, bool was_held) {
+	struct input *input = &holder->input;
+	if (input_queued(input) > 0 && input->pace.paused) {
+		// Not by its reads: of a line editor there is one for each byte.
+		if (holder->reads >= 0) close(holder->reads);
+		holder->reads = -1;
+		holder->type_at = holder->taken_by;
+	} else if (input_queued(input) > 0) {
 		if (holder->reads < 0) holder->reads = os_watch_reads(holder->master);
 		holder->type_pause = holder->type_pause == 0 ? PAUSE_LEAST_US : holder->type_pause * 2;
 		if (holder->type_pause > PAUSE_MOST_US) holder->type_pause = PAUSE_MOST_US;
@@ -105,8 +121,54 @@ void type_queued(struct holder *holder) {
 		if (holder->reads >= 0) close(holder->reads);
 		holder->reads = -1;
 		holder->type_at = 0;
+		holder->untaken = 0;
 	}
 	tell_room(holder);
+}
+
+bool type_waits(const struct holder *holder) {
+	return input_queued(&holder->input) > 0 && (holder->input.pace.paused || holder->input.held);
+}
+
+static void tell_refused(struct holder *holder, const struct termios *modes) {
+	char json[144];
+	uint64_t typed;
+	size_t line, bytes = input_refuse(&holder->input, modes, &typed, &line);
+	if (bytes == 0) return;
+	snprintf(json, sizeof json, "{\"event\":\"input_refused\",\"typed\":%" PRIu64 ",\"bytes\":%zu,\"line\":%zu,\"limit\":%zu}", typed, bytes,
+	         line, LINE_MOST);
+	send_event(holder, json);
+	watch_stir(holder, now_us());
+}
+
+bool type_seen(struct holder *holder) {
+	struct input *input = &holder->input;
+	struct termios modes;
+	struct take take;
+	if (!type_waits(holder) || tcgetattr(holder->master, &modes) != 0) return false;
+	enum taking taking = attention_takes(holder->attention, &take);
+	int64_t unseen_by = holder->typed_at + (TAKEN_UNSEEN_US >> holder->untaken);
+	if (taking == TAKING_UNSEEN && input->pace.paused && unseen_by < holder->taken_by) holder->type_at = holder->taken_by = unseen_by;
+	if (taking != TAKING_DONE) return false;
+	size_t before = input_queued(input);
+	if (input->pace.paused) input_taken(input, &take, &modes);
+	holder->untaken = 0;
+	bool was_held = input->held;
+	watch_input(holder);
+	int writes = write_out(holder);
+	if (input->held) tell_refused(holder, &modes);
+	plan_rest(holder, writes, was_held);
+	return input_queued(input) != before;
+}
+
+void type_queued(struct holder *holder) {
+	struct input *input = &holder->input;
+	if (input->pace.paused && now_us() >= holder->taken_by) {
+		input_taken(input, NULL, NULL);
+		if (holder->untaken < 30) holder->untaken++;
+	}
+	bool was_held = input->held;
+	plan_rest(holder, write_out(holder), was_held);
 }
 
 // INT, QUIT or TSTP if this byte means it to the terminal as it is set now, else 0.

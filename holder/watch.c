@@ -17,23 +17,28 @@
 #include "terminal-facts.h"
 #include "text.h"
 
-// Measured: a prompt is seen within 0.1 ms by the first two, silent changes within a few ms by the rest.
-static const int64_t pauses_us[] = {0, 0, 1000, 1500, 2200, 3400, 5000};
+// Measured: a prompt is seen within 0.1 ms by the first two, silent changes within a few ms by the rest. What costs most is
+// to wake up for a probe: the last two are all that one gets whose threads all sleep.
+static const int64_t pauses_us[] = {0, 0, 500, 1000, 1500, 2500, 5000, 10000};
 #define PAUSES ((int)(sizeof pauses_us / sizeof *pauses_us))
+#define RESTING (PAUSES - 2)
 // After that the answer may be late by a 200th of how long it has taken.
 #define STEADY_LEAST_US 9000
 #define STEADY_MOST_US 25000
 #define STEADY_SHARE 200
-// Probes may cost 2 % of a core, with this much of it in one burst; a job with many threads is probed less often.
-#define COST_SHARE 50
+// Probes may cost 1 % of a core, with this much of it in one burst; a job with many threads is probed less often.
+#define COST_SHARE 100
 #define COST_AT_ONCE_US 4000
 #define COST_PAUSE_MOST_US 125000
 // What is typed is answered at once, however much looks have cost: the client chose to type, and that costs it more.
 #define COST_OF_INPUT_US 1500
 // Which of several busy threads is on a core changes all the time and does not matter: not reported at that rate.
-#define WORK_NEWS_US 100000
+#define WORK_NEWS_US 500000
 #define FLOODED_US 1000 // the terminal is never empty: it works, no need for a full probe
-#define APART_US 200    // two probes closer than this see the same
+#define APART_US 100    // two probes closer than this see the same
+// A program that was just given something is not probed while it runs: its processor time tells that for a hundredth of a probe.
+#define SETTLE_US 1000
+#define SETTLE_PAUSE_US 40
 #define LATE_US 1000000 // a probe that takes longer is not waited for
 #define ASKED_US 10000  // … nor a terminal that does not become empty, by a client that asked
 
@@ -116,7 +121,7 @@ static void send_facts(struct client *client, uint32_t request, size_t size) {
 }
 
 static bool is_worth_watching(const struct holder *holder) {
-	return !holder->main_exited && holder->terminal != TERMINAL_CLOSED && anybody_watches(holder);
+	return !holder->main_exited && holder->terminal != TERMINAL_CLOSED && (anybody_watches(holder) || type_waits(holder));
 }
 
 static void look(void *context) {
@@ -134,8 +139,11 @@ bool watch_ask(struct holder *holder, struct client *client, uint32_t request) {
 	return true;
 }
 
-static void answer_asks(struct holder *holder, size_t size) {
-	for (int i = 0; i < holder->ask_count; i++) send_facts(holder->asks[i].client, holder->asks[i].request, size);
+static void answer_asks(struct holder *holder, size_t size, int64_t now) {
+	for (int i = 0; i < holder->ask_count; i++) {
+		send_facts(holder->asks[i].client, holder->asks[i].request, size);
+		holder->asks[i].client->answered_at = now;
+	}
 	holder->ask_count = 0;
 }
 
@@ -162,13 +170,14 @@ static void tell_watchers(struct holder *holder, int64_t now) {
 	bool moved = holder->pushed_offset != holder->disk.taken;
 	for (int i = 0; i < holder->client_places; i++) {
 		struct client *client = &holder->clients[i];
+		bool sent = client->answered_at == now; // these facts, to a question of its own
 		if (client->fd < 0 || !client->watching) continue;
 		if (!changed && !moved && !client->facts_due) continue;
 		if (size == 0) size = tell_facts(holder, now, false);
 		// New output alone is not reported while the program works; it is when it waits again, or when that is unknown.
 		if (!changed && !client->facts_due && works) continue;
-		client->facts_due = client_has_backlog(client); // sent when it reads again: only the newest counts
-		if (!client->facts_due) send_facts(client, 0, size);
+		client->facts_due = !sent && client_has_backlog(client); // sent when it reads again: only the newest counts
+		if (!sent && !client->facts_due) send_facts(client, 0, size);
 		holder->pushed_offset = holder->disk.taken;
 		holder->pushed_at = now;
 		holder->pushed_works = works;
@@ -187,7 +196,7 @@ static void tell_late(struct holder *holder, int64_t now) {
 	bool push = next >= 0 && now >= next;
 	if (!push && holder->ask_count == 0) return;
 	size_t size = tell_facts(holder, now, true);
-	answer_asks(holder, size);
+	answer_asks(holder, size, now);
 	if (!push) return;
 	holder->late_at = now;
 	for (int i = 0; i < holder->client_places; i++) {
@@ -204,9 +213,18 @@ static bool is_due(const struct holder *holder, int64_t now) {
 
 // True: the terminal was empty, or has held up a client's question for long enough.
 static bool is_drained(struct holder *holder, int64_t now) {
-	if (holder->terminal_quiet || take_output(holder)) return true;
-	holder->look_at = now + FLOODED_US;
+	bool empty = holder->terminal_quiet || take_output(holder);
+	if (empty && holder->release_at == 0) return true;
+	holder->look_at = empty && holder->release_at > now ? holder->release_at : now + FLOODED_US;
 	return holder->ask_count > 0 && now - holder->asks[0].at >= ASKED_US;
+}
+
+// Not for longer than SETTLE_US: one that goes on running works, and that is worth telling.
+static bool is_settling(struct holder *holder, int64_t now) {
+	bool settling = now - holder->stirred_at < SETTLE_US && (now < holder->settle_at || attention_runs(holder->attention));
+	if (!settling) holder->settle_at = 0;
+	else if (now >= holder->settle_at) holder->settle_at = now + SETTLE_PAUSE_US;
+	return settling;
 }
 
 // May something have to be told? If not, the terminal need not be drained for it.
@@ -226,8 +244,9 @@ static void seen(struct holder *holder) {
 	// Where the disk left no room the terminal was not drained: what a thread wrote may be above the offset.
 	bool drained = !disk_is_full(holder), counts = drained && !holder->look_void;
 	holder->look_void = holder->look_missed = false;
+	if (counts && type_seen(holder)) counts = false;
 	bool asked = holder->ask_count > 0, late = asked && now - holder->asks[0].at >= LATE_US;
-	if (asked && (counts || !drained || late)) answer_asks(holder, tell_facts(holder, now, !counts));
+	if (asked && (counts || !drained || late)) answer_asks(holder, tell_facts(holder, now, !counts), now);
 	if (counts && is_worth_watching(holder)) tell_watchers(holder, now);
 	for (int i = 0; i < holder->client_places && !counts; i++) // told by the next one
 		holder->clients[i].facts_due |= holder->clients[i].watching;
@@ -245,14 +264,20 @@ bool watch_step(struct holder *holder, int64_t now) {
 		return true;
 	}
 	if (holder->look.state == WORK_NONE) {
-		if (!is_due(holder, now)) return true;
+		if (!is_due(holder, now) || is_settling(holder, now)) return true;
 		if (!is_drained(holder, now)) return true;
 		if (!disk_step(holder, now)) return false;
-		if (!work_do(&holder->look)) return false;
+		if (attention_stands(holder->attention)) holder->look_changed = false, holder->look_spent = 0;
+		else {
+			attention_count_reads(holder->attention, type_waits(holder));
+			if (!work_do(&holder->look)) return false;
+		}
 		holder->look_step = holder->look_step + 1 < PAUSES ? holder->look_step + 1 : PAUSES;
+		if (holder->look_step < RESTING && attention_rests(holder->attention)) holder->look_step = RESTING;
 	}
 	if (is_news(holder)) {
 		take_output(holder); // may stir: then the next probe is due at once
+		release_output(holder); // what is told of the program is told with all that it printed before
 		if (!disk_step(holder, now)) return false;
 	}
 	holder->look.state = WORK_NONE;
@@ -265,6 +290,8 @@ int64_t watch_next(const struct holder *holder) {
 		if (holder->ask_count > 0) return holder->look.began + LATE_US;
 		return anybody_watches(holder) ? late_next(holder) : -1;
 	}
-	if (holder->look.state == WORK_DONE || holder->ask_count > 0) return 1; // now
-	return !is_worth_watching(holder) ? -1 : holder->look_at > 0 ? holder->look_at : 1;
+	if (holder->look.state == WORK_DONE) return 1; // now
+	if (holder->ask_count == 0 && !is_worth_watching(holder)) return -1;
+	if (holder->settle_at > 0) return holder->settle_at;
+	return holder->ask_count > 0 || holder->look_at == 0 ? 1 : holder->look_at;
 }

@@ -1,16 +1,18 @@
 // Builds holder/ into build/dialtone-holder: with the system's compiler, static
-// and hardened where that works, else with zig from the npm registry, fetched on demand. And
-// native/ into build/dialtone-native.node, where that works: it is not essential.
+// and hardened where that works, else with zig from the npm registry, fetched on demand.
+// Then holder/sandbox/ into build/dialtone-sandbox, and native/ into build/dialtone-native.node, where that works: it is
+// not essential.
 //
 //   DIALTONE_HOLDER_CC       another compiler (clang)
 //   DIALTONE_HOLDER_CFLAGS   instead of optimized, hardened and static (a sanitizer)
 //   DIALTONE_HOLDER_OUT      another output, so that such a build does not replace the real one
+//   DIALTONE_HOLDER_SYSTEM   "other": the portable files, also on Linux (test/holder/portable.test.ts)
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 
 const root = join(import.meta.dirname, "..");
-const system = process.platform === "linux" ? "linux" : "other";
+const system = process.env.DIALTONE_HOLDER_SYSTEM ?? (process.platform === "linux" ? "linux" : "other");
 const ZIG = "0.12.0-dev.1286";
 
 /** A file's name says for which system it is; where Linux has none of its own, it takes what others have. */
@@ -46,6 +48,15 @@ const native = {
 	output: join(root, "build/dialtone-native.node"),
 };
 
+/** What a confined program runs under: Linux only. */
+const sandbox = {
+	files: readdirSync(join(root, "holder/sandbox"))
+		.filter((file) => file.endsWith(".c"))
+		.sort()
+		.map((file) => join(root, "holder/sandbox", file)),
+	output: join(root, "build/dialtone-sandbox"),
+};
+
 function compile([program, ...before], flags, output, { quiet = false, files = sources() } = {}) {
 	const args = [
 		...before,
@@ -68,10 +79,10 @@ function compile([program, ...before], flags, output, { quiet = false, files = s
 }
 
 /** The first combination that this compiler and its C library can build. Errors are shown of the last one only. */
-function compileBest(cc, output) {
+function compileBest(cc, output, files = sources()) {
 	const attempts = LINKED.flatMap((linked) => HARDENED.map((hardened) => ["-O2", "-s", ...linked, ...hardened]));
 	for (const [i, flags] of attempts.entries()) {
-		const result = compile(cc, flags, output, { quiet: i < attempts.length - 1 });
+		const result = compile(cc, flags, output, { quiet: i < attempts.length - 1, files });
 		if (result.built || result.missing) return result;
 	}
 	return { built: false, missing: false };
@@ -125,6 +136,10 @@ function build() {
 		}
 		if (!built) return false;
 		renameSync(partial, output);
+		if (process.platform === "linux") {
+			if (!compileBest(cc, partial, sandbox.files).built) return false;
+			renameSync(partial, sandbox.output);
+		}
 		if (compile(cc, native.flags, partial, { files: native.files, quiet: true }).built)
 			renameSync(partial, native.output);
 		return true;

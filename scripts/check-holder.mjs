@@ -1,6 +1,6 @@
 // What a compiler cannot see in the holder: its tests again under AddressSanitizer
 // and UBSan, again under valgrind, and a bounded fuzz of what it reads from others:
-// in parts, and as a whole under random clients.
+// in parts, and as a whole under random clients (H13).
 //
 //   node scripts/check-holder.mjs [sanitizers] [valgrind] [fuzz] [live]     all by default
 //   DIALTONE_FUZZ_SECONDS   per target, 30 by default
@@ -93,7 +93,8 @@ function valgrind() {
 
 const targets = {
 	block: ["block.c"],
-	frames: ["frame.c", "input.c"],
+	frames: ["frame.c", "input.c", "pace.c", "patterns.c"],
+	mask: ["mask.c", "patterns.c"],
 };
 
 function fuzz() {

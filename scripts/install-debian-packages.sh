@@ -43,10 +43,12 @@ apt="$as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -o DPkg::Lock::Timeo
 
 echo "dialtone: installing$missing" >&2
 $apt update >&2 || give_up "apt-get update failed"
+# Other releases of Debian lack a few.
+# shellcheck disable=SC2086  # one word per package
+offered=$(apt-cache --no-all-versions show $missing 2>/dev/null | sed -n 's/^Package: //p')
 known=
 for package in $missing; do
-	# Other releases of Debian lack a few.
-	if apt-cache show "$package" >/dev/null 2>&1; then
+	if echo "$offered" | grep -qxF -e "$package"; then
 		known="$known $package"
 	else
 		echo "dialtone: this release has no package $package" >&2

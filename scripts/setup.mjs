@@ -1,5 +1,5 @@
 // Makes a bare clone runnable: installs packages, builds the holder, compiles
-// TypeScript; each only when its inputs changed. With --test it also installs the
+// TypeScript, builds the web page; each only when its inputs changed. With --test it also installs the
 // Debian packages that tests run, where it may. Uses nothing but Node, so that it
 // can run before anything is installed.
 import { spawnSync } from "node:child_process";
@@ -83,6 +83,18 @@ step({
 		command(
 			process.execPath,
 			["node_modules/typescript/bin/tsc", "-p", "tsconfig.build.json"],
+			"Fix the errors above and run it again.",
+		),
+});
+step({
+	name: "page",
+	inputs: ["web", "src/terminal/colors.ts", "src/terminal/contrast.ts", "package-lock.json"],
+	output: "dist/web/index.html",
+	say: "building the web page",
+	run: () =>
+		command(
+			process.execPath,
+			["node_modules/vite/bin/vite.js", "build", "--config", "web/vite.config.ts", "--logLevel", "warn"],
 			"Fix the errors above and run it again.",
 		),
 });

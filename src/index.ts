@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { assemble } from "./assemble.ts";
 import { callerHere } from "./caller.ts";
+import { ProcessCallers } from "./daemon/callers.ts";
 import { LastingClient } from "./daemon/lasting-client.ts";
 import { findDaemon, reachDaemon } from "./daemon/reach.ts";
 import { becomeDaemon } from "./daemon/run.ts";
@@ -28,7 +29,7 @@ export { Fault, type FaultCode, faults } from "./protocol/fault.ts";
 type Aimed<N extends "send" | "wait" | "read" | "signal" | "resize" | "close"> = Omit<InputOf<N>, "session">;
 
 export interface DialtoneOptions {
-	/** Where sessions are kept. In this process: a temporary directory, removed on dispose. Through the daemon: the user's own. */
+	/** Where sessions are kept. In this process: a temporary directory, removed on dispose, once nothing runs in it. Through the daemon: the user's own. */
 	readonly home?: string;
 	/** The caller: "new" output is tracked for each owner. */
 	readonly owner?: string;
@@ -45,7 +46,10 @@ export class Dialtone implements AsyncDisposable {
 		this.#dispose = dispose;
 	}
 
-	/** Terminals of this process. Disposing ends them, unless you gave a `home` in which they can be found again. */
+	/**
+	 * Terminals of this process. Disposing ends them, and so does the end of this process, unless you gave a `home` in which
+	 * they can be found again.
+	 */
 	static async open(options: DialtoneOptions = {}): Promise<Dialtone> {
 		reportListenerErrorsByDefault(warn);
 		const home = options.home ?? (await mkdtemp(join(tmpdir(), "dialtone-")));
@@ -57,7 +61,10 @@ export class Dialtone implements AsyncDisposable {
 			state: where.state,
 			version: VERSION,
 			idleMs: 0,
-			log: { info: () => {}, error: ({ err }: { err?: unknown }) => process.emitWarning(`dialtone: ${err}`) },
+			log: {
+				info: () => {},
+				error: ({ err, ...facts }: { err?: unknown }, doing) => warn(err ?? JSON.stringify(facts), doing),
+			},
 			open: async ({ epoch }, onFenced) => {
 				const { sessions, client } = await assemble({
 					places: where,
@@ -66,22 +73,28 @@ export class Dialtone implements AsyncDisposable {
 					socket: null,
 					onFenced,
 					onProblem: warn,
+					endsWithOwner: options.home === undefined,
 					...(options.options === undefined ? {} : { options: options.options }),
 				});
 				return {
 					client,
+					callers: new ProcessCallers(sessions),
 					limits: sessions.options,
 					runningSessions: () => sessions.runningCount(),
 					onSessions: (listener) => sessions.onCount(listener),
-					endAll: () => sessions.endAll(),
+					// A daemon that a program has started is not ours to end with us.
+					endAll: () => sessions.endAll({ exceptAway: true }),
 					close: () => client[Symbol.asyncDispose](),
 				};
 			},
 		});
 		if (daemon === null) throw new Error(`Another Dialtone process uses ${home}: call Dialtone.connect({ home }).`);
 		return new Dialtone(daemon.client, async () => {
-			await daemon.stop({ sessions: options.home === undefined });
-			if (options.home === undefined) await rm(home, { recursive: true, force: true, maxRetries: 10 });
+			const left = await daemon.stop({ sessions: options.home === undefined });
+			if (options.home !== undefined) return;
+			// What still runs writes its log there.
+			if (left.length > 0) warn(`${left.join(", ")} could not be ended; the files stay in ${home}`, "disposing");
+			else await rm(home, { recursive: true, force: true, maxRetries: 10 });
 		});
 	}
 

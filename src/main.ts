@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+
 // Creates the parts and connects them; imports an interface only when its command is
 // used, so that a command that only calls the daemon starts about as fast as node itself.
 
@@ -11,9 +12,13 @@ import { corruptLocks } from "./daemon/daemon-lock.ts";
 import { killDaemon } from "./daemon/kill.ts";
 import { LastingClient } from "./daemon/lasting-client.ts";
 import { findDaemon, type ReachOptions, reachDaemon, reopenHttp, stopForNext } from "./daemon/reach.ts";
+import type { ListedSession } from "./protocol/answer.ts";
+import { Fault, isFault } from "./protocol/fault.ts";
 import { places } from "./pty/places.ts";
 import { homeFault, makePrivate } from "./pty/private-directory.ts";
 import { within } from "./pty/wait.ts";
+import { distinctNames } from "./session/identity.ts";
+import { observerOf } from "./session/observer.ts";
 import type { Caller } from "./tools/tool.ts";
 import { VERSION } from "./version.ts";
 
@@ -56,6 +61,7 @@ const dependencies: Dependencies = {
 	homeFault: (error) => homeFault(error, where),
 	holderPath: join(root, "build/dialtone-holder"),
 	sessionDir: (session) => join(where.sessions, session),
+	observer: () => observerOf(callerHere(me)),
 	connect: async () => {
 		const client = lasting({ ...callerHere(me), commandLine: true });
 		await client.connect();
@@ -81,10 +87,18 @@ const dependencies: Dependencies = {
 		// What is still open must not keep a daemon that has stopped beside the next one.
 		run: async () => process.exit(await (await import("./serve.ts")).runDaemon(where)),
 	},
-	serve: async ({ foreground, port, exact, say }) => {
+	serve: async ({ foreground, ...wish }) => {
 		const { serveInBackground, serveInForeground } = await import("./serve-http.ts");
-		const options = { where, connect: () => reachDaemon(reach("cli")), port, exact, say };
+		const options = { where, connect: () => reachDaemon(reach("cli")), ...wish };
 		return foreground ? serveInForeground(options) : serveInBackground(options);
+	},
+	page: {
+		open: async (wanted) => {
+			await using client = await reachDaemon(reach("cli"));
+			return await client.http({ ...wanted, keep: "pin" }); // before it is disposed of
+		},
+		loginLink: async (url) => (await import("./serve-http.ts")).loginLink(where, url),
+		shareLink: async (url, session) => (await import("./serve-http.ts")).shareLink(where, url, session),
 	},
 	mcp: async ({ sets }) => {
 		const [{ serveMcpOnStdio }, { toolCards }] = await Promise.all([
@@ -110,12 +124,24 @@ const dependencies: Dependencies = {
 		return (await import("./mcp/hosts.ts")).hostsHelp({ command, args: [...args, "mcp"] });
 	},
 	toolCards: async (sets) => (await import("./tools/catalogue.ts")).toolCards(sets),
+	secrets: async () => {
+		const { SecretFile } = await import("./session/secret-file.ts");
+		return new SecretFile(where.state, process.env);
+	},
 	tokens: async () => {
+		await refuseConfined();
 		makePrivate(where.state);
 		const { Tokens } = await import("./http/tokens.ts");
 		return new Tokens(join(where.state, "tokens.json"));
 	},
 };
+
+/** Tokens are a file of this user: a daemon that runs tells whether this process is confined to a session. */
+async function refuseConfined(): Promise<void> {
+	await using client = await findDaemon(reach("cli", { anyVersion: true }));
+	const refused = (await client?.hello(VERSION))?.refused;
+	if (refused !== undefined) throw Fault.from(refused);
+}
 
 async function stopDaemon(options: { sessions: boolean }): Promise<StoppedDaemon | null> {
 	const found = await findDaemon(reach("cli", { anyVersion: true }));
@@ -126,14 +152,17 @@ async function stopDaemon(options: { sessions: boolean }): Promise<StoppedDaemon
 	const { pid } = await client.status();
 	const { facts } = await client.call("list", { status: "running" });
 	const { left: notEnded = [] } = await client.stop(options);
-	return { pid, left: options.sessions ? notEnded : facts.sessions.map(({ name }) => name) };
+	return { pid, left: options.sessions ? notEnded : distinctNames(facts.sessions.map(asRecorded)) };
 }
+
+const asRecorded = ({ session: id, name, owner }: ListedSession) => ({ id, name, owner });
 
 /** Stops the daemon in order. One that does not answer is killed, which loses nothing: then once more. */
 async function orKilled<T>(ms: number, stop: () => Promise<T>): Promise<T> {
 	try {
 		return await within(ms, "stopping the daemon", stop());
 	} catch (error) {
+		if (isFault(error, "inside_session") || isFault(error, "caller_confined")) throw error;
 		const pid = await killDaemon(where.run);
 		if (pid === null) throw error; // there was none: the reason is another
 		process.stderr.write(`dialtone: process ${pid} did not answer and was killed\n`);

@@ -6,11 +6,15 @@ import { getPriority, homedir, setPriority } from "node:os";
 import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { assemble } from "./assemble.ts";
+import { ProcessCallers } from "./daemon/callers.ts";
 import { collectGarbage } from "./daemon/collect-garbage.ts";
+import { takeHandedOver } from "./daemon/handed-over.ts";
 import { HttpControl, type HttpServer } from "./daemon/http-control.ts";
 import { handleUncaught } from "./daemon/last-resort.ts";
 import { fileLog } from "./daemon/log.ts";
+import { keepPinned } from "./daemon/pinned-http.ts";
 import { becomeDaemon, type Daemon } from "./daemon/run.ts";
+import type { TlsPlace } from "./daemon/wire.ts";
 import { Fault } from "./protocol/fault.ts";
 import { Listeners, reportListenerErrors } from "./protocol/listeners.ts";
 import { liftLimits } from "./pty/native.ts";
@@ -19,7 +23,10 @@ import { type Places, places, preparePlaces } from "./pty/places.ts";
 import { homeFault } from "./pty/private-directory.ts";
 import { leadsSession } from "./pty/process-stat.ts";
 import { giveScope } from "./pty/scope.ts";
+import { userName } from "./pty/user-name.ts";
 import { resolveOptions } from "./session/options.ts";
+import { sessionsWithin } from "./session/scope.ts";
+import type { Sessions } from "./session/sessions.ts";
 import { type Client, TOOL_SETS } from "./tools/client.ts";
 import type { Caller } from "./tools/tool.ts";
 import { VERSION } from "./version.ts";
@@ -42,6 +49,7 @@ export async function runInBackground(): Promise<number> {
 
 /** Runs the daemon until it is stopped. The caller then ends the process, whatever is still open. */
 export async function runDaemon(where: Places): Promise<number> {
+	const secretValues = { ...process.env, ...takeHandedOver(process.env) };
 	resetInherited();
 	leaveOuterSessions();
 	void giveScope(`dialtone-daemon-${process.pid}`, process.pid);
@@ -66,6 +74,7 @@ export async function runDaemon(where: Places): Promise<number> {
 				epoch,
 				socket,
 				environment: process.env,
+				secretValues,
 				// Every call over the socket names its caller; this one is for the daemon's own calls.
 				caller: { owner: "daemon", cwd: "/", env: {} },
 				http: () => http.state?.url ?? null,
@@ -75,11 +84,15 @@ export async function runDaemon(where: Places): Promise<number> {
 			});
 			const changes = new Listeners<void>("in use");
 			const http = new HttpControl(
-				(port, caller) => openHttp({ where, client, port, caller }),
-				() => changes.emit(),
+				(port, caller, tls) => openHttp({ where, client, sessions, port, caller, tls }),
+				() => {
+					keepPinned(where.run, http.state?.pinned ? http.state : null);
+					changes.emit();
+				},
 			);
 			return {
 				client,
+				callers: new ProcessCallers(sessions),
 				limits: sessions.options,
 				http,
 				runningSessions: () => sessions.runningCount(),
@@ -134,18 +147,36 @@ function raiseShare(): void {
 interface HttpOptions {
 	readonly where: Places;
 	readonly client: Client;
+	readonly sessions: Sessions;
 	readonly port: number;
 	/** A caller over HTTP has no directory or environment of its own: those of the user who runs the server are used. */
 	readonly caller: Caller;
+	readonly tls: TlsPlace | undefined;
 }
 
-async function openHttp({ where, client, port, caller }: HttpOptions): Promise<HttpServer> {
-	const [{ listen }, { Tokens }, { mcpOverHttp }, { toolCards }] = await Promise.all([
+async function openHttp({ where, client, sessions, port, caller, tls }: HttpOptions): Promise<HttpServer> {
+	const [
+		{ listen },
+		{ Tokens },
+		{ mcpOverHttp },
+		{ toolCards },
+		{ SessionActions },
+		{ PeopleWatch },
+		{ PEOPLE },
+		{ Past },
+		{ readTls },
+	] = await Promise.all([
 		import("./http/listen.ts"),
 		import("./http/tokens.ts"),
 		import("./mcp/http.ts"),
 		import("./tools/catalogue.ts"),
+		import("./tools/session-actions.ts"),
+		import("./tools/people-watch.ts"),
+		import("./tools/people.ts"),
+		import("./tools/past.ts"),
+		import("./http/tls.ts"),
 	]);
+	const past = new Past(sessions);
 	const limits = resolveOptions({}, process.env);
 	const mcp = mcpOverHttp(
 		{
@@ -162,15 +193,23 @@ async function openHttp({ where, client, port, caller }: HttpOptions): Promise<H
 		version: VERSION,
 		sets: TOOL_SETS,
 		port,
+		...(tls !== undefined && { tls: readTls(tls) }),
 		tokens: new Tokens(join(where.state, "tokens.json")),
-		// The id is the identity, the name a label for `list`: names may repeat.
-		caller: ({ id, name }) => ({
+		people: { watch: new PeopleWatch(sessions), actions: new SessionActions(sessions), person: userName() },
+		// The same from src/ and from dist/.
+		web: join(import.meta.dirname, "../dist/web"),
+		// The id is the identity, the name a label for `list`: names may repeat. People are one, however often they log in.
+		caller: ({ id, name, role }) => ({
 			...caller,
-			owner: `http:${id}:${name}`,
+			owner: role === "admin" ? PEOPLE : `http:${id}:${name}`,
+			token: name,
+			person: role === "admin",
 			parent: undefined,
 			cwd: caller.env.HOME ?? homedir(),
 		}),
+		within: (scope) => sessionsWithin(sessions, scope),
 		mcp,
+		past,
 		limits,
 	});
 	return {
@@ -178,6 +217,7 @@ async function openHttp({ where, client, port, caller }: HttpOptions): Promise<H
 		close: async () => {
 			await mcp.close();
 			await listening.close();
+			past[Symbol.dispose]();
 		},
 	};
 }

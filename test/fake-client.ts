@@ -2,11 +2,21 @@
 // real shapes, remembers what it was asked, and waits only as long as its caller does.
 
 import type { ListedSession, SessionFacts } from "../src/protocol/answer.ts";
+import type { Approval, Decision } from "../src/protocol/approval.ts";
 import { clean, oneLine } from "../src/protocol/clean.ts";
+import type { DriverView, PersonAct, PersonDone } from "../src/protocol/driver.ts";
 import type { SessionEvent } from "../src/protocol/events.ts";
 import { Fault } from "../src/protocol/fault.ts";
 import type { OutputChunk } from "../src/protocol/output.ts";
-import type { Answer, CallOptions, Client, ToolCard } from "../src/tools/client.ts";
+import type {
+	Answer,
+	CallOptions,
+	Client,
+	DriversOptions,
+	ToolCard,
+	ViewChunk,
+	ViewOptions,
+} from "../src/tools/client.ts";
 
 const schema = (properties: Record<string, object>, ...required: string[]) => ({
 	type: "object",
@@ -60,9 +70,12 @@ export const listed = (name: string, more: Partial<ListedSession> = {}): ListedS
 	lastLine: oneLine(""),
 	truncated: false,
 	mine: true,
+	byName: true,
 	owner: "cli",
 	parent: null,
 	keep: false,
+	inherit: null,
+	sandbox: "none",
 	...more,
 });
 
@@ -75,6 +88,7 @@ interface FakeCall {
 export class FakeClient implements Client {
 	readonly calls: FakeCall[] = [];
 	readonly typed: string[] = [];
+	readonly acts: string[] = [];
 	/** Bytes that `output` has to give; more may be pushed. */
 	output_: Uint8Array = Buffer.from("Python 3.11\r\n>>> ");
 	events_: SessionEvent[] = [];
@@ -82,8 +96,27 @@ export class FakeClient implements Client {
 	exit: { code: number | null; signal: string | null } | null = null;
 	list: ListedSession[] = [listed("py")];
 	now = 1;
+	/** Where HTTP is open. */
+	http: string | null = null;
 	/** What the answers of `wait`, `send` and the like say instead. */
 	answer: Partial<SessionFacts> | null = null;
+	/** What they are refused with. */
+	refusal: Fault | null = null;
+
+	/** What waits for a person. */
+	waiting: Approval[] = [];
+	readonly decided: { id: string; decision: Decision }[] = [];
+
+	async approvals(): Promise<readonly Approval[]> {
+		return this.waiting;
+	}
+
+	async decide(id: string, decision: Decision): Promise<Approval> {
+		const found = this.waiting.find((one) => one.id === id);
+		if (found === undefined) throw new Fault("approval_not_found", { id, open: this.waiting.map((one) => one.id) });
+		this.decided.push({ id, decision });
+		return found;
+	}
 
 	call = async (tool: string, input: unknown, options?: CallOptions): Promise<Answer> => {
 		const said = input as Record<string, unknown>;
@@ -93,6 +126,7 @@ export class FakeClient implements Client {
 		if (!FAKE_CARDS.some(({ name }) => name === tool)) throw new Fault("unknown_tool", { tool, tools: ["start"] });
 		if (typeof session !== "string") throw new Fault("bad_input", { problems: ["session: expected string"] });
 		if (!["py", "0py0"].includes(session)) throw new Fault("session_not_found", { id: session, open: ["py"] });
+		if (this.refusal !== null) throw this.refusal;
 		if (this.answer !== null) return this.#answer({ ...this.facts("now"), ...this.answer });
 		if (tool === "wait") await this.#aborted(options?.signal);
 		if (tool === "run")
@@ -194,11 +228,24 @@ export class FakeClient implements Client {
 		return { content: ">>> ", cols: 80, rows: 24, offset: this.output_.length };
 	}
 
-	async type(_session: string, bytes: Uint8Array): Promise<void> {
-		this.typed.push(Buffer.from(bytes).toString());
+	async *view(session: string, { signal }: ViewOptions): AsyncGenerator<ViewChunk> {
+		const snapshot = await this.snapshot();
+		yield { snapshot };
+		yield* this.output(session, { from: snapshot.offset, signal });
 	}
 
-	status = async () => ({ pid: 1, version: "0.1.0", socket: null, sessions: 1, startedAt: 0, http: null });
+	async *drivers(_session: string, { signal }: DriversOptions): AsyncGenerator<DriverView> {
+		yield { driver: { kind: "agent" }, mine: false };
+		await this.#aborted(signal).catch(() => {});
+	}
+
+	async act(_session: string, act: PersonAct): Promise<PersonDone> {
+		this.acts.push(act.act);
+		if (act.act === "keys") this.typed.push(Buffer.from(act.base64, "base64").toString());
+		return act.act === "take" ? { lease: "0lease0" } : {};
+	}
+
+	status = async () => ({ pid: 1, version: "0.1.0", socket: null, sessions: 1, startedAt: 0, http: this.http });
 
 	async [Symbol.asyncDispose](): Promise<void> {}
 }

@@ -12,6 +12,7 @@ import type { Pty, PtyEnding, PtyExit, WriteOptions } from "../src/pty/pty.ts";
 export class FakePty implements Pty {
 	readonly pid = 1000;
 	readonly holderPid = 999;
+	readonly held = true;
 	/** Everything that was typed, resized, signalled or ended, in order. */
 	readonly asked: string[] = [];
 	readonly #outputs = new Listeners<OutputChunk>("output");
@@ -31,6 +32,8 @@ export class FakePty implements Pty {
 	#exit: PtyExit | null = null;
 	#responsive = true;
 	#paused = false;
+	/** As it was told last. */
+	nice = 0;
 	/** Printed while paused. */
 	#held: OutputChunk[] = [];
 	#ended: PtyExit | null = null;
@@ -55,9 +58,16 @@ export class FakePty implements Pty {
 		return this.#ended;
 	}
 
+	left(): readonly [] {
+		return [];
+	}
+
 	get responsive(): boolean {
 		return this.#responsive;
 	}
+
+	/** While it does not answer. */
+	silentMs = 0;
 
 	get paused(): boolean {
 		return this.#paused;
@@ -140,6 +150,10 @@ export class FakePty implements Pty {
 		this.#paused = false;
 		for (const chunk of this.#held.splice(0)) this.#outputs.emit(chunk);
 		this.#settle();
+	}
+
+	giveWay(nice: number): void {
+		this.nice = nice;
 	}
 
 	skipTo(offset: number): void {

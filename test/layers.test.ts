@@ -1,6 +1,6 @@
 // Who may know whom (DESIGN §2): every import of one layer by another must be an
 // arrow of this table.
-import { readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join, relative, resolve, sep } from "node:path";
 import { describe, expect, test } from "vitest";
 
@@ -131,5 +131,42 @@ describe("one wait (S2)", () => {
 		expect(found('signal.addEventListener("abort", stop);')).toHaveLength(1);
 		expect(found('socket.once("close", () => clearTimeout(timer));')).toHaveLength(1);
 		expect(found("// new Promise( in a comment")).toEqual([]);
+	});
+});
+
+describe("the holder's loop", () => {
+	/** These run as work, from which another thread takes over the loop (holder/takeover.h). */
+	const LOOKS =
+		/^(attention|blocked|calls|crowd|descriptor|ends|members|openings|proc|relations|report-facts|risks|set|sharing|sockets|thread)-linux\.c$/;
+	/** Reads of /proc for which a process inside execve makes the reader wait; `identity` asks them of a helper. */
+	const WAITS =
+		/\bproc_(stat|reads|call|memory|wait_channel|program|descriptor\w*|socket_protocol|share|is_shared|numbers_like_us|has_our_mounts|terminal_number)\s*\(/;
+	const holder = join(src, "../holder");
+	const waitingIn = (text: string) => text.split("\n").filter((line) => WAITS.test(line));
+
+	test("reads nothing of another process that can make it wait", () => {
+		const files = readdirSync(holder).filter((name) => name.endsWith(".c") && !LOOKS.test(name));
+		expect(files).toContain("tree-linux.c");
+		for (const file of files.filter((name) => name !== "identity-linux.c"))
+			expect(waitingIn(readFileSync(join(holder, file), "utf8")), file).toEqual([]);
+		expect(waitingIn("if (proc_stat(pid, pid, &process)) return;")).toHaveLength(1);
+	});
+});
+
+describe("the documents", () => {
+	const root = join(src, "..");
+	const LINK = /\]\((?!https?:|#|mailto:)([^)\s#]+)(?:#[^)\s]*)?\)/g;
+	const documents = [root, join(root, "docs")].flatMap((directory) =>
+		readdirSync(directory)
+			.filter((name) => name.endsWith(".md"))
+			.map((name) => join(directory, name)),
+	);
+
+	test("link only to what is there: SECURITY.md names the test of each threat", () => {
+		const links = documents.flatMap((file) =>
+			[...readFileSync(file, "utf8").matchAll(LINK)].map(([, target = ""]) => resolve(file, "..", target)),
+		);
+		expect(links.length).toBeGreaterThan(50);
+		expect(links.filter((path) => !existsSync(path))).toEqual([]);
 	});
 });

@@ -16,7 +16,7 @@ import { installStubs } from "./programs.ts";
 const OTHERS = /^(home$|tsx-|fish\.)/;
 
 /** Closing takes effect a little later: a socket's end, a child's exit. */
-const SETTLE_MS = 5_000;
+const SETTLE_MS = 30_000;
 
 /** Something that is open, with the place that opened it. */
 interface Open {
@@ -76,8 +76,8 @@ function trackSubscriptions(): void {
 
 function trackWatches(): void {
 	const { watch } = AttentionTracker.prototype;
-	AttentionTracker.prototype.watch = function (this: AttentionTracker) {
-		const unwatch = watch.call(this);
+	AttentionTracker.prototype.watch = function (this: AttentionTracker, ...options) {
+		const unwatch = watch.apply(this, options);
 		const close = open("watch");
 		return () => {
 			unwatch();
@@ -161,12 +161,22 @@ async function expectNone(what: string, look: () => readonly string[]): Promise<
 	if (!empty) throw new Error(`${what}:\n${look().join("\n")}`);
 }
 
+/** A pid that was not found is 0, which to kill(2) means this process with all that runs the tests. */
+function refuseOwnGroup(): void {
+	const { kill } = process;
+	process.kill = (pid, signal) => {
+		if (pid === 0 || pid === -1) throw new Error(`kill(${pid}, ${signal}) would hit the tests themselves`);
+		return kill.call(process, pid, signal);
+	};
+}
+
 // What CI says of a commit it says again: there the properties are tried with the same values each time, elsewhere with others.
 if (process.env.CI) fc.configureGlobal({ seed: 20_261_117 });
 trackSubscriptions();
 trackTimers();
 trackWatches();
 trackAbortListeners();
+refuseOwnGroup();
 // Also where the library, which only warns, is what is tested.
 reportListenerErrors((error, origin) => void Promise.reject(new Error(`Error in "${origin}"`, { cause: error })));
 const outer = tmpdir();
@@ -212,4 +222,4 @@ afterAll(async () => {
 	} finally {
 		rmSync(directory, { recursive: true, force: true });
 	}
-});
+}, 5 * SETTLE_MS);

@@ -1,7 +1,7 @@
 // The programs that tests run and a bare Debian does not have.
 //
 // scripts/debian-packages.txt lists them. A test declares those it runs; where one
-// is missing the test is skipped and the report at the end names it (skip-report.ts),
+// is missing the test is skipped and the report at the end names it (end-report.ts),
 // with CI set it fails. To run one without declaring it fails everywhere: PATH leads
 // to a stub until the program is declared.
 
@@ -18,7 +18,7 @@ import {
 	rmSync,
 	symlinkSync,
 } from "node:fs";
-import { tmpdir } from "node:os";
+import { release, tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type { TestContext, TestOptions } from "vitest";
 
@@ -119,6 +119,8 @@ function canKillCgroups(): boolean {
 /** What a test may need beside programs. */
 const ABILITIES: Readonly<Record<string, () => boolean>> = {
 	root: () => process.getuid?.() === 0,
+	macOS: () => process.platform === "darwin",
+	WSL: () => /microsoft/i.test(release()),
 	/** Another user of this machine, who can run our command line. Root only, and not where the checkout is closed to others. */
 	"second user": () =>
 		process.getuid?.() === 0 &&
@@ -142,6 +144,8 @@ const ABILITIES: Readonly<Record<string, () => boolean>> = {
 	},
 	/** Root, and cgroups of version 2 that can be made and killed. */
 	cgroups: () => process.getuid?.() === 0 && canKillCgroups(),
+	/** A share of the processor for each session. */
+	autogroups: () => existsSync("/proc/self/autogroup"),
 	/** Mounts of its own: root, and not in a container that forbids it. */
 	mounts: () => process.getuid?.() === 0 && spawnSync("unshare", ["-m", "true"]).status === 0,
 };

@@ -12,6 +12,7 @@ export function screenFacts({ lastLine = "", ...more }: Partial<ScreenFacts> = {
 		applicationKeys: false,
 		footerBelow: 0,
 		endsAtCursor: false,
+		blank: false,
 		drawnCursor: false,
 		...more,
 	};

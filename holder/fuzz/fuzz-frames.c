@@ -30,7 +30,12 @@ static void type(const struct inbox *inbox, struct termios *modes) {
 	if (answer == INPUT_TAKEN && value != input.accepted) abort();
 	if (payload[6] & 1) input_settled(&input, modes);
 	if (payload[6] & 2) input_read(&input, modes, payload[7]);
-	size_t count = input_next(&input, modes, &next);
+	struct take take = {.reader = payload[7], .reads = payload[7]};
+	if (payload[6] & 4) input_taken(&input, payload[6] & 8 ? &take : NULL, modes);
+	size_t count = input_next(&input, modes, &next), line = 0;
+	uint64_t typed = 0;
+	queued = input_queued(&input);
+	if (input.held && input_refuse(&input, modes, &typed, &line) > 0 && (input_queued(&input) >= queued || typed == 0 || line <= LINE_MOST)) abort();
 	if (count > input_queued(&input)) abort();
 	if (input.head - input.start + count > INPUT_FLIGHT) abort(); // never more on its way than the kernel keeps
 	if (payload[5] & 1) input_drop(&input, (payload[5] & 4) != 0);
@@ -42,6 +47,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
 	struct termios modes = {0};
 	modes.c_cc[VEOF] = 4, modes.c_cc[VINTR] = 3, modes.c_cc[VKILL] = 21;
 	input.start = input.head = input.tail = input.line_start = input.accepted = input.last = input.seen_count = input.seen_next = 0;
+	input.urgent = input.write_start = input.write_end = 0;
+	pace_begin(&input.pace);
 	input.last_known = input.held = false;
 	if (size == 0) return 0;
 	size_t piece = data[0] % 97 + 1; // how it is cut
@@ -53,7 +60,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
 		data += used, size -= used;
 		if (state == INBOX_BAD) break;
 		if (state == INBOX_HUNGRY) continue;
-		if (inbox_type(&inbox) < HELLO || inbox_type(&inbox) > WATCH) abort();
+		if (inbox_type(&inbox) < HELLO || inbox_type(&inbox) > SECRETS) abort();
 		uint32_t sum = 0; // every byte of the payload is there to be read
 		for (uint32_t i = 0; i < inbox.length; i++) sum += inbox_payload(&inbox)[i];
 		if (sum == UINT32_MAX) abort();

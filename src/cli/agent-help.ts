@@ -23,7 +23,7 @@ The first line of each answer says whose turn it is:
     [db] waiting <<754
 
 - waiting: your turn: type a line and Enter. Or it says what else: a command (a shell prompt), a key (one is enough),
-  a full screen, or a secret: do not type one you were not given; ask the person to \`dialtone attach db\`.
+  a full screen, or a secret: do not type one you were not given; \`dialtone ask-human db\` tells what the person can run.
   "likely" and "maybe" say how sure that is.
 - working: not your turn. \`wait\` for it; do something else in the meantime.
 - ended: the exit code is shown, and all its output can still be read.

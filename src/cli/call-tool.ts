@@ -1,31 +1,37 @@
 // One verb, one tool call: flags and words become the tool's input, the answer is
 // shown, and the exit code is read from its facts.
 
+import { inFlags } from "../protocol/command-words.ts";
+import { Fault, type FaultFacts } from "../protocol/fault.ts";
+import type { FactsOf, InputOf } from "../tools/catalogue.ts";
 import type { Answer, Client } from "../tools/client.ts";
 import type { Invocation } from "./command.ts";
-import { EXIT, exitCodeOfRun } from "./exit-codes.ts";
+import { EXIT } from "./exit-codes.ts";
 import { onSession, runningNamed } from "./session-named.ts";
 import { showText } from "./show.ts";
-import { fieldFlags, type Verb } from "./tool-verbs.ts";
+import { TOOL_FIELDS } from "./tool-fields.ts";
+import { fieldFlags, type ToolName, type VerbOf } from "./tool-verbs.ts";
 
 type Input = Record<string, unknown>;
 
-export async function callTool(invocation: Invocation, verb: Verb): Promise<number> {
+export async function callTool<N extends ToolName>(invocation: Invocation, verb: VerbOf<N>): Promise<number> {
 	const { json, io, dependencies } = invocation;
 	const input = await inputOf(invocation, verb);
 	await using client = await dependencies.connect();
 	using _interrupts = passedOn(invocation, verb, client, input);
 	const answer = await called(invocation, verb, client, input);
 	if (json) io.out(`${JSON.stringify(answer.facts)}\n`);
-	else await (verb.show ?? showText)(invocation, answer);
-	if (verb.tool === "run") return exitCodeOfRun(answer.facts as Parameters<typeof exitCodeOfRun>[0]);
-	const { returned, matched } = answer.facts as { returned?: string; matched?: boolean | null };
-	const waits = verb.tool === "start" || verb.tool === "send" || verb.tool === "wait";
-	return waits && (matched === false || returned === "timeout") ? EXIT.notMet : EXIT.ok;
+	else await (verb.show ?? showText)(invocation, answer, client);
+	return verb.exitCode?.(answer.facts) ?? EXIT.ok;
 }
 
 /** Ctrl+C is for the command, as it would be without us; the second one is for us. */
-function passedOn({ io, words }: Invocation, verb: Verb, client: Client, { shell = "main" }: Input): Disposable {
+function passedOn(
+	{ io, words }: Invocation,
+	verb: VerbOf<ToolName>,
+	client: Client,
+	{ shell = "main" }: Input,
+): Disposable {
 	const interrupt = () => {
 		const session = verb.words?.[0]?.field === "shell" ? words[0]! : (shell as string);
 		void client.call("signal", { session, signal: "INT", timeoutMs: 0 }).catch(() => {}); // it has just ended
@@ -35,22 +41,38 @@ function passedOn({ io, words }: Invocation, verb: Verb, client: Client, { shell
 	return { [Symbol.dispose]: () => void process.off("SIGINT", interrupt) };
 }
 
-async function called(
+async function called<N extends ToolName>(
 	invocation: Invocation,
-	{ tool, words = [] }: Verb,
+	{ tool, words = [] }: VerbOf<N>,
 	client: Client,
 	input: Input,
-): Promise<Answer> {
+): Promise<Answer<FactsOf<N>>> {
+	// Made of words: the tool checks it.
+	const call = async (more: Input) => {
+		try {
+			return await client.call(tool, { ...input, ...more } as InputOf<N>);
+		} catch (error) {
+			throw inFlagsOf(tool, error);
+		}
+	};
+
 	const { field } = words[0] ?? {};
 	const given = invocation.words[0]!;
-	if (field === "session")
-		return onSession(invocation, client, given, (session) => client.call(tool as string, { ...input, session }));
+	if (field === "session") return onSession(invocation, client, given, (session) => call({ session }));
 	// `run` would open a new shell of this name.
 	const shell = field === "shell" ? { shell: await runningNamed(invocation, client, given) } : {};
-	return client.call(tool as string, { ...input, ...shell });
+	return call(shell);
 }
 
-async function inputOf(invocation: Invocation, verb: Verb): Promise<Input> {
+/** A refusal of the input, which was given as flags. */
+function inFlagsOf(tool: ToolName, error: unknown): unknown {
+	if (!(error instanceof Fault) || error.code !== "bad_input") return error;
+	const { problems } = error.facts as FaultFacts<"bad_input">;
+	const fields = Object.keys(TOOL_FIELDS[tool].fields);
+	return new Fault("bad_input", { problems: problems.map((problem) => inFlags(problem, fields)) }, { cause: error });
+}
+
+async function inputOf(invocation: Invocation, verb: VerbOf<ToolName>): Promise<Input> {
 	const { words, flags } = invocation;
 	const input: Input = {};
 	for (const { name, path, kind } of fieldFlags(verb)) {

@@ -45,6 +45,7 @@ async function dialtone(args: string[], stdin = "", { columns, env = {} }: { col
 		owner: "cli",
 		self: () => ["dialtone"],
 		stateDir,
+		observer: () => ({ owner: "cli:observer", sessionsOf: "cli", cwd: "/", env: {} }),
 		connect: async () => client,
 		peek: async () => client,
 		toolCards: async () => FAKE_CARDS,
@@ -60,7 +61,7 @@ const lastInput = () => client.calls.at(-1)!.input;
 describe("commands become tool calls", () => {
 	test("one word is a command for the shell, several are a program and its arguments", async () => {
 		await dialtone(["start", "ls | wc"]);
-		expect(lastInput()).toEqual({ command: "ls | wc" });
+		expect(lastInput()).toMatchObject({ command: "ls | wc" });
 		await dialtone(["start", "--name", "py", "--", "python3", "-i"]);
 		expect(lastInput()).toEqual({ argv: ["python3", "-i"], name: "py" });
 	});
@@ -86,7 +87,7 @@ describe("commands become tool calls", () => {
 
 	test("a command's words reach the shell as they were", async () => {
 		await dialtone(["run", "echo", "it's", "a b", "--json"]);
-		expect(lastInput()).toEqual({ command: "echo 'it'\\''s' 'a b' --json" });
+		expect(lastInput()).toMatchObject({ command: "echo 'it'\\''s' 'a b' --json" });
 	});
 
 	test("C4: flags behind a line for the shell are refused, and nothing is run", async () => {
@@ -97,7 +98,7 @@ describe("commands become tool calls", () => {
 		}
 		expect(client.calls).toEqual([]);
 		await dialtone(["run", "--", "sleep 5", "-t"]);
-		expect(lastInput()).toEqual({ command: "'sleep 5' -t" });
+		expect(lastInput()).toMatchObject({ command: "'sleep 5' -t" });
 	});
 });
 
@@ -192,6 +193,8 @@ describe("which command is meant", () => {
 		["att", "attach"],
 		["sig", "signal"],
 		["--version", "version"],
+		["-v", "version"],
+		["-V", "version"],
 	])("`%s` is `%s`", (word, name) => {
 		expect(meant(word)).toBe(name);
 	});
@@ -203,6 +206,7 @@ describe("which command is meant", () => {
 		["end", ["stop"]],
 		["delete", ["rm"]],
 		["capture-pane", ["screen"]],
+		["l", ["ls", "logs"]],
 		["x", []],
 		["nosuch", []],
 	])("`%s` is none, and may be %j", (word, names) => {
@@ -226,17 +230,27 @@ describe("which session is meant", () => {
 		expect((await dialtone(["read", "oth"])).code).toBe(EXIT.noSuchSession);
 	});
 
+	test("C5: a refusal names the flags that were given, not the fields of a tool", async () => {
+		const problems = ["give `search` or `pattern`, not both", "view `raw` has no `timeoutMs`"];
+		client.refusal = new Fault("bad_input", { problems });
+		expect((await dialtone(["read", "py"])).err).toContain(
+			"give `--search` or `--pattern`, not both; view `raw` has no `timeoutMs`",
+		);
+	});
+
 	test("`exec` runs in a shell that is there, and opens none", async () => {
 		client.list = [listed("dev")];
 		await dialtone(["exec", "dev", "make", "-j2"]);
-		expect(lastInput()).toEqual({ command: "make -j2", shell: "dev" });
+		expect(lastInput()).toMatchObject({ command: "make -j2", shell: "dev" });
 		expect((await dialtone(["exec", "nope", "make"])).code).toBe(EXIT.passedFault);
 		expect(client.calls.filter(({ tool }) => tool === "run")).toHaveLength(1);
 	});
 
 	test("C4: `exec` takes no session that has ended for a shell, which would open another one", async () => {
 		client.list = [listed("gone", { status: "succeeded", exit: { code: 0, signal: null } })];
-		expect((await dialtone(["exec", "gone", "make"])).code).toBe(EXIT.passedFault);
+		const { code, err } = await dialtone(["exec", "gone", "make"]);
+		expect(code).toBe(EXIT.passedFault);
+		expect(err).toContain('Session "gone" has ended (');
 		expect(client.calls.filter(({ tool }) => tool === "run")).toEqual([]);
 	});
 
@@ -323,10 +337,27 @@ describe("answers", () => {
 		expect((await dialtone(["logs", "py", "--from", "3"])).out).toBe("\x1b[31mb");
 	});
 
+	test("C4: what was not given, or not right, is told with the usage and where the help is", async () => {
+		expect(await dialtone(["stop"])).toEqual({
+			code: EXIT.usage,
+			out: "",
+			err: "dialtone: Invalid input: SESSION is missing.\nusage: dialtone stop [flags] SESSION…\nSee dialtone help stop.\n",
+		});
+		expect((await dialtone(["l"])).err).toContain("Did you mean ls or logs?");
+	});
+
+	test("C4: help has no flag that would have no effect, and names flags as such", async () => {
+		const { out } = await dialtone(["help", "exec"]);
+		expect(out).not.toMatch(/--(?:env|inherit|limit-|program|clean)/);
+		expect(out).toContain("then --on-timeout");
+		expect(out).toMatch(/--max-tokens N +Print at most this much .*\(default: all\)/);
+		expect((await dialtone(["exec", "py", "--env", "A=1", "true"])).code).toBe(EXIT.usage);
+	});
+
 	test("`attach` without a terminal says what to do instead", async () => {
 		const { code, err } = await dialtone(["attach", "py"]);
 		expect(code).toBe(EXIT.passedFault);
-		expect(err).toContain("logs -f");
+		expect(err).toContain("`dialtone logs -f py` to follow and `dialtone send py …` to type");
 	});
 });
 

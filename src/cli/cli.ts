@@ -59,8 +59,9 @@ async function failed(error: unknown, { command, args, dependencies, io }: Failu
 		const { words: _, ...json } = fault.toJSON();
 		io.out(`${JSON.stringify(json)}\n`);
 	} else {
-		io.err(`dialtone: ${fault.message}\n${fault.next}\n`);
-		if (fault.code === "bad_input") io.err(`${(await import("./help.ts")).usageLine(command)}\n`);
+		const { usageLine } = await import("./help.ts");
+		const next = fault.code === "bad_input" ? `${usageLine(command)}\nSee dialtone help ${command.name}.` : fault.next;
+		io.err(`dialtone: ${fault.message}\n${next}\n`);
 		if (io.env.DIALTONE_DEBUG && error instanceof Error) io.err(`${error.stack}\n`);
 	}
 	return PASSES_THROUGH.has(command.name) && fault.code !== "bad_input"

@@ -2,7 +2,10 @@
 // completion are each derived from the list of these records in commands.ts.
 
 import type { Fault } from "../protocol/fault.ts";
-import type { Client, DaemonStatus, ToolCard, ToolSet } from "../tools/client.ts";
+import type { Scope } from "../session/scope.ts";
+import type { ListedSecret } from "../session/secrets.ts";
+import type { Caller } from "../session/start-spec.ts";
+import type { Client, DaemonStatus, Role, ToolCard, ToolSet } from "../tools/client.ts";
 import type { Flags, KINDS } from "./flags.ts";
 
 export interface Flag {
@@ -68,6 +71,8 @@ export interface Dependencies {
 	readonly version: string;
 	/** Who calls: sessions of others are told apart. */
 	readonly owner: string;
+	/** The caller, for what a person only looks at: an agent may share the owner, and is told as before. */
+	observer(): Caller;
 	/** The client, starting the daemon where none runs. */
 	connect(): Promise<Client>;
 	/** The client of a daemon that already runs, or null. */
@@ -84,6 +89,7 @@ export interface Dependencies {
 		run(): Promise<number>;
 	};
 	serve(options: ServeOptions): Promise<number>;
+	readonly page: PageLinks;
 	mcp(options: { sets: readonly ToolSet[] }): Promise<number>;
 	/** The text for the hosts' configuration files. */
 	mcpHelp(): Promise<string>;
@@ -92,6 +98,7 @@ export interface Dependencies {
 	/** The tools without contacting a daemon. */
 	toolCards(sets: readonly ToolSet[]): Promise<readonly ToolCard[]>;
 	tokens(): Promise<TokenStore>;
+	secrets(): Promise<SecretStore>;
 	/** Where everything is kept. */
 	readonly stateDir: string;
 	/** The fault, if this error means that nothing can be kept there. */
@@ -112,14 +119,58 @@ export interface ServeOptions {
 	readonly port: number;
 	/** The port was chosen: refuse where HTTP is open on another one. */
 	readonly exact: boolean;
+	/** For other machines, with absolute paths; without it, on loopback. */
+	readonly tls?: {
+		readonly host: string;
+		readonly names: readonly string[];
+		readonly cert: string;
+		readonly key: string;
+	};
 	readonly say: (text: string) => void;
+}
+
+/** Links to the page, each good for one browser. */
+export interface PageLinks {
+	/** Has the daemon serve HTTP for as long as it runs; its address. */
+	open(where: { readonly port: number; readonly exact: boolean }): Promise<string>;
+	/** For the person. */
+	loginLink(url: string): Promise<{ readonly link: string; readonly expiresAt: number }>;
+	/** For a viewer of one session. */
+	shareLink(
+		url: string,
+		session: { readonly id: string; readonly name: string; readonly minutes: number },
+	): Promise<{ readonly id: string; readonly link: string; readonly expiresAt: number }>;
+}
+
+export interface ListedToken {
+	readonly id: string;
+	readonly name: string;
+	readonly createdAt: number;
+	readonly role: Role;
+	readonly expiresAt: number | null;
+	readonly scope: Scope | null;
+	/** A link that was not opened yet. */
+	readonly link: boolean;
 }
 
 /** The part of http/tokens.ts that the command line uses. */
 export interface TokenStore {
-	create(options: { name: string; readOnly: boolean }): { id: string; token: string };
-	list(): readonly { id: string; name: string; readOnly: boolean; createdAt: number }[];
+	create(options: {
+		readonly name: string;
+		readonly role: Role;
+		readonly scope: Scope | null;
+		readonly expiresAt: number | null;
+	}): { id: string; token: string };
+	list(): readonly ListedToken[];
 	revoke(idOrName: string): readonly string[];
+	readonly file: string;
+}
+
+/** The part of session/secrets.ts that the command line uses. */
+export interface SecretStore {
+	list(): readonly ListedSecret[];
+	/** Throws where its value cannot be read; false: a person types it. */
+	test(name: string): Promise<boolean>;
 	readonly file: string;
 }
 

@@ -1,7 +1,7 @@
 // Every command of the command line. A record declares its words and flags; its implementation
 // is imported only when it is used, so that each command starts as fast as node does.
 
-import { TOOL_SETS } from "../tools/client.ts";
+import { ROLES, TOOL_SETS } from "../tools/client.ts";
 import type { Command, Flag, Word } from "./command.ts";
 import { flagOf } from "./declared-tool.ts";
 import { TOOL_FIELDS } from "./tool-fields.ts";
@@ -9,6 +9,8 @@ import { commandOf, VERBS } from "./tool-verbs.ts";
 
 const SESSION: Word = { name: "SESSION", is: "session" };
 const offset = (summary: string): Flag => ({ kind: "integer", value: "OFFSET", summary });
+const port: Flag = { kind: "integer", short: "p", default: "17492", summary: "Which port; 0 takes a free one" };
+const moment = (summary: string): Flag => ({ kind: "duration", summary });
 const tools: Flag = {
 	kind: "text",
 	multiple: true,
@@ -17,6 +19,9 @@ const tools: Flag = {
 	summary: "Which tool sets, several separated by commas",
 	default: "native",
 };
+
+/** Without its default: without the flag it is another command. */
+const { default: _, ...namedSignal } = flagOf("signal", TOOL_FIELDS.signal.fields.signal);
 
 const verbs = VERBS.map(commandOf);
 const verb = (wanted: string) => verbs.find(({ name }) => name === wanted)!;
@@ -27,15 +32,15 @@ export const COMMANDS: readonly Command[] = [
 		name: "kill",
 		summary: "the same as `stop`; with -s only send a signal",
 		words: verb("stop").words!,
-		flags: { signal: flagOf("signal", TOOL_FIELDS.signal.fields.signal), ...verb("stop").flags },
+		flags: { signal: { ...namedSignal, summary: "Send this signal instead of ending it" }, ...verb("stop").flags },
 		run: (invocation) => verb(invocation.flags.get("signal") === undefined ? "stop" : "signal").run(invocation),
 	},
 	{
 		name: "attach",
-		words: [{ ...SESSION, is: "running session" }],
-		summary: "take over the keyboard; detach with Ctrl+\\ twice",
-		more: "Exits with the program's exit code if it ends, with 0 if you detach.",
-		flags: { "read-only": { kind: "switch", short: "r", summary: "Watch without typing" } },
+		words: [{ ...SESSION, is: "running session", optional: true }],
+		summary: "take over the keyboard from the agent; detach with Ctrl+\\ twice",
+		more: "Without SESSION: the last one used. Exits with the program's exit code if it ends, with 0 if you detach.",
+		flags: { watch: { kind: "switch", short: "w", summary: "Only watch: agents go on typing, and you do not" } },
 		run: async (invocation) => (await import("./attach.ts")).attach(invocation),
 	},
 	{
@@ -45,6 +50,7 @@ export const COMMANDS: readonly Command[] = [
 		flags: {
 			follow: { kind: "switch", short: "f", summary: "Follow until it ends" },
 			from: offset("Begin at this byte"),
+			tail: { kind: "integer", summary: "Begin with this many lines before the end" },
 		},
 		run: async (invocation) => (await import("./stream-commands.ts")).logs(invocation),
 	},
@@ -57,7 +63,7 @@ export const COMMANDS: readonly Command[] = [
 	{
 		name: "rm",
 		words: [{ ...SESSION, is: "ended session", rest: "each" }],
-		summary: "forget an ended session with its output",
+		summary: "delete an ended session and its output",
 		flags: { force: { kind: "switch", short: "f", summary: "End it first" } },
 		run: async (invocation) => (await import("./session-commands.ts")).remove(invocation),
 	},
@@ -74,6 +80,7 @@ export const COMMANDS: readonly Command[] = [
 				summary: "asciicast v3, v2, the two files of script(1), text, or a picture of the screen (svg, png)",
 			},
 			output: { kind: "text", short: "o", value: "FILE", summary: "Write to this file (default: stdout)" },
+			at: moment("For text and pictures: the screen at this time after the start"),
 		},
 		run: async (invocation) => (await import("./recordings.ts")).exportRecording(invocation),
 	},
@@ -84,6 +91,7 @@ export const COMMANDS: readonly Command[] = [
 		flags: {
 			speed: { kind: "number", value: "FACTOR", default: "1", summary: "Playback speed" },
 			"idle-limit": { kind: "duration", default: "2s", summary: "Shorten longer pauses to this" },
+			at: moment("Show only the screen at this time after the start"),
 		},
 		run: async (invocation) => (await import("./recordings.ts")).replay(invocation),
 	},
@@ -114,9 +122,62 @@ export const COMMANDS: readonly Command[] = [
 		summary: "HTTP, WebSocket and MCP on a loopback port",
 		flags: {
 			foreground: { kind: "switch", short: "f", summary: "Run the daemon in this process until Ctrl+C" },
-			port: { kind: "integer", short: "p", default: "17492", summary: "Which port; 0 takes a free one" },
+			port,
+			host: { kind: "text", value: "ADDRESS", summary: "Serve other machines at this address, over TLS" },
+			"tls-cert": { kind: "text", value: "FILE", summary: "With --host: the certificate, in PEM" },
+			"tls-key": { kind: "text", value: "FILE", summary: "With --host: its key, a file that only you can read" },
+			name: {
+				kind: "text",
+				multiple: true,
+				value: "HOST",
+				summary: "With --host: a name by which others ask for this machine; no other is served",
+			},
 		},
 		run: async (invocation) => (await import("./daemon-commands.ts")).serve(invocation),
+	},
+	{
+		name: "web",
+		summary: "print a link that opens the page in a browser, once",
+		more: "Has the daemon serve HTTP from then on. The link is good for 10 minutes, and for one browser.",
+		flags: {
+			open: { kind: "switch", summary: "Start the browser too" },
+			port,
+		},
+		run: async (invocation) => (await import("./web-commands.ts")).web(invocation),
+	},
+	{
+		name: "share",
+		words: [SESSION],
+		summary: "print a link that shows one session, and only shows it, for a time",
+		more: "The link is good for one browser on this machine. `dialtone token list` shows it, `dialtone token revoke` ends it.",
+		flags: {
+			minutes: { kind: "number", default: "60", summary: "How long it can be seen" },
+			port,
+		},
+		run: async (invocation) => (await import("./web-commands.ts")).share(invocation),
+	},
+	{
+		name: "approve",
+		words: [{ name: "ID", optional: true }],
+		summary: "list the calls that wait for a person; with ID approve or deny one",
+		flags: {
+			deny: { kind: "switch", summary: "Deny it" },
+			note: { kind: "text", summary: "Told to the agent" },
+		},
+		run: async (invocation) => (await import("./approve.ts")).approve(invocation),
+	},
+	{
+		name: "audit",
+		summary: "who did what when; --verify checks that nothing was changed or removed",
+		more: "Read from the files of this home, without the daemon. What was typed is not in it, only its length and a keyed hash.",
+		flags: {
+			verify: { kind: "switch", summary: "Check the chain of hashes; exits with 1 where it is broken" },
+			since: { kind: "text", value: "TIME", summary: "From then on: a time such as 2h before now, or a date" },
+			owner: { kind: "text", value: "NAME", summary: "Only of this owner; * is any text" },
+			session: { kind: "text", value: "SESSION", summary: "Only of this session, by id or name" },
+			follow: { kind: "switch", short: "f", summary: "Go on with what is added" },
+		},
+		run: async (invocation) => (await import("./audit.ts")).audit(invocation),
 	},
 	{
 		name: "token",
@@ -125,8 +186,26 @@ export const COMMANDS: readonly Command[] = [
 			{ name: "NAME", optional: true },
 		],
 		summary: "tokens for HTTP",
-		flags: { "read-only": { kind: "switch", summary: "May read, but not type" } },
+		more: "A token is for all sessions unless it is limited to one, to those of an owner, or to those of a conversation.",
+		flags: {
+			role: { kind: "choice", choices: ROLES, default: "drive", summary: "What it may do" },
+			"read-only": { kind: "switch", summary: "The same as --role view" },
+			session: { kind: "text", value: "SESSION", summary: "Only this session" },
+			owner: { kind: "text", value: "OWNER", summary: "Only sessions of this owner; `*` is any text" },
+			parent: { kind: "text", value: "ID", summary: "Only sessions of this conversation" },
+			expires: { kind: "duration", summary: "It ends after this: 30m, 12h, 7d" },
+		},
 		run: async (invocation) => (await import("./daemon-commands.ts")).token(invocation),
+	},
+	{
+		name: "secrets",
+		words: [
+			{ name: "list|test", is: ["list", "test"], optional: true },
+			{ name: "NAME", optional: true },
+		],
+		summary: "the secrets that can be typed by name (`send --secret`); never their values",
+		more: "They are named in policy.json. `test NAME` says whether its value can be read.",
+		run: async (invocation) => (await import("./secret-commands.ts")).secrets(invocation),
 	},
 	{
 		name: "daemon",

@@ -1,7 +1,7 @@
 // A tool's declaration as far as the command line needs it: plain data, so that no
 // command loads zod. `npm run generate` writes tool-fields.ts in this form.
 
-import { kebab } from "../protocol/command-words.ts";
+import { flagName, kebab } from "../protocol/command-words.ts";
 import type { Flag } from "./command.ts";
 
 export interface DeclaredField {
@@ -18,39 +18,46 @@ export interface DeclaredTool {
 	readonly fields: Readonly<Record<string, DeclaredField>>;
 }
 
-/** What a flag is called, where its field's name does not say it, and its letter. */
-const SPELLINGS: Readonly<Record<string, Partial<Pick<Flag, "short" | "value" | "summary">> & { name?: string }>> = {
-	"until.text": { name: "until", short: "u" },
-	"until.pattern": { value: "REGEX" },
+interface Spelling extends Partial<Pick<Flag, "kind" | "short" | "value">> {
+	/** Where the field has no explanation. */
+	readonly summary?: string;
+	/** Instead of the field's explanation, which is written for a tool. */
+	readonly about?: string;
+}
+
+/** A flag's letter, and what a person reads about it. */
+const SPELLINGS: Readonly<Record<string, Spelling>> = {
+	"until.text": { short: "u", about: "Return when this text appears in new output" },
+	"until.pattern": { value: "REGEX", about: "Return when new output matches this regular expression" },
+	"until.gone": { about: "Return when this text, once shown, disappears" },
+	"until.stillMs": { about: "Return when there is no output for this long" },
+	"until.port": { about: "Return when it listens on this TCP port" },
+	"until.only": { about: "Do not return because the program waits for input" },
 	pattern: { value: "REGEX" },
-	keys: { name: "key", short: "k", value: "KEY" },
+	keys: { short: "k", value: "KEY" },
 	timeoutMs: { short: "t" },
 	name: { short: "n", value: "NAME" },
 	env: { short: "e" },
 	shell: { short: "s", value: "NAME" },
-	signal: { short: "s" },
+	signal: { short: "s", summary: "Which signal" },
 	force: { short: "f" },
-	view: { short: "v" },
+	view: { short: "v", summary: "What to show" },
 	lines: { short: "l" },
-	cwd: { value: "DIR", summary: "Where it runs (default: here)" },
+	cwd: { kind: "directory", value: "DIR", summary: "Where it runs (default: here)" },
 	cols: { summary: "Width of its terminal (default: that of yours)" },
 	rows: { summary: "Height of its terminal (default: that of yours)" },
 	"limits.cpuSeconds": { summary: "Processor time it may use" },
 	"limits.memoryBytes": { summary: "Memory it may use" },
-	"limits.processes": { summary: "Processes this user may have" },
+	"limits.processes": { summary: "Processes it may have at once" },
 	"limits.openFiles": { summary: "Files it may have open" },
 	"limits.fileBytes": { summary: "Size of a file it may write" },
 	"limits.wallMs": { summary: "Time it may run" },
+	"limits.outputBytesPerSecond": { summary: "Bytes it may print per second, sustained" },
 	again: { value: "SESSION" },
+	sandbox: { kind: "text", value: "true|PROFILE|JSON" },
 	id: { value: "ID" },
 	program: { value: "SHELL" },
 	parent: { value: "ID" },
-};
-
-/** Fields of a nested object are flags of their own: how these begin, and their explanation. */
-const OBJECTS: Readonly<Record<string, { readonly prefix: string; readonly about: string }>> = {
-	until: { prefix: "", about: "Return when: " },
-	limits: { prefix: "limit-", about: "" },
 };
 
 /** Numbers whose field ends in a unit are given with one. */
@@ -78,16 +85,13 @@ export interface FieldFlag extends Flag {
 }
 
 export function flagOf(path: string, field: DeclaredField): FieldFlag {
-	const [object, own = object!] = path.split(".") as [string, string?];
-	const { name, ...spelling } = SPELLINGS[path] ?? {};
+	const own = path.split(".").at(-1)!;
+	const { summary, about = field.about ?? summary, ...spelling } = SPELLINGS[path] ?? {};
 	const unit = field.type === "integer" ? UNITS.find(([suffix]) => suffix.test(own)) : undefined;
-	const bare = unit === undefined ? own : own.replace(unit[0], "");
 	const given = field.default;
-	const about = field.about ?? spelling.summary ?? kebab(path).replaceAll(/[-.]/g, " ");
-	const nested = object === own ? undefined : OBJECTS[object!];
 	return {
 		path,
-		name: name ?? `${nested?.prefix ?? ""}${kebab(bare)}`,
+		name: flagName(path),
 		kind: field.choices ? "choice" : (unit?.[1] ?? KIND_OF_TYPE[field.type]),
 		...spelling,
 		...(field.choices && { choices: field.choices }),
@@ -96,11 +100,10 @@ export function flagOf(path: string, field: DeclaredField): FieldFlag {
 		// A switch that is off needs no mention.
 		...(given !== undefined &&
 			given !== false && { default: unit?.[1] === "duration" ? spellMs(Number(given)) : String(given) }),
-		summary:
-			nested && field.type !== "boolean" ? `${nested.about}${nested.about ? decapitalized(about) : about}` : about,
+		summary: withFlags(about ?? kebab(path).replaceAll(/[-.]/g, " ")),
 	};
 }
 
 const spellMs = (ms: number) => (ms % 1000 === 0 ? `${ms / 1000}s` : `${ms}ms`);
-const decapitalized = (text: string) =>
-	(/^[A-Z]{2}/.test(text) ? text : text.charAt(0).toLowerCase() + text.slice(1)).replace("this many ms", "this time");
+/** Another field of the tool is a flag here. */
+const withFlags = (about: string) => about.replaceAll(/`([a-z]+[A-Z]\w*)`/g, (_, other: string) => `--${kebab(other)}`);

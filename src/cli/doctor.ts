@@ -3,6 +3,7 @@
 
 import { accessSync, constants, readFileSync, readlinkSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { AUDIT_DIRECTORY, verify } from "../journal/audit-chain.ts";
 import { setAsideIn } from "../journal/state-file.ts";
 import { oneLine } from "../protocol/clean.ts";
 import { Fault } from "../protocol/fault.ts";
@@ -127,6 +128,26 @@ const CHECKS: readonly Check[] = [
 				found: `${corrupt.length} corrupt and set aside: ${shown}${corrupt.length > MAX_NAMES ? ", …" : ""}`,
 				next: "Their content was read from the log instead, or is learnt anew; remove these files when you have looked at them.",
 			};
+		},
+	},
+	{
+		name: "audit log",
+		check: async ({ stateDir, daemon }) => {
+			const problem = (await daemon.status())?.auditProblem;
+			if (problem !== undefined)
+				return {
+					ok: "warn",
+					found: problem,
+					next: "Make room on the disk; how many lines are missing will be in the log.",
+				};
+			const { lines, lost, broken } = verify(join(stateDir, AUDIT_DIRECTORY));
+			if (broken !== null)
+				return {
+					ok: "warn",
+					found: `${broken.file}, line ${broken.line}: ${broken.problem}`,
+					next: "See docs/audit.md.",
+				};
+			return { ok: true, found: `${lines} lines, unchanged${lost > 0 ? `; ${lost} could not be written` : ""}` };
 		},
 	},
 	{

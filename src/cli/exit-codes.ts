@@ -31,12 +31,12 @@ export const EXIT_MEANINGS: readonly (readonly [number, string])[] = [
 	[EXIT.sessionEnded, "the session has ended; nothing was typed"],
 	[
 		EXIT.busy,
-		"not now: name taken, still running, shell busy, screen moved on, a person drives, too many sessions, port taken",
+		"not now: name taken, still running, shell busy, output changed, a person is in control or has to approve, too many sessions, port taken",
 	],
 	[EXIT.noDaemon, "the daemon cannot be reached, or is another version"],
 	[EXIT.notAllowed, "not allowed, or not available here"],
 	[EXIT.passedTimeout, "`run`, `exec`: the command timed out, or waits for input"],
-	[EXIT.passedFault, "`run`, `exec`, `attach`: one of the cases above but the invalid command line; `--json` names it"],
+	[EXIT.passedFault, "`run`, `exec`, `attach`: any error above except invalid usage; see `--json`"],
 	[EXIT.interrupted, "interrupted by Ctrl+C"],
 ];
 
@@ -53,7 +53,11 @@ const BY_FAULT: Partial<Record<FaultCode, number>> = {
 	shell_busy: EXIT.busy,
 	screen_moved: EXIT.busy,
 	driven_by_human: EXIT.busy,
+	typed_by_human: EXIT.busy,
+	not_driving: EXIT.busy,
+	not_asked: EXIT.busy,
 	queue_full: EXIT.busy,
+	out_of_resources: EXIT.busy,
 	unresponsive: EXIT.busy,
 	too_many_sessions: EXIT.busy,
 	too_many_calls: EXIT.busy,
@@ -67,6 +71,9 @@ const BY_FAULT: Partial<Record<FaultCode, number>> = {
 	unsafe_home: EXIT.notAllowed,
 	foreign_daemon: EXIT.notAllowed,
 	not_allowed: EXIT.notAllowed,
+	denied_by_policy: EXIT.notAllowed,
+	denied_by_person: EXIT.notAllowed,
+	approval_pending: EXIT.busy,
 	not_supported: EXIT.notAllowed,
 };
 

@@ -1,6 +1,7 @@
 // Parses a command line by the command's own record. A wrong flag is
 // a fault like any other: it names the problem and the correct form.
 
+import { statSync } from "node:fs";
 import { constants } from "node:os";
 import { parseArgs } from "node:util";
 import { Fault } from "../protocol/fault.ts";
@@ -82,6 +83,12 @@ export const KINDS = {
 		read: (text: string) => (text.indexOf("=") < 1 ? undefined : text),
 		takes: () => "KEY=VALUE",
 	},
+	directory: {
+		value: "DIR",
+		// `~` is the home of who calls, and resolved with the call.
+		read: (text: string) => (text.startsWith("~") || isDirectory(text) ? text : undefined),
+		takes: () => "a directory that exists",
+	},
 	/** For a field that takes several types. */
 	scalar: {
 		value: "VALUE",
@@ -100,6 +107,14 @@ export const KINDS = {
 		takes: () => "JSON",
 	},
 } as const satisfies Record<string, Kind>;
+
+function isDirectory(path: string): boolean {
+	try {
+		return statSync(path).isDirectory();
+	} catch {
+		return false; // whatever the reason, no program can be started there
+	}
+}
 
 /** `term`, `SIGTERM`, `TERM` and 15 are the same. */
 function canonical(text: string): string {

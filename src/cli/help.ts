@@ -9,6 +9,8 @@ import { findCommand, unknownCommand } from "./which-command.ts";
 const GROUPS: readonly (readonly [title: string, commands: readonly string[]])[] = [
 	["Talk to a program", ["start", "send", "wait", "read", "screen", "run", "exec"]],
 	["Sessions", ["ls", "attach", "logs", "stop", "kill", "signal", "rm", "resize", "events", "export", "replay"]],
+	["In a browser", ["web", "share"]],
+	["Trust", ["approve", "audit", "secrets"]],
 	["For agents and programs", ["mcp", "serve", "token", "call", "tools", "ask-human", "agent-help"]],
 	["This installation", ["daemon", "doctor", "completion", "demo", "help", "version"]],
 ];

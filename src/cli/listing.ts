@@ -8,9 +8,9 @@ import type { Invocation, Io } from "./command.ts";
 import { stateColour } from "./show.ts";
 import { fitted, table } from "./table.ts";
 
-export function showList(invocation: Invocation, { facts }: Answer): void {
+export function showList(invocation: Invocation, { facts }: Answer<ListFacts>): void {
 	const { io, flags, dependencies } = invocation;
-	const { sessions, now } = facts as ListFacts;
+	const { sessions, now } = facts;
 	if (flags.on("quiet")) io.out(sessions.map(({ session }) => `${session}\n`).join(""));
 	else if (sessions.length === 0) io.err(nothing(flags.on("all") || flags.string("status") !== undefined));
 	else io.out(listing(sessions, { now, io, owner: dependencies.owner }));
@@ -26,10 +26,10 @@ function listing(
 		one.name,
 		{ text: stateOf(one), paint: (text: string) => paint(stateColour(one), text) },
 		age(now - one.createdAt),
-		...(foreign ? [oneLine(one.owner ?? "-")] : []),
+		...(foreign ? [oneLine(one.owner ?? "-"), one.byName ? "" : one.session] : []),
 		oneLine(one.command, one.command.length),
 	]);
-	const head = ["NAME", "STATE", "AGE", ...(foreign ? ["OWNER"] : []), "COMMAND"].map((text) => ({
+	const head = ["NAME", "STATE", "AGE", ...(foreign ? ["OWNER", "ID"] : []), "COMMAND"].map((text) => ({
 		text,
 		paint: (shown: string) => paint("bold", shown),
 	}));
@@ -41,12 +41,15 @@ const nothing = (all: boolean) =>
 		? "No sessions.\n"
 		: "No session is running. Start one: dialtone start python3. Those that ended: dialtone ls -a\n";
 
-function stateOf({ status, activity, waitingFor, exit }: ListedSession): string {
+function stateOf({ status, activity, waitingFor, exit, left }: ListedSession): string {
 	if (status === "running" || status === "starting")
 		return activity === "waiting" && waitingFor ? `waiting (${waitingFor})` : (activity ?? status);
-	if (exit?.signal) return `${status} (${exit.signal})`;
-	return exit?.code ? `${status} (${exit.code})` : status;
+	const how = exit?.signal ?? (exit?.code || undefined);
+	return `${status}${how === undefined ? "" : ` (${how})`}${left === undefined ? "" : `, ${stillRunning(left)}`}`;
 }
+
+const stillRunning = (left: NonNullable<ListedSession["left"]>) =>
+	`${left.length === 1 ? left[0]!.command : `${left.length} processes`} still running`;
 
 const UNITS = [
 	[86_400_000, "d"],

@@ -6,43 +6,51 @@ import { basename } from "node:path";
 import { Readable, type Writable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { setTimeout as pause } from "node:timers/promises";
-import { asciicast, scriptPair } from "../journal/export.ts";
+import { scriptPair } from "../journal/export.ts";
+import { readRecord } from "../journal/records.ts";
 import { replay as moments } from "../journal/replay.ts";
-import type { ListedSession } from "../protocol/answer.ts";
+import { clean, counted } from "../protocol/clean.ts";
+import { Fault } from "../protocol/fault.ts";
+import type { Recording, When } from "../session/recording.ts";
 import type { Screen } from "../terminal/screen.ts";
 import type { Invocation } from "./command.ts";
+import { drawingOnly, RESET_DRAWING } from "./drawing-only.ts";
 import { EXIT } from "./exit-codes.ts";
 import { badInput } from "./flags.ts";
-import { onSession } from "./session-named.ts";
+import { look } from "./session-named.ts";
 
-interface Recorded extends ListedSession {
+interface Recorded {
+	readonly session: string;
+	readonly name: string;
 	readonly directory: string;
 }
 
 async function recorded(invocation: Invocation): Promise<Recorded> {
 	await using client = await invocation.dependencies.connect();
-	const look = (session: string) => client.call("read", { session, view: "screen" });
-	const { facts: screen } = await onSession(invocation, client, invocation.words[0]!, look);
-	const { facts } = await client.call("list", {});
-	const found = facts.sessions.find(({ session }) => session === screen.session)!;
-	return { ...found, directory: invocation.dependencies.sessionDir(found.session) };
+	const { session, name } = await look(invocation, client, invocation.words[0]!);
+	return { session, name, directory: invocation.dependencies.sessionDir(session) };
 }
 
 export async function exportRecording(invocation: Invocation): Promise<number> {
 	const { flags, io } = invocation;
 	const format = flags.string("format") ?? "cast";
 	const output = flags.string("output");
+	const at = flags.number("at");
+	if (at !== undefined && (format === "script" || format.startsWith("cast")))
+		throw badInput(`--at is a moment: ${format} is all of it`);
+	const when: When | null = at === undefined ? null : { at };
 	const what = await recorded(invocation);
 	const to = (): Writable => (output === undefined ? io.stdout : createWriteStream(output));
 	const write = (from: Readable) => pipeline(from, to(), { end: output !== undefined });
-	const { name, command, createdAt, directory, session } = what;
+	const { name, directory, session } = what;
 	switch (format) {
 		case "cast":
 		case "cast2": {
-			const version = format === "cast" ? 3 : 2;
-			// Sessions are 80 columns wide unless their log records another width.
-			const cast = asciicast({ directory, version, cols: 80, rows: 24, title: name, command, startedAt: createdAt });
-			await write(Readable.from(cast));
+			const { castOf } = await import("../tools/past.ts");
+			using recording = await recordingIn(directory);
+			const record = await readRecord(directory);
+			if (record === null) throw new Fault("session_not_found", { id: name, open: [] });
+			await write(Readable.from(castOf({ recording, record }, format === "cast" ? 3 : 2)));
 			break;
 		}
 		case "script": {
@@ -53,19 +61,21 @@ export async function exportRecording(invocation: Invocation): Promise<number> {
 			io.err(`Play it: scriptreplay --log-out ${basename(output)} --log-timing ${basename(output)}.timing\n`);
 			break;
 		}
-		case "text":
-			await write(Readable.from([`${(await seen(directory)).lines(Number.POSITIVE_INFINITY).join("\n")}\n`]));
+		case "text": {
+			using recording = await recordingIn(directory);
+			const { textAt } = await import("../tools/past.ts");
+			const text = when === null ? await allText(directory) : await textAt(recording, when);
+			await write(Readable.from([text]));
 			break;
+		}
 		case "svg":
 		case "png": {
-			const { pictureSvg } = await import("../terminal/picture-svg.ts");
-			const { fontsFor, missingFontsNotice } = await import("../tools/fonts.ts");
-			const { pictureToPng, textOf } = await import("../tools/picture.ts");
-			const svg = pictureSvg(await seen(directory));
+			const { missingFontsNotice } = await import("../tools/fonts.ts");
+			const { LAST, pictureAt } = await import("../tools/past.ts");
+			using recording = await recordingIn(directory);
+			const { picture, missing } = await pictureAt(recording, when ?? LAST, { format });
+			await write(Readable.from([Buffer.from(picture)]));
 			// An SVG is drawn with the fonts of whoever looks at it: first of all, here.
-			const { png, missing } =
-				format === "png" ? await pictureToPng(svg) : { png: null, missing: (await fontsFor(textOf(svg))).missing };
-			await write(Readable.from([png === null ? svg : Buffer.from(png)]));
 			const notice = missingFontsNotice(missing);
 			if (notice !== null) io.err(`dialtone: ${notice}\n`);
 		}
@@ -73,6 +83,15 @@ export async function exportRecording(invocation: Invocation): Promise<number> {
 	if (output !== undefined && !invocation.json) io.err(`Wrote ${output}\n`);
 	if (invocation.json && output !== undefined) io.out(`${JSON.stringify({ session, format, output })}\n`);
 	return EXIT.ok;
+}
+
+async function recordingIn(directory: string): Promise<Recording> {
+	const { Recording } = await import("../session/recording.ts");
+	return new Recording({ directory, scrollback: 1000 });
+}
+
+async function allText(directory: string): Promise<string> {
+	return `${clean((await seen(directory)).lines(Number.POSITIVE_INFINITY).join("\n")).text}\n`;
 }
 
 // More lines than a person scrolls through; a log may hold far more.
@@ -99,9 +118,12 @@ export async function replay(invocation: Invocation): Promise<number> {
 	const speed = flags.number("speed") ?? 1;
 	const idleLimitMs = flags.number("idle-limit") ?? 2_000;
 	const { directory } = await recorded(invocation);
+	const at = flags.number("at");
+	if (at !== undefined) return showMoment(invocation, directory, { at });
 	const leave = new AbortController();
 	process.once("SIGINT", () => leave.abort());
 	let lastUs = 0;
+	const shown = io.stdout.isTTY ? drawingOnly({ screens: true }) : (bytes: Uint8Array) => bytes;
 	try {
 		for await (const moment of moments(directory)) {
 			const ms = Math.min((moment.atUs - lastUs) / 1000, idleLimitMs) / speed;
@@ -109,14 +131,35 @@ export async function replay(invocation: Invocation): Promise<number> {
 			// A pause shorter than a frame is invisible, and timers would only slow a fast program down.
 			if (ms > 8) await pause(ms, undefined, { signal: leave.signal });
 			leave.signal.throwIfAborted();
-			if (moment.kind === "output") io.out(moment.bytes);
+			if (moment.kind === "output") io.out(shown(moment.bytes));
+			if (moment.kind === "gap") io.err(notKept(moment));
 		}
 	} catch (error) {
 		if (!leave.signal.aborted) throw error;
 		return EXIT.interrupted;
 	} finally {
-		// A recording may end in colour or with a hidden cursor.
-		if (io.stdout.isTTY) io.out("\x1b[0m\x1b[?25h\x1b[?1049l\n");
+		if (io.stdout.isTTY) io.out(`${RESET_DRAWING}\x1b[?1049l\n`);
+	}
+	return EXIT.ok;
+}
+
+const notKept = ({ from, to }: { readonly from: number; readonly to: number }) =>
+	`dialtone: ${counted(to - from, "byte")} of output are not kept\n`;
+
+/** The screen of a moment: with its colours on a terminal, else its text. */
+async function showMoment({ io, json }: Invocation, directory: string, when: When): Promise<number> {
+	const { momentOf } = await import("../tools/past.ts");
+	using recording = await recordingIn(directory);
+	const facts = await recording.see(when, momentOf);
+	if (json) io.out(`${JSON.stringify(facts)}\n`);
+	else if (io.stdout.isTTY) {
+		const { gaps, content, rows } = facts;
+		for (const gap of gaps) io.err(notKept(gap));
+		io.out(drawingOnly({ screens: true })(Buffer.from(`${content}\x1b[${rows};1H`)));
+		io.out(`${RESET_DRAWING}\n`);
+	} else {
+		for (const gap of facts.gaps) io.err(notKept(gap));
+		io.out(`${facts.lines.join("\n").trimEnd()}\n`);
 	}
 	return EXIT.ok;
 }

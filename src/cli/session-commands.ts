@@ -1,24 +1,40 @@
 // The commands beside the verbs that call tools too: forget a session, call any tool, list them.
 
+import type { SessionFacts } from "../protocol/answer.ts";
 import { Fault } from "../protocol/fault.ts";
 import { TOOL_SETS, type ToolSet } from "../tools/client.ts";
 import type { Invocation } from "./command.ts";
 import { EXIT, exitCodeOfFault } from "./exit-codes.ts";
 import { badInput, type Flags } from "./flags.ts";
-import { onSession } from "./session-named.ts";
+import { lookAt, onSession } from "./session-named.ts";
 import { fitted, table } from "./table.ts";
 import { textOf } from "./tool-verbs.ts";
 
 export async function remove(invocation: Invocation): Promise<number> {
 	await using client = await invocation.dependencies.connect();
-	const look = (session: string) => client.call("read", { session, view: "screen" });
-	const { session, name, exit } = (await onSession(invocation, client, invocation.words[0]!, look)).facts;
-	if (exit === null && !invocation.flags.on("force"))
-		throw new Fault("still_running", { id: name, sessionId: session, what: "program" });
-	const answer = await client.call("close", { session, force: true, forget: true });
-	invocation.io.out(invocation.json ? `${JSON.stringify(answer.facts)}\n` : `Removed ${answer.facts.name}.\n`);
+	const force = invocation.flags.on("force");
+	const remove = async (named: string) => {
+		const session = force ? named : idOfEnded(await lookAt(invocation, client, named));
+		return client.call("close", { session, force, forget: true });
+	};
+	const answer = await onSession(invocation, client, invocation.words[0]!, remove);
+	invocation.io.out(
+		invocation.json ? `${JSON.stringify(answer.facts)}\n` : `Removed ${answer.facts.name}.${stillRuns(answer.facts)}\n`,
+	);
 	return EXIT.ok;
 }
+
+/** Its id, not its name, which may be another's by now. What has ended and left nothing running stays like that. */
+function idOfEnded({ session, name, status, left }: SessionFacts): string {
+	const what = status === "running" || status === "starting" ? "program" : left && "background";
+	if (what === undefined) return session;
+	throw new Fault("still_running", { id: name, sessionId: session, what, ...(left && { processes: left }) });
+}
+
+const stillRuns = ({ survivors = [] }: Pick<SessionFacts, "survivors">) =>
+	survivors.length === 0
+		? ""
+		: ` Could not end ${survivors.map(({ pid, command }) => `${command} (${pid})`).join(", ")}.`;
 
 /** Any tool by name: its facts as one JSON object. */
 export async function call(invocation: Invocation): Promise<number> {

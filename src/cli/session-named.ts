@@ -1,6 +1,7 @@
 // Which session a word means. The daemon resolves a name, an id, its prefix, and `-` for the
 // last one, the same for every interface; a person may also abbreviate the names of their own.
 
+import type { ListedSession, SessionFacts } from "../protocol/answer.ts";
 import { Fault } from "../protocol/fault.ts";
 import type { Client } from "../tools/client.ts";
 import type { Invocation } from "./command.ts";
@@ -26,14 +27,32 @@ export async function onSession<T>(
 	}
 }
 
+/** What is known of a session, to somebody who only looks. */
+export function look(invocation: Invocation, client: Client, given: string): Promise<SessionFacts> {
+	return onSession(invocation, client, given, async (session) => await lookAt(invocation, client, session));
+}
+
+/** The same by its id or whole name. */
+export async function lookAt(
+	{ dependencies: { observer } }: Invocation,
+	client: Client,
+	session: string,
+): Promise<SessionFacts> {
+	return (await client.call("read", { session, view: "screen" }, { caller: observer() })).facts;
+}
+
 /** The name of a running session of the caller, for a call that would otherwise start one. */
 export async function runningNamed(invocation: Invocation, client: Client, given: string): Promise<string> {
-	const { facts } = await client.call("list", { status: "running" });
+	const { facts } = await client.call("list", {});
 	const { owner } = invocation.dependencies;
-	const own = facts.sessions.filter((one) => one.owner === owner && one.status === "running");
-	const found = own.find(({ name, session }) => name === given || session === given);
-	const name = found?.name ?? theOne(own, given);
+	const all = facts.sessions.filter((one) => one.owner === owner);
+	const own = all.filter(({ status }) => status === "running");
+	const isGiven = ({ name, session }: ListedSession) => name === given || session === given;
+	const name = own.find(isGiven)?.name ?? theOne(own, given);
 	if (name !== undefined) return name;
+	const ended = all.find(isGiven);
+	if (ended !== undefined)
+		throw new Fault("session_ended", { id: ended.name, sessionId: ended.session, how: ended.because });
 	throw new Fault("session_not_found", { id: given, open: own.map((one) => one.name) });
 }
 

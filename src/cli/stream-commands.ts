@@ -3,12 +3,17 @@
 import { once } from "node:events";
 import { oneLine } from "../protocol/clean.ts";
 import type { EventsDropped, SessionEvent } from "../protocol/events.ts";
+import type { Caller } from "../session/start-spec.ts";
+import type { Client } from "../tools/client.ts";
 import type { Invocation, Io } from "./command.ts";
+import { drawingOnly, RESET_DRAWING } from "./drawing-only.ts";
 import { EXIT } from "./exit-codes.ts";
-import { onSession } from "./session-named.ts";
+import { badInput } from "./flags.ts";
+import { look } from "./session-named.ts";
+import { MOST_TOKENS } from "./tool-verbs.ts";
 
 /** Aborts when the reader closes the pipe (`| head`) or presses Ctrl+C. */
-function abortedByReader(io: Io): AbortController {
+export function abortedByReader(io: Io): AbortController {
 	const controller = new AbortController();
 	io.stdout.on("error", () => controller.abort());
 	process.once("SIGINT", () => controller.abort());
@@ -23,13 +28,18 @@ export async function drained({ stdout }: Io, signal: AbortSignal): Promise<void
 
 export async function logs(invocation: Invocation): Promise<number> {
 	const { flags, json, io } = invocation;
-	let at = flags.number("from") ?? 0;
+	const tail = flags.number("tail");
+	if (tail !== undefined && flags.number("from") !== undefined) throw badInput("give --from or --tail, not both");
 	await using client = await invocation.dependencies.connect();
 	const reader = abortedByReader(io);
-	const look = (session: string) => client.call("read", { session, view: "screen" });
-	const { session, offset } = (await onSession(invocation, client, invocation.words[0]!, look)).facts;
+	const { session, offset } = await look(invocation, client, invocation.words[0]!);
+	let at =
+		tail === undefined
+			? (flags.number("from") ?? 0)
+			: await startOfLast(tail, { client, observer: invocation.dependencies.observer(), session, end: offset });
 	const end = flags.on("follow") ? Number.POSITIVE_INFINITY : offset;
 	if (at >= end) return EXIT.ok;
+	const shown = io.stdout.isTTY ? drawingOnly() : (bytes: Uint8Array) => bytes;
 	for await (const chunk of client.output(session, { from: at, signal: reader.signal })) {
 		if ("gap" in chunk) {
 			io.err(`dialtone: ${chunk.gap.to - chunk.gap.from} bytes are no longer kept\n`);
@@ -37,13 +47,42 @@ export async function logs(invocation: Invocation): Promise<number> {
 		} else {
 			const bytes = chunk.bytes.subarray(0, Math.max(0, end - chunk.offset));
 			const base64 = () => Buffer.from(bytes).toString("base64");
-			io.out(json ? `${JSON.stringify({ offset: chunk.offset, base64: base64() })}\n` : bytes);
+			io.out(json ? `${JSON.stringify({ offset: chunk.offset, base64: base64() })}\n` : shown(bytes));
 			at = chunk.offset + bytes.length;
 		}
 		if (at >= end) break;
 		await drained(io, reader.signal);
 	}
+	if (io.stdout.isTTY && !json) io.out(RESET_DRAWING);
 	return EXIT.ok;
+}
+
+interface Printed {
+	readonly client: Client;
+	readonly observer: Caller;
+	readonly session: string;
+	/** What was printed up to here. */
+	readonly end: number;
+}
+
+const LF = 0x0a;
+const PIECE_BYTES = 64 * 1024;
+
+/** Where the last lines begin, read from the end; the oldest byte that is kept, where there are fewer. */
+async function startOfLast(lines: number, { client, observer, session, end }: Printed): Promise<number> {
+	if (lines === 0) return end;
+	let left = lines;
+	for (let to = end; to > 0; ) {
+		const asked = { session, view: "raw", from: Math.max(0, to - PIECE_BYTES), to, maxTokens: MOST_TOKENS } as const;
+		const { base64 = "", from = 0, gaps = [] } = (await client.call("read", asked, { caller: observer })).facts;
+		const bytes = Buffer.from(base64, "base64");
+		// The end of the last line begins no other one.
+		for (let i = bytes.lastIndexOf(LF, to === end ? -2 : -1); i >= 0; i = i === 0 ? -1 : bytes.lastIndexOf(LF, i - 1))
+			if (--left === 0) return to - bytes.length + i + 1;
+		if (gaps.length > 0) return gaps.at(-1)!.to;
+		to = from;
+	}
+	return 0;
 }
 
 export async function events(invocation: Invocation): Promise<number> {

@@ -43,6 +43,13 @@ test.each([
 	expect(did).toBe(switched);
 });
 
+test("what sets the clipboard is not shown, however long it is and wherever it is cut", () => {
+	const filter = forPerson();
+	const show = (text: string) => Buffer.from(filter(Buffer.from(text)).bytes).toString();
+	expect(["a\x1b]52;c;", "QQ==".repeat(500), "QQ==\x1b", "\\b"].map(show)).toEqual(["a", "", "", "b"]);
+	expect(show(`c\x1b]52;c;${"QQ==".repeat(500)}\x07d`)).toBe("cd");
+});
+
 test("text without escapes is passed on at once, byte for byte, however it is cut", () => {
 	fc.assert(
 		fc.property(fc.array(fc.uint8Array({ maxLength: 40 }), { maxLength: 8 }), (chunks) => {

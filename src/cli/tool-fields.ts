@@ -8,22 +8,19 @@ export const TOOL_FIELDS = {
 		fields: {
 			command: { type: "string", about: "Shell command line" },
 			argv: { type: "strings", about: "Program and arguments, instead of `command`, with no shell between" },
-			again: {
-				type: "string",
-				about: "An ended session: start what it ran once more, in its directory, under its name",
-			},
+			again: { type: "string", about: "Restart an ended session's command, in its directory, under its name" },
 			name: { type: "string", about: "Short name to call it by" },
 			cwd: { type: "string" },
 			env: { type: "record", about: "Added to what it inherits" },
 			inherit: {
 				type: "string",
-				about: "Of your environment: `safe` (default) is all but credentials",
+				about: "What to inherit; `safe` (default) omits credentials",
 				choices: ["none", "safe", "all"],
 			},
 			cols: { type: "integer", least: 2 },
 			rows: { type: "integer", least: 1 },
 			"until.text": { type: "string", about: "Appears in new output" },
-			"until.pattern": { type: "string", about: "Regular expression on new output" },
+			"until.pattern": { type: "string", about: "JavaScript regex on new output; (?i) ignores case" },
 			"until.gone": { type: "string", about: "Leaves the screen; must have been there" },
 			"until.stillMs": { type: "integer", about: "No output for this long", least: 1 },
 			"until.port": { type: "integer", about: "TCP port it listens on", least: 1 },
@@ -39,6 +36,8 @@ export const TOOL_FIELDS = {
 			"limits.openFiles": { type: "integer", least: 1 },
 			"limits.fileBytes": { type: "integer", least: 1 },
 			"limits.wallMs": { type: "integer", least: 1 },
+			"limits.outputBytesPerSecond": { type: "integer", least: 1 },
+			sandbox: { type: "json", about: "Confine it: true, a profile's name, or { workspace, ro, rw, network }" },
 			ifExists: {
 				type: "string",
 				about: "When a running session has this name: refuse, use it, or end it first",
@@ -46,7 +45,7 @@ export const TOOL_FIELDS = {
 				default: "fail",
 			},
 			parent: { type: "string", about: "The conversation it belongs to, if your host does not set it" },
-			maxTokens: { type: "integer", about: "Maximum output, in tokens", default: 4000, least: 50 },
+			maxTokens: { type: "integer", about: "Maximum output, in tokens (default: 4000)", least: 50 },
 		},
 	},
 	send: {
@@ -56,10 +55,11 @@ export const TOOL_FIELDS = {
 			text: { type: "string" },
 			submit: { type: "boolean", about: "Press Enter", default: false },
 			keys: { type: "strings", about: "enter tab esc up pageup f1 ctrl+c alt+x shift+tab … or characters" },
+			secret: { type: "string", about: "Type the secret of this name instead; you never see it" },
 			paste: { type: "string", about: "Many lines as one paste" },
 			force: { type: "boolean", about: "Paste although the program did not ask for bracketed paste" },
 			"until.text": { type: "string", about: "Appears in new output" },
-			"until.pattern": { type: "string", about: "Regular expression on new output" },
+			"until.pattern": { type: "string", about: "JavaScript regex on new output; (?i) ignores case" },
 			"until.gone": { type: "string", about: "Leaves the screen; must have been there" },
 			"until.stillMs": { type: "integer", about: "No output for this long", least: 1 },
 			"until.port": { type: "integer", about: "TCP port it listens on", least: 1 },
@@ -75,7 +75,7 @@ export const TOOL_FIELDS = {
 				least: 0,
 			},
 			id: { type: "string", about: "A repeated id is not typed twice" },
-			maxTokens: { type: "integer", about: "Maximum output, in tokens", default: 4000, least: 50 },
+			maxTokens: { type: "integer", about: "Maximum output, in tokens (default: 4000)", least: 50 },
 		},
 	},
 	read: {
@@ -90,8 +90,9 @@ export const TOOL_FIELDS = {
 				least: 0,
 			},
 			to: { type: "integer", about: "Last line; with view `raw` the byte to stop before", least: 0 },
+			column: { type: "integer", about: "Of line `from`: from this character on", least: 1 },
 			search: { type: "string", about: "Only lines that contain this text" },
-			pattern: { type: "string", about: "Only lines that match this regular expression" },
+			pattern: { type: "string", about: "Only lines that match this JavaScript regex" },
 			context: { type: "integer", about: "Lines to show around each match", default: 0, least: 0 },
 			order: {
 				type: "string",
@@ -99,7 +100,7 @@ export const TOOL_FIELDS = {
 				choices: ["newest", "oldest"],
 				default: "newest",
 			},
-			maxTokens: { type: "integer", about: "Maximum output, in tokens", default: 4000, least: 50 },
+			maxTokens: { type: "integer", about: "Maximum output, in tokens (default: 4000)", least: 50 },
 		},
 	},
 	wait: {
@@ -107,7 +108,7 @@ export const TOOL_FIELDS = {
 		fields: {
 			session: { type: "string", about: "Name or id" },
 			"until.text": { type: "string", about: "Appears in new output" },
-			"until.pattern": { type: "string", about: "Regular expression on new output" },
+			"until.pattern": { type: "string", about: "JavaScript regex on new output; (?i) ignores case" },
 			"until.gone": { type: "string", about: "Leaves the screen; must have been there" },
 			"until.stillMs": { type: "integer", about: "No output for this long", least: 1 },
 			"until.port": { type: "integer", about: "TCP port it listens on", least: 1 },
@@ -121,14 +122,14 @@ export const TOOL_FIELDS = {
 				about: "Count output from this offset as new, instead of from your last read: resumes a wait that was cut off",
 				least: 0,
 			},
-			maxTokens: { type: "integer", about: "Maximum output, in tokens", default: 4000, least: 50 },
+			maxTokens: { type: "integer", about: "Maximum output, in tokens (default: 4000)", least: 50 },
 		},
 	},
 	run: {
 		title: "Run a command in the shell",
 		fields: {
 			command: { type: "string" },
-			shell: { type: "string", about: "Another name is another shell", default: "main" },
+			shell: { type: "string", about: "Shell to use; a new name starts a new one", default: "main" },
 			cwd: { type: "string", about: "Change there first" },
 			timeoutMs: { type: "integer", about: "Then `onTimeout`", default: 30000, least: 0 },
 			onTimeout: {
@@ -137,13 +138,13 @@ export const TOOL_FIELDS = {
 				choices: ["stop", "leave"],
 				default: "stop",
 			},
-			separate: { type: "boolean", about: "Also give stdout and stderr apart", default: false },
+			separate: { type: "boolean", about: "Also return stdout and stderr separately", default: false },
 			program: { type: "string", about: "For a new shell: bash, zsh, fish, sh; yours by default" },
 			clean: { type: "boolean", about: "For a new shell: read no start files", default: false },
 			env: { type: "record", about: "For a new shell: added to what it inherits" },
 			inherit: {
 				type: "string",
-				about: "For a new shell, of your environment: `safe` (default) is all but credentials",
+				about: "For a new shell: what to inherit; `safe` (default) omits credentials",
 				choices: ["none", "safe", "all"],
 			},
 			"limits.cpuSeconds": { type: "integer", least: 1 },
@@ -152,7 +153,9 @@ export const TOOL_FIELDS = {
 			"limits.openFiles": { type: "integer", least: 1 },
 			"limits.fileBytes": { type: "integer", least: 1 },
 			"limits.wallMs": { type: "integer", least: 1 },
-			maxTokens: { type: "integer", about: "Maximum output, in tokens", default: 4000, least: 50 },
+			"limits.outputBytesPerSecond": { type: "integer", least: 1 },
+			sandbox: { type: "json", about: "For a new shell: as in `start`" },
+			maxTokens: { type: "integer", about: "Maximum output, in tokens (default: 4000)", least: 50 },
 		},
 	},
 	list: {
@@ -160,7 +163,7 @@ export const TOOL_FIELDS = {
 		fields: {
 			status: {
 				type: "string",
-				about: "All of these",
+				about: "Only sessions with this status",
 				choices: ["running", "ended", "starting", "succeeded", "failed", "cancelled", "stream_lost"],
 			},
 			since: { type: "scalar", about: "Only where something happened since: ms since 1970, or an ISO time" },
@@ -173,11 +176,11 @@ export const TOOL_FIELDS = {
 			force: { type: "boolean", about: "Kill at once", default: false },
 			keep: {
 				type: "boolean",
-				about: "End only the main program; let its background processes run on",
+				about: "End only the main program; keep its background processes running",
 				default: false,
 			},
 			forget: { type: "boolean", about: "Also delete its record and output", default: false },
-			maxTokens: { type: "integer", about: "Maximum output, in tokens", default: 4000, least: 50 },
+			maxTokens: { type: "integer", about: "Maximum output, in tokens (default: 4000)", least: 50 },
 		},
 	},
 	signal: {
@@ -190,7 +193,7 @@ export const TOOL_FIELDS = {
 				default: "INT",
 			},
 			timeoutMs: { type: "integer", about: "Return by then; the program goes on", default: 5000, least: 0 },
-			maxTokens: { type: "integer", about: "Maximum output, in tokens", default: 4000, least: 50 },
+			maxTokens: { type: "integer", about: "Maximum output, in tokens (default: 4000)", least: 50 },
 		},
 	},
 	resize: {
@@ -199,7 +202,7 @@ export const TOOL_FIELDS = {
 			session: { type: "string", about: "Name or id" },
 			cols: { type: "integer", least: 2 },
 			rows: { type: "integer", least: 1 },
-			maxTokens: { type: "integer", about: "Maximum output, in tokens", default: 4000, least: 50 },
+			maxTokens: { type: "integer", about: "Maximum output, in tokens (default: 4000)", least: 50 },
 		},
 	},
 	ask_human: {
@@ -207,6 +210,7 @@ export const TOOL_FIELDS = {
 		fields: {
 			session: { type: "string", about: "Name or id" },
 			question: { type: "string", about: "What they should do" },
+			reason: { type: "string", about: "Why they should" },
 		},
 	},
 } as const satisfies Record<string, DeclaredTool>;

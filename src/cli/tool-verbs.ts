@@ -2,27 +2,37 @@
 // (tool-fields.ts); here is only what is particular to a command line: names, words,
 // what surrounds a call, and how a person sees the answer.
 
+import type { SessionFacts } from "../protocol/answer.ts";
 import { shellWords } from "../protocol/command-words.ts";
-import type { Answer } from "../tools/client.ts";
+import type { FactsOf } from "../tools/catalogue.ts";
+import type { Answer, Client } from "../tools/client.ts";
 import type { Command, Flag, Invocation, Word } from "./command.ts";
 import { type FieldFlag, flagOf } from "./declared-tool.ts";
+import { EXIT, exitCodeOfRun } from "./exit-codes.ts";
 import { badInput } from "./flags.ts";
 import { TOOL_FIELDS } from "./tool-fields.ts";
 
-type ToolName = keyof typeof TOOL_FIELDS;
+export type ToolName = keyof typeof TOOL_FIELDS;
 type Input = Readonly<Record<string, unknown>>;
 
-export interface Verb extends Omit<Command, "run" | "summary"> {
-	readonly tool: ToolName;
+/** A verb of this tool. */
+export interface VerbOf<N extends ToolName> extends Omit<Command, "run" | "summary"> {
+	readonly tool: N;
 	/** The tool's title by default. */
 	readonly summary?: string;
 	/** The fields that are no flags, besides those of the words; `all`: none is. */
 	readonly without?: readonly string[] | "all";
+	/** Flags that mean something else here than in the tool. */
+	readonly explained?: Readonly<Record<string, Pick<Flag, "summary">>>;
 	/** What the words and the terminal say beside the fields of flags and words. */
 	readonly input?: (invocation: Invocation) => Input | Promise<Input>;
 	/** What a person sees; what a model reads by default. */
-	readonly show?: (invocation: Invocation, answer: Answer) => void | Promise<void>;
+	show?(invocation: Invocation, answer: Answer<FactsOf<N>>, client: Client): void | Promise<void>;
+	/** 0 by default. */
+	exitCode?(facts: FactsOf<N>): number;
 }
+
+export type Verb = { [N in ToolName]: VerbOf<N> }[ToolName];
 
 const SESSION: Word = { name: "SESSION", field: "session", is: "session" };
 const RUNNING: Word = { ...SESSION, is: "running session" };
@@ -46,14 +56,26 @@ function shellLine(words: readonly string[]): string {
 
 const shown = () => import("./show.ts");
 
-/** Bytes go to a file or to another program, not to a model: as many as one answer may have. */
-const MOST_TOKENS = 100_000;
+/** Of what waits: a condition that did not come true in time. */
+const whetherMet = ({ matched, returned }: Pick<SessionFacts, "matched" | "returned">) =>
+	matched === false || returned === "timeout" ? EXIT.notMet : EXIT.ok;
+
+/** What goes to a file or to another program, not to a model: as much as one answer may have. */
+export const MOST_TOKENS = 100_000;
+const unlessAsked = ({ flags }: Invocation): Input =>
+	flags.get("max-tokens") === undefined ? { maxTokens: MOST_TOKENS } : {};
+
+const OF_A_COMMAND = {
+	timeout: { summary: "How long it may take; then --on-timeout" },
+	"max-tokens": { summary: "Print at most this much of its output, in tokens (default: all)" },
+};
 
 export const VERBS: readonly Verb[] = [
 	{
 		name: "start",
 		aliases: ["new"],
 		tool: "start",
+		exitCode: whetherMet,
 		summary: "start a program, or a shell; returns when it waits for you",
 		words: [{ name: "COMMAND", optional: true, rest: "command", is: "command" }],
 		more: "One word is a command line for the shell, several are a program and its arguments. Without a command you get a shell.",
@@ -68,10 +90,11 @@ export const VERBS: readonly Verb[] = [
 	{
 		name: "send",
 		tool: "send",
+		exitCode: whetherMet,
 		summary: "type a line or press keys; returns the answer",
 		words: [RUNNING, { name: "TEXT", optional: true, rest: "words" }],
 		more: "Text is entered with Enter unless --no-submit is given or keys follow. `-` takes the text from stdin.",
-		examples: ["dialtone send py '6*7'", "dialtone send vim -k esc -k ':' -k w -k q -k enter"],
+		examples: ["dialtone send py '6*7'", "dialtone send vim -k 'esc : w q enter'", "dialtone send psql --secret db"],
 		without: ["text", "paste"],
 		flags: {
 			paste: { kind: "switch", summary: "As one paste, for editors and REPLs (bracketed where they ask for it)" },
@@ -81,8 +104,10 @@ export const VERBS: readonly Verb[] = [
 			const keys = flags.list("key").flatMap((key) => key.split(" ").filter(Boolean));
 			return {
 				...(flags.on("paste") ? { paste: text } : { text }),
-				// A line of text is submitted with Enter; keys include their own.
-				submit: (flags.get("submit") as boolean | undefined) ?? (text !== undefined && keys.length === 0),
+				// A line of text, or a secret, is submitted with Enter; keys include their own.
+				submit:
+					(flags.get("submit") as boolean | undefined) ??
+					((text ?? flags.get("secret")) !== undefined && keys.length === 0),
 				keys: keys.length > 0 ? keys : undefined,
 			};
 		},
@@ -92,8 +117,7 @@ export const VERBS: readonly Verb[] = [
 		tool: "read",
 		summary: "what is new since your last read; any part of the output",
 		words: [SESSION],
-		input: ({ flags }) =>
-			flags.get("view") === "raw" && flags.get("max-tokens") === undefined ? { maxTokens: MOST_TOKENS } : {},
+		input: (invocation) => (invocation.flags.get("view") === "raw" ? unlessAsked(invocation) : {}),
 		show: async (invocation, answer) => (await shown()).showRead(invocation, answer),
 	},
 	{
@@ -103,11 +127,12 @@ export const VERBS: readonly Verb[] = [
 		words: [SESSION],
 		without: "all",
 		input: () => ({ view: "screen" }),
-		show: ({ io }, { facts }) => io.out(`${(facts as { text: string }).text}\n`),
+		show: ({ io }, { facts }) => io.out(`${facts.text}\n`),
 	},
 	{
 		name: "wait",
 		tool: "wait",
+		exitCode: whetherMet,
 		summary: "wait until it is your turn, it ended, or a condition holds",
 		words: [RUNNING],
 		examples: ["dialtone wait web --until 'compiled successfully' -t 2m"],
@@ -115,24 +140,29 @@ export const VERBS: readonly Verb[] = [
 	{
 		name: "run",
 		tool: "run",
+		exitCode: exitCodeOfRun,
 		summary: "run a command in a shell that keeps cd and exports; exits with its code",
 		words: [{ name: "COMMAND", rest: "command", is: "command" }],
 		without: ["command"],
-		input: ({ words }) => ({ command: shellLine(words) }),
-		show: async (invocation, answer) => (await shown()).showRun(invocation, answer),
+		explained: OF_A_COMMAND,
+		input: (invocation) => ({ command: shellLine(invocation.words), ...unlessAsked(invocation) }),
+		show: async (...answered) => (await shown()).showRun(...answered),
 	},
 	{
 		name: "exec",
 		tool: "run",
+		exitCode: exitCodeOfRun,
 		summary: "run a command in the shell of a session; exits with its code",
 		words: [
 			{ name: "SESSION", field: "shell", is: "running session" },
 			{ name: "COMMAND", rest: "command", is: "command" },
 		],
 		more: "The session is a shell that `start` without a command, or `run --shell`, opened. What the command changes there (cd, exports) stays.",
-		without: ["command", "program", "clean"],
-		input: async ({ words: [, ...command] }) => ({ command: shellLine(command) }),
-		show: async (invocation, answer) => (await shown()).showRun(invocation, answer),
+		explained: OF_A_COMMAND,
+		// These are for a new shell.
+		without: ["command", "program", "clean", "env", "inherit", "limits", "sandbox"],
+		input: (invocation) => ({ command: shellLine(invocation.words.slice(1)), ...unlessAsked(invocation) }),
+		show: async (...answered) => (await shown()).showRun(...answered),
 	},
 	{
 		name: "ls",
@@ -175,7 +205,7 @@ export const VERBS: readonly Verb[] = [
 		name: "ask-human",
 		aliases: ["ask"],
 		tool: "ask_human",
-		summary: "tell the person how to do in a session what you should not",
+		summary: "ask a person to do something in a session for you (e.g. type a password)",
 		words: [RUNNING, { name: "QUESTION", rest: "words" }],
 		without: ["question"],
 		input: ({ words: [, ...question] }) => ({ question: question.join(" ") }),
@@ -185,15 +215,17 @@ export const VERBS: readonly Verb[] = [
 /** The flags that a verb has from its tool's fields. */
 export function fieldFlags({ tool, words = [], without = [] }: Verb): readonly FieldFlag[] {
 	if (without === "all") return [];
-	const said = new Set([...without, ...words.filter(({ optional }) => !optional).map(({ field }) => field)]);
+	const given = new Set([...without, ...words.filter(({ optional }) => !optional).map(({ field }) => field)]);
 	return Object.entries(TOOL_FIELDS[tool].fields)
-		.filter(([path]) => !said.has(path))
+		.filter(([path]) => !given.has(path) && !given.has(path.split(".")[0]))
 		.map(([path, field]) => flagOf(path, field));
 }
 
 export function commandOf(verb: Verb): Command {
-	const { tool, without: _, input: __, show: ___, ...command } = verb;
-	const fromFields = Object.fromEntries(fieldFlags(verb).map(({ name, path: _, ...flag }) => [name, flag as Flag]));
+	const { tool, explained = {}, without: _, input: __, show: ___, exitCode: ____, ...command } = verb;
+	const fromFields = Object.fromEntries(
+		fieldFlags(verb).map(({ name, path: _, ...flag }) => [name, { ...(flag as Flag), ...explained[name] }]),
+	);
 	return {
 		summary: TOOL_FIELDS[tool].title,
 		...command,

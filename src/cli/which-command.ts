@@ -46,13 +46,21 @@ const SYNONYMS: Readonly<Record<string, string>> = {
 	sleep: "wait",
 	server: "serve",
 	http: "serve",
-	login: "token",
+	login: "web",
+	browser: "web",
+	ui: "web",
 	restart: "daemon",
 };
 
 const MIN_BEGINNING = 2;
 
-const FLAGS: Readonly<Record<string, string>> = { "--help": "help", "-h": "help", "--version": "version" };
+const FLAGS: Readonly<Record<string, string>> = {
+	"--help": "help",
+	"-h": "help",
+	"--version": "version",
+	"-v": "version",
+	"-V": "version",
+};
 
 const namesOf = ({ name, aliases = [] }: Command) => [name, ...aliases];
 
@@ -61,17 +69,18 @@ export function findCommand(word: string, commands: readonly Command[]): Command
 	const exact = commands.find((command) => namesOf(command).includes(wanted));
 	if (exact !== undefined) return exact;
 	const visible = commands.filter(({ hidden }) => !hidden);
-	const begun =
-		word.length < MIN_BEGINNING
-			? []
-			: visible.filter((command) => namesOf(command).some((name) => name.startsWith(word)));
-	if (begun.length === 1) return begun[0]!;
-	if (begun.length > 1) return begun.map(({ name }) => name);
+	const begun = visible.filter((command) => namesOf(command).some((name) => name.startsWith(word)));
+	if (begun.length === 1 && word.length >= MIN_BEGINNING) return begun[0]!;
+	if (begun.length > 0) return begun.map(({ name }) => name);
 	const synonym = own(SYNONYMS, word);
 	return synonym ? [synonym] : nearest(word, visible.flatMap(namesOf));
 }
 
 export function unknownCommand(word: string, near: readonly string[]): string {
-	const meant = near.length > 0 ? ` Did you mean ${near.join(" or ")}?` : "";
+	const [last, ...others] = near.toReversed();
+	const meant =
+		last === undefined
+			? ""
+			: ` Did you mean ${others.length > 0 ? `${others.toReversed().join(", ")} or ` : ""}${last}?`;
 	return `dialtone: there is no command "${word}".${meant} See dialtone help.\n`;
 }

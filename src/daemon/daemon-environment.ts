@@ -7,6 +7,8 @@ import { optionVariables } from "../session/options.ts";
 const ALLOWED = new Set([
 	// For callers over HTTP, which have no environment of their own.
 	...["PATH", "HOME", "SHELL", "USER", "LOGNAME", "LANG", "LANGUAGE", "TZ"],
+	// For the commands that read secrets: places, not secrets.
+	...["GNUPGHOME", "PASSWORD_STORE_DIR"],
 	...["DIALTONE_HOME", "DIALTONE_LOG_LEVEL", "DIALTONE_PORT", "DIALTONE_FONTS"],
 	...optionVariables(),
 ]);

@@ -4,7 +4,7 @@
 import { Fault } from "../protocol/fault.ts";
 import { reportError } from "../protocol/listeners.ts";
 import type { Caller } from "../tools/tool.ts";
-import type { HttpQuestion } from "./wire.ts";
+import { type HttpQuestion, portOf, type TlsPlace } from "./wire.ts";
 
 /** How long a replaced daemon's HTTP waits for the `serve` that held it. */
 const AWAIT_MS = 10_000;
@@ -21,34 +21,40 @@ export interface HttpLease {
 	release(): Promise<void>;
 }
 
+type Listen = (port: number, caller: Caller, tls: TlsPlace | undefined) => Promise<HttpServer>;
+
 export class HttpControl {
-	readonly #listen: (port: number, caller: Caller) => Promise<HttpServer>;
+	readonly #listen: Listen;
 	readonly #onChange: () => void;
 	#server: HttpServer | null = null;
+	#tls: TlsPlace | undefined;
 	#pinned = false;
 	#holders = 0;
 	#awaiting: NodeJS.Timeout | null = null;
 	/** One change at a time. */
 	#last: Promise<unknown> = Promise.resolve();
 
-	constructor(listen: (port: number, caller: Caller) => Promise<HttpServer>, onChange: () => void) {
+	constructor(listen: Listen, onChange: () => void) {
 		this.#listen = listen;
 		this.#onChange = onChange;
 	}
 
 	/** Null while it is closed. */
-	get state(): { readonly url: string; readonly pinned: boolean } | null {
-		return this.#server === null ? null : { url: this.#server.url, pinned: this.#pinned };
+	get state(): { readonly url: string; readonly pinned: boolean; readonly tls?: TlsPlace } | null {
+		if (this.#server === null) return null;
+		return { url: this.#server.url, pinned: this.#pinned, ...(this.#tls !== undefined && { tls: this.#tls }) };
 	}
 
 	/** Opens it, or joins where it is open. */
-	open({ port, exact, keep, caller }: HttpQuestion): Promise<HttpLease> {
+	open({ port, exact, keep, tls, caller }: HttpQuestion): Promise<HttpLease> {
 		return this.#next(async () => {
 			const open = this.#server;
-			if (open !== null && exact && port !== 0 && Number(new URL(open.url).port) !== port) {
-				throw new Fault("http_open", { url: open.url, port });
-			}
-			const server = open ?? (await this.#listen(port, caller));
+			const isElsewhere = open !== null && exact && port !== 0 && portOf(open.url) !== port;
+			// Who asks for nothing but a port joins whatever is open.
+			const isOther = tls !== undefined && JSON.stringify(tls) !== JSON.stringify(this.#tls);
+			if (open !== null && (isElsewhere || isOther)) throw new Fault("http_open", { url: open.url, port });
+			const server = open ?? (await this.#listen(port, caller, tls));
+			if (open === null) this.#tls = tls;
 			this.#server = server;
 			if (keep === "pin") this.#pinned = true;
 			if (keep === "hold") this.#holders++;

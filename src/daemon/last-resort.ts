@@ -13,7 +13,7 @@ export function handleUncaught(log: FileLog, stop: () => void): () => void {
 	let recent: number[] = [];
 	const caught = (err: unknown, origin: string) => {
 		log.error({ err, origin }, "uncaught");
-		const now = Date.now();
+		const now = performance.now();
 		recent = [...recent.filter((at) => at > now - WITHIN_MS), now];
 		if (recent.length <= MAX_EXCEPTIONS) return;
 		log.error({ exceptions: recent.length }, "too many uncaught exceptions");

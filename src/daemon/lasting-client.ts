@@ -3,8 +3,10 @@
 
 import { randomBytes } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
+import type { Approval, Decision } from "../protocol/approval.ts";
+import type { DriverView, PersonAct, PersonDone } from "../protocol/driver.ts";
 import type { EventsDropped, SessionEvent } from "../protocol/events.ts";
-import { Fault, type FaultFacts } from "../protocol/fault.ts";
+import { Fault, isFault } from "../protocol/fault.ts";
 import { Listeners } from "../protocol/listeners.ts";
 import type { OutputChunk } from "../protocol/output.ts";
 import { type Condition, wait } from "../pty/wait.ts";
@@ -14,11 +16,15 @@ import {
 	type CallOptions,
 	type Client,
 	type DaemonStatus,
+	type DriversOptions,
 	type EventsOptions,
 	type OutputOptions,
 	type ScreenSnapshot,
+	type SnapshotOptions,
 	type ToolCard,
 	type ToolSet,
+	type ViewChunk,
+	type ViewOptions,
 } from "../tools/client.ts";
 import type { SocketClient } from "./socket-client.ts";
 
@@ -117,12 +123,56 @@ export class LastingClient implements Client {
 		}
 	}
 
-	snapshot(session: string): Promise<ScreenSnapshot> {
-		return this.#ask({ doing: "snapshot", repeatable: true, ask: (client) => client.snapshot(session) });
+	/** With the next daemon it begins anew, with the screen. */
+	async *view(session: string, { signal }: ViewOptions): AsyncGenerator<ViewChunk> {
+		for (let tries = 1; !signal.aborted; tries++) {
+			const client = await this.#connected();
+			try {
+				for await (const chunk of client.view(session, { signal })) {
+					yield chunk;
+					tries = 1;
+				}
+				return;
+			} catch (error) {
+				if (!isReplaced(error) || tries >= MAX_TRIES) throw error;
+				await this.#lost(client, tries, signal);
+			}
+		}
 	}
 
-	type(session: string, bytes: Uint8Array, id = randomBytes(16).toString("hex")): Promise<void> {
-		return this.#ask({ doing: "type", repeatable: true, ask: (client) => client.type(session, bytes, id) });
+	snapshot(session: string, options?: SnapshotOptions): Promise<ScreenSnapshot> {
+		return this.#ask({ doing: "snapshot", repeatable: true, ask: (client) => client.snapshot(session, options) });
+	}
+
+	act(session: string, act: PersonAct): Promise<PersonDone> {
+		// What is typed has an id, so that it is typed once; to take over or hand back twice is as good as once.
+		const same = "text" in act || "base64" in act ? { id: randomBytes(16).toString("hex"), ...act } : act;
+		return this.#ask({ doing: act.act, repeatable: true, ask: (client) => client.act(session, same) });
+	}
+
+	/** Goes on with the next daemon, which knows the lease. */
+	async *drivers(session: string, { lease, signal }: DriversOptions): AsyncGenerator<DriverView> {
+		for (let tries = 1; !signal.aborted; tries++) {
+			const client = await this.#connected();
+			try {
+				for await (const view of client.drivers(session, { lease, signal })) {
+					yield view;
+					tries = 1;
+				}
+				return;
+			} catch (error) {
+				if (!isReplaced(error) || tries >= MAX_TRIES) throw error;
+				await this.#lost(client, tries, signal);
+			}
+		}
+	}
+
+	approvals(): Promise<readonly Approval[]> {
+		return this.#ask({ doing: "approvals", repeatable: true, ask: (client) => client.approvals() });
+	}
+
+	decide(id: string, decision: Decision): Promise<Approval> {
+		return this.#ask({ doing: "decide", repeatable: false, ask: (client) => client.decide(id, decision) });
 	}
 
 	status(): Promise<DaemonStatus> {
@@ -151,7 +201,7 @@ export class LastingClient implements Client {
 				if (!isReplaced(error)) throw error;
 				const repeatable = request.repeatable || wasNotDone(error);
 				if (!repeatable || tries >= MAX_TRIES || this.#disposed) {
-					const silent = (error.facts as { silent?: boolean }).silent === true;
+					const silent = isFault(error, "daemon_replaced") && error.facts.silent === true;
 					throw new Fault("daemon_replaced", { doing, repeatable, ...(silent && { silent }) }, { cause: error });
 				}
 				await this.#lost(client, tries, signal);
@@ -245,18 +295,14 @@ function withinTimeout(input: unknown, elapsedMs: number): unknown {
 	return { ...(input as object), timeoutMs: Math.max(0, Math.round(timeoutMs - elapsedMs)) };
 }
 
+type Replaced = Fault<"daemon_replaced"> | Fault<"taken_over"> | Fault<"no_daemon">;
+
 /** The daemon is gone, is stopping, or no longer owns the session. */
-function isReplaced(error: unknown): error is Fault {
-	return (
-		error instanceof Fault &&
-		(error.code === "daemon_replaced" || error.code === "taken_over" || error.code === "no_daemon")
-	);
+function isReplaced(error: unknown): error is Replaced {
+	return isFault(error, "daemon_replaced") || isFault(error, "taken_over") || isFault(error, "no_daemon");
 }
 
 /** The daemon said so itself. */
-function wasNotDone(fault: Fault): boolean {
-	return (
-		fault.code === "no_daemon" ||
-		(fault.code === "taken_over" && (fault.facts as FaultFacts<"taken_over">).maybeTyped !== true)
-	);
+function wasNotDone(fault: Replaced): boolean {
+	return isFault(fault, "no_daemon") || (isFault(fault, "taken_over") && fault.facts.maybeTyped !== true);
 }

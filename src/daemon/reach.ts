@@ -2,12 +2,13 @@
 // or starts one and waits until it is ready. Two clients that start one at once share it.
 
 import { setTimeout as delay } from "node:timers/promises";
-import { Fault, type FaultFacts } from "../protocol/fault.ts";
+import { Fault, isFault } from "../protocol/fault.ts";
 import { checkPrivate } from "../pty/private-directory.ts";
 import type { Caller } from "../tools/tool.ts";
 import { isHeld, newestLock } from "./daemon-lock.ts";
+import { pinnedBefore } from "./pinned-http.ts";
 import { SocketClient } from "./socket-client.ts";
-import type { Done } from "./wire.ts";
+import { type Done, portOf } from "./wire.ts";
 
 export interface ReachOptions {
 	/** The directory of the locks. */
@@ -40,13 +41,18 @@ export async function findDaemon(options: ReachOptions): Promise<SocketClient | 
 	throw new Fault("version_mismatch", { ours: options.version, theirs });
 }
 
-/** The daemon, started if necessary. An older one is replaced: its sessions keep running, and its HTTP is opened again. */
+/**
+ * The daemon, started if necessary. An older one is replaced: its sessions keep running, and its HTTP is opened again, as
+ * is that of one which was killed.
+ */
 export async function reachDaemon(options: ReachOptions): Promise<SocketClient> {
 	let before: DaemonBefore | null = null;
+	let killed: DaemonBefore | null = null;
 	for (let starts = 0; ; starts++) {
 		const found = await greet(options);
 		if (found !== null && (found.theirs === options.version || options.anyVersion === true)) {
-			if (before !== null) await reopenHttp(found.client, before);
+			const again = before ?? killed;
+			if (again !== null) await reopenHttp(found.client, again);
 			return found.client;
 		}
 		if (starts === MAX_STARTS) throw new Fault("no_daemon", { problem: "it exits right after its start; see its log" });
@@ -57,18 +63,14 @@ export async function reachDaemon(options: ReachOptions): Promise<SocketClient> 
 			}
 			before = await stopForNext(found.client);
 		}
+		const pinned = pinnedBefore(options.run);
+		if (pinned !== null) killed ??= { http: { ...pinned, pinned: true } };
 		// Imported only now: a client that finds its daemon should start as fast as node itself.
 		const { startDaemon } = await import("./start.ts");
 		await startDaemon(options).catch((error: unknown) => {
-			if (!wasKilled(error)) throw error;
+			if (!isFault(error, "no_daemon") || error.facts.wasKilled !== true) throw error;
 		});
 	}
-}
-
-/** A daemon that a signal ended before it was ready says nothing about the next one. */
-function wasKilled(error: unknown): boolean {
-	if (!(error instanceof Fault) || error.code !== "no_daemon") return false;
-	return (error.facts as FaultFacts<"no_daemon">).problem.startsWith("exit null");
 }
 
 /** What the next daemon does again. */
@@ -88,7 +90,7 @@ export async function stopForNext(client: SocketClient): Promise<DaemonBefore> {
 		});
 		return { http };
 	} catch (error) {
-		if (error instanceof Fault && error.code === "daemon_replaced") return { http: null }; // it was faster
+		if (isFault(error, "daemon_replaced")) return { http: null }; // it was faster
 		throw error;
 	}
 }
@@ -96,8 +98,9 @@ export async function stopForNext(client: SocketClient): Promise<DaemonBefore> {
 /** Opens HTTP where the daemon before had it; another process may have taken the port meanwhile. */
 export async function reopenHttp(client: SocketClient, { http }: DaemonBefore): Promise<void> {
 	if (!http) return;
-	const port = Number(new URL(http.url).port);
-	await client.http({ port, exact: false, keep: http.pinned ? "pin" : "await" }).catch((error: unknown) => {
+	const { url, pinned, tls } = http;
+	const where = { port: portOf(url), exact: false, ...(tls !== undefined && { tls }) };
+	await client.http({ ...where, keep: pinned ? "pin" : "await" }).catch((error: unknown) => {
 		if (!(error instanceof Fault)) throw error;
 	});
 }
@@ -112,7 +115,7 @@ async function greet(options: ReachOptions, tries = 1): Promise<{ client: Socket
 	try {
 		client = await SocketClient.connect(lock.socket, caller);
 	} catch (error) {
-		if (error instanceof Fault && error.code === "foreign_daemon") throw error;
+		if (isFault(error, "foreign_daemon")) throw error;
 		return null; // it has taken its lock and does not listen yet, or is just stopping
 	}
 	try {

@@ -5,6 +5,7 @@ import { z } from "zod";
 import { Fault } from "../protocol/fault.ts";
 import { TOOL_SETS } from "../tools/client.ts";
 import { parent } from "../tools/fields.ts";
+import { decision, personAct } from "../tools/person-act.ts";
 import type { Request } from "./wire.ts";
 
 const MAX_NAME_CHARS = 1000;
@@ -18,7 +19,6 @@ const MAX_ENVIRONMENT_ENTRIES = 4096;
 const id = z.int().min(0);
 const name = z.string().max(MAX_NAME_CHARS);
 const offset = z.int().min(0);
-const writeId = z.string().regex(/^[0-9a-f]{32}$/);
 
 /** Checks the number of entries before any of them: each bad one would be an issue of its own. */
 const few = <T extends z.ZodType>(most: number, schema: T) =>
@@ -59,6 +59,8 @@ const caller = z.object({
 	parent: parent.optional(),
 });
 
+const sets = few(TOOL_SETS.length, z.array(z.enum(TOOL_SETS)));
+
 const request = z.discriminatedUnion("do", [
 	z.object({ id, do: z.literal("hello"), version: name }),
 	z.object({
@@ -68,12 +70,17 @@ const request = z.discriminatedUnion("do", [
 		input: z.unknown(),
 		caller,
 		answerWithinMs: z.exactOptional(z.number().min(0)),
+		sets: z.exactOptional(sets),
 	}),
-	z.object({ id, do: z.literal("tools"), sets: few(TOOL_SETS.length, z.array(z.enum(TOOL_SETS))) }),
+	z.object({ id, do: z.literal("tools"), sets }),
 	z.object({ id, do: z.literal("events"), afterSeq: z.exactOptional(offset) }),
 	z.object({ id, do: z.literal("output"), session: name, from: offset }),
-	z.object({ id, do: z.literal("type"), session: name, base64: z.string(), write: z.exactOptional(writeId) }),
-	z.object({ id, do: z.literal("snapshot"), session: name }),
+	z.object({ id, do: z.literal("view"), session: name }),
+	z.object({ id, do: z.literal("act"), session: name, act: personAct }),
+	z.object({ id, do: z.literal("drivers"), session: name, lease: z.exactOptional(name) }),
+	z.object({ id, do: z.literal("snapshot"), session: name, screenOnly: z.exactOptional(z.boolean()) }),
+	z.object({ id, do: z.literal("approvals") }),
+	z.object({ id, do: z.literal("decide"), approval: name, decision }),
 	z.object({ id, do: z.literal("status") }),
 	z.object({
 		id,
@@ -81,6 +88,7 @@ const request = z.discriminatedUnion("do", [
 		port: z.int().min(0).max(65535),
 		exact: z.boolean(),
 		keep: z.enum(["hold", "pin", "await"]),
+		tls: z.exactOptional(z.object({ host: name, names: z.array(name).max(20), cert: name, key: name })),
 		caller,
 	}),
 	z.object({ id, do: z.literal("stop"), sessions: z.boolean(), replace: z.exactOptional(z.boolean()) }),

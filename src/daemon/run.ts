@@ -11,6 +11,7 @@ import { deferred } from "../pty/deferred.ts";
 import { type Condition, wait, within } from "../pty/wait.ts";
 import type { Options } from "../session/options.ts";
 import type { Client } from "../tools/client.ts";
+import type { Callers } from "./callers.ts";
 import {
 	acquireLock,
 	type DaemonLock,
@@ -53,6 +54,7 @@ export interface DaemonLog {
 
 export interface DaemonSessions {
 	readonly client: Client;
+	readonly callers: Callers;
 	readonly limits: Pick<Options, "connections" | "callsPerConnection">;
 	readonly runningSessions: () => number;
 	/** Called when the number of running sessions changes. */
@@ -70,8 +72,8 @@ export interface Daemon {
 	readonly client: Client;
 	/** Settles when the daemon has stopped, for whatever reason; never rejects. */
 	readonly stopped: Promise<void>;
-	/** Always settles: what fails or takes too long is logged and left to the next daemon. */
-	stop(options: StopOptions): Promise<void>;
+	/** Always settles: what fails or takes too long is logged and left to the next daemon. Returns the sessions that could not be ended. */
+	stop(options: StopOptions): Promise<readonly string[]>;
 }
 
 export interface StopOptions {
@@ -92,6 +94,7 @@ export async function becomeDaemon(parts: DaemonParts): Promise<Daemon | null> {
 	let idle: NodeJS.Timeout | null = null;
 	const stopping = new AbortController();
 	const stopped = deferred<void>();
+	let left: readonly string[] = [];
 	let requested = false;
 
 	/** One step of stopping: it may fail or hang, and the next one follows. */
@@ -103,7 +106,6 @@ export async function becomeDaemon(parts: DaemonParts): Promise<Daemon | null> {
 		}
 	};
 	const endSessions = async (): Promise<readonly string[]> => {
-		let left: readonly string[] = [];
 		await step("ending the sessions", END_ALL_MS, async () => {
 			left = (await open?.endAll()) ?? [];
 		});
@@ -124,10 +126,11 @@ export async function becomeDaemon(parts: DaemonParts): Promise<Daemon | null> {
 		await closing;
 		log.info({ epoch: lock.epoch }, "stopped");
 	};
-	const stop = (options: StopOptions): Promise<void> => {
+	const stop = async (options: StopOptions): Promise<readonly string[]> => {
 		if (!requested) void stopInOrder(options).finally(stopped.resolve);
 		requested = true;
-		return stopped.promise;
+		await stopped.promise;
+		return left;
 	};
 	const replaced = (why: string) => {
 		if (isReplaced) return;
@@ -160,6 +163,7 @@ export async function becomeDaemon(parts: DaemonParts): Promise<Daemon | null> {
 		open = await parts.open(lock, () => replaced("fenced by a holder"));
 		stopListening = await listen(lock.socket, {
 			client: open.client,
+			callers: open.callers,
 			version,
 			limits: open.limits,
 			stopping: stopping.signal,

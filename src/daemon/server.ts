@@ -10,19 +10,23 @@ import { Connections } from "../pty/connections.ts";
 import { foreignPeer } from "../pty/native.ts";
 import { onAbort, until, within } from "../pty/wait.ts";
 import { limits, type Options } from "../session/options.ts";
-import type { Client } from "../tools/client.ts";
+import type { Client, ViewChunk } from "../tools/client.ts";
+import type { CallerProcess, Callers } from "./callers.ts";
 import { HalfMessages } from "./half-messages.ts";
 import type { HttpControl } from "./http-control.ts";
-import { RequestQueue } from "./request-queue.ts";
+import { RequestQueue, type SharedQueue } from "./request-queue.ts";
 import { parseRequest } from "./requests.ts";
 import { StreamWindow } from "./stream-window.ts";
-import { type Done, lineOf, type More, type Question, type Request, type Response, readLines } from "./wire.ts";
+import { Turns } from "./turns.ts";
+import { type Done, lineOf, type More, type Question, type Request, type Response } from "./wire.ts";
 
 /** At a stop, clients have this long to read the responses that are on their way. */
 const UNREAD_AT_STOP_MS = 200;
 
 export interface ServerParts {
 	readonly client: Client;
+	/** Who calls, and what it may ask for. */
+	readonly callers: Callers;
 	readonly version: string;
 	readonly limits: Pick<Options, "connections" | "callsPerConnection">;
 	/** Asked to stop, with the sessions or leaving them running. */
@@ -48,7 +52,7 @@ export async function listen(
 	const clients = new Set<Socket>();
 	const { connections: most } = parts.limits;
 	const connections = new Connections({ connections: most, strangers: Math.ceil(most / 2) });
-	const halves = new HalfMessages();
+	const shared = { connections, halves: new HalfMessages(), queue: { turns: new Turns(), quick: 0 }, clients, open: 0 };
 	const count = guarded("counting clients", () => parts.onClients(clients.size));
 	const server = createServer(
 		guarded(
@@ -61,7 +65,7 @@ export async function listen(
 					clients.delete(socket);
 					count();
 				});
-				serve(socket, parts, { connections, halves });
+				serve(socket, parts, shared);
 				count();
 			},
 			(_fault, socket) => socket.destroy(),
@@ -96,10 +100,23 @@ const isQuick = (question: Question): boolean =>
 interface Shared {
 	readonly connections: Connections;
 	readonly halves: HalfMessages;
+	readonly queue: SharedQueue;
+	readonly clients: ReadonlySet<Socket>;
+	/** Calls and streams that are open, of all clients. */
+	open: number;
 }
 
-function serve(socket: Socket, parts: ServerParts, { connections, halves }: Shared): void {
-	const queue = new RequestQueue(socket);
+/** How many calls and streams one client may have open: less where all together have too many. */
+function mostOpen({ clients, open }: Shared, { callsPerConnection }: ServerParts["limits"]): number {
+	const total = limits.openClients * callsPerConnection;
+	if (open < total) return callsPerConnection;
+	return Math.min(callsPerConnection, Math.max(limits.openLeast, Math.floor(total / clients.size)));
+}
+
+function serve(socket: Socket, parts: ServerParts, shared: Shared): void {
+	const { connections, halves } = shared;
+	const caller = parts.callers.identify(socket);
+	caller.catch(() => {}); // told to each request
 	const running = new Map<number, { readonly controller: AbortController; readonly window: StreamWindow }>();
 	const end = ({ controller, window }: { controller: AbortController; window: StreamWindow }) => {
 		controller.abort();
@@ -110,16 +127,29 @@ function serve(socket: Socket, parts: ServerParts, { connections, halves }: Shar
 		parts.onDropped(reason);
 		socket.destroy();
 	};
+	const queue = new RequestQueue(socket, shared.queue, {
+		onLine: (value) => {
+			const parsed = parseRequest(value);
+			if ("request" in parsed) take(parsed.request);
+			else if ("fault" in parsed) respond({ id: parsed.id, fault: parsed.fault.toJSON() });
+			else drop(parsed.problem);
+		},
+		onBad: drop,
+		onHeld: (bytes) => halves.hold(drop, bytes),
+	});
+	let isUnread = false;
 	/** Writes one response and returns its size. A client that does not read its responses is not read from, either. */
 	const respond = (response: Response): number => {
 		const line = lineOf(response);
 		if (line === null) throw new Fault("too_large", { what: "The answer", limit: limits.frameBytes });
 		if (!socket.writable) return line.length;
 		socket.write(line);
-		if (socket.writableLength > limits.unreadBytes && !socket.isPaused()) {
-			socket.pause();
+		if (socket.writableLength > limits.unreadBytes && !isUnread) {
+			isUnread = true;
 			void within(limits.unreadMs, "reading", queue.drained()).then(
-				() => socket.resume(),
+				() => {
+					isUnread = false;
+				},
 				() => drop("a client that does not read its answers"),
 			);
 		}
@@ -127,19 +157,22 @@ function serve(socket: Socket, parts: ServerParts, { connections, halves }: Shar
 	};
 	socket.on("close", () => {
 		for (const call of running.values()) end(call);
+		shared.open -= running.size;
+		running.clear();
 		halves.hold(drop, 0);
 	});
 	const run = ({ id, ...question }: Question & { readonly id: number }) => {
 		const over = connections.begin(socket);
 		const call = { controller: new AbortController(), window: new StreamWindow() };
 		running.set(id, call);
+		shared.open++;
 		const more = async (value: More) => {
 			await queue.drained();
 			call.window.sent(respond({ id, more: value }));
 			await call.window.room();
 		};
 		const start = () =>
-			answer(question as Question, parts, call.controller.signal, more)
+			admitted(question as Question, parts, { caller, signal: call.controller.signal, more })
 				.then(async (done) => {
 					await queue.drained();
 					respond({ id, done });
@@ -148,7 +181,7 @@ function serve(socket: Socket, parts: ServerParts, { connections, halves }: Shar
 				.catch((error: unknown) => void respond({ id, fault: faultAt(`the request "${question.do}"`, error).toJSON() }))
 				.catch((error: unknown) => drop(faultAt("a response", error).message))
 				.finally(() => {
-					running.delete(id);
+					if (running.delete(id)) shared.open--;
 					over();
 				});
 		queue.add({ quick: isQuick(question as Question), start });
@@ -161,23 +194,33 @@ function serve(socket: Socket, parts: ServerParts, { connections, halves }: Shar
 			if (known !== undefined) end(known);
 		} else if (request.do === "took") known?.window.taken(request.bytes);
 		else if (known !== undefined) refuse(new Fault("bad_input", { problems: [`id: ${id} is in use`] }));
-		else if (running.size >= parts.limits.callsPerConnection) {
-			refuse(new Fault("too_many_calls", { what: "calls of this client", limit: parts.limits.callsPerConnection }));
-		} else run(request);
+		else {
+			const limit = mostOpen(shared, parts.limits);
+			if (running.size < limit) run(request);
+			else refuse(new Fault("too_many_calls", { what: "calls of this client", limit }));
+		}
 	};
-	readLines(
-		socket,
-		(value) => {
-			const parsed = parseRequest(value);
-			if ("request" in parsed) take(parsed.request);
-			else if ("fault" in parsed) respond({ id: parsed.id, fault: parsed.fault.toJSON() });
-			else drop(parsed.problem);
-		},
-		drop,
-		(bytes) => {
-			if (!socket.destroyed) halves.hold(drop, bytes);
-		},
-	);
+}
+
+interface Asking {
+	readonly caller: Promise<CallerProcess>;
+	readonly signal: AbortSignal;
+	readonly more: (value: More) => Promise<void>;
+}
+
+/** The answer to what this caller may ask for. */
+async function admitted(question: Question, parts: ServerParts, { caller, signal, more }: Asking): Promise<Done> {
+	const { callers } = parts;
+	const by = await caller;
+	const allowed = await callers.admit(question, by);
+	const done = await answer(allowed, parts, signal, async (value) => {
+		const session = "event" in value && "session" in value.event ? value.event.session : null;
+		if (session === null || (await callers.mayHearOf(session, by))) await more(value);
+	});
+	if (question.do !== "hello") return done;
+	// What a command line may do to our files, without a request, is asked here before.
+	const refused = callers.refused(by);
+	return refused === null ? done : { hello: { ...done.hello!, refused: refused.toJSON() } };
 }
 
 async function answer(
@@ -191,8 +234,9 @@ async function answer(
 		case "hello":
 			return { hello: { version, pid: process.pid } };
 		case "call": {
-			const { tool, input, caller, answerWithinMs } = question;
-			const options = { signal, caller, ...(answerWithinMs !== undefined && { answerWithinMs }) };
+			const { tool, input, caller, answerWithinMs, sets } = question;
+			const offered = sets === undefined ? {} : { sets };
+			const options = { signal, caller, ...(answerWithinMs !== undefined && { answerWithinMs }), ...offered };
 			return { answer: await client.call(tool, input, options) };
 		}
 		case "tools":
@@ -202,16 +246,24 @@ async function answer(
 			return {};
 		case "output":
 			for await (const chunk of client.output(question.session, { from: question.from, signal })) {
-				await more(
-					"gap" in chunk ? chunk : { offset: chunk.offset, base64: Buffer.from(chunk.bytes).toString("base64") },
-				);
+				await more(sent(chunk));
 			}
 			return {};
-		case "type":
-			await client.type(question.session, Buffer.from(question.base64, "base64"), question.write);
+		case "view":
+			for await (const chunk of client.view(question.session, { signal })) await more(sent(chunk));
+			return {};
+		case "act":
+			return { person: await client.act(question.session, question.act) };
+		case "drivers":
+			for await (const driver of client.drivers(question.session, { lease: question.lease, signal }))
+				await more({ driver });
 			return {};
 		case "snapshot":
-			return { snapshot: await client.snapshot(question.session) };
+			return { snapshot: await client.snapshot(question.session, question) };
+		case "approvals":
+			return { approvals: await client.approvals() };
+		case "decide":
+			return { approvals: [await client.decide(question.approval, question.decision)] };
 		case "status":
 			return { status: await client.status() };
 		case "stop":
@@ -232,4 +284,10 @@ async function answer(
 			return stopping.aborted ? { stopping: stopping.reason } : {};
 		}
 	}
+}
+
+/** A chunk as it is sent: bytes in base64. */
+function sent(chunk: ViewChunk): More {
+	if (!("bytes" in chunk)) return chunk;
+	return { offset: chunk.offset, base64: Buffer.from(chunk.bytes).toString("base64") };
 }

@@ -3,6 +3,8 @@
 
 import { once } from "node:events";
 import { createConnection, type Socket } from "node:net";
+import type { Approval, Decision } from "../protocol/approval.ts";
+import type { DriverView, PersonAct, PersonDone } from "../protocol/driver.ts";
 import type { EventsDropped, SessionEvent } from "../protocol/events.ts";
 import { Fault } from "../protocol/fault.ts";
 import { Listeners } from "../protocol/listeners.ts";
@@ -18,15 +20,29 @@ import {
 	type CallOptions,
 	type Client,
 	type DaemonStatus,
+	type DriversOptions,
 	type EventsOptions,
 	type OutputOptions,
 	type ScreenSnapshot,
+	type SnapshotOptions,
 	STARTING_TOOLS,
 	type ToolCard,
 	type ToolSet,
+	type ViewChunk,
+	type ViewOptions,
 } from "../tools/client.ts";
 import type { Caller } from "../tools/tool.ts";
-import { type Done, lineOf, type More, type Question, type Request, type Response, readLines } from "./wire.ts";
+import {
+	type Done,
+	isResponse,
+	lineOf,
+	type More,
+	type Question,
+	type Request,
+	type Response,
+	readLines,
+	type TlsPlace,
+} from "./wire.ts";
 
 // Acknowledged in portions: often enough that the daemon never waits for a reader that keeps up.
 const ACKNOWLEDGED_BYTES = limits.streamBytes / 4;
@@ -42,6 +58,8 @@ export interface HttpWish {
 	readonly port: number;
 	/** Refuse where it is open on another port. */
 	readonly exact: boolean;
+	/** For other machines; without it, on loopback. */
+	readonly tls?: TlsPlace;
 }
 
 /** An answer that takes longer than this, or than the timeout of its call, makes us ask whether the daemon still runs. */
@@ -67,7 +85,10 @@ export class SocketClient implements Client {
 		this.#caller = caller;
 		readLines(
 			socket,
-			(response, bytes) => this.#receive(response as Response, bytes),
+			(response, bytes) => {
+				if (isResponse(response)) this.#receive(response, bytes);
+				else socket.destroy();
+			},
 			() => socket.destroy(), // not a daemon's answer
 		);
 		socket.on("error", () => {}); // `close` follows and fails all requests
@@ -101,24 +122,36 @@ export class SocketClient implements Client {
 	}
 
 	/** The daemon's version and pid: compared with our own version before any other request. */
-	async hello(version: string): Promise<{ version: string; pid: number }> {
+	async hello(version: string): Promise<NonNullable<Done["hello"]>> {
 		return (await within(HELLO_MS, "hello", this.#ask({ do: "hello", version }))).hello!;
 	}
 
 	readonly call: Client["call"] = async (
 		tool: string,
 		input: unknown,
-		{ signal, caller, answerWithinMs }: CallOptions = {},
+		{ signal, caller, answerWithinMs, sets }: CallOptions = {},
 	): Promise<Answer> => {
 		const question: Question = {
 			do: "call",
 			tool,
 			input,
-			caller: sentWith(tool, input, caller ?? this.#caller),
+			caller: sentWith(tool, await this.#inheritOf(tool, input, caller), caller ?? this.#caller),
 			...(answerWithinMs !== undefined && { answerWithinMs }),
+			...(sets !== undefined && { sets }),
 		};
 		return (await this.#ask(question, signal)).answer!;
 	};
+
+	/** What a call chooses; of what is started again, what was chosen then. */
+	async #inheritOf(tool: string, input: unknown, caller: Caller | undefined): Promise<Inherit | undefined> {
+		const { again } = Object(input) as { readonly again?: unknown };
+		const chosen = inheritIn(input);
+		if (tool !== "start" || typeof again !== "string" || chosen !== undefined) return chosen;
+		const { sessions } = (await this.call("list", { status: "ended" }, caller && { caller })).facts;
+		const before =
+			sessions.find(({ session }) => session === again) ?? sessions.find(({ name, mine }) => mine && name === again);
+		return before?.inherit ?? undefined;
+	}
 
 	async tools(sets: readonly ToolSet[] = ["native"]): Promise<readonly ToolCard[]> {
 		return (await this.#ask({ do: "tools", sets })).tools!;
@@ -132,17 +165,36 @@ export class SocketClient implements Client {
 	async *output(session: string, { from, signal }: OutputOptions): AsyncGenerator<OutputChunk> {
 		for await (const more of this.#stream({ do: "output", session, from }, signal)) {
 			if ("gap" in more) yield more;
-			else if ("offset" in more) yield { offset: more.offset, bytes: Buffer.from(more.base64, "base64") };
+			else if ("base64" in more) yield { offset: more.offset, bytes: Buffer.from(more.base64, "base64") };
 		}
 	}
 
-	async snapshot(session: string): Promise<ScreenSnapshot> {
-		return (await this.#ask({ do: "snapshot", session })).snapshot!;
+	async *view(session: string, { signal }: ViewOptions): AsyncGenerator<ViewChunk> {
+		for await (const more of this.#stream({ do: "view", session }, signal)) {
+			if ("base64" in more) yield { offset: more.offset, bytes: Buffer.from(more.base64, "base64") };
+			else if ("gap" in more || "snapshot" in more || "resized" in more || "ended" in more) yield more;
+		}
 	}
 
-	async type(session: string, bytes: Uint8Array, id?: string): Promise<void> {
-		const base64 = Buffer.from(bytes).toString("base64");
-		await this.#ask({ do: "type", session, base64, ...(id !== undefined && { write: id }) });
+	async snapshot(session: string, options: SnapshotOptions = {}): Promise<ScreenSnapshot> {
+		return (await this.#ask({ do: "snapshot", session, ...options })).snapshot!;
+	}
+
+	async act(session: string, act: PersonAct): Promise<PersonDone> {
+		return (await this.#ask({ do: "act", session, act })).person!;
+	}
+
+	async *drivers(session: string, { lease, signal }: DriversOptions): AsyncGenerator<DriverView> {
+		const question: Question = { do: "drivers", session, ...(lease !== undefined && { lease }) };
+		for await (const more of this.#stream(question, signal)) if ("driver" in more) yield more.driver;
+	}
+
+	async approvals(): Promise<readonly Approval[]> {
+		return (await this.#ask({ do: "approvals" })).approvals!;
+	}
+
+	async decide(approval: string, decision: Decision): Promise<Approval> {
+		return (await this.#ask({ do: "decide", approval, decision })).approvals![0]!;
 	}
 
 	async status(): Promise<DaemonStatus> {
@@ -158,8 +210,8 @@ export class SocketClient implements Client {
 	async holdHttp(
 		where: HttpWish & { readonly signal: AbortSignal; readonly onOpen: (url: string) => Promise<void> },
 	): Promise<"stopped" | "replaced" | "released"> {
-		const { port, exact, signal, onOpen } = where;
-		const question: Question = { do: "http", port, exact, keep: "hold", caller: this.#caller };
+		const { signal, onOpen, ...wish } = where;
+		const question: Question = { do: "http", ...wish, keep: "hold", caller: this.#caller };
 		const end: Done = {};
 		for await (const more of this.#stream(question, signal, end)) if ("http" in more) await onOpen(more.http.url);
 		return signal.aborted ? "released" : (end.stopping ?? "stopped");
@@ -300,10 +352,10 @@ function timeoutOf(question: Question): number | null {
 }
 
 /** What the daemon needs to know of the caller: the rest of its world only where a program may inherit it. */
-function sentWith(tool: string, input: unknown, caller: Caller): Caller {
+function sentWith(tool: string, inherit: Inherit | undefined, caller: Caller): Caller {
 	const { owner, sessionsOf, commandLine, parent } = caller;
 	if (!STARTING_TOOLS.has(tool)) return { owner, sessionsOf, commandLine, parent, cwd: "/", env: {} };
-	return { ...caller, ...asInherited(caller, inheritIn(input)) };
+	return { ...caller, ...asInherited(caller, inherit) };
 }
 
 /** What the call chooses; the daemon refuses anything else. */

@@ -7,11 +7,12 @@ import { spawn } from "node:child_process";
 import { closeSync, fstatSync, openSync, readSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { Fault, type FaultJson } from "../protocol/fault.ts";
+import { Fault, type FaultFacts, type FaultJson } from "../protocol/fault.ts";
 import { places } from "../pty/places.ts";
 import { makePrivate } from "../pty/private-directory.ts";
 import { type Condition, wait } from "../pty/wait.ts";
 import { daemonEnvironment } from "./daemon-environment.ts";
+import { handedOver, toHandOver } from "./handed-over.ts";
 import type { ReachOptions } from "./reach.ts";
 
 /** A daemon is ready in 0.3 s, on an overloaded machine in half a minute; it waits 10 s for another that has the lock. */
@@ -24,26 +25,31 @@ export type StartOptions = Pick<ReachOptions, "run" | "command" | "env" | "ready
 export async function startDaemon({ run, command, env, readyTimeoutMs }: StartOptions): Promise<void> {
 	makePrivate(run); // refuses a home that cannot be used before there is a process
 	const [program, ...args] = command;
+	const secrets = await toHandOver(env);
 	const child = spawn(program!, args, {
 		detached: true,
-		stdio: ["ignore", "pipe", "pipe"],
-		env: daemonEnvironment(env),
+		stdio: [secrets === null ? "ignore" : "pipe", "pipe", "pipe"] as ["pipe", "pipe", "pipe"],
+		env: { ...daemonEnvironment(env), ...handedOver(secrets) },
 		cwd: "/",
 	});
+	// It may have ended before it has read them.
+	if (secrets !== null) child.stdin.on("error", () => {}).end(JSON.stringify(secrets));
 	let stderr = "";
 	child.stderr.setEncoding("utf8").on("data", (text: string) => {
 		stderr = (stderr + text).slice(-2000);
 	});
 	const why = () => stderr.trim() || lastError(env) || "its log says nothing";
 	const ms = readyTimeoutMs ?? READY_TIMEOUT_MS;
-	const answered: Condition<string> = {
+	const answered: Condition<Answered> = {
 		start({ settle, own, after }) {
-			const lines = createInterface({ input: child.stdout }).on("line", settle);
-			child.on("error", (problem) => settle(String(problem)));
-			child.on("close", (code) => settle(`exit ${code}: ${why()}`));
+			const lines = createInterface({ input: child.stdout }).on("line", (line) => settle({ line }));
+			child.on("error", (error) => settle({ problem: String(error) }));
+			child.on("close", (code, signal) =>
+				settle({ problem: `exit ${code ?? signal}: ${why()}`, wasKilled: code === null }),
+			);
 			after(ms, () => {
 				child.kill("SIGKILL");
-				settle(`it was not ready after ${ms / 1000} s: ${why()}`);
+				settle({ problem: `it was not ready after ${ms / 1000} s: ${why()}` });
 			});
 			own(() => {
 				lines.close();
@@ -54,8 +60,12 @@ export async function startDaemon({ run, command, env, readyTimeoutMs }: StartOp
 		},
 	};
 	const result = await wait([answered]);
-	if (result !== "ready") throw faultIn(result) ?? new Fault("no_daemon", { problem: result });
+	if (!("line" in result)) throw new Fault("no_daemon", result);
+	if (result.line !== "ready") throw faultIn(result.line) ?? new Fault("no_daemon", { problem: result.line });
 }
+
+/** What it said first, or why it said nothing. */
+type Answered = { readonly line: string } | FaultFacts<"no_daemon">;
 
 /** A daemon that could not start says why, instead of `ready`. */
 function faultIn(line: string): Fault | null {

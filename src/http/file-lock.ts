@@ -15,7 +15,7 @@ const RETRY_MS = 3;
 
 /** Runs `work` while this process holds the lock; blocks until it does. */
 export function withFileLock<T>(path: string, work: () => T): T {
-	acquire(path, Date.now() + PATIENCE_MS);
+	acquire(path, performance.now() + PATIENCE_MS);
 	try {
 		return work();
 	} finally {
@@ -36,7 +36,7 @@ function acquire(path: string, deadline: number): void {
 		const holder = holderOf(path);
 		if (holder === null) continue; // released meanwhile
 		if (!isAlive(holder)) removeStale(path, holder, deadline);
-		else if (Date.now() > deadline)
+		else if (performance.now() > deadline)
 			throw new Fault("tokens_invalid", { problem: `${path} is held by process ${holder.split(".", 1)[0]}` });
 		else Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, RETRY_MS * (1 + Math.random()));
 	}

@@ -1,8 +1,9 @@
-// The listening sockets: loopback only, HTTP through the app, WebSocket upgrades
+// The listening sockets: loopback, or an address that was named, over TLS. HTTP through the app, WebSocket upgrades
 // through the same guard. Whatever a connection does ends nothing but itself.
 
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from "node:http";
+import { createServer as createTlsServer } from "node:https";
 import { type AddressInfo, createServer as createNetServer, type Server as NetServer, type Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { getRequestListener } from "@hono/node-server";
@@ -13,18 +14,27 @@ import { reportError } from "../protocol/listeners.ts";
 import { Connections } from "../pty/connections.ts";
 import { type Options, resolveOptions } from "../session/options.ts";
 import { type HttpParts, httpApp, refusal, resumeAt } from "./app.ts";
+import { BadTokens } from "./bad-tokens.ts";
 import { Bodies } from "./bodies.ts";
-import { admit, hostsOf } from "./guard.ts";
-import { inTurn } from "./responses.ts";
+import { admit, cookieNameOf, hostsNamed, hostsOf } from "./guard.ts";
+import { HEADERS_OF_ALL } from "./pages.ts";
+import { queueRequest } from "./responses.ts";
+import { may, mustBeAllowed } from "./roles.ts";
+import { ROUTES, type Upgrade, upgradeOf } from "./routes.ts";
+import { ScopedSessions } from "./scoped.ts";
 import { endSoon, eventFrames, outputFrames } from "./streams.ts";
+import { serveTerminal } from "./terminal-socket.ts";
+import type { Tls } from "./tls.ts";
 import { TokenUses } from "./token-uses.ts";
-import type { Tokens } from "./tokens.ts";
+import type { TokenRecord, Tokens } from "./tokens.ts";
 import { endSocket, overWebSocket, watchClient } from "./web-sockets.ts";
 
 export interface ListenOptions extends HttpParts {
 	/** 0 takes a free one. */
 	readonly port: number;
 	readonly tokens: Tokens;
+	/** For other machines; without it, on loopback. */
+	readonly tls?: Tls;
 	/** The limits; those of options.ts where none are given. */
 	readonly limits?: Options;
 }
@@ -38,21 +48,29 @@ const HOST = "127.0.0.1";
 const HOST6 = "::1";
 // Clients send next to nothing; the default of ws, 100 MiB, would let one exhaust our memory.
 const MAX_MESSAGE_BYTES = 64 << 10;
+// A paste is typed as one write of at most a megabyte; as JSON it may be longer.
+const MAX_TYPED_BYTES = 3 << 20;
+// A page says with each frame how far it has drawn, and each key is a message.
+const TERMINAL_MESSAGES = 500;
 // How often node looks for requests that take too long.
 const CHECK_EVERY_MS = 1000;
 
 // A health check may keep its connection; one that only asks and never shows a token makes room.
 const STRANGERS_REQUESTS = 100;
 
+const ALL_HEADERS = Object.entries(HEADERS_OF_ALL);
+
 export async function listen(options: ListenOptions): Promise<Listening> {
 	const limits = options.limits ?? resolveOptions();
 	let hosts: ReadonlySet<string> = new Set();
+	let cookie = "";
 	let url = "";
 	const connections = new Connections({ connections: limits.httpConnections, strangers: limits.httpStrangers });
 	const uses = new TokenUses(options.tokens, {
 		limit: limits.httpPerToken,
 		onChange: (isValid) => options.mcp?.endRevoked(isValid),
 	});
+	const bad = new BadTokens(limits.httpBadTokens);
 	const access = {
 		get hosts() {
 			return hosts;
@@ -60,7 +78,12 @@ export async function listen(options: ListenOptions): Promise<Listening> {
 		get url() {
 			return url;
 		},
+		get cookie() {
+			return cookie;
+		},
+		secure: options.tls !== undefined,
 		verify: verifier(options.tokens),
+		countBad: (socket: Socket) => bad.count(socket),
 		begin: (token: Parameters<typeof uses.begin>[0], { socket }: IncomingMessage, outgoing: ServerResponse) => {
 			const use = uses.begin(token, () => outgoing.destroy());
 			const rest = connections.begin(socket);
@@ -71,37 +94,38 @@ export async function listen(options: ListenOptions): Promise<Listening> {
 			return use;
 		},
 	};
-	const app = httpApp(options, { access, limits, bodies: new Bodies(limits.httpBodiesBytes) });
+	const app = httpApp(options, { access, tokens: options.tokens, limits, bodies: new Bodies(limits.httpBodiesBytes) });
 	const answer = getRequestListener(app.fetch, { hostname: HOST });
 	const begin = guarded(
 		"http request",
 		(incoming: IncomingMessage, outgoing: ServerResponse, before: number) => {
 			// Set here, not by the app: changing a finished response would send it as a web stream, which is slower.
-			outgoing.setHeader("x-content-type-options", "nosniff");
-			outgoing.setHeader("cache-control", "no-store");
+			for (const [name, value] of ALL_HEADERS) outgoing.setHeader(name, value);
 			if (before >= STRANGERS_REQUESTS && connections.isStranger(incoming.socket))
 				outgoing.setHeader("connection", "close");
 			return answer(incoming, outgoing);
 		},
 		(_fault, _incoming, outgoing) => void outgoing.destroy(),
 	);
-	const server = createServer(
-		{
-			headersTimeout: Math.min(limits.httpHeadersMs, limits.httpRequestMs),
-			requestTimeout: limits.httpRequestMs,
-			keepAliveTimeout: limits.httpIdleMs,
-			connectionsCheckingInterval: CHECK_EVERY_MS,
+	const { tls } = options;
+	const timeouts = {
+		headersTimeout: Math.min(limits.httpHeadersMs, limits.httpRequestMs),
+		requestTimeout: limits.httpRequestMs,
+		keepAliveTimeout: limits.httpIdleMs,
+		connectionsCheckingInterval: CHECK_EVERY_MS,
+	};
+	const queue = guarded(
+		"http request",
+		(incoming: IncomingMessage, outgoing: ServerResponse) => {
+			queueRequest(outgoing, limits.httpPipelined, (before) => begin(incoming, outgoing, before));
 		},
-		guarded(
-			"http request",
-			(incoming: IncomingMessage, outgoing: ServerResponse) => {
-				inTurn(outgoing, limits.httpPipelined, (before) => begin(incoming, outgoing, before));
-			},
-			(_fault, _incoming, outgoing) => void outgoing.destroy(),
-		),
+		(_fault, _incoming, outgoing) => void outgoing.destroy(),
 	);
+	const pair = tls && { cert: tls.cert, key: tls.key, handshakeTimeout: limits.httpHeadersMs };
+	const server = pair === undefined ? createServer(timeouts, queue) : createTlsServer({ ...timeouts, ...pair }, queue);
+	if (tls !== undefined) server.maxConnections = limits.httpConnections; // before their handshake they are counted nowhere else
 	server.on(
-		"connection",
+		tls === undefined ? "connection" : "secureConnection",
 		guarded(
 			"http connection",
 			(socket: Socket) => connections.accept(socket),
@@ -115,50 +139,81 @@ export async function listen(options: ListenOptions): Promise<Listening> {
 		autoPong: false,
 		handleProtocols: (_offered, request) => chosen.get(request) ?? false,
 	});
+	const terminals = new WebSocketServer({ ...sockets.options, maxPayload: MAX_TYPED_BYTES });
 	const chosen = new WeakMap<IncomingMessage, string>();
+
+	const scoped = new ScopedSessions(options.within);
+	async function* frames({ name, session }: Upgrade, { searchParams }: URL, token: TokenRecord, stop: AbortController) {
+		const { client } = options;
+		const { signal } = stop;
+		if (name === "UPGRADE /v1/events") {
+			const afterSeq = resumeAt(searchParams.get("after") ?? undefined);
+			const events = client.events({ ...(afterSeq !== undefined && { afterSeq }), signal });
+			yield* eventFrames(scoped.events(token, events));
+			return;
+		}
+		const from = resumeAt(searchParams.get("from") ?? undefined) ?? 0;
+		yield* outputFrames(client.output(await scoped.meant(token, session), { from, signal }), from);
+	}
 
 	const upgrade = (request: IncomingMessage, raw: Duplex, head: Buffer) => {
 		const target = urlOf(request);
-		const { host, origin, authorization } = request.headers;
-		const protocols = request.headers["sec-websocket-protocol"];
-		const admission = admit({ path: target.pathname, host, origin, authorization, protocols }, access);
-		if ("refused" in admission) return refuseUpgrade(raw, refusal(admission), admission.refused);
+		const { method = "GET", headers } = request;
+		const admission = admit({ method, path: target.pathname, upgrade: true, headers }, access);
+		if ("refused" in admission) {
+			const { fault } = admission.shown ? bad.count(raw as Socket) : { fault: null };
+			return fault === null ? refuseUpgrade(raw, refusal(admission), admission.refused) : refuseUpgrade(raw, fault);
+		}
 		const { token } = admission;
 		const stop = new AbortController();
-		const stream = streamFor(target, options, stop);
-		if (stream === null || token === null)
+		const wanted = upgradeOf(target);
+		if (wanted === null || token === null)
 			return refuseUpgrade(
 				raw,
 				new Fault("not_supported", { what: "This stream", instead: "See /v1/openapi.json." }),
 				404,
 			);
+		mustBeAllowed(token, ROUTES[wanted.name], "This stream");
 		if (admission.protocol !== undefined) chosen.set(request, admission.protocol);
 		const use = uses.begin(token, () => raw.destroy());
 		raw.once("close", () => use.done());
 		connections.begin(raw as Socket);
+		const isTerminal = wanted.name === "UPGRADE /v1/sessions/:id/terminal";
 		const opened = (socket: WebSocket) => {
 			use.end = () => endSocket(socket, "the token was revoked");
-			watchClient(socket, { raw, limits, gone: () => stop.abort() });
-			return overWebSocket(stream(), { socket, stop, limits });
+			const messages = isTerminal ? TERMINAL_MESSAGES : limits.webSocketMessages;
+			watchClient(socket, { raw, limits: { ...limits, webSocketMessages: messages }, gone: () => stop.abort() });
+			if (!isTerminal) return overWebSocket(frames(wanted, target, token, stop), { socket, stop, limits });
+			return serveTerminal({
+				client: options.client,
+				session: scoped.meant(token, wanted.session),
+				socket,
+				stop,
+				person: options.people?.person ?? null,
+				may: (ability) => may(token, ability),
+			});
 		};
-		sockets.handleUpgrade(request, raw, head, guarded("web socket", opened));
+		const server = isTerminal ? terminals : sockets;
+		server.handleUpgrade(request, raw, head, guarded("web socket", opened));
 	};
 	server.on(
 		"upgrade",
 		guarded("http upgrade", upgrade, (fault, _request, raw) => refuseUpgrade(raw, fault)),
 	);
 
-	await listenOn(server, { port: options.port, host: HOST });
+	await listenOn(server, { port: options.port, host: tls?.host ?? HOST });
 	const { port } = server.address() as AddressInfo;
-	const second = await alsoOnIpv6(server, port);
-	hosts = hostsOf(port, { ipv6: second !== null });
-	url = `http://${HOST}:${port}`;
+	const second = tls === undefined ? await alsoOnIpv6(server, port) : null;
+	hosts = tls === undefined ? hostsOf(port, { ipv6: second !== null }) : hostsNamed(tls.names, port);
+	cookie = cookieNameOf(port, tls !== undefined);
+	url = tls === undefined ? `http://${HOST}:${port}` : `https://${tls.names[0]}:${port}`;
 	return {
 		url,
 		close: async () => {
 			uses.close();
-			for (const socket of sockets.clients) socket.terminate();
+			for (const socket of [...sockets.clients, ...terminals.clients]) socket.terminate();
 			sockets.close();
+			terminals.close();
 			const closed = [server, ...(second === null ? [] : [second])].map((one) => once(one.close(), "close"));
 			connections.closeAll();
 			await Promise.all(closed);
@@ -212,24 +267,12 @@ function urlOf(request: IncomingMessage): URL {
 		: new URL(`http://${HOST}/`);
 }
 
-/** The stream behind an address. */
-function streamFor(url: URL, { client }: HttpParts, { signal }: AbortController) {
-	if (url.pathname === "/v1/events") {
-		const afterSeq = resumeAt(url.searchParams.get("after") ?? undefined);
-		return () => eventFrames(client.events({ ...(afterSeq !== undefined && { afterSeq }), signal }));
-	}
-	// Names may contain characters that an address must escape; what does not decode is no session.
-	const session = /^\/v1\/sessions\/((?:[^/%]|%[0-7][0-9a-f])+)\/output$/i.exec(url.pathname)?.[1];
-	if (session === undefined) return null;
-	const from = resumeAt(url.searchParams.get("from") ?? undefined) ?? 0;
-	return () => outputFrames(client.output(decodeURIComponent(session), { from, signal }), from);
-}
-
 /** Answers and disconnects. The peer may take a moment to read it, and keeps nothing open after that. */
 function refuseUpgrade(raw: Duplex, fault: Fault, status: number = fault.status): void {
 	const body = JSON.stringify(fault);
 	raw.end(
 		`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nConnection: close\r\nContent-Type: application/json\r\n` +
+			ALL_HEADERS.map(([name, value]) => `${name}: ${value}\r\n`).join("") +
 			`Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
 	);
 	// What it still sends is read and dropped: closing over unread bytes would reset the connection and lose the answer.

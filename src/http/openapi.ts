@@ -3,7 +3,9 @@
 import { type FaultCode, faults } from "../protocol/fault.ts";
 import { factsSchema } from "../tools/catalogue.ts";
 import type { ToolCard } from "../tools/client.ts";
-import { eventsDroppedSchema, sessionEventSchema } from "../tools/facts.ts";
+import { eventsDroppedSchema, listChangeSchema, sessionEventSchema } from "../tools/facts.ts";
+import { DOWNLOADS } from "../tools/past.ts";
+import { PEOPLE_ROUTES } from "./people-routes.ts";
 
 const json = (schema: object) => ({ content: { "application/json": { schema } } });
 const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` });
@@ -43,10 +45,17 @@ function stream(
 	{
 		frames,
 		parameters,
-		...said
-	}: { description: string; frames: Record<string, object>; parameters: readonly object[] },
+		overWebSocket = true,
+		...about
+	}: {
+		description: string;
+		frames: Record<string, object>;
+		parameters: readonly object[];
+		overWebSocket?: boolean;
+	},
 ): object {
-	const description = `${said.description} As server-sent events, or as a WebSocket on upgrade (the token as a subprotocol).`;
+	const ways = overWebSocket ? ", or as a WebSocket on upgrade (the token as a subprotocol)" : "";
+	const description = `${about.description} As server-sent events${ways}.`;
 	const schema = { type: "string", description: "Frames of `event`, `id` and `data`, and comments to keep it alive" };
 	const content = { "text/event-stream": { schema, "x-frames": { ...frames, fault: ref("Fault") } } };
 	return {
@@ -82,6 +91,24 @@ const get = (summary: string, schema: object, parameters: readonly object[] = []
 	get: { summary, parameters, responses: { 200: { description: "Facts", ...json(schema) }, default: refused } },
 });
 
+/** The routes of the page, by path. */
+function peoplePaths(): Record<string, object> {
+	const paths: Record<string, object> = {};
+	for (const { method, path, needs, summary, description, body, answer } of PEOPLE_ROUTES) {
+		const key = path.replace(":id", "{id}");
+		const operation = {
+			summary,
+			...(description !== undefined && { description }),
+			"x-needs": needs,
+			parameters: [sessionId],
+			...(body !== null && { requestBody: { required: true, ...json(factsSchema(body)) } }),
+			responses: { 200: { description: "Facts", ...json(factsSchema(answer)) }, default: refused },
+		};
+		paths[key] = { ...paths[key], [method]: operation };
+	}
+	return paths;
+}
+
 const number = { type: "integer", minimum: 0 };
 const record = (properties: Record<string, object>) => ({
 	type: "object",
@@ -92,7 +119,57 @@ const record = (properties: Record<string, object>) => ({
 const cardList = record({ tools: { type: "array", items: { type: "object" } } });
 const snapshot = record({ content: { type: "string" }, cols: number, rows: number, offset: number });
 
+const text = { type: "string" };
+const me = record({
+	role: { enum: ["agent", "person", "viewer"] },
+	name: text,
+	session: { type: ["string", "null"], description: "The only one that a viewer sees" },
+	version: text,
+	pid: number,
+	startedAt: number,
+	url: text,
+});
+
+const milliseconds = { type: "number", minimum: 0, description: "Milliseconds" };
+const gap = record({ from: number, to: number });
+const moment = record({
+	at: milliseconds,
+	offset: number,
+	content: { type: "string", description: "What to write to a terminal of this size" },
+	cols: number,
+	rows: number,
+	lines: { type: "array", items: { type: "string" } },
+	gaps: { type: "array", items: gap, description: "Output before it that is not kept" },
+});
+const timelineSchema = record({
+	startedAt: { type: "number", description: "Milliseconds since 1970" },
+	endedAt: { type: ["number", "null"] },
+	durationMs: milliseconds,
+	offset: number,
+	cols: number,
+	rows: number,
+	dropped: {
+		type: "array",
+		items: record({ from: number, to: number, because: { type: "string" } }),
+		description: "Output that is not kept",
+	},
+	marks: {
+		type: "array",
+		items: {
+			type: "object",
+			required: ["at", "offset", "kind"],
+			properties: {
+				at: { ...milliseconds, description: "Since the start" },
+				offset: number,
+				kind: { enum: ["turn", "command", "state", "resize", "driver", "signal", "approval", "gap", "end"] },
+			},
+		},
+	},
+	marksDropped: { ...number, description: "Marks that are not kept, or not listed" },
+});
+
 export function openApi(cards: readonly ToolCard[], version: string, url: string): object {
+	const people = peoplePaths();
 	return {
 		openapi: "3.1.0",
 		info: { title: "Dialtone", version, summary: "A real terminal for AI agents" },
@@ -102,11 +179,24 @@ export function openApi(cards: readonly ToolCard[], version: string, url: string
 			"/v1/tools": get("The tools", cardList),
 			...Object.fromEntries(cards.map((card) => [`/v1/tools/${card.name}`, toolPath(card)])),
 			"/v1/sessions": get("All sessions", ref("ListFacts")),
-			"/v1/sessions/{id}": get("One session and its screen", ref("ReadFacts"), [sessionId]),
+			"/v1/me": get("Whose token or cookie this is", me),
+			...people,
+			"/v1/sessions/{id}": {
+				...get("One session and its screen", ref("ReadFacts"), [sessionId]),
+				...people["/v1/sessions/{id}"],
+			},
 			"/v1/sessions/{id}/snapshot": get(
 				"What to write to a terminal of its size to show the screen, and the offset to continue from",
 				snapshot,
-				[sessionId],
+				[
+					sessionId,
+					{
+						name: "scrollback",
+						in: "query",
+						schema: { const: 0 },
+						description: "0: without the lines above the screen, to look at it",
+					},
+				],
 			),
 			"/v1/sessions/{id}/output": stream("A session's raw output", {
 				description:
@@ -118,11 +208,53 @@ export function openApi(cards: readonly ToolCard[], version: string, url: string
 				},
 				parameters: [sessionId, { name: "from", in: "query", schema: number }],
 			}),
+			"/v1/sessions/{id}/timeline": get("What happened in a session, with times and offsets", timelineSchema, [
+				sessionId,
+			]),
+			"/v1/sessions/{id}/moment": get("The screen of a moment, by time or by offset", moment, [
+				sessionId,
+				{ name: "at", in: "query", schema: milliseconds, description: "Since the start" },
+				{ name: "offset", in: "query", schema: number, description: "The last moment with so much output" },
+			]),
+			"/v1/sessions/{id}/export": {
+				get: {
+					summary: "A session as a file: asciicast v3, all text, or a picture",
+					parameters: [
+						sessionId,
+						{ name: "format", in: "query", schema: { enum: DOWNLOADS, default: "cast" } },
+						{
+							name: "at",
+							in: "query",
+							schema: milliseconds,
+							description: "For text and pictures: the screen of this moment",
+						},
+					],
+					responses: {
+						200: {
+							description: "A download",
+							content: {
+								"application/x-asciicast": { schema: { type: "string" } },
+								"text/plain": { schema: { type: "string" } },
+								"image/svg+xml": { schema: { type: "string" } },
+								"image/png": { schema: { type: "string", contentEncoding: "binary" } },
+							},
+						},
+						default: refused,
+					},
+				},
+			},
 			"/v1/events": stream("The events of all sessions", {
 				description:
 					"Each event is one compact JSON object, its id the sequence number; Last-Event-ID or `after` resumes.",
 				frames: { message: { anyOf: [ref("SessionEvent"), ref("EventsDropped")] } },
 				parameters: [{ name: "after", in: "query", schema: number }],
+			}),
+			"/v1/watch": stream("The list of all sessions, live, as people see it", {
+				description:
+					"First the whole list, then what changed in it, a few times a second at most; a slow reader gets the newest state. Reconnecting begins with the whole list.",
+				frames: { sessions: ref("ListChange") },
+				parameters: [],
+				overWebSocket: false,
 			}),
 			"/healthz": {
 				get: {
@@ -138,6 +270,7 @@ export function openApi(cards: readonly ToolCard[], version: string, url: string
 				...Object.fromEntries(cards.map((card) => [factsOf(card), card.factsSchema])),
 				SessionEvent: factsSchema(sessionEventSchema),
 				EventsDropped: factsSchema(eventsDroppedSchema),
+				ListChange: factsSchema(listChangeSchema),
 				Fault: {
 					type: "object",
 					required: ["fault", "message", "next"],

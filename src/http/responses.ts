@@ -6,13 +6,13 @@
 import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 
-interface Turns {
+interface ResponseQueue {
 	/** The requests without an answer and what begins each, the oldest first. */
 	readonly waiting: Map<ServerResponse, () => void>;
 	begun: number;
 }
 
-const connections = new WeakMap<Socket, Turns>();
+const connections = new WeakMap<Socket, ResponseQueue>();
 
 /**
  * Begins the request in its turn, with the number of those before it; closes the connection when more than `most` wait.
@@ -20,17 +20,17 @@ const connections = new WeakMap<Socket, Turns>();
  * A response closes with its connection: node says so only to the first of several pipelined requests, and the others
  * would go on for a client that is gone.
  */
-export function inTurn(response: ServerResponse, most: number, begin: (before: number) => void): void {
+export function queueRequest(response: ServerResponse, most: number, begin: (before: number) => void): void {
 	const socket = response.req.socket;
 	if (socket.destroyed) return; // node still delivers what it had read
-	const turns = connections.get(socket) ?? watch(socket);
-	const { waiting } = turns;
+	const queue = connections.get(socket) ?? watch(socket);
+	const { waiting } = queue;
 	if (waiting.size >= most) {
 		refuse(socket);
 		return;
 	}
 	const start = () => {
-		if (!socket.destroyed) begin(turns.begun++);
+		if (!socket.destroyed) begin(queue.begun++);
 	};
 	waiting.set(response, start);
 	response.once("close", () => {
@@ -53,11 +53,11 @@ function refuse(socket: Socket & { parser?: Parser | null }): void {
 	socket.destroy();
 }
 
-function watch(socket: Socket): Turns {
-	const turns: Turns = { waiting: new Map(), begun: 0 };
-	connections.set(socket, turns);
+function watch(socket: Socket): ResponseQueue {
+	const queue: ResponseQueue = { waiting: new Map(), begun: 0 };
+	connections.set(socket, queue);
 	socket.once("close", () => {
-		for (const one of [...turns.waiting.keys()]) one.destroy().emit("close");
+		for (const one of [...queue.waiting.keys()]) one.destroy().emit("close");
 	});
-	return turns;
+	return queue;
 }

@@ -9,6 +9,7 @@ import { Fault } from "../protocol/fault.ts";
 import { reportError } from "../protocol/listeners.ts";
 import type { OutputChunk } from "../protocol/output.ts";
 import { type Condition, onAbort, settled, wait, within } from "../pty/wait.ts";
+import type { ListChange } from "../tools/people-watch.ts";
 
 /** One frame of a stream, for both transports. */
 export interface Frame {
@@ -23,6 +24,12 @@ export interface Frame {
 
 export async function* eventFrames(events: AsyncIterable<SessionEvent | EventsDropped>): AsyncIterable<Frame> {
 	for await (const event of events) yield { id: event.seq, data: JSON.stringify(event) };
+}
+
+/** Reconnecting begins with the whole list, so the id is of no use to a reader. */
+export async function* listFrames(changes: AsyncIterable<ListChange>): AsyncIterable<Frame> {
+	for await (const { version, ...data } of changes)
+		yield { id: version, event: "sessions", data: JSON.stringify(data) };
 }
 
 const OFFSET_BYTES = 8;

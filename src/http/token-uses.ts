@@ -1,5 +1,5 @@
 // What each token is used for at the moment: requests and streams. They count against
-// the token's limit and end when it is revoked: a change of the file is an event.
+// the token's limit and end when it is revoked or expires: a change of the file is an event.
 
 import { type FSWatcher, unwatchFile, watch, watchFile } from "node:fs";
 import { basename, dirname } from "node:path";
@@ -16,8 +16,10 @@ export interface TokenUse {
 
 // Where the kernel has no watch left, the file is polled instead.
 const POLL_EVERY_MS = 500;
+// The most that a timer takes is 24 days.
+const MAX_TIMER_MS = 24 * 3_600_000;
 
-export const revoked = () => new Fault("not_allowed", { what: "This request (its token was revoked)" });
+export const revoked = () => new Fault("not_allowed", { what: "This request (its token was revoked, or has expired)" });
 
 export class TokenUses {
 	readonly #tokens: Tokens;
@@ -25,6 +27,7 @@ export class TokenUses {
 	readonly #onChange: (isValid: (tokenId: string) => boolean) => void;
 	readonly #open = new Map<string, Set<TokenUse>>();
 	readonly #unwatch: () => void;
+	#expiry: NodeJS.Timeout | null = null;
 
 	constructor(
 		tokens: Tokens,
@@ -37,6 +40,7 @@ export class TokenUses {
 			tokens.file,
 			guarded("tokens changed", () => this.#endRevoked()),
 		);
+		guarded("tokens opened", () => this.#awaitExpiry())();
 	}
 
 	/** Throws when the token has too many already. */
@@ -58,6 +62,7 @@ export class TokenUses {
 
 	close(): void {
 		this.#unwatch();
+		if (this.#expiry !== null) clearTimeout(this.#expiry);
 	}
 
 	/** While the file cannot be read, what is open stays open: nothing says that it was revoked. */
@@ -66,6 +71,19 @@ export class TokenUses {
 		const isValid = (id: string) => valid.has(id);
 		for (const [id, uses] of [...this.#open]) if (!isValid(id)) for (const use of [...uses]) use.end();
 		this.#onChange(isValid);
+		this.#awaitExpiry();
+	}
+
+	/** What expires ends like what is revoked. */
+	#awaitExpiry(): void {
+		if (this.#expiry !== null) clearTimeout(this.#expiry);
+		const next = Math.min(...this.#tokens.list().map(({ expiresAt }) => expiresAt ?? Number.POSITIVE_INFINITY));
+		if (next === Number.POSITIVE_INFINITY) return;
+		const expired = guarded("tokens expired", () => {
+			this.#tokens.prune();
+			this.#endRevoked();
+		});
+		this.#expiry = setTimeout(expired, Math.min(MAX_TIMER_MS, Math.max(0, next - Date.now()) + 1)).unref();
 	}
 }
 

@@ -3,11 +3,12 @@
 // do not grow with the number of ended sessions.
 //
 // A cache, never authoritative: a missing entry is read from its record again, and an
-// entry without a directory is dropped.
+// entry without a directory is dropped. Of those that were removed by age or by size, the last
+// are remembered, for who asks what became of them.
 
-import { appendFile, rename, writeFile } from "node:fs/promises";
+import { appendFile } from "node:fs/promises";
 import { join } from "node:path";
-import { MAX_BYTES, readCache } from "./state-file.ts";
+import { MAX_BYTES, readCache, replaceState } from "./state-file.ts";
 
 const FILE = "ended.jsonl";
 /** Stale lines are cheap; the file is compacted once most of it is stale and reading it takes time. */
@@ -18,15 +19,30 @@ export interface EndedEntry {
 	readonly name: string;
 	/** Null where it is not known: in entries of older versions too. */
 	readonly owner: string | null;
+	/** Milliseconds since the epoch; null in entries of older versions. */
+	readonly endedAt: number | null;
 	/** Bytes of its directory. */
 	readonly bytes: number;
 }
+
+/** Which limit an ended session was removed for. */
+export type RemovedBecause = "age" | "size";
+
+export interface RemovedEntry extends EndedEntry {
+	readonly removed: { readonly at: number; readonly because: RemovedBecause };
+}
+
+const REMOVED_KEPT = 1000;
+/** The last that a date can be. */
+const MAX_TIME = 8.64e15;
 
 export class EndedIndex {
 	readonly #path: string;
 	readonly #entries = new Map<string, EndedEntry>();
 	/** By name, the oldest first. */
 	readonly #names = new Map<string, string[]>();
+	/** The last that were removed, oldest first. */
+	readonly #removed = new Map<string, RemovedEntry>();
 	#totalBytes = 0;
 	/** Serializes appends, so that they are in the order of the ends. */
 	#writing: Promise<void> = Promise.resolve();
@@ -44,12 +60,17 @@ export class EndedIndex {
 		const lines = text.split("\n").filter((line) => line !== "");
 		for (const line of lines) {
 			const entry = parse(line);
-			if (entry === null || !ids.has(entry.id)) continue;
-			// A later line of the same session has its newer size.
-			if (index.has(entry.id)) index.#resize(entry);
+			if (entry === null) continue;
+			if (!ids.has(entry.id)) {
+				if (isRemoved(entry)) index.#rememberRemoved(entry);
+				continue;
+			}
+			// A later line of the same session has its newer size, or name.
+			if (index.has(entry.id)) index.#replace(entry);
 			else index.#put(entry);
 		}
-		if (lines.length > MIN_LINES_TO_COMPACT && lines.length > 2 * index.#entries.size) await index.#compact();
+		const current = index.#entries.size + index.#removed.size;
+		if (lines.length > MIN_LINES_TO_COMPACT && lines.length > 2 * current) await index.#compact();
 		return index;
 	}
 
@@ -93,14 +114,16 @@ export class EndedIndex {
 
 	/** Findable by id and name at once; settles when its size has been measured and written. */
 	add(session: Omit<EndedEntry, "bytes">, measure: () => Promise<number>): Promise<void> {
-		const { id, name, owner } = session;
+		const { id, name, owner, endedAt } = session;
 		if (this.#entries.has(id)) return this.#writing;
-		this.#put({ id, name, owner, bytes: 0 });
+		this.#put({ id, name, owner, endedAt, bytes: 0 });
 		return this.#write(async () => {
-			const entry = { id, name, owner, bytes: await measure() };
-			if (!this.#entries.has(id)) return; // removed meanwhile
+			const bytes = await measure();
+			const before = this.#entries.get(id);
+			if (before === undefined) return; // removed meanwhile
+			const entry = { ...before, bytes };
 			this.#resize(entry);
-			await appendFile(this.#path, `${JSON.stringify(entry)}\n`, { mode: 0o600 });
+			await this.#append(entry);
 		});
 	}
 
@@ -112,7 +135,18 @@ export class EndedIndex {
 			if (entry === undefined || entry.bytes === bytes) return;
 			const measured = { ...entry, bytes };
 			this.#resize(measured);
-			await appendFile(this.#path, `${JSON.stringify(measured)}\n`, { mode: 0o600 });
+			await this.#append(measured);
+		});
+	}
+
+	/** It is found by another name, if it is here. */
+	rename(id: string, name: string): void {
+		const entry = this.#entries.get(id);
+		if (entry === undefined) return;
+		this.#replace({ ...entry, name });
+		void this.#write(async () => {
+			const renamed = this.#entries.get(id); // it may have been measured, or removed, since
+			if (renamed !== undefined) await this.#append(renamed);
 		});
 	}
 
@@ -121,9 +155,20 @@ export class EndedIndex {
 		if (entry === undefined) return;
 		this.#entries.delete(id);
 		this.#totalBytes -= entry.bytes;
-		const rest = this.#names.get(entry.name)?.filter((other) => other !== id) ?? [];
-		if (rest.length === 0) this.#names.delete(entry.name);
-		else this.#names.set(entry.name, rest);
+		this.#forgetName(entry);
+	}
+
+	/** Its files were removed for a limit. */
+	noteRemoved(entry: EndedEntry, because: RemovedBecause): Promise<void> {
+		const removed = { ...entry, removed: { at: Date.now(), because } };
+		this.#rememberRemoved(removed);
+		return this.#write(() => this.#append(removed));
+	}
+
+	/** What was removed under this id, or, last, under this name; with `owner`, of that owner's names. */
+	removed(reference: string, owner?: string): RemovedEntry | null {
+		const isMeant = (entry: RemovedEntry) => entry.name === reference && (owner === undefined || entry.owner === owner);
+		return this.#removed.get(reference) ?? [...this.#removed.values()].findLast(isMeant) ?? null;
 	}
 
 	/** Settles when everything that was added is written. */
@@ -136,20 +181,49 @@ export class EndedIndex {
 		this.#entries.set(entry.id, entry);
 	}
 
+	#replace(entry: EndedEntry): void {
+		const before = this.#entries.get(entry.id);
+		this.#resize(entry);
+		if (before === undefined || before.name === entry.name) return;
+		this.#forgetName(before);
+		this.#name(entry);
+	}
+
 	#put(entry: EndedEntry): void {
 		this.#entries.set(entry.id, entry);
 		this.#totalBytes += entry.bytes;
+		this.#name(entry);
+	}
+
+	#forgetName({ id, name }: EndedEntry): void {
+		const rest = this.#names.get(name)?.filter((other) => other !== id) ?? [];
+		if (rest.length === 0) this.#names.delete(name);
+		else this.#names.set(name, rest);
+	}
+
+	#name(entry: EndedEntry): void {
 		const same = this.#names.get(entry.name);
 		if (same === undefined) this.#names.set(entry.name, [entry.id]);
 		else same.push(entry.id);
 	}
 
+	#rememberRemoved(entry: RemovedEntry): void {
+		this.#removed.set(entry.id, entry);
+		for (const id of this.#removed.keys()) {
+			if (this.#removed.size <= REMOVED_KEPT) break;
+			this.#removed.delete(id);
+		}
+	}
+
+	#append(entry: EndedEntry): Promise<void> {
+		return appendFile(this.#path, `${JSON.stringify(entry)}\n`, { mode: 0o600 });
+	}
+
 	#compact(): Promise<void> {
-		const text = [...this.#entries.values()].map((entry) => `${JSON.stringify(entry)}\n`).join("");
-		return this.#write(async () => {
-			await writeFile(`${this.#path}.tmp`, text, { mode: 0o600 });
-			await rename(`${this.#path}.tmp`, this.#path);
-		});
+		const text = [...this.#removed.values(), ...this.#entries.values()]
+			.map((entry) => `${JSON.stringify(entry)}\n`)
+			.join("");
+		return this.#write(() => replaceState(this.#path, text));
 	}
 
 	#write(write: () => Promise<void>): Promise<void> {
@@ -159,12 +233,19 @@ export class EndedIndex {
 	}
 }
 
-function parse(line: string): EndedEntry | null {
+const isRemoved = (entry: EndedEntry): entry is RemovedEntry => "removed" in entry;
+
+function parse(line: string): EndedEntry | RemovedEntry | null {
 	try {
-		const { id, name, owner, bytes } = JSON.parse(line) as Partial<EndedEntry>;
-		if (typeof id !== "string" || typeof name !== "string" || typeof bytes !== "number") return null;
+		const { id, name, owner, endedAt, bytes, removed } = JSON.parse(line) as Partial<RemovedEntry>;
+		if (typeof id !== "string" || typeof name !== "string") return null;
+		if (!Number.isSafeInteger(bytes) || bytes! < 0) return null;
 		const known = typeof owner === "string" ? owner : null;
-		return Number.isSafeInteger(bytes) && bytes >= 0 ? { id, name, owner: known, bytes } : null;
+		const at = typeof endedAt === "number" && endedAt > 0 ? endedAt : null;
+		const entry = { id, name, owner: known, endedAt: at, bytes: bytes! };
+		if (removed === undefined) return entry;
+		const isKnown = removed.because === "age" || removed.because === "size";
+		return isKnown && Number.isInteger(removed.at) && Math.abs(removed.at) <= MAX_TIME ? { ...entry, removed } : null;
 	} catch {
 		return null; // the last line of a daemon that was killed, or not ours
 	}

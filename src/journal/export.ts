@@ -4,6 +4,8 @@
 // All are lossy: asciicast cannot hold bytes that are not UTF-8, and both lose what
 // the log does not keep. All are streamed, so that a large session costs no memory.
 
+import { counted } from "../protocol/clean.ts";
+import type { Mark, Timeline } from "../protocol/timeline.ts";
 import { type Moment, replay } from "./replay.ts";
 import { type TimingEntry, timingLine } from "./timing.ts";
 
@@ -17,6 +19,30 @@ export interface CastOptions {
 	readonly command?: string;
 	/** Milliseconds since the epoch. */
 	readonly startedAt?: number;
+	/** In the order of their times. */
+	readonly marks?: readonly CastMark[];
+}
+
+interface CastMark {
+	readonly atUs: number;
+	readonly label: string;
+}
+
+/** Turns and drivers as marks: who typed how much, never what. */
+export function castMarks({ marks }: Pick<Timeline, "marks">): CastMark[] {
+	return marks.flatMap((mark) => {
+		const atUs = mark.at * 1000;
+		if (mark.kind === "turn") return [{ atUs, label: `${mark.by} ${inputLabel(mark)}` }];
+		if (mark.kind !== "driver") return [];
+		const who = mark.driver.kind === "person" ? `taken over by ${mark.driver.who}` : "handed back to the agent";
+		return [{ atUs, label: mark.note === undefined ? who : `${who}: ${mark.note}` }];
+	});
+}
+
+function inputLabel({ keys, lines, secret, named }: Extract<Mark, { kind: "turn" }>): string {
+	if (secret) return named === undefined ? "entered a secret" : `entered the secret "${named}"`;
+	const counts = [keys > 0 && `typed ${counted(keys, "key")}`, lines > 0 && `pasted ${counted(lines, "line")}`];
+	return counts.filter(Boolean).join(", ") || "typed";
 }
 
 /** An asciicast file, line by line. */
@@ -31,8 +57,17 @@ export async function* asciicast(options: CastOptions): AsyncGenerator<string> {
 	let headed = false;
 	let lastUs = 0;
 	let exitCode: string | null = null;
+	const marks = [...(options.marks ?? [])];
+	const due = (atUs: number) => {
+		const end = marks.findIndex((mark) => mark.atUs > atUs);
+		return marks.splice(0, end < 0 ? marks.length : end).map((mark) => {
+			lastUs = Math.max(lastUs, mark.atUs);
+			return event(lastUs, "m", mark.label);
+		});
+	};
 	for await (const moment of replay(directory)) {
-		lastUs = moment.atUs;
+		if (headed) yield* due(moment.atUs - 1);
+		lastUs = Math.max(lastUs, moment.atUs);
 		if (moment.kind === "header") {
 			if (moment.name === "COLUMNS") size = { ...size, cols: Number(moment.value) || size.cols };
 			if (moment.name === "LINES") size = { ...size, rows: Number(moment.value) || size.rows };
@@ -50,6 +85,7 @@ export async function* asciicast(options: CastOptions): AsyncGenerator<string> {
 	if (!headed) yield castHeader({ ...options, ...size });
 	const cut = text.decode();
 	if (cut !== "") yield event(lastUs, "o", cut);
+	yield* due(Number.POSITIVE_INFINITY);
 	if (version === 3 && exitCode !== null) yield event(lastUs, "x", exitCode);
 }
 

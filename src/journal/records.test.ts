@@ -2,16 +2,10 @@ import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { EndedIndex } from "./ended-index.ts";
+import { type EndedEntry, EndedIndex } from "./ended-index.ts";
 import { directoryBytes, TotalQuota } from "./quota.ts";
-import {
-	makeSessionDirectory,
-	RecordFile,
-	readRecord,
-	type SessionRecord,
-	sessionIds,
-	writeRecord,
-} from "./records.ts";
+import { RecordFile, readRecord, type SessionRecord, writeRecord } from "./records.ts";
+import { makeSessionDirectory, sessionIds } from "./session-directories.ts";
 import { CorruptState } from "./state-file.ts";
 
 let sessions: string;
@@ -28,6 +22,7 @@ const record = (changes: Partial<SessionRecord> = {}): SessionRecord => ({
 	cwd: "/",
 	state: "running",
 	pid: 5,
+	born: "124",
 	holder: { pid: 4, born: "123" },
 	exit: null,
 	reason: null,
@@ -50,6 +45,8 @@ const record = (changes: Partial<SessionRecord> = {}): SessionRecord => ({
 	env: {},
 	limits: {},
 	shell: null,
+	sandbox: null,
+	within: [],
 	terminalOpen: true,
 	...changes,
 });
@@ -60,7 +57,7 @@ describe("R4.6 records persist, whole or not at all", () => {
 		await writeRecord(directory, record());
 		await writeRecord(directory, record({ state: "succeeded", exit: { code: 0, signal: null } }));
 		expect(await readRecord(directory)).toEqual(record({ state: "succeeded", exit: { code: 0, signal: null } }));
-		expect(await readdir(directory)).toEqual(["meta.json"]);
+		expect((await readdir(directory)).sort()).toEqual(["meta.copy.json", "meta.json"]);
 	});
 
 	test("of many changes at once the last one stays", async () => {
@@ -108,7 +105,7 @@ describe("R4.6 records persist, whole or not at all", () => {
 	});
 });
 
-const ended = (id: string, name: string, owner = "me") => ({ id, name, owner });
+const ended = (id: string, name: string, endedAt: number | null = 1) => ({ id, name, owner: "me", endedAt });
 
 describe("S15 the index of what has ended", () => {
 	const all = new Set(["a1", "a2", "b1"]);
@@ -130,6 +127,20 @@ describe("S15 the index of what has ended", () => {
 			expect(it.newestNamed("py")).toBe("a1");
 		}
 		expect((await EndedIndex.load(sessions, new Set(["b1"]))).size).toBe(1);
+	});
+
+	test("R4.12: finds one by its new name only, also in the next process and however late it was measured", async () => {
+		const index = await EndedIndex.load(sessions, all);
+		const measured = index.add(ended("a1", "py"), async () => 1);
+		index.rename("a1", "snake");
+		index.rename("none", "x");
+		await measured;
+		await index.add(ended("a2", "py"), async () => 2);
+		await index.settled();
+		for (const it of [index, await EndedIndex.load(sessions, all)]) {
+			expect([it.newestNamed("snake"), it.newestNamed("py"), it.oldest()?.id]).toEqual(["a1", "a2", "a1"]);
+			expect(it.totalBytes).toBe(3);
+		}
 	});
 
 	test("a line that was cut, and one that is no entry, cost only themselves", async () => {
@@ -174,16 +185,55 @@ describe("the cap over all sessions", () => {
 		const quota = new TotalQuota({
 			index,
 			maxBytes: 30_000,
+			maxAgeMs: 0,
+			endedAt: async () => 0,
 			runningBytes: () => runningBytes,
-			remove: async (id) => void removed.push(id),
+			remove: async ({ id }, because) => void removed.push(`${id} ${because}`),
 		});
 		await quota.enforce();
 		expect(removed).toEqual([]);
 		runningBytes = 15_000;
 		await Promise.all([quota.enforce(), quota.enforce()]);
-		expect(removed).toEqual(["older", "old"]);
+		expect(removed).toEqual(["older size", "old size"]);
 		runningBytes = 1e9;
+		await quota.stop();
 		await quota.enforce();
-		expect(removed).toEqual(ids);
+		expect(removed).toHaveLength(2);
+	});
+
+	test("what ended too long ago goes, also where its entry does not say when it ended", async () => {
+		const ids = ["unknown", "old", "new"];
+		const index = await EndedIndex.load(sessions, new Set(ids));
+		await index.add(ended("unknown", "a", null), async () => 1);
+		await index.add(ended("old", "b", Date.now() - 5000), async () => 1);
+		await index.add(ended("new", "c", Date.now()), async () => 1);
+		const removed: string[] = [];
+		const parts = {
+			index: await EndedIndex.load(sessions, new Set(ids)),
+			maxBytes: 0,
+			runningBytes: () => 0,
+			endedAt: async () => Date.now() - 9000,
+			remove: async ({ id }: EndedEntry, because: string) => void removed.push(`${id} ${because}`),
+		};
+		await new TotalQuota({ ...parts, maxAgeMs: 0 }).enforce();
+		expect(removed).toEqual([]);
+		await new TotalQuota({ ...parts, maxAgeMs: 4000 }).enforce();
+		expect(removed).toEqual(["unknown age", "old age"]);
+	});
+
+	test("the last that were removed are remembered, by id and by name, also by the next daemon", async () => {
+		const index = await EndedIndex.load(sessions, new Set());
+		const entryOf = (number: number) => ({ ...ended(`id${number}`, `name${number % 3}`), bytes: 1 });
+		for (let i = 0; i < 1500; i++) await index.noteRemoved(entryOf(i), i % 2 === 0 ? "age" : "size");
+		for (const each of [
+			index,
+			await EndedIndex.load(sessions, new Set()),
+			await EndedIndex.load(sessions, new Set()),
+		]) {
+			expect(each.removed("id499")).toBeNull();
+			expect(each.removed("id500")).toMatchObject({ name: "name2", removed: { because: "age" } });
+			expect(each.removed("name2")).toMatchObject({ id: "id1499", removed: { because: "size" } });
+			expect([each.removed("name2", "somebody else"), each.size]).toEqual([null, 0]);
+		}
 	});
 });

@@ -1,15 +1,35 @@
 // What is recorded of each session beside its output: `meta.json` in its
-// directory, replaced atomically (R4.6).
+// directory, replaced atomically (R4.6), and a copy of it, for when that one is damaged.
 
 import { randomBytes } from "node:crypto";
-import { mkdir, open, readdir, rename, rm } from "node:fs/promises";
+import { open, rename, rm } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { z } from "zod";
 import { type ExitFacts, STATUSES, type Status } from "../protocol/answer.ts";
-import { CorruptState, checked, FORMAT, MAX_BYTES, parseJson, readState } from "./state-file.ts";
+import {
+	CorruptState,
+	checked,
+	FORMAT,
+	MAX_BYTES,
+	parseJson,
+	parseObject,
+	readCache,
+	readState,
+	replaceState,
+	type StateFile,
+} from "./state-file.ts";
 
 const FILE = "meta.json";
+const COPY = "meta.copy.json";
+
+/** What a confined program may see and reach. Paths are absolute and resolved. */
+export interface SandboxRecord {
+	readonly workspace: string;
+	readonly ro: readonly string[];
+	readonly rw: readonly string[];
+	readonly network: "none" | "host" | { readonly allow: readonly string[] };
+}
 
 export interface SessionRecord {
 	readonly id: string;
@@ -20,6 +40,8 @@ export interface SessionRecord {
 	readonly cwd: string;
 	readonly state: Status;
 	readonly pid: number | null;
+	/** When that process started, so that another one of its number is not taken for it; null where that is not known. */
+	readonly born: string | null;
 	/** Its holder; null while it is being started, and in records of older versions. */
 	readonly holder: { readonly pid: number; readonly born: string | null } | null;
 	readonly exit: ExitFacts | null;
@@ -56,7 +78,11 @@ export interface SessionRecord {
 	readonly limits: Readonly<Record<string, number | undefined>>;
 	/** The name under which `run` uses it; null for any other program. */
 	readonly shell: string | null;
-	/** Its holder may be alive: the program runs, or left processes in the background. */
+	/** What confines it; null: nothing. */
+	readonly sandbox: SandboxRecord | null;
+	/** The ids of the sessions from inside which it was started, the outermost first. */
+	readonly within: readonly string[];
+	/** Something of it may run: the program, or what it left in the background, on its terminal or not. */
 	readonly terminalOpen: boolean;
 }
 
@@ -109,10 +135,11 @@ export class RecordFile {
 /** Replaces `meta.json` so that a reader or a crash sees the old one or the new one, never a partial one. */
 export async function writeRecord(directory: string, record: SessionRecord): Promise<void> {
 	const temporary = join(directory, `${FILE}.${randomBytes(6).toString("hex")}.tmp`);
+	const text = `${JSON.stringify({ format: FORMAT, ...record })}\n`;
 	try {
 		const file = await open(temporary, "wx", 0o600);
 		try {
-			await file.writeFile(`${JSON.stringify({ format: FORMAT, ...record })}\n`);
+			await file.writeFile(text);
 			await file.sync();
 		} finally {
 			await file.close();
@@ -123,32 +150,29 @@ export async function writeRecord(directory: string, record: SessionRecord): Pro
 		throw error;
 	}
 	await syncDirectory(directory);
+	await replaceState(join(directory, COPY), text).catch(() => {}); // a full disk: the record itself is safe
 }
 
-/** Null where there is none. A corrupt one is set aside; its CorruptState is thrown. */
-export async function readRecord(directory: string): Promise<SessionRecord | null> {
-	return readState({
-		path: join(directory, FILE),
-		maxBytes: MAX_BYTES.record,
-		parse: (text) => recordOf(text, basename(directory)),
-	});
-}
+const recordFile = (directory: string, name: string): StateFile<SessionRecord> => ({
+	path: join(directory, name),
+	maxBytes: MAX_BYTES.record,
+	parse: (text) => recordOf(text, basename(directory)),
+});
 
-/** Makes a session's directory, which only its owner may enter. */
-export async function makeSessionDirectory(sessions: string, id: string): Promise<string> {
-	const directory = join(sessions, id);
-	await mkdir(sessions, { recursive: true, mode: 0o700 });
-	await mkdir(directory, { mode: 0o700 });
-	return directory;
-}
+/** Null where there is none. A corrupt one is set aside; its CorruptState is thrown. Any other error: it cannot be read now. */
+export const readRecord = (directory: string): Promise<SessionRecord | null> => readState(recordFile(directory, FILE));
 
-/** What may be session directories: all names but those of our own files beside them. */
-export async function sessionIds(sessions: string): Promise<readonly string[]> {
-	const names = await readdir(sessions).catch((error: NodeJS.ErrnoException) => {
-		if (error.code === "ENOENT") return []; // no session was ever started here
-		throw error;
-	});
-	return names.filter((name) => !name.includes("."));
+/** The last one that was written, or the one before; null where there is none. */
+export const readCopy = (directory: string): Promise<SessionRecord | null> => readCache(recordFile(directory, COPY));
+
+/** The part of a record that says whose session it is and what may run, also of a newer version's; null where there is none. */
+export async function readSummary(directory: string): Promise<Partial<SessionRecord> | null> {
+	const parse = (text: string) => checked(summary, parseObject(text)) as Partial<SessionRecord>;
+	for (const name of [FILE, COPY]) {
+		const found = await readCache({ ...recordFile(directory, name), parse });
+		if (found !== null) return Object.fromEntries(Object.entries(found).filter(([, value]) => value !== undefined));
+	}
+	return null;
 }
 
 /** `toISOString` throws beyond it. */
@@ -168,6 +192,7 @@ const schema = z.object({
 	cwd: z.string(),
 	state: z.enum(STATUSES),
 	pid: count.nullable().default(null),
+	born: optionalText,
 	holder: z.object({ pid: count, born: z.string().nullable() }).nullable().default(null),
 	exit: z.object({ code: z.int().nullable(), signal: z.string().nullable() }).nullable().default(null),
 	reason: optionalText,
@@ -190,7 +215,34 @@ const schema = z.object({
 	inherit: z.enum(["none", "safe", "all"]).nullable().default(null),
 	limits: z.record(z.string(), z.number().optional()).default({}),
 	shell: optionalText,
+	sandbox: z
+		.object({
+			workspace: z.string(),
+			ro: z.array(z.string()),
+			rw: z.array(z.string()),
+			network: z.union([z.enum(["none", "host"]), z.object({ allow: z.array(z.string()) })]),
+		})
+		.nullable()
+		.default(null),
+	within: z.array(z.string()).default([]),
 	terminalOpen: z.boolean().optional(),
+});
+
+const maybe = <T extends z.ZodType>(type: T) => z.exactOptional(type).catch(undefined as never);
+const summary = z.object({
+	name: maybe(z.string()),
+	owner: maybe(z.string().nullable()),
+	command: maybe(z.string()),
+	cwd: maybe(z.string()),
+	state: maybe(z.enum(STATUSES)),
+	pid: maybe(count.nullable()),
+	born: maybe(z.string().nullable()),
+	holder: maybe(z.object({ pid: count, born: z.string().nullable() }).nullable()),
+	createdAt: maybe(time),
+	updatedAt: maybe(time),
+	bootId: maybe(z.string()),
+	shell: maybe(optionalText),
+	terminalOpen: maybe(z.boolean()),
 });
 
 function recordOf(text: string, id: string): SessionRecord {

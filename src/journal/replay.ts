@@ -11,8 +11,25 @@ export type Moment = { readonly atUs: number } & (
 	| { readonly kind: "header"; readonly name: string; readonly value: string }
 );
 
-/** Everything on disk, oldest first. Bytes without a time come last, at the last time. */
+type GapMoment = Moment & { readonly kind: "gap" };
+
+/** Everything on disk, oldest first. Bytes without a time come last, at the last time. A gap is told once, however often its output came. */
 export async function* replay(directory: string): AsyncGenerator<Moment> {
+	let gap: GapMoment | null = null;
+	for await (const moment of moments(directory)) {
+		if (moment.kind === "gap") {
+			const first: GapMoment = gap ?? moment;
+			gap = { ...first, to: moment.to };
+			continue;
+		}
+		if (gap !== null) yield gap;
+		gap = null;
+		yield moment;
+	}
+	if (gap !== null) yield gap;
+}
+
+async function* moments(directory: string): AsyncGenerator<Moment> {
 	const log = new LogCursor(directory);
 	let atUs = 0;
 	try {

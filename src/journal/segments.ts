@@ -18,6 +18,8 @@ export interface Segment {
 	readonly path: string;
 	readonly from: number;
 	readonly to: number;
+	/** When it was last written to, in ms since 1970. */
+	readonly writtenAt: number;
 }
 
 /** A stretch of the log: its bytes, or null where they are not kept. */
@@ -40,20 +42,22 @@ export async function listSegments(directory: string, log: LogName = "out"): Pro
 		if (digits === undefined) continue;
 		const path = join(directory, name);
 		const from = Number(digits);
-		const size = await lstat(path).then((stats) => (stats.isFile() ? stats.size : -1), nothingWhenGone(-1));
+		const stats = await lstat(path).catch(nothingWhenGone(null));
 		// What the holder cannot have written is not part of the log.
-		if (size >= 0 && from + size <= MAX_OFFSET) segments.push({ path, from, to: from + size });
+		if (!stats?.isFile() || from + stats.size > MAX_OFFSET) continue;
+		segments.push({ path, from, to: from + stats.size, writtenAt: stats.mtimeMs });
 	}
 	return segments.sort((a, b) => a.from - b.from);
 }
 
-/** The first kept offset and the offset after the last byte, of a log that ends at `end` if that is known. */
+/** The first kept offset, the offset after the last byte and when that was written, of a log that ends at `end` if that is known. */
 export async function logBounds(
 	directory: string,
 	end = Number.POSITIVE_INFINITY,
-): Promise<{ from: number; to: number }> {
+): Promise<{ from: number; to: number; writtenAt: number | null }> {
 	const segments = (await listSegments(directory)).filter(({ from }) => from < end);
-	return { from: segments[0]?.from ?? 0, to: segments.at(-1)?.to ?? 0 };
+	const last = segments.at(-1);
+	return { from: segments[0]?.from ?? 0, to: last?.to ?? 0, writtenAt: last?.writtenAt ?? null };
 }
 
 /**

@@ -5,7 +5,7 @@
 // at, and is shown by `dialtone doctor`. The reason is a warning, which the daemon logs.
 
 import { constants, readdirSync } from "node:fs";
-import { type FileHandle, open, rename } from "node:fs/promises";
+import { type FileHandle, open, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { hasAtMostValues } from "../protocol/json-size.ts";
 
@@ -18,9 +18,12 @@ export const MAX_BYTES = {
 	record: 8 * MIB,
 	exit: MIB,
 	seen: 16 * MIB,
+	asked: 64 * 1024,
+	driver: MIB,
 	keyframe: 8 * MIB,
 	index: 64 * MIB,
 	learnt: MIB,
+	shell: MIB,
 	transcript: 16 * MIB,
 } as const;
 
@@ -68,6 +71,18 @@ export async function readCache<T>(file: StateFile<T>): Promise<T | null> {
 	return readState(file).catch(() => null);
 }
 
+/** Replaces a state file: a reader or a killed daemon leaves the old one or the new one. For one writer at a time. */
+export async function replaceState(path: string, text: string): Promise<void> {
+	const temporary = `${path}.tmp`;
+	try {
+		await writeFile(temporary, text, { mode: 0o600 });
+		await rename(temporary, path);
+	} catch (error) {
+		await rm(temporary, { force: true }).catch(() => {}); // on a disk that cannot be written it is left
+		throw error;
+	}
+}
+
 /** Opens a regular file without following a link or waiting for a pipe; null where there is none. */
 export function openRegular(path: string): Promise<FileHandle | null> {
 	return opened(path, constants.O_RDONLY);
@@ -76,6 +91,11 @@ export function openRegular(path: string): Promise<FileHandle | null> {
 /** The same for a file of our own to write to, which is made where there is none. */
 export async function openOwn(path: string): Promise<FileHandle> {
 	return (await opened(path, constants.O_RDWR | constants.O_CREAT))!;
+}
+
+/** The same for one to append to. */
+export async function openToAppend(path: string): Promise<FileHandle> {
+	return (await opened(path, constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT))!;
 }
 
 async function opened(path: string, flags: number): Promise<FileHandle | null> {
@@ -118,8 +138,20 @@ export async function setAside(path: string, { reason, message }: CorruptState):
 	await rename(path, `${path}${MARK}${reason}`).catch(() => {}); // gone already, or a disk that cannot be written
 }
 
-/** A JSON object of our format; `check` throws where its content is wrong. */
+/** A JSON object of our format. */
 export function parseJson(text: string): Readonly<Record<string, unknown>> {
+	const value = parseObject(text);
+	const { format, version } = value;
+	const written = format ?? version ?? FORMAT;
+	if (typeof written === "number" && Number.isInteger(written) && written > FORMAT) {
+		throw new NewerState(`its format ${written} is newer than ${FORMAT}`);
+	}
+	if (written !== FORMAT) throw new CorruptState("bad-content", "its format is not a number");
+	return value;
+}
+
+/** A JSON object, whatever its format. */
+export function parseObject(text: string): Readonly<Record<string, unknown>> {
 	let value: unknown;
 	try {
 		value = JSON.parse(text);
@@ -129,12 +161,6 @@ export function parseJson(text: string): Readonly<Record<string, unknown>> {
 	if (typeof value !== "object" || value === null || Array.isArray(value)) {
 		throw new CorruptState("bad-content", "it is not an object");
 	}
-	const { format, version } = value as { format?: unknown; version?: unknown };
-	const written = format ?? version ?? FORMAT;
-	if (typeof written === "number" && Number.isInteger(written) && written > FORMAT) {
-		throw new NewerState(`its format ${written} is newer than ${FORMAT}`);
-	}
-	if (written !== FORMAT) throw new CorruptState("bad-content", "its format is not a number");
 	return value as Readonly<Record<string, unknown>>;
 }
 

@@ -93,6 +93,11 @@ export class TextLog {
 		return log;
 	}
 
+	/** The number of a line that was complete at an offset of the output, near it where the index has an entry. */
+	lineBefore(raw: number): number {
+		return this.#index.findLast((place) => place.raw <= raw)?.line ?? 0;
+	}
+
 	/** Lines so far. */
 	get line(): number {
 		return this.#line;

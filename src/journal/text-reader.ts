@@ -6,10 +6,8 @@ import { openRegular } from "./state-file.ts";
 import type { TextPlace, TextSegment, TextSnapshot } from "./text-log.ts";
 
 const LF = 0x0a;
-/** Read at once: some milliseconds of work. */
-const PIECE_BYTES = 1 << 20;
-/** More than almost any line. */
-const LINE_BYTES = 256 * 1024;
+/** Read at once: some milliseconds of work, and a whole segment, because each read and each file takes turns of the loop. */
+const PIECE_BYTES = 4 << 20;
 
 /** Whole lines, each ended by LF. Valid until the next ones. */
 export interface Lines {
@@ -48,6 +46,7 @@ export class TextReader {
 			return { segment, at, end, file, read: readAt(file, target, at - segment.from, end - at) };
 		};
 		let reading = next();
+		let closing = Promise.resolve();
 		try {
 			while (reading !== null) {
 				const { segment, at, end, file } = reading;
@@ -62,7 +61,7 @@ export class TextReader {
 				const bytes = buffers[turn % 2]!.subarray(0, length);
 				const whole = bytes.lastIndexOf(LF) + 1;
 				if (whole === 0 && length > 0 && length < end - at) {
-					// A line that is longer than a piece: thousands of marks on its letters.
+					// A line that is longer than a piece.
 					buffers[turn % 2] = Buffer.allocUnsafeSlow(2 * length);
 					reading = { ...reading, read: readAt(file, buffers[turn % 2]!, at - segment.from, end - at) };
 					continue;
@@ -74,12 +73,14 @@ export class TextReader {
 					const target = buffer(Math.min(most, rest.left));
 					reading = { ...reading, at: rest.at, read: readAt(file, target, rest.at - segment.from, rest.left) };
 				} else {
-					await closed(file);
+					closing = closed(file);
 					reading = next();
 				}
 				if (whole > 0) yield { offset: at, bytes: bytes.subarray(0, whole) };
+				await closing;
 			}
 		} finally {
+			await closing;
 			await reading?.read?.catch(() => {}); // was read ahead, and is not used
 			if (reading !== null) await closed(reading.file);
 		}
@@ -87,29 +88,6 @@ export class TextReader {
 
 	*segmentsFrom(offset: number): Generator<TextSegment> {
 		for (const segment of this.snapshot.segments) if (segment.to > offset) yield segment;
-	}
-
-	/** The line that begins at an offset, without LF; null where there is none. */
-	async lineAt(offset: number): Promise<Buffer | null> {
-		const end = Math.min(offset + LINE_BYTES, this.snapshot.text);
-		for await (const lines of this.lines(offset, end, LINE_BYTES)) {
-			if (lines.offset !== offset) return null;
-			return Buffer.from(lines.bytes.subarray(0, lines.bytes.indexOf(LF)));
-		}
-		return null;
-	}
-
-	/** The line that ends before an offset, without LF; null where there is none. */
-	async lineBefore(offset: number): Promise<Buffer | null> {
-		const place = this.snapshot.index.findLast(({ text }) => text < offset);
-		const segment = this.snapshot.segments.findLast(({ from }) => from < offset);
-		if (place === undefined || segment === undefined) return null;
-		let last: Buffer | null = null;
-		for await (const { bytes, offset: at } of this.lines(Math.max(place.text, segment.from), offset, LINE_BYTES)) {
-			if (at + bytes.length < offset) continue;
-			last = Buffer.from(bytes.subarray(bytes.lastIndexOf(LF, bytes.length - 2) + 1, bytes.length - 1));
-		}
-		return last;
 	}
 
 	/** A place before a line, close to it: what is between two parts of the text is not counted. */
@@ -156,17 +134,35 @@ export class TextReader {
 				if (numbers.at(-1) === line + 1) this.#starts.set(line + 1, start);
 			};
 			for await (const { bytes, offset } of this.lines(known.text, last)) {
-				for (let at = 0; at < bytes.length; at++) {
-					if (bytes[at] !== LF) continue;
-					take(offset + at);
+				for (let at = 0; at < bytes.length; ) {
+					// The lines before the next one that is wanted are only counted.
+					const before = linesBefore(bytes, at, offsets[numbers.length]! - offset);
+					line += before.lines;
+					if (before.lines > 0) start = offset + before.end;
+					const end = bytes.indexOf(LF, before.end);
+					if (end < 0) break;
+					take(offset + end);
 					line++;
-					start = offset + at + 1;
+					start = offset + end + 1;
+					at = end + 1;
 				}
 			}
 			take(last); // on the line that the offset ends, or one that was removed meanwhile
 		}
 		return numbers;
 	}
+}
+
+/** The lines that end before an offset, and where the next one begins. */
+function linesBefore(bytes: Uint8Array, from: number, to: number): { readonly lines: number; readonly end: number } {
+	let lines = 0;
+	let end = from;
+	for (let at = from; at < to && at < bytes.length; at++) {
+		if (bytes[at] !== LF) continue;
+		lines++;
+		end = at + 1;
+	}
+	return { lines, end };
 }
 
 /** A piece that is on its way. */

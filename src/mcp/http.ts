@@ -4,8 +4,9 @@
 import { createMcpHandler, INVALID_REQUEST, isLegacyRequest } from "@modelcontextprotocol/server";
 import { guarded } from "../protocol/boundary.ts";
 import { resolveOptions } from "../session/options.ts";
+import { callerWithin } from "../session/scope.ts";
 import type { ToolCard } from "../tools/client.ts";
-import type { Caller } from "../tools/tool.ts";
+import type { Caller, Effect } from "../tools/tool.ts";
 import { boundedStream } from "./bounded-stream.ts";
 import { type ConnectionLimits, LegacyConnections } from "./legacy-http.ts";
 import { notifyChanges } from "./resources.ts";
@@ -17,7 +18,10 @@ export interface McpAccess {
 	/** The size of the request's body. */
 	readonly bodyBytes: number;
 	readonly caller: Caller;
-	readonly readOnly: boolean;
+	/** Whether it may call tools with this effect. */
+	may(effect: Effect): boolean;
+	/** Whether it may know of this session. */
+	sees(session: string): boolean;
 }
 
 export interface McpOverHttp {
@@ -40,6 +44,23 @@ function tooLarge(): Response {
 	return Response.json({ jsonrpc: "2.0", id: null, error: { code: INVALID_REQUEST, message } }, { status: 413 });
 }
 
+const SUBSCRIBE = "subscriptions/listen";
+
+/** Whether any of its messages opens a subscription. */
+async function subscribes(request: Request): Promise<boolean> {
+	if (request.method !== "POST") return false;
+	const body = (await request
+		.clone()
+		.json()
+		.catch(() => null)) as unknown;
+	return [body].flat().some((message) => (message as { method?: unknown } | null)?.method === SUBSCRIBE);
+}
+
+function notForScopes(): Response {
+	const message = "A token that is limited to some sessions has no subscriptions: use `wait`.";
+	return Response.json({ jsonrpc: "2.0", id: null, error: { code: INVALID_REQUEST, message } }, { status: 403 });
+}
+
 export interface McpLimits extends ConnectionLimits {
 	readonly streamBufferBytes: number;
 }
@@ -48,14 +69,13 @@ export function mcpOverHttp(parts: Omit<McpParts, "caller">, limits: McpLimits =
 	const over = new AbortController();
 	let notifying = false;
 
-	const serverFor = ({ caller, readOnly }: McpAccess, era: Era) => {
-		const allowed = (cards: readonly ToolCard[]) =>
-			readOnly ? cards.filter(({ effect }) => effect === "reads") : cards;
+	const serverFor = ({ caller, may }: McpAccess, era: Era) => {
+		const allowed = (cards: readonly ToolCard[]) => cards.filter(({ effect }) => may(effect));
 		return mcpServer(
 			{
 				...parts,
 				tools: async () => allowed(await parts.tools()),
-				caller: (client) => ({ ...caller, owner: `${caller.owner}:${client}` }),
+				caller: (client) => callerWithin(caller.scope ?? null, { ...caller, owner: `${caller.owner}:${client}` }),
 			},
 			era,
 		);
@@ -74,8 +94,8 @@ export function mcpOverHttp(parts: Omit<McpParts, "caller">, limits: McpLimits =
 			legacy.notifier.listChanged();
 			modern.notify.resourcesChanged();
 		},
-		updated: (uri: string) => {
-			legacy.notifier.updated(uri);
+		updated: (uri: string, session: string) => {
+			legacy.notifier.updated(uri, session);
 			modern.notify.resourceUpdated(uri);
 		},
 	};
@@ -84,9 +104,11 @@ export function mcpOverHttp(parts: Omit<McpParts, "caller">, limits: McpLimits =
 		const isLarge = access.bodyBytes > MAX_KEPT_BYTES && opensConnection(request);
 		const method = request.headers.get("mcp-method"); // every request of the modern era has it
 		// Before it is parsed.
-		if (isLarge && (method === null || method === "subscriptions/listen")) return tooLarge();
+		if (isLarge && (method === null || method === SUBSCRIBE)) return tooLarge();
 		if (await isLegacyRequest(request, undefined, { maxRequestBodySize: MAX_BODY_BYTES }))
 			return isLarge ? tooLarge() : legacy.fetch(request, access);
+		// The SDK tells all subscribers of a resource, whoever they are.
+		if (access.caller.scope !== undefined && (await subscribes(request))) return notForScopes();
 		// The SDK passes `extra` to the factory unchanged.
 		const authInfo = { token: "", clientId: access.caller.owner, scopes: [], extra: { ...access } };
 		return modern.fetch(request, { authInfo });

@@ -1,6 +1,5 @@
-import { encode } from "gpt-tokenizer/encoding/o200k_base";
 import { describe, expect, test } from "vitest";
-import { catalogue, toolCards } from "../tools/catalogue.ts";
+import { catalogue } from "../tools/catalogue.ts";
 import { TOOL_SETS } from "../tools/client.ts";
 import { instructionsFor } from "./instructions.ts";
 
@@ -17,12 +16,6 @@ describe.each(TOOL_SETS)("D3: the instructions for %s", (set) => {
 		const [first] = toolsOf(set);
 		expect(inQuotes(instructionsFor([set]))).toContain(first);
 	});
-});
-
-/** What the tools of the originals cost, in tokens of o200k. */
-test.each([["codex", 374]] as const)("%s costs no more than the original: %i tokens", (set, most) => {
-	const tools = toolCards([set]).map(({ name, description, inputSchema }) => ({ name, description, inputSchema }));
-	expect(encode(JSON.stringify(tools)).length).toBeLessThanOrEqual(most);
 });
 
 test("sets that are offered together are told together, each once", () => {

@@ -14,6 +14,7 @@ interface Connection {
 	readonly server: Server;
 	readonly subscriptions: Subscriptions;
 	readonly tokenId: string;
+	readonly sees: McpAccess["sees"];
 	usedAt: number;
 }
 
@@ -39,7 +40,7 @@ export class LegacyConnections {
 	}
 
 	async fetch(request: Request, access: McpAccess): Promise<Response> {
-		const { tokenId } = access;
+		const { tokenId, sees } = access;
 		const id = request.headers.get("mcp-session-id");
 		if (id !== null) {
 			const connection = this.#open.get(id);
@@ -48,7 +49,7 @@ export class LegacyConnections {
 					{ jsonrpc: "2.0", id: null, error: { code: -32001, message: "Session not found" } },
 					{ status: 404 },
 				);
-			connection.usedAt = Date.now();
+			connection.usedAt = performance.now();
 			return connection.transport.handleRequest(request);
 		}
 		const { server, subscriptions } = this.#make(access);
@@ -56,7 +57,7 @@ export class LegacyConnections {
 			sessionIdGenerator: randomUUID,
 			maxRequestBodySize: this.#limits.maxBodyBytes,
 			onsessioninitialized: (opened) => {
-				this.#open.set(opened, { transport, server, subscriptions, tokenId, usedAt: Date.now() });
+				this.#open.set(opened, { transport, server, subscriptions, tokenId, sees, usedAt: performance.now() });
 				this.#evict(tokenId);
 			},
 			onsessionclosed: (closed) => void this.#open.delete(closed),
@@ -71,9 +72,9 @@ export class LegacyConnections {
 		listChanged: () => {
 			for (const { server } of this.#open.values()) void server.sendResourceListChanged().catch(() => {}); // gone
 		},
-		updated: (uri) => {
-			for (const { server, subscriptions } of this.#open.values())
-				if (subscriptions.has(uri)) void server.sendResourceUpdated({ uri }).catch(() => {}); // gone
+		updated: (uri, session) => {
+			for (const { server, subscriptions, sees } of this.#open.values())
+				if (subscriptions.has(uri) && sees(session)) void server.sendResourceUpdated({ uri }).catch(() => {}); // gone
 		},
 	};
 
@@ -87,7 +88,7 @@ export class LegacyConnections {
 		const byToken = new Map<string, string[]>();
 		const oldestFirst = [...this.#open].sort(([, a], [, b]) => a.usedAt - b.usedAt);
 		for (const [id, connection] of oldestFirst) {
-			if (connection.usedAt <= Date.now() - IDLE_MS) this.#end(id);
+			if (connection.usedAt <= performance.now() - IDLE_MS) this.#end(id);
 			else byToken.set(connection.tokenId, [...(byToken.get(connection.tokenId) ?? []), id]);
 		}
 		const own = byToken.get(tokenId) ?? [];

@@ -17,7 +17,7 @@ const ANNOTATIONS: Record<Effect, ToolAnnotations> = {
 };
 
 // Claude Code moves results over 50,000 characters into a file unless the tool declares otherwise; ours are bounded
-// by tokens already, and only an explicit range read comes near.
+// by tokens already (`maxTokens`, `max_output_tokens`, `limits.answerTokens`), and only a call that asks for more comes near.
 const MAX_RESULT_CHARS = 200_000;
 
 export function listing(card: ToolCard): Tool {

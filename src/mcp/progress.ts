@@ -8,9 +8,9 @@ const EVERY_MS = 5_000;
 export function reportProgress(ctx: ServerContext, everyMs = EVERY_MS): Disposable {
 	const progressToken = ctx.mcpReq._meta?.progressToken;
 	if (progressToken === undefined) return { [Symbol.dispose]: () => {} };
-	const started = Date.now();
+	const started = performance.now();
 	const timer = setInterval(() => {
-		const seconds = (Date.now() - started) / 1000;
+		const seconds = (performance.now() - started) / 1000;
 		ctx.mcpReq
 			.notify({
 				method: "notifications/progress",

@@ -20,6 +20,7 @@ import {
 import { hasPicture } from "../protocol/answer.ts";
 import { Fault, type FaultJson } from "../protocol/fault.ts";
 import { parentFromMeta } from "../session/parent.ts";
+import { callerWithin } from "../session/scope.ts";
 import { refusal } from "../tools/catalogue.ts";
 import type { Client, ToolCard, ToolSet } from "../tools/client.ts";
 import type { Caller } from "../tools/tool.ts";
@@ -28,7 +29,7 @@ import { ANSWER_WITHIN_MS } from "./host-limits.ts";
 import { instructionsFor } from "./instructions.ts";
 import { listing } from "./listing.ts";
 import { reportProgress } from "./progress.ts";
-import { listResources, namesBeginning, readResource, uriOf } from "./resources.ts";
+import { idsBeginning, listResources, readResource, uriOf } from "./resources.ts";
 
 export interface McpParts {
 	readonly version: string;
@@ -42,8 +43,6 @@ export interface McpParts {
 	peek(): Promise<Client | null>;
 	/** The caller, by the name the client gives itself. */
 	caller(client: string): Caller;
-	/** Where a person can answer for this session in a browser, if there is such a page. */
-	humanPage?(session: string): Promise<string | null>;
 	/** How often a waiting call reports progress, to clients that requested it. */
 	readonly progressEveryMs?: number;
 	/** How long hosts wait for an answer, if not as long as the usual ones. */
@@ -81,7 +80,7 @@ export function mcpServer(parts: McpParts, era: Era): { server: Server; subscrip
 	server.setRequestHandler("resources/templates/list", async () => ({
 		resourceTemplates: [
 			{
-				uriTemplate: uriOf("{name}").replace("%7Bname%7D", "{name}"),
+				uriTemplate: uriOf("{id}").replace("%7Bid%7D", "{id}"),
 				name: "session",
 				description: "A session's screen",
 			},
@@ -93,7 +92,7 @@ export function mcpServer(parts: McpParts, era: Era): { server: Server; subscrip
 
 	server.setRequestHandler("completion/complete", async ({ params }, ctx) => {
 		const caller = parts.caller(clientName(server, ctx));
-		return { completion: { values: await namesBeginning(params.argument.value, await parts.peek(), caller) } };
+		return { completion: { values: await idsBeginning(params.argument.value, await parts.peek(), caller) } };
 	});
 
 	const subscribed = new Set<string>();
@@ -130,23 +129,26 @@ async function callTool(
 	const input = params.arguments ?? {};
 	using _progress = reportProgress(ctx, parts.progressEveryMs);
 	try {
+		const known = parts.caller(clientName(server, ctx));
+		// One server process may serve several conversations: what the request says overrides its environment.
+		const parent = parentFromMeta(params._meta) ?? known.parent;
+		const caller = callerWithin(known.scope ?? null, { ...known, parent });
 		const asked = await askThePerson({
 			card,
 			input,
 			ctx,
-			page: parts.humanPage,
+			caller,
+			peek: parts.peek,
 			capabilities: capabilities(server, ctx),
 		});
 		if (asked !== null) return asked;
 		const client = await parts.connect();
-		const known = parts.caller(clientName(server, ctx));
-		// One server process may serve several conversations: what the request says overrides its environment.
-		const caller = { ...known, parent: parentFromMeta(params._meta) ?? known.parent };
 		// Cancelling ends the wait, not the session.
 		const { text, facts, refused } = await client.call(card.name, input, {
 			signal: ctx.mcpReq.signal,
 			caller,
 			answerWithinMs: parts.answerWithinMs ?? ANSWER_WITHIN_MS,
+			sets: parts.sets,
 		});
 		if (refused !== undefined) return refusedWith(text, { fault: refused });
 		if (!hasPicture(facts)) return { content: [{ type: "text", text }] };
@@ -160,7 +162,7 @@ async function callTool(
 	} catch (error) {
 		const fault = error instanceof Fault ? error : new Fault("internal", { problem: (error as Error).message });
 		// Also of what failed before it reached a daemon.
-		const told = refusal(card.name, fault, input);
+		const told = refusal({ name: card.name, input, sets: parts.sets }, fault);
 		return told instanceof Fault
 			? refusedWith(told.text, told.toJSON())
 			: refusedWith(told.text, { fault: fault.code });

@@ -171,6 +171,14 @@ describe("T11 the tokens of the tool lists", () => {
 		expect(hidden("list")).toEqual(["since"]);
 	});
 
+	test("T11: a model that is told to use `env` has read of it", () => {
+		const starting = toolCards(["native", "exec", "codex", "pty", "terminal"]).filter(
+			({ effect }) => effect === "starts",
+		);
+		expect(starting).toHaveLength(5);
+		for (const card of starting) expect(listing(card).inputSchema.properties, card.name).toHaveProperty("env");
+	});
+
 	test("T11: `until` is spelt out once", () => {
 		const schemas = listed("native").map(({ inputSchema }) => JSON.stringify(inputSchema));
 		expect(schemas.filter((schema) => schema.includes('"stillMs"'))).toHaveLength(1);

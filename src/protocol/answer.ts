@@ -4,10 +4,13 @@
 // a model reads is made from it once, in tools/render.ts. Text from a program is
 // already `Clean` here. The schemas are in tools/facts.ts: the command line must not load zod.
 
-import type { Clean, CleanLine } from "./clean.ts";
+import { type Clean, type CleanLine, isCleanLine } from "./clean.ts";
 
 export const STATUSES = ["starting", "running", "succeeded", "failed", "cancelled", "stream_lost"] as const;
 export type Status = (typeof STATUSES)[number];
+/** Whether a session is confined. */
+export const SANDBOX_FACTS = ["enforced", "none"] as const;
+export type SandboxFact = (typeof SANDBOX_FACTS)[number];
 
 /** `unresponsive`: the session's holder does not answer, so nothing is known of the program. */
 export const ACTIVITIES = ["working", "waiting", "listening", "serving", "stopped", "unresponsive"] as const;
@@ -32,8 +35,13 @@ export interface Attention {
 }
 
 /** Why a call returned. */
-export const RETURNED = ["waiting", "ended", "matched", "still", "timeout", "now"] as const;
+/** `handed_back`: a person drove, and does no longer. */
+export const RETURNED = ["waiting", "ended", "matched", "still", "timeout", "now", "handed_back"] as const;
 export type Returned = (typeof RETURNED)[number];
+
+/** The conditions of `until`. */
+export const MATCHED_BY = ["text", "pattern", "gone", "stillMs", "port"] as const;
+export type MatchedBy = (typeof MATCHED_BY)[number];
 
 export interface ExitFacts {
 	readonly code: number | null;
@@ -45,6 +53,8 @@ export interface ExitFacts {
 export interface SessionFacts {
 	readonly session: string;
 	readonly name: CleanLine;
+	/** Whose it is, where it is not the caller's own. */
+	readonly owner?: CleanLine;
 	readonly status: Status;
 	/** Null once the session has ended. */
 	readonly activity: Activity | null;
@@ -54,6 +64,10 @@ export interface SessionFacts {
 	readonly returned: Returned;
 	/** Whether a condition of the caller's `until` came true; null where none was given. */
 	readonly matched: boolean | null;
+	/** Which one, where several were given. */
+	readonly matchedBy?: MatchedBy;
+	/** The line of the match, where that is not in `text`. */
+	readonly matchedLine?: number;
 	/** The wait was cut short for the caller's host; the program goes on, and so does `wait`. */
 	readonly limited?: { readonly askedMs: number; readonly waitedMs: number };
 	/** What is new since this caller's last read, clean and within the budget. */
@@ -67,7 +81,8 @@ export interface SessionFacts {
 	readonly ports: readonly number[];
 	/** Who may type: the agent, or the person who took over. */
 	readonly driver: "agent" | "human";
-	readonly sandbox: string | null;
+	/** Null where its record cannot be read. */
+	readonly sandbox: SandboxFact | null;
 	readonly elapsedMs: number;
 	/** `lines`: line output · `screen`: the whole screen · `rows`: the rows of the screen that changed. */
 	readonly view: "lines" | "screen" | "rows";
@@ -77,12 +92,18 @@ export interface SessionFacts {
 	readonly highlights: readonly { readonly row: number; readonly text: CleanLine }[];
 	/** Lines that are not in `text`, by number: `read` shows them. */
 	readonly missed: { readonly lines: number; readonly from: number; readonly to: number } | null;
+	/** Bytes of output that are not in `text`, where there was no time to number their lines. */
+	readonly passedOver?: { readonly from: number; readonly to: number };
 	/** Where numbered lines are shown: which, of how many. Lines are counted from 1 over everything that was printed. */
 	readonly lines?: { readonly from: number; readonly to: number; readonly total: number };
 	/** In a shell of `run`: how the newest command ended. */
 	readonly lastCommand?: { readonly exitCode: number | null; readonly pipeStatus: readonly number[] };
 	/** Processes that a close could not end. */
 	readonly survivors?: readonly ProcessFacts[];
+	/** Of a session that has ended: what of it still runs. */
+	readonly left?: readonly ProcessFacts[];
+	/** What people did in this session since this caller's last answer: the answer begins with it. */
+	readonly people?: readonly CleanLine[];
 	/** What happened since this caller's last answer, said once; and which ports are open and how a command ended, when that has changed. */
 	readonly notices?: readonly CleanLine[];
 	/** How many characters were typed and stand there until Enter is pressed. */
@@ -130,7 +151,18 @@ export function hasPicture(facts: object): facts is { readonly picture: Picture 
 	return "picture" in facts;
 }
 
+/** The notices among the facts of any tool. */
+export function noticesIn(facts: object): readonly CleanLine[] {
+	return "notices" in facts && Array.isArray(facts.notices) ? facts.notices.filter(isCleanLine) : [];
+}
+
 /** The result of `run` beside the facts of its session. */
+/** What was not told of a command whose own call was answered before its end. */
+export interface CommandBefore {
+	readonly text: Clean;
+	readonly exitCode: number | null;
+}
+
 export interface RunFacts extends SessionFacts {
 	/** Null while the command runs. */
 	readonly exitCode: number | null;
@@ -150,6 +182,8 @@ export interface RunFacts extends SessionFacts {
 	readonly shellNote: CleanLine | null;
 	/** Left running in the background. */
 	readonly jobs: readonly ProcessFacts[];
+	/** The command before, where there is something left to tell of it. */
+	readonly before?: CommandBefore;
 	/** Where its output begins and ends: `read` it raw for every byte. */
 	readonly from: number;
 	readonly to: number;
@@ -177,8 +211,16 @@ export interface ListedSession {
 	readonly owner: string | null;
 	/** The caller's own: reached by name, prefix and `-`. */
 	readonly mine: boolean;
+	/** Its name means this one: it is the caller's own, and none of its others by that name runs or is newer. */
+	readonly byName: boolean;
 	readonly parent: string | null;
 	readonly keep: boolean;
+	/** What it was to inherit of its caller's environment; null: what the options say. */
+	readonly inherit: "none" | "safe" | "all" | null;
+	/** Null where its record cannot be read. */
+	readonly sandbox: SandboxFact | null;
+	/** Of one that has ended: what it left running. Then it counts as running, too. */
+	readonly left?: readonly ProcessFacts[];
 }
 
 export interface ListFacts {

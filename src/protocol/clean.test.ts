@@ -107,8 +107,10 @@ test("G4: a refusal is one clean line whatever the values in it are, and its fac
 	);
 });
 
-function fieldOf(name: string, text: string): string | number | readonly (string | object)[] {
+function fieldOf(name: string, text: string): string | number | object | undefined {
+	if (name === "removed") return text.length % 2 === 0 ? { name: text, endedAt: 7, at: 7, because: "age" } : undefined;
 	if (name === "others") return [{ id: text, owner: text }];
-	if (["problems", "tools", "open", "nearest"].includes(name)) return [text, text];
-	return ["limit", "offset", "expected", "lines", "free", "port", "uid"].includes(name) ? 7 : text;
+	if (name === "processes") return [{ pid: 7, command: text }];
+	if (["problems", "tools", "open", "nearest", "did"].includes(name)) return [text, text];
+	return ["limit", "offset", "expected", "lines", "free", "port", "uid", "since", "seconds"].includes(name) ? 7 : text;
 }

@@ -5,6 +5,8 @@
 // The types below can only be made here, and renderers take nothing else: text from a
 // program, a file name or a caller cannot reach a model unfiltered by mistake.
 
+import { masked } from "./masking.ts";
+
 declare const clean_: unique symbol;
 declare const line_: unique symbol;
 
@@ -34,7 +36,8 @@ export interface Cleaned {
 }
 
 /** Filters text of any number of lines. */
-export function clean(text: string): Cleaned {
+export function clean(shown: string): Cleaned {
+	const text = masked(shown);
 	if (PLAIN.test(text)) return { text: branded(text), removed: 0 };
 	let removed = 0;
 	const cleaned = filtered(text.replace(/\r\n/g, "\n"), (unseen) => {
@@ -65,7 +68,8 @@ export function comparable(text: string): string {
 const MAX_LINE_CHARS = 200;
 
 /** Filters text into one line of bounded length: line breaks are shown as ↵, a cut as …. */
-export function oneLine(text: string, maxChars: number = MAX_LINE_CHARS): CleanLine {
+export function oneLine(shown: string, maxChars: number = MAX_LINE_CHARS): CleanLine {
+	const text = masked(shown);
 	if (text.length <= maxChars && PLAIN_LINE.test(text)) return branded(text);
 	// The input is bounded too, so that a megabyte of removed characters costs nothing.
 	const head = text.length > 8 * maxChars ? text.slice(0, 8 * maxChars) : text;
@@ -107,6 +111,10 @@ export function joined(
 	return branded(lines.join(separator));
 }
 
+/** So many of them, in words: one line, 2 lines. */
+export const counted = (count: number, noun: "byte" | "character" | "key" | "line"): CleanLine =>
+	branded(`${count} ${noun}${count === 1 ? "" : "s"}`);
+
 /** One below the other. */
 export function stacked(parts: readonly Clean[]): Clean {
 	return branded(parts.join("\n"));
@@ -121,9 +129,17 @@ export function quoted(line: CleanLine): CleanLine {
 	return /^[\w .,+:@%=~/-]+$/.test(line) ? line : inQuotes(line);
 }
 
+/** A value as JSON has it, with every text in it filtered. */
+export function cleanValues(value: unknown): unknown {
+	if (typeof value === "string") return clean(value).text;
+	if (Array.isArray(value)) return value.map(cleanValues);
+	if (typeof value !== "object" || value === null) return value;
+	return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, cleanValues(each)]));
+}
+
 /** JSON without invisible characters: they are escaped, so that no value changes. */
 export function cleanJson(value: object): Clean {
-	return branded(filtered(JSON.stringify(value), escaped));
+	return branded(filtered(masked(JSON.stringify(value)), escaped));
 }
 
 function escaped(text: string): string {

@@ -2,15 +2,27 @@
 // same over the daemon's socket, SSE and WebSocket.
 
 import type { Activity, ExitFacts, Status, WaitingFor } from "./answer.ts";
+import type { DriverFacts } from "./driver.ts";
 
-export const EVENTS = ["started", "attention", "ended", "closed", "resized", "lost_output", "input_dropped"] as const;
+export const EVENTS = [
+	"started",
+	"attention",
+	"ended",
+	"closed",
+	"resized",
+	"driver",
+	"renamed",
+	"lost_output",
+	"input_dropped",
+	"approval",
+] as const;
 
 /** Something that happened to a session. */
 export interface SessionEvent {
 	/** Increases within one daemon; a reconnecting listener sends the last one it has seen. */
 	readonly seq: number;
 	readonly at: number;
-	/** `attention` is emitted only while a caller waits on the session: idle sessions are not probed. */
+	/** `approval`: a person is asked or has decided, see `because`; without a session where it would start one. `attention` is emitted only while a caller waits on the session: idle sessions are not probed. */
 	readonly event: (typeof EVENTS)[number];
 	readonly session: string;
 	readonly name: string;
@@ -19,6 +31,8 @@ export interface SessionEvent {
 	readonly waitingFor?: WaitingFor | null;
 	readonly because?: string;
 	readonly exit?: ExitFacts | null;
+	/** With `driver`: who may type from now on. */
+	readonly driver?: DriverFacts;
 	readonly offset: number;
 	/** With `lost_output`: that the disk did not take. With `input_dropped`: typed ahead, and dropped by an interrupt. */
 	readonly bytes?: number;

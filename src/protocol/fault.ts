@@ -4,12 +4,14 @@
 // here; exit codes are groups of codes (cli/exit-codes.ts). Nothing else in the
 // project composes an error message for a caller.
 //
-// A model reads these sentences, so outside values are filtered; `facts` keep the raw
-// values, for programs.
+// A model reads these sentences, so outside values are filtered, and so they are in the
+// `facts` of what leaves as JSON, which some hosts show to a model; in this process `facts`
+// keep the raw values.
 
-import { type CleanLine, inQuotes, joined, oneLine, safe } from "./clean.ts";
+import { type CleanLine, cleanValues, inQuotes, joined, oneLine, safe } from "./clean.ts";
 import { nearest } from "./nearest.ts";
 import { own } from "./own.ts";
+import { processNames } from "./process-names.ts";
 import { called, openOnes, reachable, type Vocabulary, type VocabularyName, vocabularies } from "./vocabulary.ts";
 
 interface FaultRow<F> {
@@ -25,6 +27,21 @@ interface SessionId {
 	readonly sessionId?: string;
 }
 
+/** An ended session that was removed with its output. */
+export interface RemovedSession {
+	readonly name: string;
+	/** Milliseconds since the epoch. */
+	readonly endedAt: number | null;
+	readonly at: number;
+	/** Which limit it was removed for. */
+	readonly because: "age" | "size";
+}
+
+const REMOVED_FOR = {
+	age: "it had ended longer ago than DIALTONE_KEEP_DAYS says",
+	size: "all sessions together had more output than DIALTONE_TOTAL_BYTES allows, and it was the oldest that had ended",
+} as const;
+
 const row = <F>(fields: FaultRow<F>): FaultRow<F> => fields;
 const PROBLEM_CHARS = 1000;
 const MAX_OTHERS = 3;
@@ -39,19 +56,26 @@ const TITLES = { session: "Session", terminal: "Terminal", process: "Process" } 
 const title = (words: Vocabulary, name: string, id: string | undefined) =>
 	safe`${TITLES[words.noun]} "${called(words, name, id)}"`;
 
+const timeOf = (ms: number) => oneLine(new Date(ms).toISOString());
 const processName = (pid: number) => (pid > 0 ? safe`process ${pid}` : safe`process unknown`);
 
 const HOME_PROBLEMS: Readonly<Record<string, string>> = {
-	ENOENT: "it cannot be made there",
-	ENOTDIR: "there is something else in its place",
+	ENOENT: "it cannot be created there",
+	ENOTDIR: "not a directory",
 	EACCES: "permission denied",
 	EPERM: "permission denied",
 	EROFS: "the file system is read-only",
 	ENOSPC: "no space is left",
 	EDQUOT: "the disk quota is exceeded",
-	ELOOP: "its symbolic links go in circles",
+	ELOOP: "too many levels of symbolic links",
 	ENAMETOOLONG: "the path is too long",
 	EIO: "the disk fails",
+};
+
+const SHORTAGES: Readonly<Record<string, string>> = {
+	EMFILE: "Dialtone has reached its open-file limit",
+	ENFILE: "The system has reached its open-file limit",
+	ENOMEM: "No memory is left",
 };
 
 export const faults = {
@@ -68,7 +92,7 @@ export const faults = {
 		message: ({ tool }) => safe`There is no tool called "${oneLine(tool)}".`,
 		next: ({ tool, tools }) => {
 			const close = nearest(tool, tools);
-			return safe`${close.length === 0 ? "" : safe`Did you mean ${listed(close)}? `}Use one of: ${listed(tools)}.`;
+			return close.length === 0 ? safe`Use one of: ${listed(tools)}.` : safe`Did you mean ${listed(close)}?`;
 		},
 	}),
 	session_not_found: row<{
@@ -78,12 +102,17 @@ export const faults = {
 		ids?: readonly string[];
 		/** Those of this name that belong to others. */
 		others?: readonly { readonly id: string; readonly owner: string }[];
+		/** The last that was called so, where it was removed for a limit. */
+		removed?: RemovedSession;
 	}>({
 		status: 404,
-		message: ({ id, others = [] }, { noun }) =>
-			others.length === 0
-				? safe`There is no ${noun} called "${oneLine(id)}".`
-				: safe`You have no ${noun} called "${oneLine(id)}"; nothing was done.`,
+		message: ({ id, others = [], removed }, words) => {
+			if (removed !== undefined)
+				return safe`${title(words, id, undefined)} was removed with its output at ${timeOf(removed.at)}: ${REMOVED_FOR[removed.because]}.`;
+			return others.length === 0
+				? safe`There is no ${words.noun} called "${oneLine(id)}".`
+				: safe`You have no ${words.noun} called "${oneLine(id)}"; nothing was done.`;
+		},
 		next: ({ id, open, ids, others = [] }, words) => {
 			// Of numbers each is as near as the other.
 			const close = /\d$/.test(id) ? [] : nearest(id, open ?? []);
@@ -102,8 +131,8 @@ export const faults = {
 			const typed = maybeTyped ? "; the input may have been typed before that" : "; nothing was typed";
 			return safe`${title(words, id, sessionId)} has ended (${oneLine(how)})${onlyRead ? "" : typed}.`;
 		},
-		next: (_, { read, recall = read, start }) =>
-			safe`Its output is kept: ${recall} shows it. Open a new one with ${start} to continue.`,
+		next: ({ id, sessionId }, words) =>
+			safe`Its output is kept: ${words.recall?.(oneLine(sessionId ?? id)) ?? words.read} shows it. Open a new one with ${words.start} to continue.`,
 	}),
 	unresponsive: row<{ name: string; holderPid: number; maybeTyped?: boolean } & SessionId>({
 		status: 503,
@@ -123,7 +152,8 @@ export const faults = {
 		status: 503,
 		message: ({ id, sessionId, problem }, words) =>
 			safe`${title(words, id, sessionId)} is currently unreachable (${oneLine(problem)}).`,
-		next: () => safe`It may still be running: call again in a moment. Other sessions are not affected.`,
+		next: (_, { end }) =>
+			safe`It may still be running: call again in a moment, or end it with ${end}. Other sessions are not affected.`,
 	}),
 	disk_stalled: row<{ id: string } & SessionId>({
 		status: 503,
@@ -131,20 +161,54 @@ export const faults = {
 			safe`Everything in ${words.noun} "${called(words, id, sessionId)}" was ended, but the disk that keeps its output does not answer: how it ended is not known yet.`,
 		next: (_, { read }) => safe`Nothing of it runs any more; ${read} shows it when the disk answers again.`,
 	}),
-	name_taken: row<{ name: string }>({
+	name_taken: row<{
+		name: string;
+		/** It was to be started again. */
+		again?: boolean;
+	}>({
 		status: 409,
-		message: ({ name }) => safe`The name "${oneLine(name)}" is taken by a running session.`,
-		next: (_, words) =>
-			safe`Use another name${words.more === undefined ? "" : safe`, or ${words.more.reuse} to reuse it`}, or end that one first with ${words.end}.`,
+		message: ({ name, again }, words) =>
+			again
+				? safe`${title(words, name, undefined)} is still running; nothing was started.`
+				: safe`The name "${oneLine(name)}" is taken by a running ${words.noun}.`,
+		next: ({ again }, { end, more }) =>
+			again
+				? safe`Use it as it is, or end it first with ${end}.`
+				: safe`Use another name${more === undefined ? "" : safe`, or ${more.reuse} to reuse it`}, or end that one first with ${end}.`,
 	}),
-	still_running: row<{ id: string; what: "program" | "background" } & SessionId>({
+	still_running: row<
+		{
+			id: string;
+			what: "program" | "background";
+			/** What was refused; left out: a removal. */
+			wanted?: "start";
+			/** Those in the background. */
+			processes?: readonly { readonly pid: number; readonly command: string }[];
+		} & SessionId
+	>({
 		status: 409,
-		message: ({ id, sessionId, what }, words) =>
-			what === "program"
-				? safe`${title(words, id, sessionId)} is still running; nothing was removed.`
-				: safe`Something that ${words.noun} "${called(words, id, sessionId)}" started is still running; nothing was removed.`,
-		next: (_, { end, more }) =>
-			safe`End it first with ${end}${more === undefined ? "" : safe`, or use ${more.forget}`}.`,
+		message: ({ id, sessionId, what, wanted, processes = [] }, words) => {
+			const not = wanted === "start" ? "nothing was started" : "nothing was removed";
+			if (what === "program") return safe`${title(words, id, sessionId)} is still running; ${not}.`;
+			const which = processes.length === 0 ? "" : safe` (${processNames(processes)})`;
+			return safe`Something that ${words.noun} "${called(words, id, sessionId)}" started is still running${which}; ${not}.`;
+		},
+		next: ({ wanted }, { end, more }) => {
+			if (wanted === "start")
+				return safe`End it first with ${end}${more === undefined ? "" : safe`, use ${more.replace}`}, or choose another name.`;
+			return safe`End it first with ${end}${more === undefined ? "" : safe`, or use ${more.forget}`}.`;
+		},
+	}),
+	not_removed: row<{ id: string; problem: string; isOut: boolean } & SessionId>({
+		status: 503,
+		message: ({ id, sessionId, problem, isOut }, words) =>
+			isOut
+				? safe`${title(words, id, sessionId)} is removed, but not all of its files could be deleted (${oneLine(problem, PROBLEM_CHARS)}).`
+				: safe`${title(words, id, sessionId)} could not be removed (${oneLine(problem, PROBLEM_CHARS)}); nothing was deleted.`,
+		next: ({ isOut }) =>
+			isOut
+				? safe`Remaining files are deleted at the next daemon start, if possible.`
+				: safe`Correct that and call again.`,
 	}),
 	too_many_sessions: row<{
 		limit: number;
@@ -159,7 +223,7 @@ export const faults = {
 		next: ({ open, ids, others = 0 }, words) => {
 			const theirs = others === 0 ? "" : safe` ${others} belong to other callers.`;
 			return reachable(words, open).length === 0
-				? safe`You have none that you can end here: call again when one has ended.${theirs}`
+				? safe`None of them is yours to end; retry later.${theirs}`
 				: safe`End one you no longer need with ${words.end}. ${openOnes(words, open, ids)}${theirs}`;
 		},
 	}),
@@ -173,10 +237,12 @@ export const faults = {
 		message: ({ what, limit, unit = "bytes" }) => safe`${oneLine(what)} is larger than ${limit} ${oneLine(unit)}.`,
 		next: (_, { more }) => safe`Send or ask for less at a time${more === undefined ? "" : safe`: ${more.less}`}.`,
 	}),
-	spawn_failed: row<{ stage: string; code: string; message: string; command: string }>({
+	spawn_failed: row<{ stage: string; code: string; message: string; command: string; cwd?: string }>({
 		status: 422,
-		message: ({ command, stage, message }) =>
-			safe`"${oneLine(command)}" could not be started (${oneLine(stage)}: ${oneLine(message)}).`,
+		message: ({ command, stage, message, cwd }) => {
+			const where = stage === "chdir" && cwd !== undefined ? oneLine(cwd, PATH_CHARS) : oneLine(stage);
+			return safe`"${oneLine(command)}" could not be started (${where}: ${oneLine(message)}).`;
+		},
 		next: ({ stage, code }, { directory }) =>
 			stage === "chdir"
 				? safe`Give ${directory} that exists.`
@@ -208,7 +274,7 @@ export const faults = {
 	paste_refused: row<{ lines: number }>({
 		status: 409,
 		message: ({ lines }) =>
-			safe`The program did not ask for bracketed paste, so each of the ${lines} lines would be entered separately; nothing was typed.`,
+			safe`The program did not ask for bracketed paste, so ${lines === 1 ? "the line" : safe`each of the ${lines} lines`} would be entered${lines === 1 ? "" : " separately"}; nothing was typed.`,
 		next: (_, { more = vocabularies.native.more }) =>
 			safe`Send it as ${more.text} if that is intended, or set ${more.force}.`,
 	}),
@@ -229,7 +295,7 @@ export const faults = {
 		status: 400,
 		message: ({ pattern, problem }) =>
 			safe`The pattern ${oneLine(JSON.stringify(pattern))} cannot be used: ${oneLine(problem, PROBLEM_CHARS)}.`,
-		next: () => safe`Search for a literal text, or use a simpler pattern.`,
+		next: () => safe`Correct or simplify it, or give a literal text instead; nothing was done.`,
 	}),
 	shell_busy: row<{ shell: string; running: string; session: string }>({
 		status: 409,
@@ -247,21 +313,43 @@ export const faults = {
 		next: ({ name }, { more = vocabularies.native.more }) =>
 			safe`Type into it with ${more.typeInto(oneLine(name))}, or use ${more.otherShell}.`,
 	}),
-	driven_by_human: row<{ id: string } & SessionId>({
+	driven_by_human: row<{ id: string; who: string; since: number } & SessionId>({
 		status: 423,
-		message: ({ id, sessionId }, words) =>
-			safe`A person has taken over ${words.noun} "${called(words, id, sessionId)}"; nothing was typed.`,
-		next: (_, { wait }) => safe`Wait until they hand it back (${wait}); you can still read.`,
+		message: ({ id, sessionId, who, since }, words) =>
+			safe`A person (${oneLine(who)}) has taken over ${words.noun} "${called(words, id, sessionId)}" (since ${timeOf(since)}); nothing was done.`,
+		next: (_, { wait, read }) => safe`Wait until they hand it back (${wait}); reading (${read}) is possible.`,
+	}),
+	typed_by_human: row<{ id: string; did: readonly string[] } & SessionId>({
+		status: 409,
+		message: ({ id, sessionId, did }, words) =>
+			safe`A person has used ${words.noun} "${called(words, id, sessionId)}" since your last answer; nothing was typed. ${oneLine(did.join(" "), PROBLEM_CHARS)}`,
+		next: (_, { read }) => safe`Look at it first (${read}), then decide again.`,
+	}),
+	not_driving: row<{ id: string; who?: string } & SessionId>({
+		status: 409,
+		message: ({ id, sessionId, who }, words) =>
+			safe`You do not drive ${words.noun} "${called(words, id, sessionId)}"${who === undefined ? "" : safe`: ${oneLine(who)} does`}; nothing was done.`,
+		next: () => safe`Take it over to type.`,
+	}),
+	not_asked: row<{ id: string; what: string } & SessionId>({
+		status: 409,
+		message: ({ id, sessionId, what }, words) =>
+			safe`${title(words, id, sessionId)} does not ask for ${oneLine(what)} now; nothing was typed.`,
+		next: () => safe`Take it over to type something else.`,
 	}),
 	not_supported: row<{ what: string; instead: string }>({
 		status: 501,
 		message: ({ what }) => safe`${oneLine(what)} is not available here.`,
 		next: ({ instead }) => oneLine(instead, PROBLEM_CHARS),
 	}),
-	no_daemon: row<{ problem: string }>({
+	no_daemon: row<{
+		problem: string;
+		/** A signal ended it before it was ready: that says nothing about the next one. */
+		wasKilled?: boolean;
+	}>({
 		status: 503,
 		message: ({ problem }) => safe`The Dialtone daemon is unreachable: ${oneLine(problem, PROBLEM_CHARS)}.`,
-		next: () => safe`Run \`dialtone daemon restart\`; sessions go on in the meantime.`,
+		next: () => safe`Run \`dialtone daemon restart\`; sessions keep running.`,
 	}),
 	daemon_replaced: row<{ doing: string; repeatable: boolean; silent?: boolean }>({
 		status: 503,
@@ -270,10 +358,10 @@ export const faults = {
 				? safe`The Dialtone daemon does not answer (${oneLine(doing)}); sessions keep running.`
 				: safe`The Dialtone daemon was stopped or replaced before it answered (${oneLine(doing)}); sessions keep running.`,
 		next: ({ doing, repeatable }, { noun, wait, shell }) => {
-			if (repeatable) return safe`The ${noun} goes on: call again.`;
+			if (repeatable) return safe`The ${noun} is still running; retry.`;
 			if (shell !== undefined && shell.run === doing)
 				return safe`The command may have been run, and your bash goes on: ${shell.read} shows what it printed, and the next \`${oneLine(doing)}\` waits until it has ended.`;
-			return safe`It may have taken effect. The ${noun} goes on: call ${wait} and look before you repeat anything.`;
+			return safe`It may have taken effect. The ${noun} is still running: call ${wait} and look before you repeat anything.`;
 		},
 	}),
 	http_open: row<{ url: string; port: number }>({
@@ -309,6 +397,14 @@ export const faults = {
 				? safe`Free some space, or set DIALTONE_HOME to a directory on another disk.`
 				: safe`Set DIALTONE_HOME to a directory that you can write to.`,
 	}),
+	out_of_resources: row<{ code: string }>({
+		status: 503,
+		message: ({ code }) => safe`${oneLine(own(SHORTAGES, code) ?? "Out of resources")} (${oneLine(code)}).`,
+		next: ({ code }) =>
+			code === "EMFILE"
+				? safe`End sessions or connections that are not needed, or raise the limit (\`ulimit -n\`) and run \`dialtone daemon restart\`.`
+				: safe`End what is not needed and call again.`,
+	}),
 	foreign_daemon: row<{ socket: string; uid: number }>({
 		status: 403,
 		message: ({ socket, uid }) =>
@@ -335,12 +431,96 @@ export const faults = {
 	tokens_invalid: row<{ problem: string }>({
 		status: 503,
 		message: ({ problem }) => safe`The tokens cannot be used: ${oneLine(problem, PROBLEM_CHARS)}.`,
-		next: () => safe`Correct the file, or remove it and create new tokens; sessions go on in the meantime.`,
+		next: () => safe`Correct the file, or remove it and create new tokens; sessions keep running.`,
+	}),
+	policy_invalid: row<{ problem: string }>({
+		status: 503,
+		message: ({ problem }) => safe`The policy cannot be used, so nothing was done: ${oneLine(problem, PROBLEM_CHARS)}.`,
+		next: () => safe`A person has to correct the file; sessions keep running.`,
+	}),
+	secret_unknown: row<{ name: string }>({
+		status: 404,
+		message: ({ name }) => safe`There is no secret called "${oneLine(name)}" that you may use; nothing was typed.`,
+		next: () => safe`A person names secrets in the policy; \`dialtone secrets\` lists them.`,
+	}),
+	/** `forProgram`: it is refused to the program that would read it, now and later. */
+	secret_refused: row<{ name: string; because: string; forProgram: boolean }>({
+		status: 409,
+		message: ({ name, because }) => safe`Secret "${oneLine(name)}" was not typed: ${oneLine(because, PROBLEM_CHARS)}.`,
+		next: ({ forProgram }, { wait, read }) =>
+			forProgram
+				? safe`Sending it again does not help. Have a program ask for it that it is for, or ask the person to add this one to \`programs\` of the secret in the policy.`
+				: safe`Wait until the program asks for it (${wait}, ${read}), then send it again.`,
+	}),
+	secret_unreadable: row<{ name: string; problem: string }>({
+		status: 503,
+		message: ({ name, problem }) =>
+			safe`Secret "${oneLine(name)}" cannot be read, so nothing was typed: ${oneLine(problem, PROBLEM_CHARS)}.`,
+		next: () => safe`A person has to correct that; \`dialtone secrets test\` says whether it can be read.`,
+	}),
+	denied_by_policy: row<{ what: string; because: string | null }>({
+		status: 403,
+		message: ({ what, because }) =>
+			safe`The policy of this machine does not allow ${oneLine(what)}${because === null ? "" : safe` (${oneLine(because, PROBLEM_CHARS)})`}; nothing was done.`,
+		next: () => safe`Do it another way, or ask the person who runs Dialtone.`,
+	}),
+	denied_by_person: row<{ who: string; note: string | null }>({
+		status: 403,
+		message: ({ who, note }) =>
+			safe`${oneLine(who)} has denied this${note === null ? "" : safe`: "${oneLine(note, PROBLEM_CHARS)}"`}; nothing was done.`,
+		next: () => safe`Do not repeat it unchanged: it would be asked for again.`,
+	}),
+	approval_pending: row<{ id: string; what: string; page: string | null }>({
+		status: 409,
+		message: ({ id, what }) =>
+			safe`A person has to approve this first (${oneLine(id)}: ${oneLine(what)}); nothing was done yet.`,
+		next: ({ id, page }) =>
+			safe`Call again with the same input to go on waiting. A person decides ${page === null ? "" : safe`on ${oneLine(page)} or `}with \`dialtone approve ${oneLine(id)}\`.`,
+	}),
+	approval_not_found: row<{ id: string; open: readonly string[] }>({
+		status: 404,
+		message: ({ id }) => safe`Nothing called "${oneLine(id)}" waits for approval: it was decided, or has expired.`,
+		next: ({ open }) =>
+			open.length === 0 ? safe`Nothing else waits for approval.` : safe`These wait for approval: ${listed(open)}.`,
+	}),
+	sandbox_unavailable: row<{ problem: string }>({
+		status: 503,
+		message: ({ problem }) =>
+			safe`The sandbox cannot be made, so nothing was started: ${oneLine(problem, PROBLEM_CHARS)}.`,
+		next: () => safe`Name another workspace or profile; what is missing on the machine a person has to provide.`,
+	}),
+	sandbox_exceeded: row<{ problem: string }>({
+		status: 403,
+		message: ({ problem }) => safe`Your sandbox does not allow that: ${oneLine(problem, PROBLEM_CHARS)}.`,
+		next: () =>
+			safe`Stay within it, or leave \`sandbox\` out; only the owner of the machine can widen it, in policy.json.`,
+	}),
+	inside_session: row<{ what: string; session: string }>({
+		status: 403,
+		message: ({ what, session }) =>
+			safe`${oneLine(what)} is not allowed from inside session ${oneLine(session)}: what runs there may use only the sessions that were started from there.`,
+		next: () => safe`Do it from outside; the owner of the machine can allow it: "inside": "all" in policy.json.`,
+	}),
+	caller_confined: row<{ why: string }>({
+		status: 403,
+		message: ({ why }) =>
+			safe`You are confined (${oneLine(why)}), and what is started here would not be: nothing was done.`,
+		next: () => safe`The owner of the machine can allow such callers: "elsewhere": "allow" in policy.json.`,
 	}),
 	too_many_requests: row<{ what: string }>({
 		status: 429,
 		message: ({ what }) => safe`Too much at once: ${oneLine(what)} are in progress.`,
 		next: () => safe`Call again when some have ended; nothing was done.`,
+	}),
+	tls_unusable: row<{ problem: string }>({
+		status: 400,
+		message: ({ problem }) => safe`HTTP for other machines cannot be opened: ${oneLine(problem, PROBLEM_CHARS)}.`,
+		next: () => safe`Correct it and run \`dialtone serve\` again; nothing was opened.`,
+	}),
+	too_many_bad_tokens: row<{ seconds: number }>({
+		status: 429,
+		message: () => safe`Too many requests had a token that is not valid.`,
+		next: ({ seconds }) => safe`Use a valid token, which is served at once; others are refused for ${seconds} s.`,
 	}),
 	internal: row<{ problem: string }>({
 		status: 500,
@@ -387,7 +567,7 @@ export class Fault<C extends FaultCode = FaultCode> extends Error {
 
 	toJSON(): FaultJson {
 		const { code, message, next, facts, words } = this;
-		return { fault: code, message, next, facts, ...(words !== "native" && { words }) };
+		return { fault: code, message, next, facts: cleanValues(facts), ...(words !== "native" && { words }) };
 	}
 
 	/** Restores a fault received over the wire. */
@@ -395,6 +575,10 @@ export class Fault<C extends FaultCode = FaultCode> extends Error {
 		return new Fault(fault, facts as FaultFacts<FaultCode>, words === undefined ? {} : { words });
 	}
 }
+
+/** Whether it is this fault, with its facts. */
+export const isFault = <C extends FaultCode>(error: unknown, code: C): error is Fault<C> =>
+	error instanceof Fault && error.code === code;
 
 export interface FaultJson {
 	readonly fault: FaultCode;

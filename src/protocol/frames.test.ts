@@ -13,6 +13,7 @@ import {
 	MAX_INPUT_BYTES,
 	NO_OFFSET,
 	resizeFrame,
+	shareFrame,
 	signalFrame,
 	watchFrame,
 } from "./frames.ts";
@@ -50,6 +51,7 @@ describe("what a client sends is byte for byte what docs/holder.md specifies", (
 		["END", endFrame(6, 2000), "0800000007000000 06000000 d0070000"],
 		["FACTS", askFactsFrame(7), "0400000008000000 07000000"],
 		["WATCH", watchFrame(8, true, 50), "0c00000009000000 08000000 01000000 32000000"],
+		["SHARE", shareFrame(19), "080000000a000000 13000000 00000000"],
 	])("%s", (_name, bytes, expected) => {
 		expect(hex(bytes)).toBe(expected.replaceAll(" ", ""));
 	});
@@ -75,6 +77,8 @@ const json = (value: unknown) => Buffer.from(JSON.stringify(value));
 const exit = { code: 7, signal: null, core: false, size: 9, startedAt: 1, endedAt: 2, closed: true, reason: "exit" };
 const welcome = {
 	version: 1,
+	shares: false,
+	masks: false,
 	holder: 10,
 	pid: 11,
 	pts: "/dev/pts/3",
@@ -238,8 +242,10 @@ const factsFrame = (value: unknown) => only(FrameType.facts, Buffer.concat([u32(
 describe("the JSON of other versions of the holder is checked at the door", () => {
 	test("fields that we do not know are dropped, optional ones get their default", () => {
 		const missing = { more: undefined, vmin: undefined, vtime: undefined, doubts: undefined };
-		expect(factsFrame({ ...facts, ...missing, inputOffset: 7 })).toEqual({ type: "facts", request: 0, facts });
-		expect(only(FrameType.welcome, json({ ...welcome, exit: undefined, mood: "fine" }))).toEqual({
+		expect(factsFrame({ ...facts, ...missing, new: 7 })).toEqual({ type: "facts", request: 0, facts });
+		expect(
+			only(FrameType.welcome, json({ ...welcome, exit: undefined, shares: undefined, masks: undefined, mood: "fine" })),
+		).toEqual({
 			type: "welcome",
 			welcome,
 		});

@@ -22,6 +22,8 @@ export const FrameType = {
 	end: 0x07,
 	askFacts: 0x08,
 	watch: 0x09,
+	share: 0x0a,
+	secrets: 0x0b,
 	welcome: 0x81,
 	output: 0x82,
 	gap: 0x83,
@@ -36,6 +38,10 @@ export const FrameType = {
 export const SignalTarget = { foreground: 0, main: 1, tree: 2 } as const;
 export type SignalTarget = keyof typeof SignalTarget;
 
+/** The limits for which a holder ends a session. */
+export const LIMIT_REASONS = ["wall_clock", "cpu_time", "memory", "processes"] as const;
+export type LimitReason = (typeof LIMIT_REASONS)[number];
+
 /** The holder's `exit` file and EXIT frame, as it writes them: signals are numbers. */
 export interface HolderExit {
 	readonly code: number | null;
@@ -45,14 +51,21 @@ export interface HolderExit {
 	readonly startedAt: number;
 	readonly endedAt: number;
 	readonly closed: boolean;
-	readonly reason: "exit" | "end" | "wall_clock";
+	readonly reason: "exit" | "end" | LimitReason;
 	readonly rusage: { readonly userMs: number; readonly systemMs: number; readonly maxRssKb: number } | null;
-	readonly survivors: readonly { readonly pid: number; readonly command: string }[];
+	/** `born`: its start time as /proc/PID/stat has it; older holders do not tell. */
+	readonly survivors: readonly { readonly pid: number; readonly command: string; readonly born?: string }[];
+	/** Below it, and yet not part of the session: a Dialtone of its own, which goes on. */
+	readonly released?: HolderExit["survivors"] | undefined;
 	readonly lost: number;
 }
 
 export interface Welcome {
 	readonly version: number;
+	/** It knows SHARE. */
+	readonly shares: boolean;
+	/** It knows SECRETS, and input that is refused while the terminal echoes. */
+	readonly masks: boolean;
 	readonly holder: number;
 	readonly pid: number;
 	readonly pts: string;
@@ -76,6 +89,7 @@ export const REFUSALS = [
 	"queue_full",
 	"line_too_long",
 	"input_gap",
+	"echo",
 	"ended",
 	"bad_signal",
 	"system",
@@ -107,6 +121,7 @@ export const CREATION_STAGES = [
 	"identity",
 	"chdir",
 	"exec",
+	"sandbox",
 ] as const;
 export type CreationStage = (typeof CREATION_STAGES)[number];
 
@@ -130,13 +145,23 @@ export type HolderEvent =
 	| { readonly event: "disk_stalled"; readonly at: number }
 	| { readonly event: "disk_back"; readonly at: number }
 	| { readonly event: "exit_not_saved"; readonly errno: number }
+	| { readonly event: "ending"; readonly reason: LimitReason }
 	| { readonly event: "main_exited"; readonly code: number | null; readonly signal: number | null }
 	| { readonly event: "input_dropped"; readonly bytes: number }
 	| { readonly event: "input_held"; readonly bytes: number; readonly limit: number }
+	| {
+			readonly event: "input_refused";
+			/** How much of the write was typed before. */
+			readonly typed: number;
+			readonly bytes: number;
+			/** The length of the line that is too long. */
+			readonly line: number;
+			readonly limit: number;
+	  }
 	| { readonly event: "input_room"; readonly free: number }
 	| {
 			readonly event: "survivors";
-			readonly survivors: readonly { readonly pid: number; readonly command: string }[];
+			readonly survivors: HolderExit["survivors"];
 	  };
 
 /** What a holder sends. An OUTPUT frame is emitted in the pieces in which it arrives. */
@@ -213,6 +238,8 @@ export interface InputFrame {
 	readonly request: number;
 	readonly bytes: Uint8Array;
 	readonly priority?: boolean | undefined;
+	/** A secret: typed at once and while nothing is echoed, or refused. */
+	readonly hidden?: boolean | undefined;
 	/** How many bytes were accepted before this one; left out: append. */
 	readonly inputOffset?: bigint | undefined;
 	/** 16 bytes; left out: none. */
@@ -223,6 +250,7 @@ export function inputFrame({
 	request,
 	bytes: typed,
 	priority,
+	hidden,
 	inputOffset,
 	writeId,
 }: InputFrame): Uint8Array<ArrayBuffer> {
@@ -230,7 +258,7 @@ export function inputFrame({
 		throw new RangeError(`one INPUT frame carries 1 to ${MAX_INPUT_BYTES} bytes, not ${typed.length}`);
 	const { bytes, payload } = frame(FrameType.input, 32 + typed.length);
 	payload.setUint32(0, request, true);
-	payload.setUint32(4, priority ? 1 : 0, true);
+	payload.setUint32(4, (priority ? 1 : 0) | (hidden ? 2 : 0), true);
 	payload.setBigUint64(8, inputOffset ?? NO_OFFSET, true);
 	if (writeId !== undefined) bytes.set(writeId, HEADER_BYTES + 16);
 	bytes.set(typed, HEADER_BYTES + 32);
@@ -271,5 +299,20 @@ export function watchFrame(request: number, on: boolean, busyMs: number): Uint8A
 	payload.setUint32(0, request, true);
 	payload.setUint32(4, on ? 1 : 0, true);
 	payload.setUint32(8, busyMs, true);
+	return bytes;
+}
+
+/** The nice value of the programs' share of the processor; 0: as it was. */
+export function shareFrame(nice: number): Uint8Array<ArrayBuffer> {
+	const { bytes, payload } = frame(FrameType.share, 8);
+	payload.setUint32(0, nice, true);
+	return bytes;
+}
+
+/** What is to be masked in all output from now on, as `maskRecords` has it. */
+export function secretsFrame(request: number, records: Uint8Array): Uint8Array<ArrayBuffer> {
+	const { bytes, payload } = frame(FrameType.secrets, 8 + records.length);
+	payload.setUint32(0, request, true);
+	bytes.set(records, HEADER_BYTES + 8);
 	return bytes;
 }

@@ -11,6 +11,7 @@ import {
 	type HolderEvent,
 	type HolderExit,
 	type LaunchAnswer,
+	LIMIT_REASONS,
 	REFUSALS,
 	type Refusal,
 	type Welcome,
@@ -19,6 +20,7 @@ import {
 	DOUBTS,
 	type InnerTerminal,
 	type KernelFacts,
+	RISKS,
 	TERMINAL_FLAGS,
 	type TerminalFlag,
 	type ThreadFacts,
@@ -87,7 +89,9 @@ function object<T>(fields: Fields<T>): Check<T> {
 	};
 }
 
-const survivors = list(object<HolderExit["survivors"][number]>({ pid: number, command: text }));
+const survivors = list(
+	object<HolderExit["survivors"][number]>({ pid: number, command: text, born: optional(text, undefined) }),
+);
 
 const holderExit = object<HolderExit>({
 	code: nullable(number),
@@ -97,14 +101,17 @@ const holderExit = object<HolderExit>({
 	startedAt: optional(number, 0),
 	endedAt: optional(number, 0),
 	closed: flag,
-	reason: oneOf(["exit", "end", "wall_clock"], "exit"),
+	reason: oneOf(["exit", "end", ...LIMIT_REASONS], "exit"),
 	rusage: optional(nullable(object({ userMs: number, systemMs: number, maxRssKb: number })), null),
 	survivors: optional(survivors, []),
+	released: optional(survivors, undefined),
 	lost: optional(number, 0),
 });
 
 const welcome = object<Welcome>({
 	version: number,
+	shares: optional(flag, false),
+	masks: optional(flag, false),
 	holder: number,
 	pid: number,
 	pts: text,
@@ -137,9 +144,11 @@ const EVENTS: { readonly [E in HolderEvent as E["event"]]: Check<E> } = {
 	disk_stalled: object({ event: oneOf(["disk_stalled"]), at: number }),
 	disk_back: object({ event: oneOf(["disk_back"]), at: number }),
 	exit_not_saved: object({ event: oneOf(["exit_not_saved"]), errno: number }),
+	ending: object({ event: oneOf(["ending"]), reason: oneOf(LIMIT_REASONS) }),
 	main_exited: object({ event: oneOf(["main_exited"]), code: nullable(number), signal: nullable(number) }),
 	input_dropped: object({ event: oneOf(["input_dropped"]), bytes: number }),
 	input_held: object({ event: oneOf(["input_held"]), bytes: number, limit: number }),
+	input_refused: object({ event: oneOf(["input_refused"]), typed: number, bytes: number, line: number, limit: number }),
 	input_room: object({ event: oneOf(["input_room"]), free: number }),
 	survivors: object({ event: oneOf(["survivors"]), survivors: optional(survivors, []) }),
 };
@@ -198,6 +207,8 @@ const thread: Check<ThreadFacts> = object<ThreadFacts>({
 	peeks: optional(flag, undefined),
 	wakes: optional(flag, undefined),
 	workers: optional(flag, undefined),
+	// One that a newer holder has added is one all the same.
+	risks: optional(list(oneOf(RISKS, "mixed")), undefined),
 	outside: optional(flag, undefined),
 	inner: optional(list(innerTerminal), undefined),
 });
@@ -214,6 +225,7 @@ const kernelFacts = object<KernelFacts>({
 	signals: flag,
 	vmin: optional(number, 1),
 	vtime: optional(number, 0),
+	inputOffset: optional(number, undefined),
 	queued: number,
 	unread: nullable(number),
 	flags: optional(flags, undefined),

@@ -39,6 +39,17 @@ export type ThreadDoing =
 export const DOUBTS = ["call", "set", "sleep", "list", "changed"] as const;
 export type Doubt = (typeof DOUBTS)[number];
 
+/**
+ * Why a sleeping thread may go on although nobody types:
+ * - mixed: it waits for more than the terminal's input
+ * - timers: its process has timers
+ * - shares: another process shares its memory or descriptors, or may have done so
+ * - orphans: a process that it may have started has left it
+ * - woken: the foreground went on lately although nothing was done to it
+ */
+export const RISKS = ["mixed", "timers", "shares", "orphans", "woken", "connected"] as const;
+export type Risk = (typeof RISKS)[number];
+
 /** Absent members are false, null or zero: the list is sent often. */
 export interface ThreadFacts {
 	readonly pid: number;
@@ -75,6 +86,7 @@ export interface ThreadFacts {
 	readonly wakes?: boolean;
 	/** Its process has other threads, which share its memory and descriptors: what it waits for may have become another. */
 	readonly workers?: boolean;
+	readonly risks?: readonly Risk[];
 	/** Not a descendant of the session: a server such as tmux that was passed the terminal. */
 	readonly outside?: boolean;
 	/** Terminals whose other end it holds: it relays (script, sudo, expect, tmux). */
@@ -116,6 +128,8 @@ export interface KernelFacts {
 	/** How many bytes a read in raw mode waits for, and for how many tenths of a second. */
 	readonly vmin: number;
 	readonly vtime: number;
+	/** How many bytes of input had been accepted: whether this is from before or after a write. Absent in older holders' facts. */
+	readonly inputOffset?: number;
 	/** Bytes accepted but not yet written to the terminal. */
 	readonly queued: number;
 	/** Bytes written but not yet read by the program (whole lines only, in line mode); null if unknown. */

@@ -15,7 +15,8 @@ const FAULTS: Partial<Record<FaultCode, object>> = {
 	too_large: { what: "the answer", limit: 1 },
 	spawn_failed: { stage: "chdir", code: "ENOENT", message: "no such directory", command: "ls" },
 	queue_full: { free: 0 },
-	driven_by_human: { id: "sleep", sessionId: "01abc" },
+	driven_by_human: { id: "sleep", sessionId: "01abc", who: "ana", since: 1_760_000_000_000 },
+	typed_by_human: { id: "sleep", sessionId: "01abc", did: ["A person (ana) typed 2 keys."] },
 	daemon_replaced: { doing: "send", repeatable: false },
 };
 const rows = Object.entries(FAULTS) as [FaultCode, FaultFacts<FaultCode>][];
@@ -38,6 +39,20 @@ describe("D3: what to do next is told by the tools that the caller has", () => {
 		["terminal", 'Process "sleep" has ended'],
 	] as const)("callers of %s know a session as they were told of it", (set, expected) => {
 		expect(new Fault("session_ended", FAULTS.session_ended as never).in(set).message).toContain(expected);
+	});
+
+	test("on the command line it can be followed as it is: the session is named, by what finds it also when another has its name", () => {
+		const { next } = new Fault("session_ended", FAULTS.session_ended as never).in("commandLine");
+		expect(next).toContain("`dialtone read 01abc --view lines` shows it");
+	});
+
+	test("T13: who has no session open is told that others' are listed, where the set lists them", () => {
+		const fault = new Fault("session_not_found", { id: "nope", open: [] });
+		expect(fault.in("commandLine").next).toBe(
+			"You have no session open: call `dialtone start`. `dialtone ls` shows those of others.",
+		);
+		expect(fault.next).toBe("You have no session open: call `start`. `list` shows those of others.");
+		expect(fault.in("terminal").next).toBe("No process is open: call `start_background_process`.");
 	});
 
 	test("an id comes with the name that shows which one it is", () => {

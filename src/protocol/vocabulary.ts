@@ -13,7 +13,7 @@ export interface Vocabulary {
 	/** Shows output, also of what has ended. */
 	readonly read: CleanLine;
 	/** Shows all that is kept, where `read` shows only what is new. */
-	readonly recall?: CleanLine;
+	readonly recall?: (session: CleanLine) => CleanLine;
 	readonly wait: CleanLine;
 	readonly type: CleanLine;
 	readonly interrupt: CleanLine;
@@ -27,6 +27,7 @@ export interface Vocabulary {
 	readonly more?: {
 		readonly list: CleanLine;
 		readonly reuse: CleanLine;
+		readonly replace: CleanLine;
 		readonly less: CleanLine;
 		/** Where a text that is typed is given, and what types what may be dangerous. */
 		readonly text: CleanLine;
@@ -41,11 +42,11 @@ export interface Vocabulary {
 
 const writeStdin = {
 	read: safe`\`write_stdin\` with empty \`chars\``,
-	recall: safe`\`write_stdin\` with \`from\`: 1`,
+	recall: () => safe`\`write_stdin\` with \`from\`: 1`,
 	wait: safe`\`write_stdin\` with empty \`chars\``,
 	type: safe`\`write_stdin\``,
 	interrupt: safe`\`write_stdin\` with "\\u0003"`,
-	directory: safe`\`workdir\``,
+	directory: safe`a \`workdir\``,
 } as const;
 
 export const vocabularies = {
@@ -54,16 +55,17 @@ export const vocabularies = {
 		knownBy: "name",
 		start: safe`\`start\``,
 		read: safe`\`read\``,
-		recall: safe`\`read\` with \`view: "lines"\``,
+		recall: () => safe`\`read\` with \`view: "lines"\``,
 		wait: safe`\`wait\``,
 		type: safe`\`send\``,
 		interrupt: safe`\`signal\` INT`,
 		end: safe`\`close\``,
 		kill: safe`\`close\` with \`force\``,
-		directory: safe`\`cwd\``,
+		directory: safe`a \`cwd\``,
 		more: {
 			list: safe`\`list\``,
 			reuse: safe`\`ifExists: "use"\``,
+			replace: safe`\`ifExists: "replace"\``,
 			less: safe`\`read\` has \`from\` and \`to\`, most calls have \`maxTokens\``,
 			text: safe`\`text\``,
 			force: safe`\`force\``,
@@ -77,16 +79,17 @@ export const vocabularies = {
 		knownBy: "name",
 		start: safe`\`dialtone start\``,
 		read: safe`\`dialtone read\``,
-		recall: safe`\`dialtone read --view lines\``,
+		recall: (session) => safe`\`dialtone read ${session} --view lines\``,
 		wait: safe`\`dialtone wait\``,
 		type: safe`\`dialtone send\``,
 		interrupt: safe`\`dialtone signal\``,
 		end: safe`\`dialtone stop\``,
 		kill: safe`\`dialtone stop --force\``,
-		directory: safe`\`--cwd\``,
+		directory: safe`a \`--cwd\``,
 		more: {
 			list: safe`\`dialtone ls\``,
 			reuse: safe`\`--if-exists use\``,
+			replace: safe`\`--if-exists replace\``,
 			less: safe`\`dialtone read\` has \`--from\` and \`--to\`, most commands have \`--max-tokens\``,
 			text: safe`plain TEXT`,
 			force: safe`\`--force\``,
@@ -123,7 +126,7 @@ export const vocabularies = {
 		interrupt: safe`\`pty_kill\` with INT`,
 		end: safe`\`pty_kill\``,
 		kill: safe`\`pty_kill\` with KILL`,
-		directory: safe`\`cwd\``,
+		directory: safe`a \`cwd\``,
 	},
 	terminal: {
 		noun: "process",
@@ -156,7 +159,10 @@ export const reachable = ({ names: written }: Vocabulary, names: readonly string
 /** Those that are open. An id says nothing by itself, so the name comes with it. */
 export function openOnes(words: Vocabulary, names: readonly string[], ids: readonly string[] = []): CleanLine {
 	const known = reachable(words, names);
-	if (known.length === 0) return safe`No ${words.noun} is open: call ${words.start}.`;
+	if (known.length === 0)
+		return words.more === undefined
+			? safe`No ${words.noun} is open: call ${words.start}.`
+			: safe`You have no ${words.noun} open: call ${words.start}. ${words.more.list} shows those of others.`;
 	const shown = known.slice(0, MAX_NAMES).map((name) => {
 		const id = words.knownBy === "id" ? ids[names.indexOf(name)] : undefined;
 		return id === undefined ? oneLine(name) : safe`${oneLine(id)} (${oneLine(name)})`;

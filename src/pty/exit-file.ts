@@ -14,10 +14,12 @@ export function ptyExit(exit: HolderExit): PtyExit {
 	return { ...exit, signal: exit.signal === null ? null : signalName(exit.signal) };
 }
 
+export const exitPath = (directory: string): string => join(directory, "exit");
+
 /** Null while the program runs, and when the holder died before it could write. */
 export async function readExit(directory: string): Promise<PtyExit | null> {
 	try {
-		const exit = await readState({ path: join(directory, "exit"), maxBytes: MAX_BYTES.exit, parse });
+		const exit = await readState({ path: exitPath(directory), maxBytes: MAX_BYTES.exit, parse });
 		return exit && ptyExit(exit);
 	} catch (error) {
 		if (error instanceof CorruptState) return null; // the holder writes it atomically, so this one is not the holder's

@@ -32,7 +32,7 @@ const RETRY_MS = { first: 1, most: 1000 };
 /** After a malformed frame: the next connection may well get the same one. */
 const BAD_FRAME_RETRY_MS = { first: 100, most: 5000 };
 /** Errors of connect(2) that mean that no process listens on the socket: the holder is dead, or its socket was removed. */
-const GONE: ReadonlySet<string> = new Set(["ENOENT", "ECONNREFUSED", "ENOTDIR"]);
+export const GONE: ReadonlySet<string> = new Set(["ENOENT", "ECONNREFUSED", "ENOTDIR"]);
 /** Refusals that the next attempt would get too. */
 const FINAL: ReadonlySet<string> = new Set(["version", "denied"]);
 /** The code of requests that fail because the connection broke or was closed. */

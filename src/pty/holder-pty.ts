@@ -9,32 +9,47 @@ import {
 	type HolderFrame,
 	resizeFrame,
 	type SignalTarget,
+	secretsFrame,
+	shareFrame,
 	signalFrame,
 	type Welcome,
 	watchFrame,
 } from "../protocol/frames.ts";
 import type { KernelFacts } from "../protocol/kernel-facts.ts";
 import { Listeners } from "../protocol/listeners.ts";
+import { knownSpellings, onLearnt } from "../protocol/masking.ts";
 import type { OutputChunk } from "../protocol/output.ts";
 import { PtyDiedError, PtyError, PtyIoError } from "./errors.ts";
 import { readExit } from "./exit-file.ts";
 import { type Answer, DISCONNECTED, HolderClient, SILENCE_MS } from "./holder-client.ts";
 import { type Input, InputQueue } from "./input-queue.ts";
+import { below, endProcesses, heldBy, leftRunning } from "./leftovers.ts";
+import { maskRecords } from "./mask-records.ts";
 import { OutputStream } from "./output-stream.ts";
-import { identityOf, isAlive, type ProcessIdentity, tellsStartTimes } from "./process-stat.ts";
-import { descendants, isRunnable } from "./process-tree.ts";
-import type { Pty, PtyEnding, PtyExit, WriteOptions } from "./pty.ts";
+import {
+	identityOf,
+	isAlive,
+	type ProcessIdentity,
+	type RunningProcess,
+	sendSignal,
+	tellsStartTimes,
+} from "./process-stat.ts";
+import { isRunnable } from "./process-tree.ts";
+import type { Pty, PtyEnding, PtyExit, Survivor, WriteOptions } from "./pty.ts";
 import { isOver, type PtyEvent, type PtyState, refusals, stateAfter } from "./pty-state.ts";
 import { signalNumber } from "./signals.ts";
 import { type Condition, wait } from "./wait.ts";
 
 /** While watched and busy, the holder probes this often. */
-const BUSY_MS = 20;
+const BUSY_MS = 25;
 /** No event announces a stopped holder: while there are watchers it is pinged this often, and known to be stopped within SILENCE_MS. */
 const PULSE_MS = 500;
 const PULSE = { repeat: true, silenceMs: SILENCE_MS - PULSE_MS };
 /** After the grace the holder kills, hangs up and counts survivors: 3 s, and the time of a request. */
 const END_MS = 3000 + SILENCE_MS;
+
+/** No event announces the end of what lives without its holder. */
+const LEFT_CHECK_MS = 1000;
 
 /** For requests that have the same effect twice. */
 const REPEAT = { repeat: true };
@@ -49,7 +64,7 @@ export interface HolderPtyOptions {
 	/** The offset from which output is wanted. */
 	readonly from: number | "end";
 	/** Known before the holder has answered. */
-	readonly pid?: number;
+	readonly mainProcess?: ProcessIdentity;
 	readonly holderProcess?: ProcessIdentity;
 	readonly startedAt?: number;
 }
@@ -65,15 +80,24 @@ export class HolderPty implements Pty {
 	readonly #responsiveness = new Listeners<boolean>("responsive");
 	readonly #disposed = new AbortController();
 	#state: PtyState = "connecting";
-	#pid: number;
+	#program: ProcessIdentity;
 	#holder: ProcessIdentity;
+	/** The holder has answered: it was alive in our time. */
+	#met = false;
 	#startedAt: number;
-	#survivors: PtyExit["survivors"] = [];
+	#survivors: readonly Survivor[] = [];
+	#nice = 0;
+	/** Older holders would take SHARE for a malformed frame. */
+	#knowsShares = false;
+	/** So would those before it take SECRETS. */
+	#knowsMasks = false;
+	readonly #stopLearning = onLearnt((spellings) => this.#tellSecrets(spellings));
 	#watchers = 0;
 	/** What the holder was told last. */
 	#watches = false;
 	#watchDue: NodeJS.Immediate | null = null;
 	#pulse: NodeJS.Timeout | null = null;
+	#leftCheck: NodeJS.Timeout | null = null;
 
 	constructor({
 		directory,
@@ -81,12 +105,12 @@ export class HolderPty implements Pty {
 		epoch,
 		secret,
 		from,
-		pid = 0,
+		mainProcess = identityOf(0),
 		holderProcess = identityOf(0),
 		startedAt = Date.now(),
 	}: HolderPtyOptions) {
 		this.#directory = directory;
-		this.#pid = pid;
+		this.#program = mainProcess;
 		this.#holder = holderProcess;
 		this.#startedAt = startedAt;
 		this.#client = new HolderClient({
@@ -106,7 +130,11 @@ export class HolderPty implements Pty {
 			from,
 			disposed: this.#disposed.signal,
 			send: (frame) => this.#client.send(frame),
-			onExit: ({ closed }) => this.#move(closed ? "closed" : "exited"),
+			onExit: ({ closed }) => {
+				this.#move(closed ? "closed" : "exited");
+				if (!closed && this.#isGone) this.#awaitLeft();
+			},
+			left: ({ survivors }) => this.#leftOf(survivors, { justDied: this.#met }),
 		});
 		this.#input = new InputQueue({
 			send: (encode) => this.#send(encode, REPEAT),
@@ -119,13 +147,19 @@ export class HolderPty implements Pty {
 	}
 
 	get pid(): number {
-		return this.#pid;
+		return this.#program.pid;
 	}
 	get holderPid(): number {
 		return this.#holder.pid;
 	}
+	get held(): boolean {
+		return !this.#isGone && this.#state !== "closed";
+	}
 	get responsive(): boolean {
 		return this.#state !== "unresponsive";
+	}
+	get silentMs(): number {
+		return this.#client.silentMs;
 	}
 	get inputOffset(): number {
 		return this.#input.accepted;
@@ -171,6 +205,10 @@ export class HolderPty implements Pty {
 	resume(): void {
 		this.#stream.resume();
 	}
+	giveWay(nice: number): void {
+		this.#nice = nice;
+		this.#tellShare();
+	}
 	skipTo(offset: number): void {
 		this.#stream.skipTo(offset);
 	}
@@ -195,14 +233,25 @@ export class HolderPty implements Pty {
 		await this.#request((request) => signalFrame(request, number, target));
 	}
 
-	async end(graceMs: number): Promise<PtyExit["survivors"]> {
-		if (this.exit?.closed) return this.exit.survivors;
+	left(): readonly Survivor[] {
+		const { exit } = this;
+		if (exit === null || exit.closed) return [];
+		const held = this.#isGone ? [] : heldBy(this.#holder.pid);
+		// A holder leaves when its terminal is closed, and may have done so just now.
+		return held.length > 0 ? held : this.#leftOf(exit.survivors);
+	}
+
+	async end(graceMs: number): Promise<readonly Survivor[]> {
+		if (this.exit?.closed) return [];
+		if (this.#isGone) return this.#endLeft(graceMs);
 		try {
 			if (this.#state !== "exited") this.#refuse();
 			// Its answer may take as long as the grace; this one shows at once whether the holder reads.
 			void this.#client.request(askFactsFrame).catch(() => {}); // a refusal proves it is alive, too
 			const silenceMs = graceMs + END_MS;
-			const answer = await this.#client.request((request) => endFrame(request, graceMs), { silenceMs });
+			// Repeated where its answer was lost: a second END only shortens the grace, while without one nobody knows.
+			const options = { silenceMs, repeat: true };
+			const answer = await this.#client.request((request) => endFrame(request, graceMs), options);
 			if (answer.type === "done" && answer.value > 0) return this.#survivors;
 			if (answer.type === "done" && answer.unsaved) throw new PtyIoError("disk_stalled", "the disk does not answer");
 			return [];
@@ -210,10 +259,11 @@ export class HolderPty implements Pty {
 			if (!(error instanceof PtyError)) throw error;
 			if (error.code === "unresponsive" && graceMs === 0) return await this.#kill();
 			if (error.code !== "lost" && error.code !== DISCONNECTED) throw error;
+			if (this.#isGone || this.exit !== null) return this.#endLeft(graceMs);
 			// The holder may leave as soon as its tree is gone: then its exit file has the survivors.
 			const exit = await readExit(this.#directory);
-			if (exit === null && error.code !== "lost") throw error;
-			return exit?.survivors ?? [];
+			if (exit === null) throw error;
+			return this.#leftOf(exit.survivors);
 		}
 	}
 
@@ -236,6 +286,7 @@ export class HolderPty implements Pty {
 	async [Symbol.asyncDispose](): Promise<void> {
 		this.#move("disposed");
 		this.#tellWatch(); // forgets what is due
+		if (this.#leftCheck !== null) clearInterval(this.#leftCheck);
 		this.#disposed.abort();
 		for (const listeners of [this.#events, this.#facts, this.#fencings, this.#responsiveness]) listeners.clear();
 		this.#stream.outputs.clear();
@@ -247,10 +298,16 @@ export class HolderPty implements Pty {
 		const state = stateAfter(before, event);
 		if (state === before) return;
 		this.#state = state;
-		if (state === "closed" || state === "disposed") this.#client.close();
+		if (state === "closed" || state === "disposed") {
+			this.#client.close();
+			this.#stopLearning();
+		}
 		if (state === "gone") this.#stream.holderGone(this.#startedAt);
 		if (state === "fenced") this.#fencings.emit();
-		if ((state === "unresponsive") !== (before === "unresponsive")) this.#responsiveness.emit(this.responsive);
+		if ((state === "unresponsive") !== (before === "unresponsive")) {
+			this.#stream.silent(!this.responsive);
+			this.#responsiveness.emit(this.responsive);
+		}
 		this.#keepPulse();
 	}
 
@@ -291,30 +348,57 @@ export class HolderPty implements Pty {
 		return new PtyIoError("unresponsive", `the holder (process ${this.#holder.pid}) is not responding`, facts);
 	}
 
-	/** Gives up a holder that does not answer: kills it and everything below it. */
-	async #kill(): Promise<PtyExit["survivors"]> {
-		const { pid } = this.#holder;
-		if (pid <= 1) throw this.#unresponsive(true);
-		// The holder first, so that it cannot be continued and find its tree half killed.
-		for (const each of [pid, ...(await descendants(pid))]) {
-			try {
-				process.kill(each, "SIGKILL");
-			} catch {
-				// Already exited.
-			}
-		}
+	/** The holder is, and what it did not end is ours to end. */
+	get #isGone(): boolean {
+		return this.#state === "gone";
+	}
+
+	/** Gives up a holder that does not answer: kills everything below it, and then the holder. */
+	async #kill(): Promise<readonly Survivor[]> {
+		const holder = this.#holder;
+		if (holder.pid <= 1 || !isAlive(holder)) throw this.#unresponsive(true);
+		// The holder last: as long as it is there, whatever leaves its parent becomes its child and is found. Stopped, so that
+		// it is not continued meanwhile and finds its tree half killed.
+		sendSignal(holder, "SIGSTOP");
+		const survivors = await endProcesses(() => below(holder.pid), 0);
+		sendSignal(holder, "SIGKILL");
 		this.#stream.resume();
-		const closes: Condition<PtyExit["survivors"]> = { start: (scope) => void this.closed.then(() => scope.settle([])) };
+		const closes: Condition<readonly Survivor[]> = {
+			start: (scope) => void this.exited.then(() => scope.settle(survivors)),
+		};
 		// In uninterruptible sleep (a dead network mount) not even SIGKILL ends it.
-		const stuck = [{ pid, command: "dialtone-holder" }];
+		const stuck = [...survivors, { pid: holder.pid, command: "dialtone-holder" }];
 		return wait([closes, { start: (scope) => scope.after(SILENCE_MS, () => scope.settle(stuck)) }]);
+	}
+
+	#leftOf(survivors: readonly Survivor[], { justDied = false } = {}): readonly RunningProcess[] {
+		// Without its program on record it may be of an earlier boot, of which no pid counts.
+		const others = this.#program.pid > 0 ? survivors : [];
+		return leftRunning({ program: this.#program, others, justDied });
+	}
+
+	/** Ends what the session left behind. */
+	async #endLeft(graceMs: number): Promise<readonly Survivor[]> {
+		this.#stream.resume();
+		await this.exited;
+		const left = await endProcesses(() => this.#leftOf(this.exit?.survivors ?? []), graceMs);
+		if (left.length === 0) this.#stream.leftEnded();
+		return left;
+	}
+
+	/** Until what lives without its holder has ended. */
+	#awaitLeft(): void {
+		this.#leftCheck ??= setInterval(() => {
+			if (this.left().length === 0) this.#stream.leftEnded();
+			if (this.exit?.closed && this.#leftCheck !== null) clearInterval(this.#leftCheck);
+		}, LEFT_CHECK_MS).unref();
 	}
 
 	/** H2: its socket may have been removed (a logout, a cleaner) under a holder that lives. */
 	#listenAgain(): boolean {
 		if (!isAlive(this.#holder)) return false;
 		// It would end another process that has its pid by now. Older holders ignore it.
-		if (this.#holder.born !== null || !tellsStartTimes()) process.kill(this.#holder.pid, "SIGUSR1");
+		if (this.#holder.born !== null || !tellsStartTimes()) sendSignal(this.#holder, "SIGUSR1");
 		return true;
 	}
 
@@ -334,6 +418,18 @@ export class HolderPty implements Pty {
 		this.#client.request((request) => watchFrame(request, on, BUSY_MS)).catch(() => {});
 	}
 
+	/** A connection that is lost takes it back; #welcomed tells the next one. */
+	#tellShare(): void {
+		if (this.#knowsShares) this.#client.send(shareFrame(this.#nice));
+	}
+
+	/** Before anything that is typed after it was learnt: frames keep their order. */
+	#tellSecrets(spellings: readonly string[]): void {
+		if (!this.#knowsMasks || spellings.length === 0 || refusals[this.#state] !== null) return;
+		// One that is lost with its connection is told on the next.
+		this.#client.request((request) => secretsFrame(request, maskRecords(spellings))).catch(() => {});
+	}
+
 	#keepPulse(): void {
 		const wanted = this.#watchers > 0 && this.#state === "connected";
 		if (wanted === (this.#pulse !== null)) return;
@@ -343,7 +439,8 @@ export class HolderPty implements Pty {
 	}
 
 	#welcomed(welcome: Welcome): void {
-		this.#pid = welcome.pid;
+		this.#met = true;
+		if (welcome.pid !== this.#program.pid) this.#program = identityOf(welcome.pid);
 		if (welcome.holder !== this.#holder.pid) this.#holder = identityOf(welcome.holder);
 		this.#startedAt = welcome.startedAt;
 		this.#input.connected(welcome.inputOffset);
@@ -351,6 +448,10 @@ export class HolderPty implements Pty {
 		if (welcome.exit !== null) this.#stream.mainExited(welcome.exit);
 		this.#watches = false;
 		this.#tellWatch();
+		this.#knowsMasks = welcome.masks;
+		this.#tellSecrets(knownSpellings());
+		this.#knowsShares = welcome.shares;
+		if (this.#nice !== 0) this.#tellShare();
 	}
 
 	#take(frame: HolderFrame): void {

@@ -60,12 +60,12 @@ export class InputQueue {
 
 	// One function, though it has two jobs: another one would add a promise to every keystroke.
 	async write(input: Input, options: WriteOptions): Promise<void> {
-		const { id, priority = false, signal } = options;
+		const { id, priority = false, hidden = false, signal } = options;
 		if (!priority && this.#busy) {
 			const bytes = WRITE_BYTES + (options.queuedBytes ?? (typeof input === "function" ? 0 : input.length));
 			const free = MAX_QUEUED_BYTES - this.#queuedBytes;
 			if (bytes > free) throw new PtyIoError("queue_full", "too much input waits for the program to read", { free });
-			await this.#turn(bytes, signal);
+			await this.#untilFirst(bytes, signal);
 		}
 		if (!priority) this.#busy = true;
 		try {
@@ -85,9 +85,9 @@ export class InputQueue {
 			let answer: Answer | null = null;
 			for (let deadline: number | null = null; answer === null; ) {
 				answer = await this.#options
-					.send((request) => inputFrame({ request, bytes, priority, writeId }))
+					.send((request) => inputFrame({ request, bytes, priority, hidden, writeId }))
 					.catch((error: unknown) => {
-						deadline ??= Date.now() + ROOM_MS;
+						deadline ??= performance.now() + ROOM_MS;
 						return this.#roomAfter(error, deadline, signal);
 					});
 			}
@@ -101,7 +101,7 @@ export class InputQueue {
 	}
 
 	/** Settles when the write before it is done; one whose caller aborts leaves the queue. */
-	#turn(bytes: number, signal: AbortSignal | undefined): Promise<void> {
+	#untilFirst(bytes: number, signal: AbortSignal | undefined): Promise<void> {
 		const start = (scope: WaitScope<void>) => {
 			this.#queuedBytes += bytes;
 			this.#waiting.add(scope);
@@ -115,7 +115,7 @@ export class InputQueue {
 
 	/** Null when it may be tried again: the buffer was full, and now there is room or the timeout has passed. Rejects when the caller aborts. */
 	async #roomAfter(error: unknown, deadline: number, signal: AbortSignal | undefined): Promise<null> {
-		const leftMs = deadline - Date.now();
+		const leftMs = deadline - performance.now();
 		if (!(error instanceof PtyIoError) || error.code !== "queue_full" || leftMs <= 0) throw error;
 		const room: Condition<null> = {
 			start: (scope) => {

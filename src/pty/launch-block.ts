@@ -1,7 +1,9 @@
 // What a holder reads from its standard input: docs/holder.md, "Launch".
 
 import { PROTOCOL_VERSION } from "../protocol/frames.ts";
+import { knownSpellings } from "../protocol/masking.ts";
 import { PtyCreationError } from "./errors.ts";
+import { maskRecords } from "./mask-records.ts";
 import type { ResourceLimits } from "./resource-limits.ts";
 
 const Tag = {
@@ -24,9 +26,10 @@ const Tag = {
 	rlimit: 16,
 	nice: 17,
 	secret: 18,
+	mask: 19,
 } as const;
 
-/** R2.10. A missing limit is the caller's own. */
+/** R2.10. Processor time, memory, processes and output are those of the session; the others of each process or file. */
 export interface Limits {
 	readonly cpuSeconds?: number | undefined;
 	readonly memoryBytes?: number | undefined;
@@ -35,6 +38,8 @@ export interface Limits {
 	readonly fileBytes?: number | undefined;
 	readonly coreBytes?: number | undefined;
 	readonly wallMs?: number | undefined;
+	/** Sustained: what comes faster waits in the terminal, and the program with it. */
+	readonly outputBytesPerSecond?: number | undefined;
 }
 
 const LIMITS: readonly (readonly [Exclude<keyof Limits, "wallMs">, number])[] = [
@@ -44,7 +49,12 @@ const LIMITS: readonly (readonly [Exclude<keyof Limits, "wallMs">, number])[] = 
 	["openFiles", 3],
 	["fileBytes", 4],
 	["coreBytes", 5],
+	["outputBytesPerSecond", 6],
 ];
+
+const NO_CONTROLLING_TERMINAL = 1;
+const ENDS_WITH_OWNER = 2;
+const REPORTS_LAUNCH = 4;
 
 const UNLIMITED = 2n ** 64n - 1n;
 /** Nice values go from -20 to 19. */
@@ -73,6 +83,10 @@ export interface LaunchSpec {
 	readonly segmentBytes?: number;
 	/** The PTY is stdio but not the controlling terminal: for sandboxes that set it themselves. */
 	readonly noControllingTerminal?: boolean;
+	/** The program tells itself whether it could start what it runs: for sandboxes too. */
+	readonly reportsLaunch?: boolean;
+	/** The session ends when no process of its owner is connected any more: for one that nobody could find again. */
+	readonly endsWithOwner?: boolean;
 	/** Another holder than the one that was built with us, for tests. */
 	readonly holder?: string;
 	/** Our epoch: a higher one takes over from a lower one. */
@@ -82,6 +96,10 @@ export interface LaunchSpec {
 /** `secret` is what the holder asks of its clients from then on. */
 export function launchBlock(spec: LaunchSpec, secret: Uint8Array): Buffer {
 	const { limits = {}, rlimits = [] } = spec;
+	const flags =
+		(spec.noControllingTerminal ? NO_CONTROLLING_TERMINAL : 0) |
+		(spec.endsWithOwner ? ENDS_WITH_OWNER : 0) |
+		(spec.reportsLaunch ? REPORTS_LAUNCH : 0);
 	return Buffer.concat([
 		record(Tag.protocol, u32(PROTOCOL_VERSION)),
 		record(Tag.directory, text(spec.directory)),
@@ -99,12 +117,13 @@ export function launchBlock(spec: LaunchSpec, secret: Uint8Array): Buffer {
 		...optional(Tag.quota, spec.quotaBytes),
 		...optional(Tag.segment, spec.segmentBytes),
 		...(spec.program === undefined ? [] : [record(Tag.program, text(spec.program))]),
-		...(spec.noControllingTerminal ? [record(Tag.flags, u32(1))] : []),
+		...(flags === 0 ? [] : [record(Tag.flags, u32(flags))]),
 		...optional(Tag.wall, limits.wallMs),
 		...(spec.umask === undefined ? [] : [record(Tag.umask, u32(spec.umask))]),
 		...rlimits.map(([soft, hard], which) => record(Tag.rlimit, u32(which, 0), u64(soft), u64(hard))),
 		...(spec.nice === undefined ? [] : [record(Tag.nice, u32(spec.nice + NICE_OFFSET))]),
 		record(Tag.secret, secret),
+		...(knownSpellings().length === 0 ? [] : [record(Tag.mask, maskRecords(knownSpellings()))]),
 		record(Tag.end),
 	]);
 }

@@ -28,7 +28,8 @@ export async function launch(spec: LaunchSpec): Promise<HolderPty> {
 	const secret = randomBytes(SECRET_BYTES);
 	const answer = await ask(spec.holder ?? HOLDER, launchBlock(spec, secret));
 	if (!answer.ok) throw new PtyCreationError(answer);
-	const pty = new HolderPty({ ...spec, secret, from: 0, pid: answer.pid, holderProcess: identityOf(answer.holder) });
+	const [mainProcess, holderProcess] = [identityOf(answer.pid), identityOf(answer.holder)];
+	const pty = new HolderPty({ ...spec, secret, from: 0, mainProcess, holderProcess });
 	try {
 		// Program and holder may be gone before we connect: the log has the same output.
 		await pty.connect({ tries: CONNECT_TRIES });

@@ -1,20 +1,18 @@
 // A daemon that is started from inside a session does not belong to it: its own
-// sessions must not end with that one. It says so to the holders above it, as every
-// holder does (docs/holder.md, "Leaving").
+// sessions must not end with that one. The holder's program says so to the holders
+// above, as it does for every holder (docs/holder.md, "Leaving").
 
+import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
+import { HOLDER } from "./launch.ts";
 
-/** LEAVE_SIGNAL of holder/tree.h. */
-const LEAVE_SIGNAL = 50;
+/** More than a holder above takes for its answer. */
+const LEAVE_MS = 5000;
 
 /** From now on the end of an enclosing session does not end this process. */
 export function leaveOuterSessions(): void {
-	for (const pid of ancestors()) {
-		const status = text(`/proc/${pid}/status`);
-		const caught = BigInt(`0x${/^SigCgt:\s*([0-9a-f]+)/m.exec(status)?.[1] ?? "0"}`);
-		const knowsTheSignal = (caught >> BigInt(LEAVE_SIGNAL - 1)) & 1n; // it would end an older one
-		if (/^Name:\s*dialtone-holder$/m.test(status) && knowsTheSignal) process.kill(pid, LEAVE_SIGNAL);
-	}
+	const isInside = ancestors().some((pid) => /^Name:\s*dialtone-holder$/m.test(text(`/proc/${pid}/status`)));
+	if (isInside) spawnSync(HOLDER, ["leave"], { stdio: "ignore", timeout: LEAVE_MS });
 }
 
 /** The processes above this one; none where there is no /proc. */

@@ -12,6 +12,7 @@ import { Listeners, reportError } from "../protocol/listeners.ts";
 import type { Bytes, Gap, OutputChunk } from "../protocol/output.ts";
 import { deferred } from "./deferred.ts";
 import { lostExit, ptyExit, readExit, unknownExit } from "./exit-file.ts";
+import type { RunningProcess } from "./process-stat.ts";
 import type { PtyEnding, PtyExit } from "./pty.ts";
 import { signalName } from "./signals.ts";
 import { onAbort, until } from "./wait.ts";
@@ -29,8 +30,10 @@ export interface OutputStreamOptions {
 	readonly disposed: AbortSignal;
 	/** Sends to the holder, while connected. */
 	readonly send: (frame: Uint8Array) => void;
-	/** The last byte before the exit was delivered. A second time, with `closed`, when nothing can follow. */
+	/** The last byte before the exit was delivered. Again, with `closed`, when nothing of it can follow or runs. */
 	readonly onExit: (exit: PtyExit) => void;
+	/** What lives of a session whose terminal is closed. */
+	readonly left: (exit: PtyExit) => readonly RunningProcess[];
 }
 
 export class OutputStream {
@@ -47,6 +50,8 @@ export class OutputStream {
 	#paused = false;
 	readonly #resumed = new Listeners<void>("resumed");
 	#skips = 0;
+	/** The holder does not answer. */
+	#silent = false;
 	/** Set when the holder is gone: when the session started, for an end that was not recorded. */
 	#goneSince: { readonly startedAt: number } | null = null;
 	#ending: PtyEnding | null = null;
@@ -81,6 +86,7 @@ export class OutputStream {
 		this.#flowing = true;
 		if (this.#goneSince !== null) setImmediate(() => void this.#finishFromDisk());
 		else this.#attach();
+		if (this.#silent) this.#readAhead();
 	}
 
 	pause(): void {
@@ -106,6 +112,20 @@ export class OutputStream {
 	connected(size: number): void {
 		this.#at ??= size;
 		if (this.#flowing) this.#attach();
+	}
+
+	/** While the holder does not answer, what it logged is delivered from disk; what it sends later goes on behind that. */
+	silent(silent: boolean): void {
+		this.#silent = silent;
+		if (silent && this.#flowing) this.#readAhead();
+	}
+
+	#readAhead(): void {
+		if (this.#at === null) return; // from the end on, which only the holder knows
+		void this.#retried(
+			() => this.#deliverLog(),
+			() => null, // reported; the holder has it all, and may answer again
+		);
 	}
 
 	/** The last frame has arrived, or there never was one. */
@@ -147,7 +167,10 @@ export class OutputStream {
 	/** How it ended, from the holder: once, and once more when the last writer is gone. */
 	end(exit: HolderExit): void {
 		this.mainExited(exit);
-		this.#expected = ptyExit(exit);
+		const told = ptyExit(exit);
+		// Whatever leaves its parent becomes the holder's child: where it names nobody there is nobody, and all of /proc,
+		// in which a fork bomb may be dying, need not be read in the way of other sessions.
+		this.#expected = told.survivors.length === 0 ? told : this.#withLeft(told);
 		this.#settle();
 	}
 
@@ -190,8 +213,24 @@ export class OutputStream {
 			(why) => `its last output could not be read: ${why}`,
 		);
 		this.deliverGap({ from: this.#at, to: exit.size });
-		// Without the holder, no process has the terminal open.
-		this.#expected = { ...exit, closed: true, ...(problem !== null && { problem }) };
+		// Without the holder nothing more comes from the terminal. What ignored the hang-up may live all the same.
+		const away = exit.closed && exit.reason !== "lost";
+		this.#expected = { ...this.#withLeft({ ...exit, closed: true }, away), ...(problem !== null && { problem }) };
+		this.#settle();
+	}
+
+	/** Its end, which is not complete while something that left the terminal, or lost its holder, lives. */
+	#withLeft(exit: PtyExit, away = true): PtyExit {
+		const left = exit.closed ? this.#options.left(exit) : [];
+		if (left.length === 0) return exit;
+		const survivors = left.map(({ pid, command, born }) => ({ pid, command, born }));
+		return { ...exit, closed: false, away, survivors };
+	}
+
+	/** What lived without a holder has ended. */
+	leftEnded(): void {
+		if (this.#exit === null || this.#exit.closed) return;
+		this.#expected = { ...this.#exit, closed: true, away: false, survivors: [] };
 		this.#settle();
 	}
 

@@ -114,7 +114,9 @@ describe("G1 G8 a directory is used only if no other user can have written in it
 
 describe("S14 a home that cannot be made", () => {
 	test("under /proc is a fault at once", () => {
-		expect(() => makePrivate("/proc/nope/x")).toThrow("cannot keep its files in /proc/nope: it cannot be made there");
+		expect(() => makePrivate("/proc/nope/x")).toThrow(
+			"cannot keep its files in /proc/nope: it cannot be created there",
+		);
 	});
 
 	test("behind a file is a fault that names the file", async () => {
@@ -130,6 +132,10 @@ describe("S14 a home that cannot be made", () => {
 		const error = (code: string, path?: string) => Object.assign(new Error(code), { code, path });
 		expect(homeFault(error("EACCES", "/s/run/epoch"), where)).toMatchObject({ code: "unusable_home" });
 		expect(homeFault(error("ENOSPC"), where)).toMatchObject({ facts: { directory: "/s", code: "ENOSPC" } });
+		expect(homeFault(error("EMFILE", "/s/sessions/x"), where)).toMatchObject({
+			code: "out_of_resources",
+			message: "Dialtone has reached its open-file limit (EMFILE).",
+		});
 		expect(homeFault(error("EACCES", "/somewhere"), where)).toBeNull();
 		expect(homeFault(error("ERR_SOMETHING"), where)).toBeNull();
 		expect(homeFault(new Error("other"), where)).toBeNull();

@@ -35,10 +35,14 @@ export function makePrivate(directory: string): void {
 	if (missing.length > 0 && !checkPrivate(directory)) throw unusable(directory, { code: "ENOENT" });
 }
 
-/** The error as a fault of the home, if the home is what failed: full, read-only, not writable, gone. */
+/** What a process or the system has too little of: no fault of the path that is named with it. */
+const SHORTAGE = /^(EMFILE|ENFILE|ENOMEM)$/;
+
+/** The error as a fault of the home, if the home is what failed: full, read-only, not writable, gone. Or of a shortage. */
 export function homeFault(error: unknown, { state, run }: { state: string; run: string }): Fault | null {
 	const { code, path, address } = error as NodeJS.ErrnoException & { address?: string };
 	if (code === undefined || !/^E[A-Z]+$/.test(code) || error instanceof Fault) return null;
+	if (SHORTAGE.test(code)) return new Fault("out_of_resources", { code }, { cause: error });
 	const about = path ?? address;
 	// An error of write(2) names no path.
 	const ours = about === undefined ? /^(ENOSPC|EDQUOT|EROFS)$/.test(code) : isIn(about, state) || isIn(about, run);

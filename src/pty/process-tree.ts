@@ -3,9 +3,10 @@
 // read may find nothing.
 
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
+import { statusOf } from "./process-stat.ts";
 
 /** All processes below `pid`, without it, parents before children. */
-export async function descendants(pid: number): Promise<number[]> {
+export function descendants(pid: number): number[] {
 	const found: number[] = [];
 	const seen = new Set([pid]);
 	for (let next = [pid]; next.length > 0; ) {
@@ -22,6 +23,14 @@ function childrenOf(pid: number): number[] {
 	return lines.flatMap((line) => line.split(" ").filter(Boolean).map(Number));
 }
 
+/**
+ * The program that a sandbox runs, by the main process of its session: what leads the session of the terminal there.
+ * The main process itself before that.
+ */
+export function programIn(main: number): number {
+	return descendants(main).find((pid) => statusOf(pid)?.session === pid) ?? main;
+}
+
 /** A process's working directory; null when it is gone or not readable. */
 export async function workingDirectory(pid: number): Promise<string | null> {
 	return link(`/proc/${pid}/cwd`);
@@ -32,30 +41,35 @@ export async function commandLine(pid: number): Promise<string | null> {
 	return text(`/proc/${pid}/cmdline`).replaceAll("\0", " ").trimEnd() || null;
 }
 
-/** A process's group, and the group that has its terminal. */
-export async function processGroups(pid: number): Promise<{ own: number; foreground: number } | null> {
+/** The group that has the terminal of a shell; 0 if unknown. */
+export function foregroundOf(shell: number): number {
 	// The name in parentheses may contain anything, also parentheses.
-	const [, , own, , , foreground] = text(`/proc/${pid}/stat`)
+	const [, , , , , foreground] = text(`/proc/${shell}/stat`)
 		.replace(/^.*\) /s, "")
 		.split(" ");
-	return own === undefined || foreground === undefined ? null : { own: Number(own), foreground: Number(foreground) };
+	return Number(foreground ?? 0);
 }
 
 /** Whether any of these processes is in this group and has not ended. */
 export const hasLiving = (pids: readonly number[], group: number): boolean =>
 	pids.some((pid) => {
-		const [, state, own] = /\) (\S) \d+ (\d+) /.exec(text(`/proc/${pid}/stat`)) ?? [];
-		return state !== undefined && !/[ZX]/.test(state) && Number(own) === group;
+		const status = statusOf(pid);
+		return status !== null && !/[ZX]/.test(status.state) && status.group === group;
 	});
 
+/** Whether a process is stopped, by a signal or a debugger. */
+export const isStopped = (pid: number): boolean => pid > 0 && /[Tt]/.test(statusOf(pid)?.state ?? "");
+
 /** Whether a process is running or runnable; false when it sleeps, is stopped or gone. */
-export const isRunnable = (pid: number): boolean => /\) R /.test(text(`/proc/${pid}/stat`));
+export const isRunnable = (pid: number): boolean => statusOf(pid)?.state === "R";
 
 /** The holder of a session, by its main program; 0 if unknown. */
 export function holderOf(pid: number): number {
-	const parent = Number(/\) \S (\d+) /.exec(text(`/proc/${pid}/stat`))?.[1] ?? 0);
-	return text(`/proc/${parent}/comm`).startsWith("dialtone-holder") ? parent : 0;
+	const parent = statusOf(pid)?.parent ?? 0;
+	return isHolder(parent) ? parent : 0;
 }
+
+export const isHolder = (pid: number): boolean => text(`/proc/${pid}/comm`).startsWith("dialtone-holder");
 
 /** The TCP ports on which any of these processes listens, in order. */
 export async function listeningPorts(pids: readonly number[]): Promise<number[]> {

@@ -1,7 +1,7 @@
 // The interface of a terminal: bytes in, bytes out, one exit, after the last
 // byte. HolderPty is the real one, FakePty the scripted one.
 
-import type { HolderEvent, SignalTarget } from "../protocol/frames.ts";
+import type { HolderEvent, LimitReason, SignalTarget } from "../protocol/frames.ts";
 import type { KernelFacts } from "../protocol/kernel-facts.ts";
 import type { OutputChunk } from "../protocol/output.ts";
 import type { Input } from "./input-queue.ts";
@@ -16,16 +16,28 @@ export interface PtyExit {
 	readonly size: number;
 	readonly startedAt: number;
 	readonly endedAt: number;
-	/** False while a descendant still holds the terminal open. */
+	/** False while something of the session lives: on its terminal, away from it, or without its holder. */
 	readonly closed: boolean;
+	/** What lives has left the terminal, as a daemon does, and the terminal is closed. */
+	readonly away?: boolean;
 	/** `lost`: the holder died, so the end is unknown (`stream_lost`). */
-	readonly reason: "exit" | "end" | "wall_clock" | "lost";
+	readonly reason: "exit" | "end" | LimitReason | "lost";
 	readonly rusage: { readonly userMs: number; readonly systemMs: number; readonly maxRssKb: number } | null;
-	readonly survivors: readonly { readonly pid: number; readonly command: string }[];
+	/** What lived on at that moment. */
+	readonly survivors: readonly Survivor[];
+	/** Started inside the session, and no part of it: another Dialtone's holder or daemon. */
+	readonly released?: readonly Survivor[] | undefined;
 	/** Bytes of output that could not be logged. */
 	readonly lost: number;
 	/** Why the end or the last output could not be read from disk. */
 	readonly problem?: string;
+}
+
+/** `born` as in ProcessIdentity; without it, a process that can be named but not told from another of its number. */
+export interface Survivor {
+	readonly pid: number;
+	readonly command: string;
+	readonly born?: string;
 }
 
 /** The part of an exit that is known as soon as the main program has ended. */
@@ -36,6 +48,8 @@ export interface WriteOptions {
 	readonly id?: string;
 	/** Ahead of queued input: for Ctrl+C. */
 	readonly priority?: boolean;
+	/** A secret: typed at once and while nothing is echoed, or refused (`echo`). */
+	readonly hidden?: boolean;
 	/** About how much memory it takes while it waits for its turn, for an input that is a function. */
 	readonly queuedBytes?: number;
 	/** Aborted: nothing more of it is sent, neither when its turn comes nor when a program that does not read has made room. */
@@ -47,16 +61,20 @@ export interface Pty extends AsyncDisposable {
 	readonly pid: number;
 	/** The holder: ancestor of everything in the session. */
 	readonly holderPid: number;
+	/** False once the holder is gone: the rest, and the end, come from disk. */
+	readonly held: boolean;
 	/**
 	 * False while the holder does not answer: it is stopped or stuck. Requests then fail at once with `unresponsive`.
 	 * Any frame from it makes it responsive again.
 	 */
 	readonly responsive: boolean;
+	/** How long it has left a request unanswered; 0 while it answers. */
+	readonly silentMs: number;
 	onResponsive(listener: (responsive: boolean) => void): () => void;
 	/** Settles once, after the last byte was delivered to every listener. */
 	readonly exited: Promise<PtyExit>;
 	readonly exit: PtyExit | null;
-	/** Settled when no process has the terminal open any more: later than `exited` where a descendant keeps it open. */
+	/** Settled when the terminal is closed and its holder needs to do nothing more: later than `exited` where a descendant keeps it open. */
 	readonly closed: Promise<PtyExit>;
 	/** How the program ended, as soon as that is known: before `exit` while output is still to be delivered. */
 	readonly ending: PtyEnding | null;
@@ -72,6 +90,8 @@ export interface Pty extends AsyncDisposable {
 	 */
 	pause(): void;
 	resume(): void;
+	/** Its programs get the share of the processor of this nice value beside others that want it, where the system can do that; 0: their own. */
+	giveWay(nice: number): void;
 	/** Drops undelivered output below `offset`: the next chunk begins there, without a gap chunk. Only forward. */
 	skipTo(offset: number): void;
 	/** What else the holder reports: resized, log_lost, input_dropped, … */
@@ -90,12 +110,14 @@ export interface Pty extends AsyncDisposable {
 	write(input: Input, options?: WriteOptions): Promise<void>;
 	resize(cols: number, rows: number): Promise<void>;
 	signal(signal: string, target: SignalTarget): Promise<void>;
+	/** What of it still runs although its program has ended: in the background, on its terminal or not, or below a dead holder. */
+	left(): readonly Survivor[];
 	/**
 	 * TERM to the tree, KILL after the grace; settles when all are gone, with the survivors if any. Without a grace an
-	 * unresponsive holder is killed together with its tree. Rejects with `disk_stalled` when all are gone but the disk
+	 * unresponsive holder is killed together with its tree; where there is no holder any more, what is left is ended. Rejects with `disk_stalled` when all are gone but the disk
 	 * does not answer: the exit comes when it does.
 	 */
-	end(graceMs: number): Promise<readonly { pid: number; command: string }[]>;
+	end(graceMs: number): Promise<readonly Survivor[]>;
 	facts(): Promise<KernelFacts>;
 	/** While there is a watcher, facts are pushed as they change. */
 	watch(): () => void;

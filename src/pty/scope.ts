@@ -29,12 +29,12 @@ export async function giveScope(name: string, pid: number): Promise<void> {
 	];
 	// The manager refuses all if one of them has ended meanwhile: then it is asked again, at last for the first alone.
 	for (let round = 0; ; round++) {
-		const below = round < ROUNDS ? await descendants(pid) : [];
+		const below = round < ROUNDS ? descendants(pid) : [];
 		if (await startUnit(socket, unit, propertiesFor([pid, ...below]))) break;
 		if (round === ROUNDS) return;
 	}
 	for (let round = 0; round < ROUNDS; round++) {
-		const outside = (await descendants(pid)).filter((member) => !isIn(member, unit));
+		const outside = descendants(pid).filter((member) => !isIn(member, unit));
 		if (outside.length === 0) return;
 		for (const member of outside) moveBeside(pid, member);
 	}

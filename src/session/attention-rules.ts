@@ -4,12 +4,15 @@
 // The numbers come from 366 labelled moments of 250 programs.
 //
 // What `certain` requires, of facts without a doubt (unknown calls, lists that were cut, threads that changed):
-// - waiting: a main thread sleeps in a read of this very terminal, or polls nothing else, without a timeout; it has run
-//   since we last typed and left nothing unread; its process has no other thread, and every other process of the foreground
-//   waits for a child, itself or its own group
-// - working: input is queued or unread; a foreground thread is blocked writing. Stopped: all of them are. That no process
-//   reads the terminal is not enough: a program may look at the keyboard whenever it runs
+// - waiting: a main thread of the foreground sleeps in a read of this very terminal, or polls nothing else, without a
+//   timeout; it has run since we last typed and left nothing unread; its process has no other thread, no timers and shares
+//   nothing with others; every other process of the foreground waits for a child, itself or its own group; and it has not
+//   gone on by itself lately
+// - working: input is queued, or unread by one that it must wake; a foreground thread is blocked writing, and nobody reads.
+//   Stopped: all of them are, and nobody reads. That no process reads the terminal is not enough: a program may look at the
+//   keyboard whenever it runs
 
+import type { WaitingFor } from "../protocol/answer.ts";
 import type { InnerTerminal, ThreadFacts } from "../protocol/kernel-facts.ts";
 import { untilTaken } from "./escape-timer.ts";
 import {
@@ -23,10 +26,12 @@ import {
 	QUIET_MS,
 	type Reader,
 	relays,
+	riskOf,
 	who,
 } from "./evidence.ts";
 import { addressed, within } from "./inner-terminal.ts";
-import { asks } from "./last-line.ts";
+import { asks, isBehindPrompt } from "./last-line.ts";
+import { onlyTicks } from "./ticking.ts";
 import { bytes, not, notYet, quiet, seconds, unless, type Verdict, waiting } from "./verdict.ts";
 
 interface Rule {
@@ -44,8 +49,12 @@ const LONG_SLEEP_MS = 5000;
 const REST_MS = 20;
 const SECRET_QUIET_MS = 50;
 const SERVER_QUIET_MS = 300;
+// A prompt was shown this long ago, and nothing was typed since: what is printed over it is no answer to the caller.
+export const PROMPTED_MS = 300;
 // The far end of a connection may pause in the middle of a line: text that does not look like a question must stand this long.
 const FAR_QUIET_MS = 2000;
+// A full screen is empty only while its program starts: on a busy machine for this long.
+const BLANK_QUIET_MS = 2000;
 // A flood that fills the terminal is read on within milliseconds, on a busy machine within this.
 const STOPPED_QUIET_MS = 250;
 // Without any evidence, text that does not look like a question must have been there this long.
@@ -67,19 +76,35 @@ function hasPrompt(evidence: Evidence, doer: ThreadFacts): boolean {
 }
 
 /** Why it may be more than its turn that keeps a blocked reader waiting; null: nothing. */
-function notOnlyItsTurn({ doubt, company, facts, foreground, reader, input }: Evidence): string | null {
+function notOnlyItsTurn(evidence: Evidence): string | null {
+	const { doubt, company, facts, reader, atShell } = evidence;
 	if (doubt !== null) return doubt;
 	if (company !== null) return `${who(company)} ${does(company)}`;
 	if (facts.wakesMs !== undefined) return "a worker thread wakes up by itself";
 	if (reader?.thread.peeks === true) return "a signal may wake it";
-	if (reader?.thread.elsewhere === true && input.shell.atPrompt !== true) return "it has a child in the background";
+	if (reader?.thread.elsewhere === true && !atShell) return "it has a child in the background";
 	if (reader?.thread.wakes === true) return "its own process may wake it";
 	if (reader?.thread.workers === true) return "its other threads may have changed what it waits for";
 	if (facts.unread === null && facts.sinceInputMs !== null) return "how much input is unread is not known";
-	if (reader?.thread.foreground === false && foreground.some((thread) => thread.doing !== "child-wait"))
-		return "the reader is not in the foreground";
-	return null;
+	if (reader?.thread.foreground === false) return "the reader is not in the foreground";
+	return riskOf(evidence);
 }
+
+/** A shell at its prompt takes a command, unless it asks something in between. */
+function wanted({ atShell, facts, kind, shape, input }: Evidence): WaitingFor {
+	const asksSecret = kind.kind === "secret" && (facts.canonical || !isBehindPrompt(input.screen.lastLine));
+	const asksKey = kind.kind === "key" && shape === "completions";
+	return atShell && !asksSecret && !asksKey ? "command" : kind.kind;
+}
+
+/** Input that is there wakes it. */
+function mustWake({ facts, doubt }: Evidence, { doing, call, foreground, workers, risks = [] }: ThreadFacts): boolean {
+	if (doubt !== null || !foreground || workers === true || risks.length > 0) return false;
+	// It may want more before it is told (VMIN), or have been told already (EPOLLET).
+	return (facts.canonical || facts.vmin <= 1) && (doing === "tty-read" || call?.startsWith("epoll") === false);
+}
+
+const readsAnyhow = (reader: Reader | null) => (reader === null ? null : `${who(reader.thread)} reads the terminal`);
 
 const isClock = ({ timeoutMs = 0 }: ThreadFacts) => timeoutMs >= CLOCK_MS.least && timeoutMs <= CLOCK_MS.most;
 
@@ -103,22 +128,25 @@ export const rules: readonly Rule[] = [
 	},
 	{
 		name: "stopped",
-		verdict: ({ foreground, doubt }) => {
+		verdict: ({ foreground, doubt, reader }) => {
 			const [first] = foreground;
 			if (first === undefined || !foreground.every((thread) => thread.doing === "stopped")) return null;
-			return unless(doubt, not("stopped", "certain", `${who(first)} is stopped (SIGCONT resumes it)`));
+			const throttled = foreground.some(({ risks }) => risks?.includes("woken")) ? "it may be continued soon" : null;
+			return unless(
+				doubt ?? readsAnyhow(reader) ?? throttled,
+				not("stopped", "certain", `${who(first)} is stopped (SIGCONT resumes it)`),
+			);
 		},
 	},
 	{
 		name: "input is unread",
-		verdict: ({ facts, reader }) => {
+		verdict: (evidence) => {
+			const { facts, reader } = evidence;
 			if (reader === null || !facts.unread) return null;
 			// Woken by it and asleep again, so it wants more than it got (VMIN). Left to the later rules.
 			if (reader.thread.doing === "tty-read" && reader.thread.fresh && !facts.canonical) return null;
 			const { thread } = reader;
-			// It may have been told of them already (EPOLLET), or want more before it is (VMIN).
-			const told = thread.call?.startsWith("epoll") === true || (!facts.canonical && facts.vmin > 1);
-			const certainty = facts.doubts !== null && thread.foreground && !told ? "certain" : "likely";
+			const certainty = mustWake(evidence, thread) ? "certain" : "likely";
 			return not("working", certainty, `${who(thread)} has not read ${bytes(facts.unread)} of input yet`);
 		},
 	},
@@ -132,25 +160,27 @@ export const rules: readonly Rule[] = [
 	{
 		name: "blocked reading",
 		verdict: (evidence) => {
-			const { reader, facts, input, company, kind } = evidence;
+			const { reader, facts, company, kind } = evidence;
 			if (reader?.reading !== "blocked" || facts.unread) return null;
 			const { thread } = reader;
 			const because = `${who(thread)} is blocked in ${how(thread)} on the terminal; ${kind.because}`;
 			// A process outside the session may read while the foreground does something else.
 			if (!thread.foreground && company !== null)
 				return not("working", "likely", `${who(company)} ${does(company)}, while ${because}`);
-			const verdict =
-				input.shell.atPrompt === true
-					? waiting("command", "certain", `${because}; the shell shows its prompt`)
-					: waiting(kind.kind, "certain", because);
-			return unless(notOnlyItsTurn(evidence), verdict);
+			const what = wanted(evidence);
+			const shown = what === "command" ? "; the shell shows its prompt" : "";
+			return unless(notOnlyItsTurn(evidence), waiting(what, "certain", `${because}${shown}`));
 		},
 	},
 	{
 		name: "blocked writing",
-		verdict: ({ foreground, facts, input, doubt }) => {
+		verdict: ({ foreground, facts, input, doubt: unknown, reader }) => {
 			const writer = foreground.find((thread) => thread.doing === "tty-write");
 			if (writer === undefined) return null;
+			// Between two writes it, or another, may look at the keyboard without waiting.
+			const looks =
+				foreground.some(({ nonblocking }) => nonblocking === true) || (!facts.canonical && facts.vmin === 0);
+			const doubt = unknown ?? readsAnyhow(reader) ?? (looks ? "it may look at the keyboard" : null);
 			const working = unless(doubt, not("working", "certain", `${who(writer)} ${does(writer)}`));
 			// The holder takes all output at once. If none comes, Ctrl+S has stopped it: nothing else keeps a writer asleep.
 			if (facts.flags?.includes("ixon") !== true) return working;
@@ -235,6 +265,17 @@ export const rules: readonly Rule[] = [
 		},
 	},
 	{
+		// A REPL whose timers print is never quiet.
+		name: "a prompt that is printed over",
+		verdict: ({ input: { prompted }, foreground, facts }) => {
+			if (!prompted || prompted.sinceMs < PROMPTED_MS || facts.canonical || facts.unread !== 0) return null;
+			const shower = foreground.find(({ pid, main }) => main && pid === prompted.pid);
+			if (shower === undefined || !foreground.every(({ pid, doing }) => pid === shower.pid || doing === "child-wait"))
+				return null;
+			return waiting("line", "likely", `${who(shower)} showed its prompt ${seconds(prompted.sinceMs)} ago, and prints`);
+		},
+	},
+	{
 		name: "nobody reads",
 		verdict: ({ reader, opaque, blind, foreground, busy, timer, facts }) => {
 			if (reader !== null || opaque !== null || blind) return null;
@@ -249,14 +290,12 @@ export const rules: readonly Rule[] = [
 	{
 		// fish polls other things too, and processes left in its group by its start files may be busy.
 		name: "at the shell's prompt",
-		verdict: ({ reader, facts, input }) =>
-			input.shell.atPrompt === true && reader !== null && !facts.unread
-				? waiting(
-						"command",
-						"likely",
-						`${who(reader.thread)} shows its prompt and waits for the terminal in ${how(reader.thread)}`,
-					)
-				: null,
+		verdict: (evidence) => {
+			const { reader, facts, atShell } = evidence;
+			if (!atShell || reader === null || facts.unread) return null;
+			const because = `${who(reader.thread)} shows its prompt and waits for the terminal in ${how(reader.thread)}`;
+			return waiting(wanted(evidence), "likely", because);
+		},
 	},
 	{
 		name: "someone is busy",
@@ -272,6 +311,15 @@ export const rules: readonly Rule[] = [
 		},
 	},
 	{
+		// A person would wait for it to draw. It may have a thread that reads from the start (fzf).
+		name: "nothing is drawn yet",
+		verdict: (evidence) => {
+			const { reader, input } = evidence;
+			if (reader === null || !input.screen.blank || evidence.restMs >= BLANK_QUIET_MS) return null;
+			return notYet(evidence, BLANK_QUIET_MS, `${who(reader.thread)} has drawn nothing on its full screen yet`);
+		},
+	},
+	{
 		name: "a loop at rest",
 		verdict: (evidence) => {
 			const { reader, foreground, facts } = evidence;
@@ -281,6 +329,18 @@ export const rules: readonly Rule[] = [
 			if (!lone || (thread.timeoutMs ?? 0) < LONG_TICK_MS) return null;
 			if (evidence.restMs < REST_MS) return notYet(evidence, REST_MS, `${who(thread)} has just been active`);
 			return likely(evidence, thread);
+		},
+	},
+	{
+		// It would be quiet for no longer than a tick.
+		name: "a screen that is repainted by a clock",
+		verdict: (evidence) => {
+			const { reader, foreground, facts, input, kind } = evidence;
+			if (reader?.reading !== "ticking" || facts.unread !== 0 || kind.kind !== "screen") return null;
+			const { thread } = reader;
+			if (!foreground.every((other) => other.pid === thread.pid && (other.others ?? 0) === 0)) return null;
+			const settled = input.ticking?.pid === thread.pid && onlyTicks(input.ticking);
+			return settled ? likely(evidence, thread) : null;
 		},
 	},
 	{
@@ -305,6 +365,9 @@ export const rules: readonly Rule[] = [
 			const prompts = screen.bracketedPaste || (asks(shape) && screen.lastLine !== "...");
 			if (drawn || !screen.cursorVisible || prompts || input.midLine === true) return null;
 			if (screen.cursorColumn === 0) return screen.alternate ? listening(reader.thread) : null;
+			// It may also be a prompt whose word ends like that.
+			const works = shape === "progress" && !/[:\])>.]\s*$/.test(screen.lastLine);
+			if (works) return not("working", "likely", `${who(reader.thread)} relays text that looks like progress`);
 			if (evidence.restMs >= FAR_QUIET_MS) return null;
 			return notYet(evidence, FAR_QUIET_MS, `${who(reader.thread)} relays text that does not look like a question`);
 		},
@@ -370,9 +433,8 @@ export const rules: readonly Rule[] = [
 ];
 
 function likely(evidence: Evidence, thread: ThreadFacts): Verdict {
-	const { input, kind } = evidence;
-	const because = `${who(thread)} waits for the terminal${watches(thread)} in ${how(thread)}${quiet(evidence)}; ${kind.because}`;
-	return waiting(input.shell.atPrompt === true ? "command" : kind.kind, "likely", because);
+	const because = `${who(thread)} waits for the terminal${watches(thread)} in ${how(thread)}${quiet(evidence)}; ${evidence.kind.because}`;
+	return waiting(wanted(evidence), "likely", because);
 }
 
 const listening = (thread: ThreadFacts): Verdict =>

@@ -7,12 +7,16 @@
 import type { Attention } from "../protocol/answer.ts";
 import type { KernelFacts } from "../protocol/kernel-facts.ts";
 import { Listeners } from "../protocol/listeners.ts";
+import { isStopped } from "../pty/process-tree.ts";
 import type { Pty } from "../pty/pty.ts";
 import { type Debounced, debounce, decide, type ScreenFacts, type ShellFacts } from "./attention.ts";
+import { PROMPTED_MS } from "./attention-rules.ts";
 import { type EscapeTimer, escapeTimer, TYPED as TYPED_ESCAPE } from "./escape-timer.ts";
 import { readerAmong } from "./evidence.ts";
 import type { Learnt } from "./learnt.ts";
 import { Lessons } from "./lessons.ts";
+import { PromptFinder } from "./prompt-finder.ts";
+import { disturbed, type Ticking, ticking } from "./ticking.ts";
 
 const UNKNOWN: Attention = {
 	activity: "working",
@@ -23,10 +27,11 @@ const UNKNOWN: Attention = {
 const TYPED: Attention = {
 	activity: "working",
 	waitingFor: null,
-	certainty: "certain",
+	certainty: "likely",
 	because: "it has not read what was typed yet",
 };
 
+const TAKES_LINE: readonly Attention["waitingFor"][] = ["line", "command"];
 const ESCAPE = 0x1b;
 const CTRL_S = 0x13;
 const CTRL_Q = 0x11;
@@ -38,15 +43,19 @@ function sooner(...times: readonly (number | null)[]): number | null {
 	return due.length === 0 ? null : Math.min(...due);
 }
 
-const unresponsive = (holderPid: number): Attention => ({
+const unresponsive = ({ holderPid, silentMs }: Pick<Pty, "holderPid" | "silentMs">): Attention => ({
 	activity: "unresponsive",
 	waitingFor: null,
-	certainty: "certain",
-	because: `its holder${holderPid > 0 ? ` (process ${holderPid})` : ""} has not answered for 2 s`,
+	// One that is not stopped may answer the next moment: a disk or a machine can be as slow as that.
+	certainty: isStopped(holderPid) ? "certain" : "likely",
+	because: `its holder${holderPid > 0 ? ` (process ${holderPid})` : ""} has not answered for ${Math.round(silentMs / 1000)} s`,
 });
 
 export interface AttentionSource {
-	readonly pty: Pick<Pty, "facts" | "onFacts" | "watch" | "responsive" | "onResponsive" | "holderPid">;
+	readonly pty: Pick<
+		Pty,
+		"facts" | "onFacts" | "watch" | "responsive" | "silentMs" | "onResponsive" | "holderPid" | "inputOffset"
+	>;
 	/** The offset up to which output has reached the screen. */
 	readonly seen: () => number;
 	/** Little of it is left to draw; `drawn` is called when that is so again. */
@@ -70,9 +79,23 @@ export class AttentionTracker implements Disposable {
 	/** A question to the holder, asked after the last disturbance and while somebody watches. */
 	#asking: Promise<void> | null = null;
 	#typing = 0;
+	/** The newest facts since a write went out that is not acknowledged yet. */
+	#unacknowledged: KernelFacts | null = null;
+	#askAfter = false;
+	/** Decided since the last disturbance, and watched ever since. */
+	#isCurrent = false;
+	/** Every process could be read for it. */
+	#inspected = false;
+	#reader: string | null = null;
 	#escape: EscapeTimer | null = null;
 	#midLine = false;
+	readonly #prompts = new PromptFinder();
+	/** The prompt of a line editor was shown since the last disturbance. */
+	#prompted: { readonly pid: number; readonly at: number } | null = null;
+	#ticking: Ticking | null = null;
 	#stopTyped = false;
+	/** Ctrl+S stopped output when the holder was last asked. */
+	#stops = false;
 	#watchers = 0;
 	#watchedAt = 0;
 	#unwatch: (() => void) | null = null;
@@ -82,21 +105,35 @@ export class AttentionTracker implements Disposable {
 	constructor(source: AttentionSource) {
 		this.#source = source;
 		const { pty, learnt = null } = source;
-		const look = () => {
+		const refresh = () => {
 			if (this.#watchers > 0) void this.#refresh();
 		};
-		this.#lessons = learnt && new Lessons(learnt, look);
+		this.#lessons = learnt && new Lessons(learnt, refresh);
 		this.#undo = [pty.onFacts((facts) => this.#take(facts)), pty.onResponsive(() => this.#responsiveChanged())];
 	}
 
 	get attention(): Attention {
-		const { responsive, holderPid } = this.#source.pty;
-		if (!responsive) return unresponsive(holderPid);
-		// Somebody waits, and no look has answered since: what was certain then may not be so now.
+		const { pty } = this.#source;
+		if (!pty.responsive) return unresponsive(pty);
+		// Somebody waits, and no probe has answered since: what was certain then may not be so now.
 		const attention = this.#attention;
-		if (attention === TYPED || attention.certainty !== "certain" || this.#decidedAt >= this.#watchedAt)
-			return attention;
+		if (attention.certainty !== "certain" || this.#decidedAt >= this.#watchedAt) return attention;
 		return { ...attention, certainty: "likely", because: `before this call: ${attention.because}` };
+	}
+
+	/** The verdict where a new waiter need not ask for it: decided since the last disturbance, and watched ever since. */
+	get current(): Attention | null {
+		return this.#isCurrent && this.#source.pty.responsive ? this.#attention : null;
+	}
+
+	/** The program is at rest at this moment, and every process of it could be read to know that. */
+	get hasInspected(): boolean {
+		return this.#inspected && this.current?.activity === "waiting";
+	}
+
+	/** The command of the process that reads the terminal; null where none was seen to. */
+	get reader(): string | null {
+		return this.#reader;
 	}
 
 	/** When that was decided; 0 if not since the last input. */
@@ -133,6 +170,7 @@ export class AttentionTracker implements Disposable {
 		if (this.#watchers++ === 0) {
 			this.#watchedAt = Date.now();
 			this.#asking = null;
+			this.#isCurrent = false;
 		}
 		this.#unwatch ??= this.#source.pty.watch();
 		if (ask) void this.#refresh();
@@ -158,32 +196,52 @@ export class AttentionTracker implements Disposable {
 	 */
 	typing(bytes: Uint8Array): () => void {
 		this.#escape = bytes.at(-1) === ESCAPE ? TYPED_ESCAPE : null;
-		if (bytes.includes(CTRL_S)) this.#stopTyped = true;
+		// Elsewhere Ctrl+S is a key.
+		if (bytes.includes(CTRL_S)) this.#stopTyped = this.#stops;
 		if (bytes.includes(CTRL_Q)) this.#stopTyped = false;
-		this.#midLine = (this.#midLine || this.#attention.waitingFor === "line") && isText(bytes);
-		const acknowledge = this.disturb();
+		this.#midLine = (this.#midLine || TAKES_LINE.includes(this.#attention.waitingFor)) && isText(bytes);
+		const acknowledge = this.#disturb();
 		this.#lessons?.typed();
+		this.#prompts.typed();
 		return acknowledge;
 	}
 
 	/** A write, a signal or another size goes out: facts from before it are stale. */
 	disturb(): () => void {
+		this.#askAfter = true; // only of input do facts tell whether they are from before it
+		return this.#disturb();
+	}
+
+	#disturb(): () => void {
 		this.#lessons?.disturbed();
+		this.#prompted = null;
+		this.#ticking = disturbed(this.#ticking);
 		this.#asking = null;
 		this.#typing++;
+		this.#unacknowledged = null;
+		this.#isCurrent = false;
 		this.#facts = null;
 		this.#debounced = null;
 		this.#attention = TYPED;
 		this.#decidedAt = 0;
 		return () => {
-			// Facts that arrived together with the acknowledgement were dropped: ask again.
-			if (--this.#typing === 0 && this.#watchers > 0) void this.#refresh();
+			if (--this.#typing > 0) return;
+			const asks = this.#askAfter;
+			this.#askAfter = false;
+			if (this.#watchers === 0) return;
+			// A quick program has blocked again before we know that it was typed to.
+			const facts = this.#unacknowledged;
+			const isAfter = !asks && (facts?.inputOffset ?? -1) >= this.#source.pty.inputOffset;
+			this.#unacknowledged = null;
+			if (facts !== null && isAfter) this.#take(facts);
+			else void this.#refresh();
 		};
 	}
 
 	/** More output has reached the screen: facts held back for it may now count. */
-	outputSeen(): void {
+	outputSeen(bytes: Uint8Array): void {
 		this.#lessons?.printed(this.#source.seen());
+		this.#findPrompt(bytes);
 		if (this.#facts !== null) this.#decide();
 	}
 
@@ -229,8 +287,19 @@ export class AttentionTracker implements Disposable {
 		else if (this.#watchers > 0) void this.#refresh();
 	}
 
+	#findPrompt(bytes: Uint8Array): void {
+		if (this.#prompted !== null || this.#watchers === 0) return;
+		const pid = this.#prompts.feed(bytes);
+		if (pid === null) return;
+		this.#prompted = { pid, at: Date.now() };
+		this.#recheck ??= setTimeout(() => void this.#refresh(), PROMPTED_MS);
+	}
+
 	#take(facts: KernelFacts): void {
-		if (this.#typing > 0) return;
+		if (this.#typing > 0) {
+			this.#unacknowledged = facts;
+			return;
+		}
 		this.#facts = facts;
 		this.#decide();
 	}
@@ -242,29 +311,42 @@ export class AttentionTracker implements Disposable {
 		const screen = this.#source.screen();
 		if (this.#facts !== facts) return;
 		this.#facts = null;
+		this.#stops = facts.flags?.includes("ixon") === true;
+		this.#stopTyped &&= this.#stops;
+		this.#ticking = ticking(this.#ticking, facts);
 		this.#forgetRecheck();
-		if (this.#escape !== null)
-			this.#escape = escapeTimer(this.#escape, readerAmong(facts.threads)?.thread ?? null, facts);
+		const reader = readerAmong(facts.threads)?.thread ?? null;
+		this.#reader = reader?.command ?? null;
+		if (this.#escape !== null) this.#escape = escapeTimer(this.#escape, reader, facts);
 		const decision = decide({
 			facts,
 			screen,
 			shell: this.#source.shell(),
 			pendingEscape: this.#escape,
 			midLine: this.#midLine,
+			prompted: this.#prompted && { pid: this.#prompted.pid, sinceMs: facts.at - this.#prompted.at },
 			stopTyped: this.#stopTyped,
+			ticking: this.#ticking,
 			learnt: this.#lessons?.known ?? null,
 		});
 		this.#lessons?.decided(decision, facts);
+		if (decision.prompts !== null) {
+			this.#prompts.seen(decision.prompts, screen.lastLine);
+			this.#prompted ??= { pid: decision.prompts, at: facts.at };
+		}
 		this.#debounced = debounce(this.#debounced, decision, facts);
 		const { activity, waitingFor, certainty, because } = this.#debounced.decision;
 		const recheckMs = sooner(
 			this.#debounced.decision.recheckMs,
+			activity === "working" && this.#prompted !== null ? this.#prompted.at + PROMPTED_MS - facts.at : null,
 			this.#taken.size > 0 ? decision.takenInMs : null,
 			this.#rested.size > 0 ? decision.restsInMs : null,
 		);
 		const attention: Attention = { activity, waitingFor, certainty, because };
 		this.#attention = attention;
+		this.#inspected = facts.readable && facts.late !== true;
 		this.#decidedAt = Date.now();
+		this.#isCurrent = this.#watchers > 0;
 		if (recheckMs !== null && this.#watchers > 0) {
 			this.#recheck = setTimeout(() => void this.#refresh(), recheckMs);
 		}

@@ -1,16 +1,23 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { screenFacts } from "../../test/screen-facts.ts";
-import type { InnerTerminal, KernelFacts, ThreadDoing, ThreadFacts } from "../protocol/kernel-facts.ts";
+import {
+	type InnerTerminal,
+	type KernelFacts,
+	RISKS,
+	type ThreadDoing,
+	type ThreadFacts,
+} from "../protocol/kernel-facts.ts";
 import { type AttentionInput, type Debounced, type Decision, debounce, decide } from "./attention.ts";
 import { rules } from "./attention-rules.ts";
 import type { EscapeTimer } from "./escape-timer.ts";
 
 // --- a vocabulary for the rows below ------------------------------------------
 
+const SHELL = 412;
 const thread = (doing: ThreadDoing, more: Partial<ThreadFacts> = {}): ThreadFacts => ({
-	pid: 412,
-	tid: more.pid ?? 412,
+	pid: SHELL,
+	tid: more.pid ?? SHELL,
 	command: "python3",
 	foreground: true,
 	doing,
@@ -45,11 +52,14 @@ interface Scene {
 	hidden?: boolean;
 	alternate?: boolean;
 	endsAtCursor?: boolean;
+	blank?: boolean;
 	paste?: boolean;
 	atPrompt?: boolean | null;
 	pendingEscape?: EscapeTimer;
 	stopTyped?: boolean;
 	learnt?: AttentionInput["learnt"];
+	prompted?: AttentionInput["prompted"];
+	ticking?: AttentionInput["ticking"];
 }
 
 function inputFor(scene: Scene): AttentionInput {
@@ -82,12 +92,15 @@ function inputFor(scene: Scene): AttentionInput {
 			cursorColumn: scene.column ?? line.length,
 			lastLine: line,
 			endsAtCursor: scene.endsAtCursor === true,
+			blank: scene.blank === true,
 			bracketedPaste: scene.paste === true,
 		}),
-		shell: { atPrompt: scene.atPrompt ?? null },
+		shell: { atPrompt: scene.atPrompt ?? null, pid: SHELL },
 		pendingEscape: scene.pendingEscape ?? null,
 		stopTyped: scene.stopTyped ?? false,
 		learnt: scene.learnt ?? null,
+		prompted: scene.prompted ?? null,
+		ticking: scene.ticking ?? null,
 	};
 }
 
@@ -96,7 +109,12 @@ const summary = ({ activity, waitingFor, certainty }: Decision) =>
 
 // --- the truth, scene by scene ------------------------------------------------
 
-const scenes: readonly (readonly [sentence: string, scene: Scene, truth: string])[] = [
+const repainted: Scene = { threads: [polls({ timeoutMs: 100 })], raw: true, alternate: true, quietMs: 20 };
+const ticks = { pid: SHELL, asleepMs: 0, awakeMs: 0, at: 0, asleep: true, settled: false };
+
+type Row = readonly [sentence: string, scene: Scene, truth: string];
+
+const scenes: readonly Row[] = [
 	[
 		"it sleeps between two looks at the keyboard, as was learnt",
 		{
@@ -116,6 +134,32 @@ const scenes: readonly (readonly [sentence: string, scene: Scene, truth: string]
 		"a shell at its prompt takes a command",
 		{ threads: [polls()], raw: true, atPrompt: true },
 		"waiting command certain",
+	],
+	[
+		"A7 a program that a shell's key binding runs is no command",
+		{ threads: [thread("child-wait"), polls({ pid: 413 })], raw: true, atPrompt: true, alternate: true },
+		"waiting screen certain",
+	],
+	[
+		"A7 … nor one that watches other things, and then not without quiet",
+		{ threads: [thread("child-wait"), polls({ pid: 413, others: 1 })], raw: true, atPrompt: true, quietMs: 10 },
+		"working likely",
+	],
+	[
+		"A7 … nor a secret that the shell itself asks for",
+		{ threads: [reads()], noEcho: true, atPrompt: true, line: "Password: " },
+		"waiting secret certain",
+	],
+	["A7 … in raw mode", { threads: [reads()], raw: true, atPrompt: true, line: "Password: " }, "waiting secret certain"],
+	[
+		"A7 … but not what was typed at its prompt",
+		{ threads: [polls()], raw: true, atPrompt: true, line: "me@here:~$ echo Password:" },
+		"waiting command certain",
+	],
+	[
+		"A7 a shell asks for a key before it lists very many completions",
+		{ threads: [polls()], raw: true, paste: true, atPrompt: true, line: "Display all 1548 possibilities? (y or n)" },
+		"waiting key certain",
 	],
 	[
 		"a shell at its prompt watches other things, and what its start files left behind is busy",
@@ -194,9 +238,35 @@ const scenes: readonly (readonly [sentence: string, scene: Scene, truth: string]
 	],
 	["nor with VMIN 1", { threads: [reads()], raw: true, facts: { vmin: 1, vtime: 5 } }, "waiting line certain"],
 	[
-		"su -c cat: a reader that left the session",
+		"su -c cat: a reader that left the session: the foreground may wait for another child",
 		{ threads: [thread("child-wait", { elsewhere: true }), reads({ pid: 500, foreground: false })] },
-		"waiting line certain",
+		"waiting line likely",
+	],
+	...RISKS.map((risk): Row => [`A1 a risk (${risk})`, { threads: [reads({ risks: [risk] })] }, "waiting line likely"]),
+	[
+		"A1 a spinner that a signal wakes is never quiet",
+		{ threads: [reads({ risks: ["woken"] })], line: "progress 7%", quietMs: 60 },
+		"working likely",
+	],
+	[
+		"A1 a shell at its prompt is woken by jobs that end, and leaves some behind",
+		{ threads: [reads({ risks: ["orphans", "woken"] })], atPrompt: true },
+		"waiting command certain",
+	],
+	[
+		"A1 … but not while it runs a program for a key",
+		{ threads: [thread("child-wait", { elsewhere: true }), reads({ pid: 413, risks: ["woken"] })], atPrompt: true },
+		"waiting line likely",
+	],
+	[
+		"A1 another process of the foreground reads a signalfd",
+		{ threads: [reads(), thread("other", { pid: 413, call: "read", risks: ["mixed"] })] },
+		"waiting line likely",
+	],
+	[
+		"A1 another process of the foreground is stopped",
+		{ threads: [reads(), thread("stopped", { pid: 413 })] },
+		"waiting line likely",
 	],
 	[
 		"… behind the back of a foreground that sleeps",
@@ -242,6 +312,16 @@ const scenes: readonly (readonly [sentence: string, scene: Scene, truth: string]
 		"… until nothing did",
 		{ threads: [polls({ timeoutMs: 4000 })], raw: true, alternate: true, sinceInputMs: 1600 },
 		"waiting screen likely",
+	],
+	[
+		"A1 … by one that was told of it once",
+		{ threads: [polls({ risks: ["mixed"] })], raw: true, facts: { unread: 3 } },
+		"working likely",
+	],
+	[
+		"A1 … by one whose ring cannot be read",
+		{ threads: [polls({ call: "io_uring_enter" })], raw: true, facts: { unread: 3, doubts: ["set"] } },
+		"working likely",
 	],
 	["what was typed is unread by a poll", { threads: [polls()], raw: true, facts: { unread: 3 } }, "working certain"],
 	[
@@ -346,11 +426,53 @@ const scenes: readonly (readonly [sentence: string, scene: Scene, truth: string]
 	],
 	["blocked writing", { threads: [thread("tty-write", { call: "write", fd: 1 })] }, "working certain"],
 	[
+		"A1 blocked writing, while another process looks at the keyboard now and then",
+		{ threads: [thread("tty-write", { call: "write", fd: 1 }), thread("timer", { pid: 413, nonblocking: true })] },
+		"working likely",
+	],
+	[
+		"A1 blocked writing, with reads that do not wait",
+		{ threads: [thread("tty-write", { call: "write", fd: 1 })], raw: true, facts: { vmin: 0, vtime: 0 } },
+		"working likely",
+	],
+	[
+		"A8 a full screen that is repainted by a clock, and sleeps in between",
+		{ ...repainted, ticking: { ...ticks, asleepMs: 900, awakeMs: 100 } },
+		"waiting screen likely",
+	],
+	[
+		"A8 … not yet for long enough",
+		{ ...repainted, ticking: { ...ticks, asleepMs: 300, awakeMs: 10 } },
+		"working likely",
+	],
+	[
+		"A8 … as it did before",
+		{ ...repainted, ticking: { ...ticks, settled: true, asleepMs: 300 } },
+		"waiting screen likely",
+	],
+	[
+		"A8 … but works most of the time",
+		{ ...repainted, ticking: { ...ticks, asleepMs: 900, awakeMs: 600 } },
+		"working likely",
+	],
+	["A8 … or is another process", { ...repainted, ticking: { ...ticks, pid: 413, asleepMs: 900 } }, "working likely"],
+	[
+		"A1 blocked writing, while another thread reads",
+		{ threads: [thread("tty-write", { call: "write", fd: 1 }), reads({ tid: 413, main: false })] },
+		"working likely",
+	],
+	[
+		"A1 stopped, while another process reads",
+		{ threads: [thread("stopped"), reads({ pid: 413, foreground: false })] },
+		"stopped likely",
+	],
+	[
 		"between two programs nobody has the terminal",
 		{ facts: { foregroundLives: false, foregroundGroup: 0 } },
 		"working likely",
 	],
 	["stopped", { threads: [thread("stopped")] }, "stopped certain"],
+	["A1 stopped and continued by turns", { threads: [thread("stopped", { risks: ["woken"] })] }, "stopped likely"],
 	["one of a pipeline stopped", { threads: [thread("stopped"), thread("running", { pid: 413 })] }, "working likely"],
 	// servers
 	["a server at rest", { threads: [polls({ doing: "other", listens: true })] }, "serving likely"],
@@ -404,6 +526,37 @@ const scenes: readonly (readonly [sentence: string, scene: Scene, truth: string]
 		"A8 … but not at the prompt of a line editor",
 		{ threads: [polls({ timeoutMs: 400 })], raw: true, line: "> ", quietMs: 250 },
 		"waiting line likely",
+	],
+	[
+		"A8 a REPL whose timer prints is never quiet, but has shown its prompt",
+		{ threads: [thread("running")], raw: true, line: "", quietMs: 3, prompted: { pid: 412, sinceMs: 400 } },
+		"waiting line likely",
+	],
+	[
+		"A8 … not until a moment has passed: it may be the end of something longer",
+		{ threads: [thread("running")], raw: true, line: "", quietMs: 3, prompted: { pid: 412, sinceMs: 200 } },
+		"working likely",
+	],
+	[
+		"A8 … nor while another process has the terminal",
+		{ threads: [thread("running", { pid: 413 })], raw: true, quietMs: 3, prompted: { pid: 412, sinceMs: 900 } },
+		"working likely",
+	],
+	[
+		"A8 … nor once it has left raw mode",
+		{ threads: [thread("running")], quietMs: 3, prompted: { pid: 412, sinceMs: 900 } },
+		"working likely",
+	],
+	[
+		"A8 … nor while it has not read what was typed",
+		{
+			threads: [thread("running")],
+			raw: true,
+			facts: { unread: 3 },
+			quietMs: 3,
+			prompted: { pid: 412, sinceMs: 900 },
+		},
+		"working likely",
 	],
 	[
 		"a quick check of the keyboard during other work",
@@ -627,8 +780,13 @@ const scenes: readonly (readonly [sentence: string, scene: Scene, truth: string]
 	],
 	[
 		"A11 ssh, half a line that stays",
-		{ threads: [polls({ others: 1 })], raw: true, line: "Unpacking ", quietMs: 2100 },
+		{ threads: [polls({ others: 1 })], raw: true, line: "half a line ", quietMs: 2100 },
 		"waiting key likely",
+	],
+	[
+		"A11 … that names its work",
+		{ threads: [polls({ others: 1 })], raw: true, line: "Unpacking ", quietMs: 2100 },
+		"working likely",
 	],
 	[
 		"A11 tmux took what was typed itself, and the shell within is at its prompt",
@@ -668,6 +826,16 @@ const scenes: readonly (readonly [sentence: string, scene: Scene, truth: string]
 	[
 		"A11 mosh, a full screen at the far end",
 		{ threads: [polls({ others: 1 })], raw: true, alternate: true, quietMs: 160 },
+		"waiting screen likely",
+	],
+	[
+		"A4 a full screen that is empty: its program starts, though a thread of it reads already",
+		{ threads: [thread("tty-read", { main: false })], raw: true, alternate: true, blank: true, quietMs: 400 },
+		"working likely",
+	],
+	[
+		"A4 a full screen that stays empty",
+		{ threads: [thread("tty-read", { main: false })], raw: true, alternate: true, blank: true, quietMs: 2100 },
 		"waiting screen likely",
 	],
 	// opaque

@@ -8,8 +8,9 @@ import type { Attention, Certainty } from "../protocol/answer.ts";
 import type { KernelFacts } from "../protocol/kernel-facts.ts";
 import { rules } from "./attention-rules.ts";
 import type { EscapeTimer } from "./escape-timer.ts";
-import { type AtRest, atRest, evidenceOf, restsInMs, takenInMs } from "./evidence.ts";
+import { type AtRest, atRest, evidenceOf, prompter, restsInMs, takenInMs } from "./evidence.ts";
 import type { Rest } from "./learnt.ts";
+import type { Ticking } from "./ticking.ts";
 
 export interface ScreenFacts {
 	/** The alternate screen is shown: a full-screen program. */
@@ -26,6 +27,8 @@ export interface ScreenFacts {
 	readonly footerBelow: number;
 	/** Nothing is drawn below the cursor, unless on the last row, and the cursor is above that. */
 	readonly endsAtCursor: boolean;
+	/** A full screen on which nothing is drawn. */
+	readonly blank: boolean;
 	/** The cursor is hidden, and a single cell in reverse video stands for it. */
 	readonly drawnCursor: boolean;
 }
@@ -33,6 +36,8 @@ export interface ScreenFacts {
 export interface ShellFacts {
 	/** By OSC 133: prompt shown, no command running. Null: there are no marks. */
 	readonly atPrompt: boolean | null;
+	/** The shell that sends the marks. */
+	readonly pid: number;
 }
 
 /**
@@ -49,6 +54,10 @@ export interface AttentionInput {
 	readonly stopTyped?: boolean;
 	/** It waited for a line, and since then only text was typed: no Enter, no other key. */
 	readonly midLine?: boolean;
+	/** This process has shown the prompt of a line editor since anything was typed, so long ago. */
+	readonly prompted?: { readonly pid: number; readonly sinceMs: number } | null;
+	/** This process polls the terminal again and again, with a timeout. */
+	readonly ticking?: Ticking | null;
 	/** How this process rests, as it did under this user before. Makes nothing certain. */
 	readonly learnt?: { readonly pid: number; readonly rests: readonly Rest[] } | null;
 }
@@ -62,6 +71,8 @@ export interface Decision extends Attention {
 	readonly takenInMs: number | null;
 	/** No thread of it is at work, and it has printed nothing for a moment: 0, or in how many milliseconds that may be so. */
 	readonly restsInMs: number | null;
+	/** The process that shows the prompt of a line editor and would take a line. */
+	readonly prompts: number | null;
 	/** It may rest in a way that the rules take for work, or for a turn only after a long silence. */
 	readonly rest: AtRest | null;
 }
@@ -71,8 +82,16 @@ export function decide(input: AttentionInput): Decision {
 	for (const rule of rules) {
 		const verdict = rule.verdict(evidence);
 		if (verdict !== null) {
-			const soon = { takenInMs: takenInMs(evidence), restsInMs: restsInMs(evidence), rest: atRest(evidence) };
-			return { waitingFor: null, recheckMs: null, ...verdict, rule: rule.name, ...soon };
+			return {
+				waitingFor: null,
+				recheckMs: null,
+				...verdict,
+				rule: rule.name,
+				takenInMs: takenInMs(evidence),
+				restsInMs: restsInMs(evidence),
+				prompts: prompter(evidence),
+				rest: atRest(evidence),
+			};
 		}
 	}
 	throw new Error("the last rule of attention has no condition");

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { Attention } from "../protocol/answer.ts";
+import type { DriverChange } from "../protocol/driver.ts";
 import { Listeners, openSubscriptions } from "../protocol/listeners.ts";
 import type { OutputChunk } from "../protocol/output.ts";
 import { wait } from "../pty/wait.ts";
@@ -24,16 +25,21 @@ class Scripted implements Awaited {
 	readonly endings = new Listeners<void>("ended");
 	readonly decisions = new Listeners<Attention>("decided");
 	ended = false;
+	currentAttention: Attention | null = null;
+	asked = 0;
 	watchers = 0;
 	shown = "";
 	listensOn: readonly number[] = [];
 	readonly screen = { snapshot: () => ({ text: this.shown }) };
+	readonly drivers = new Listeners<DriverChange>("driver");
+	readonly driving = { onChange: (listener: (change: DriverChange) => void) => this.drivers.add(listener) };
 
 	onOutput = (listener: (chunk: OutputChunk) => void) => this.outputs.add(listener);
 	onEnded = (listener: () => void) => this.endings.add(listener);
 	onDecided = (listener: (attention: Attention) => void) => this.decisions.add(listener);
-	watch = () => {
+	watch = ({ ask = true }: { readonly ask?: boolean } = {}) => {
 		this.watchers++;
+		if (ask) this.asked++;
 		return () => this.watchers--;
 	};
 	ports = async () => this.listensOn;
@@ -76,6 +82,16 @@ const returned = async (until: Until = {}, { signal, ...more }: More = {}) => {
 };
 
 describe("R1.4 the first thing that happens ends a wait and is named", () => {
+	test("a verdict that is known to be current is not asked for again", async () => {
+		session.currentAttention = WAITING;
+		expect(await returned()).toBe("waiting");
+		session.currentAttention = WORKING;
+		const outcome = returned();
+		expect(session.asked).toBe(0);
+		session.decide(WAITING);
+		expect(await outcome).toBe("waiting");
+	});
+
 	test("waiting, which working does not do", async () => {
 		const outcome = returned();
 		session.decide(WORKING);
@@ -131,7 +147,10 @@ describe("R1.4 the first thing that happens ends a wait and is named", () => {
 	});
 
 	test("the echo of what was typed is not an answer, on the screen neither", async () => {
-		const outcome = returned({ text: "done" }, { typed: "echo done", newOnScreen: () => "$ echo done" });
+		const outcome = returned(
+			{ text: "done" },
+			{ typed: [{ text: "echo done", ahead: false }], newOnScreen: () => "$ echo done" },
+		);
 		session.print("$ echo do");
 		session.print("ne\r\n");
 		vi.advanceTimersByTime(20);
@@ -284,7 +303,7 @@ describe("T5 `gone`", () => {
 	});
 
 	test("T5: the echo of the command does not count as its appearance", async () => {
-		const outcome = returned({ gone: "Loading" }, { typed: "echo Loading", timeoutMs: 100 });
+		const outcome = returned({ gone: "Loading" }, { typed: [{ text: "echo Loading", ahead: false }], timeoutMs: 100 });
 		session.print("echo Loading\r\n\x1b[2J");
 		await vi.advanceTimersByTimeAsync(100);
 		expect(await outcome).toBe("timeout");
@@ -294,7 +313,7 @@ describe("T5 `gone`", () => {
 describe("T5 the echo on the screen", () => {
 	test("T5: a text is gone although the echo of the command that names it is still there", async () => {
 		session.shown = "Loading";
-		const outcome = returned({ gone: "Loading" }, { typed: "hide Loading" });
+		const outcome = returned({ gone: "Loading" }, { typed: [{ text: "hide Loading", ahead: false }] });
 		session.shown = "$ hide Loading\nLoading";
 		session.print("hide Loading\r\n");
 		await vi.advanceTimersByTimeAsync(15);

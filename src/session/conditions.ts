@@ -1,12 +1,15 @@
 // What can end a wait on a session, each condition by itself, and how the
 // caller's `until` is composed of them.
 
-import type { Activity, Attention, Returned } from "../protocol/answer.ts";
+import { setTimeout } from "node:timers/promises";
+import { type Activity, type Attention, MATCHED_BY, type MatchedBy, type Returned } from "../protocol/answer.ts";
 import type { CleanLine } from "../protocol/clean.ts";
+import type { DriverChange } from "../protocol/driver.ts";
 import type { OutputChunk } from "../protocol/output.ts";
 import type { Condition, WaitScope } from "../pty/wait.ts";
+import { EchoFilter, type TypedText } from "./echo-filter.ts";
 import { type Pace, paceOf } from "./pace.ts";
-import { EchoFilter, expression, literal, type Matcher, PIECE_CHARS } from "./pattern.ts";
+import { expression, literal, type Matcher, PIECE_CHARS } from "./pattern.ts";
 import { PlainStream } from "./plain-stream.ts";
 
 /** How a wait ended, and the verdict at that moment, if any. */
@@ -15,8 +18,17 @@ export interface Outcome<R extends string = Returned> {
 	readonly attention: Attention | null;
 	/** By a condition that the caller gave; null where none was given. */
 	readonly matched: boolean | null;
+	/** Which condition of the caller's came true. */
+	readonly match?: Match;
 	/** Why the pattern could not be waited for any longer. */
 	readonly gaveUp?: CleanLine;
+}
+
+/** A condition that came true, and what it was about. */
+export interface Match extends Pick<Until, "text" | "pattern"> {
+	readonly by: MatchedBy;
+	/** One of several. */
+	readonly several: boolean;
 }
 
 /** What a caller waits for; any one of them. */
@@ -40,8 +52,29 @@ export function checkUntil({ pattern }: Until = {}): void {
 	if (pattern !== undefined) expression(pattern);
 }
 
-export function hasCondition({ text, pattern, gone, stillMs, port }: Until): boolean {
-	return [text, pattern, gone, stillMs, port].some((condition) => condition !== undefined);
+const given = (until: Until): readonly MatchedBy[] => MATCHED_BY.filter((by) => until[by] !== undefined);
+
+export const hasCondition = (until: Until): boolean => given(until).length > 0;
+
+/** A condition that may have something left to try when another one has ended the wait. */
+export interface CallerCondition extends Condition<Outcome> {
+	/** Tries it at the caller's pace, for a moment: the outcome if it is true after all. */
+	late?(signal: AbortSignal | undefined): Promise<Outcome | null>;
+}
+
+/** A busy machine makes a caller pause, and what has come meanwhile must not go unseen; a slow pattern is not waited for. */
+const LATE_MS = 1000;
+
+/** What a wait that has ended otherwise would have found if its caller had not had to pause. */
+export async function lateMatch(
+	conditions: readonly CallerCondition[],
+	signal: AbortSignal | undefined,
+): Promise<Outcome | null> {
+	for (const condition of conditions) {
+		const outcome = (await condition.late?.(signal)) ?? null;
+		if (outcome !== null) return outcome;
+	}
+	return null;
 }
 
 /** Which verdicts end a wait; the end of the program always does. */
@@ -64,7 +97,7 @@ export interface NewOutput {
 	/** Output from before the wait: for a wait that was cut off. */
 	readonly already?: Uint8Array | undefined;
 	/** What was just typed: its echo is not the program's answer. */
-	readonly typed?: string | undefined;
+	readonly typed?: readonly TypedText[] | undefined;
 	/** What has changed on the screen since the wait began, as a person sees it. */
 	readonly newOnScreen: () => string;
 	/** Whose share of the loop it takes. */
@@ -76,10 +109,16 @@ interface HasEnd {
 	onEnded(listener: () => void): () => void;
 }
 
+interface HasDriver {
+	readonly driving: { onChange(listener: (change: DriverChange) => void): () => void };
+}
+
 interface HasAttention {
 	onDecided(listener: (attention: Attention) => void): () => void;
+	/** The verdict, where it need not be asked for. */
+	readonly currentAttention: Attention | null;
 	/** Asks the holder to watch the program; returns the function that stops it. */
-	watch(): () => void;
+	watch(options?: { readonly ask?: boolean }): () => void;
 }
 
 interface HasOutput {
@@ -95,7 +134,7 @@ interface HasScreen {
 }
 
 /** What a wait needs from a session. */
-export interface Awaited extends HasEnd, HasAttention, HasOutput, HasPorts, HasScreen {}
+export interface Awaited extends HasEnd, HasDriver, HasAttention, HasOutput, HasPorts, HasScreen {}
 
 // A repaint arrives in pieces: the screen is compared once they are complete, at the latest after this.
 const REPAINT_MS = 15;
@@ -116,26 +155,44 @@ interface CallerWait extends NewOutput {
 	readonly timeoutMs: number;
 	/** A condition that was given is what is waited for: a program that waits for input does not end the wait. */
 	readonly strict?: boolean | undefined;
+	/** That the program waits is known, and somebody else's turn. */
+	readonly isOldNews?: ((verdict: Attention) => boolean) | undefined;
 }
 
 /** The conditions of a caller's wait, in the order of their precedence. */
 export function conditionsOf(
 	session: Awaited,
 	until: Until,
-	{ timeoutMs, strict = false, ...output }: CallerWait,
-): Condition<Outcome>[] {
+	{ timeoutMs, strict = false, isOldNews, ...output }: CallerWait,
+): CallerCondition[] {
 	const { text, pattern, gone: away, port, stillMs } = until;
 	const pace = paceOf(output.caller ?? "");
+	const several = given(until).length > 1;
+	const telling = (by: MatchedBy, condition: CallerCondition, about: Pick<Match, "text" | "pattern"> = {}) =>
+		withMatch(condition, { by, several, ...about });
 	return [
-		...(text === undefined ? [] : [appears(session, literal(text), { ...output, pace })]),
-		...(pattern === undefined ? [] : [appears(session, expression(pattern), { ...output, pace })]),
-		...(away === undefined ? [] : [gone(session, away, { ...output, pace })]),
+		...(text === undefined ? [] : [telling("text", appears(session, literal(text), { ...output, pace }), { text })]),
+		...(pattern === undefined
+			? []
+			: [telling("pattern", appears(session, expression(pattern), { ...output, pace }), { pattern })]),
+		...(away === undefined ? [] : [telling("gone", gone(session, away, { ...output, pace }))]),
 		ended(session),
-		...(port === undefined ? [] : [listening(session, port)]),
-		...(stillMs === undefined ? [] : [stillness(session, stillMs)]),
-		attention(session, { endings: endingsFor(until, strict) }),
+		handedBack(session),
+		...(port === undefined ? [] : [telling("port", listening(session, port))]),
+		...(stillMs === undefined ? [] : [telling("stillMs", stillness(session, stillMs))]),
+		attention(session, { endings: endingsFor(until, strict), isOldNews }),
 		timeout(timeoutMs),
 	];
+}
+
+/** The same condition; its outcome says what came true. */
+function withMatch(condition: CallerCondition, match: Match): CallerCondition {
+	const matched = (outcome: Outcome | null) => outcome && { ...outcome, match };
+	return {
+		start: (scope) => condition.start({ ...scope, settle: (outcome) => scope.settle({ ...outcome, match }) }),
+		test: () => matched(condition.test?.() ?? null),
+		late: async (signal) => matched((await condition.late?.(signal)) ?? null),
+	};
 }
 
 export function ended(session: HasEnd): Condition<Outcome<"ended">> {
@@ -147,21 +204,43 @@ export function ended(session: HasEnd): Condition<Outcome<"ended">> {
 	};
 }
 
+/** A person who drives does no longer. */
+export function handedBack({ driving }: HasDriver): Condition<Outcome<"handed_back">> {
+	return {
+		start: (scope) =>
+			scope.own(
+				driving.onChange(
+					scope.guard<DriverChange>(({ driver }) => {
+						if (driver.kind === "agent") scope.settle(outcome("handed_back"));
+					}),
+				),
+			),
+	};
+}
+
+interface AttentionOptions extends Pick<CallerWait, "isOldNews"> {
+	readonly endings?: Endings;
+	readonly afterMs?: number;
+}
+
 /**
  * The program gives the turn back. Whatever ends the wait, the verdict is current by then.
  * `afterMs`: most waits have ended by then without a probe.
  */
 export function attention(
 	session: HasAttention,
-	{ endings = ANY_REST, afterMs = 0 }: { readonly endings?: Endings; readonly afterMs?: number } = {},
+	{ endings = ANY_REST, afterMs = 0, isOldNews = () => false }: AttentionOptions = {},
 ): Condition<Outcome<"waiting" | "still">> {
 	const watch = (scope: WaitScope<Outcome<"waiting" | "still">>) => {
 		const decided = (verdict: Attention) => {
 			if (!endings.has(verdict.activity)) return;
+			if (verdict.activity === "waiting" && isOldNews(verdict)) return;
 			scope.settle({ ...outcome(verdict.activity === "waiting" ? "waiting" : "still"), attention: verdict });
 		};
 		scope.own(session.onDecided(scope.guard(decided)));
-		scope.own(session.watch());
+		const { currentAttention: current } = session;
+		scope.own(session.watch({ ask: current === null }));
+		if (current !== null) decided(current);
 	};
 	return { start: (scope) => (afterMs === 0 ? watch(scope) : scope.after(afterMs, () => watch(scope))) };
 }
@@ -199,8 +278,8 @@ export function rested(tracker: {
 function appears(
 	session: HasOutput,
 	matcher: Matcher,
-	{ already, typed = "", newOnScreen, pace }: NewOutput & { readonly pace: Pace },
-): Condition<Outcome<"matched">> {
+	{ already, typed = [], newOnScreen, pace }: NewOutput & { readonly pace: Pace },
+): CallerCondition {
 	const stream = new PlainStream();
 	const echo = new EchoFilter(typed);
 	let untried = "";
@@ -238,6 +317,16 @@ function appears(
 			scope.own(session.onOutput(scope.guard(printed)));
 		},
 		test: atPace(pace, () => inStream() || onScreen()),
+		async late(signal) {
+			const until = performance.now() + LATE_MS;
+			while (untried !== "" || painted) {
+				const restMs = pace.restMs();
+				if (performance.now() + restMs > until) return null;
+				await setTimeout(restMs, undefined, { signal });
+				if (pace.run(untried === "" ? onScreen : inPiece)) return MATCHED;
+			}
+			return null;
+		},
 	};
 }
 
@@ -245,7 +334,7 @@ function appears(
 function gone(
 	session: HasOutput & HasScreen,
 	text: string,
-	{ already, typed = "", pace }: NewOutput & { readonly pace: Pace },
+	{ already, typed = [], pace }: NewOutput & { readonly pace: Pace },
 ): Condition<Outcome<"matched">> {
 	const stream = new PlainStream();
 	const echo = new EchoFilter(typed);
@@ -256,7 +345,7 @@ function gone(
 		appeared ||= appearing.feed(echo.feed(stream.feed(bytes)));
 	};
 	const isGone = () => {
-		const isShown = echo.without(session.screen.snapshot().text).includes(text);
+		const isShown = appearing.test(echo.without(session.screen.snapshot().text));
 		appeared ||= isShown;
 		return appeared && !isShown;
 	};
@@ -291,7 +380,7 @@ const atPace = (pace: Pace, matches: () => boolean) => () =>
 
 /** Tries as long as there is something to try, at the caller's pace; a match ends the wait. */
 function paced(
-	scope: WaitScope<Outcome<"matched">>,
+	scope: WaitScope<Outcome>,
 	pace: Pace,
 	isLeft: () => boolean,
 	matches: () => boolean,

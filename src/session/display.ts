@@ -13,6 +13,7 @@ import { wait } from "../pty/wait.ts";
 import type { Screen, ScreenOptions, ScreenState } from "../terminal/screen.ts";
 import { type Outcome, received, timeout } from "./conditions.ts";
 import type { Drawable, DrawScheduler } from "./draw-scheduler.ts";
+import { type Floods, GivingWay } from "./giving-way.ts";
 import type { Keyframes } from "./keyframes.ts";
 import { LazyScreen } from "./lazy-screen.ts";
 import type { Cached, ScreenCache } from "./screen-cache.ts";
@@ -23,16 +24,19 @@ const CATCH_UP_MS = 2000;
 /** What one piece of drawing takes, in bytes and in cells: a byte may cost a row of them, as a line end does. 20 to 80 ms. */
 const PIECE_BYTES = 256 * 1024;
 const PIECE_CELLS = 20_000_000;
+/** Passed over in one piece: a millisecond or two, as much as it takes to be told of a read on a busy machine. */
+const PASSED_BYTES = 1 << 20;
 
 /** What all sessions share: when screens are drawn, and which stay drawn; the same for transcripts. */
 export interface Drawing {
 	readonly scheduler: DrawScheduler;
 	readonly cache: ScreenCache;
 	readonly transcripts: Transcripts;
+	readonly floods: Floods;
 }
 
 export interface DisplayParts {
-	readonly pty: Pick<Pty, "pause" | "resume" | "skipTo">;
+	readonly pty: Pick<Pty, "pause" | "resume" | "skipTo" | "giveWay">;
 	readonly journal: Journal;
 	readonly commands: ShellCommands | null;
 	/** Its size, scrollback and clock; a saved screen, or the offset at which an empty one begins. */
@@ -57,6 +61,7 @@ export interface DisplayParts {
 export class Display implements Drawable, Cached, AsyncDisposable {
 	readonly #parts: DisplayParts;
 	readonly #screen: LazyScreen;
+	readonly #givingWay: GivingWay;
 	#held = false;
 	/** Log is being passed over: what the holder sends would come too early. */
 	#passing = false;
@@ -65,7 +70,8 @@ export class Display implements Drawable, Cached, AsyncDisposable {
 
 	constructor(parts: DisplayParts) {
 		this.#parts = parts;
-		const { journal, answeredUntil, stops } = parts;
+		const { journal, answeredUntil, stops, pty } = parts;
+		this.#givingWay = new GivingWay(parts.drawing.floods, (nice) => pty.giveWay(nice));
 		this.#screen = new LazyScreen({
 			...parts.screen,
 			journal,
@@ -132,25 +138,34 @@ export class Display implements Drawable, Cached, AsyncDisposable {
 		this.#heldAt = performance.now();
 		if (held) this.#parts.pty.pause();
 		else this.#parts.pty.resume();
+		this.#givingWay.held(held && !this.attended);
 	}
 
-	/** Receives what was left in the log and draws it in pieces, but for a last one, between which other calls have their turn. */
-	async catchUp(): Promise<void> {
+	/** A caller begins to wait on the session or to watch it, or types. */
+	attend(): void {
+		this.#givingWay.attended();
+	}
+
+	/**
+	 * Receives what was left in the log and draws it in pieces, but for a last one, between which other calls have their turn.
+	 * What is not drawn by then, of `performance.now()`, is passed over, but for the newest.
+	 */
+	async catchUp(by = performance.now() + CATCH_UP_MS): Promise<void> {
 		// One that was held a moment ago, or has just been adopted, is still behind.
 		if (this.#held || this.isBehind || performance.now() - this.#heldAt <= CATCH_UP_MS) {
-			this.#catchingUp ??= this.#receiveRest().finally(() => {
+			this.#catchingUp ??= this.#receiveRest(by).finally(() => {
 				this.#catchingUp = null;
 			});
 			await this.#catchingUp;
 		}
-		await this.#drawInPieces();
+		await this.#drawInPieces(by);
 	}
 
 	/** For the output of what has ended, before it is received: passes over all but the newest that memory holds. */
 	async passOverOld(): Promise<void> {
 		const { journal, answeredUntil } = this.#parts;
 		const newest = answeredUntil - journal.memoryBytes;
-		if (newest > journal.end) await this.#passOver(newest);
+		if (newest > journal.end) await this.#passOver(newest, performance.now() + CATCH_UP_MS);
 	}
 
 	/** Output from this offset on is for the new size. */
@@ -164,31 +179,33 @@ export class Display implements Drawable, Cached, AsyncDisposable {
 	}
 
 	async [Symbol.asyncDispose](): Promise<void> {
+		this.#givingWay[Symbol.dispose]();
 		this.#parts.drawing.scheduler.forget(this);
 		this.#parts.drawing.cache.forget(this);
 		await this.#save();
 		this.#screen[Symbol.dispose]();
 	}
 
-	#drawPiece(): void {
+	#drawPiece({ late = false } = {}): void {
 		const wasDrawn = this.isDrawn;
-		this.#screen.draw(this.pieceBytes);
+		if (late) this.#screen.passOver(this.pieceBytes);
+		else this.#screen.draw(this.pieceBytes);
 		if (!wasDrawn && this.isDrawn) this.#parts.onDrawn();
 	}
 
 	/** Leaves no more than one piece to draw. */
-	async #drawInPieces(): Promise<void> {
+	async #drawInPieces(by = Number.POSITIVE_INFINITY): Promise<void> {
 		if (this.isDrawn) return;
 		while (!this.isDrawn) {
 			// A flood would never be caught up with: what it prints from now on is for the next look.
 			this.hold(true);
-			this.#drawPiece();
+			this.#drawPiece({ late: performance.now() > by });
 			await setImmediate();
 		}
 		this.hold(false);
 	}
 
-	async #receiveRest(): Promise<void> {
+	async #receiveRest(by: number): Promise<void> {
 		const { journal, onOutput } = this.#parts;
 		// The holder logs each byte before it sends it.
 		const { to: offset } = await logBounds(journal.directory);
@@ -196,21 +213,21 @@ export class Display implements Drawable, Cached, AsyncDisposable {
 		if (skipTo > journal.end) {
 			// Nothing may arrive from behind what is passed over.
 			this.hold(true);
-			await this.#passOver(skipTo);
+			await this.#passOver(skipTo, by);
 		}
 		this.hold(false);
 		await wait<Outcome>([received({ journal, onOutput }, offset), timeout(CATCH_UP_MS)]);
 	}
 
-	async #passOver(to: number): Promise<void> {
+	async #passOver(to: number, by: number): Promise<void> {
 		const { pty, journal, commands } = this.#parts;
 		this.#passing = true;
 		try {
-			await this.#drawInPieces();
+			await this.#drawInPieces(by);
 			this.#screen.draw();
 			const before = journal.linesTaken;
 			pty.skipTo(to);
-			for await (const { from, to: end, bytes } of readLog(journal.directory, journal.end, to)) {
+			for await (const { from, to: end, bytes } of readLog(journal.directory, journal.end, to, PASSED_BYTES)) {
 				if (bytes === null) {
 					journal.take({ gap: { from, to: end } });
 					continue;

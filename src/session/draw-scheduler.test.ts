@@ -67,12 +67,14 @@ describe("drawing in turns", () => {
 		expect([large.held, other.held]).toEqual([false, false]);
 	});
 
-	test("a little plain output is not drawn at all", () => {
-		const one = new Fake();
-		one.attended = true;
+	test("a little plain output is drawn at once where a caller waits for it, and otherwise not at all", () => {
+		const [one, other, more] = [new Fake(), new Fake(), new Fake()];
+		one.attended = more.attended = true;
 		wants(one, 1000);
+		wants(other, 1000);
+		wants(more, 8000);
 		vi.runAllTimers();
-		expect(one.drawn).toBe(0);
+		expect([one.drawn, other.drawn, more.drawn]).toEqual([1, 0, 0]);
 	});
 
 	test("a program that may have sent a query is drawn, attended or not", () => {

@@ -26,6 +26,8 @@ const MOST_PENDING_BYTES = 512 * 1024;
 /** A program that waits for a reply stops printing. After this much output it may still be printing: wait a moment. */
 const PRINTING_BYTES = 32 * 1024;
 const PRINTING_MS = 5;
+/** What a caller waits for is drawn while the program is still at it, not once it waits: then each moment counts. */
+const LITTLE_BYTES = 4096;
 /** Unattended drawing takes at most one part in this many of the loop. */
 const UNATTENDED_SHARE = 20;
 
@@ -42,7 +44,8 @@ export class DrawScheduler implements Disposable {
 	changed(drawable: Drawable): void {
 		const { pendingBytes, pieceBytes, attended, mayAsk } = drawable;
 		const floods = pendingBytes >= pieceBytes;
-		if (!floods && !mayAsk) return;
+		const early = attended && pendingBytes < LITTLE_BYTES;
+		if (!floods && !mayAsk && !early) return;
 		if (attended) {
 			if (pendingBytes >= MOST_PENDING_BYTES) drawable.hold(true);
 			this.#attended.add(drawable);

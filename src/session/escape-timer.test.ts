@@ -95,6 +95,29 @@ describe("A6 a lone Escape", () => {
 		).toBeNull();
 	});
 
+	test("is not taken while a program looks for the rest again and again, with short sleeps between", () => {
+		const looks = Array.from({ length: 10 }, (_, i) => [1 + i * 10, asleep(8 + i, 1 + (i % 9))] as const);
+		expect(takenAt(looks)).toBeNull();
+		expect(takenAt([...looks, [102, asleep(20)]])).toBe(102);
+	});
+
+	test("is taken by a program that does nothing but short sleeps, once they have lasted", () => {
+		const ticks = Array.from({ length: 40 }, (_, i) => [1 + i * 10, asleep(8 + i, 10)] as const);
+		expect(takenAt(ticks)).toBe(151);
+	});
+
+	test("is not taken when a longer sleep follows short ones, before that is over", () => {
+		expect(
+			takenAt([
+				[1, asleep(8, 5)],
+				[8, asleep(9, 5)],
+				[16, asleep(10, 500)],
+				[500, asleep(10, 500)],
+				[520, asleep(11, 500)],
+			]),
+		).toBe(520);
+	});
+
 	test("is given up on after two seconds, whatever the program does", () => {
 		const restless = Array.from({ length: 300 }, (_, i) => [i * 10, asleep(i, 500)] as const);
 		expect(takenAt(restless)).toBe(2010);

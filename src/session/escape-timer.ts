@@ -2,7 +2,9 @@
 //
 // Escape alone, or the start of an arrow key? A program that cannot know sleeps with a short timer for the rest, and what is
 // typed meanwhile becomes part of the key. It has taken Escape when it sleeps without such a timer, or when a
-// sleep with one has lasted to its end and no longer one follows (vim: 25 ms, then a second). A sleep is known by its thread's count of switches; it began before it was first seen.
+// sleep with one has lasted to its end and no longer one follows (vim: 25 ms, then a second). A sleep is known by its
+// thread's count of switches; it began before it was first seen. Some look again and again, with very short sleeps between
+// (fzf: 5 ms, twenty times): of these no single one tells, only how long they have gone on.
 
 import type { ThreadFacts } from "../protocol/kernel-facts.ts";
 
@@ -13,11 +15,16 @@ const LATE_MS = 20;
 // Whatever a program does all the time in short sleeps, it is not waiting for the rest of a key any more.
 const GIVE_UP_MS = 2000;
 
+// Shorter sleeps are over before the next probe, and come in rows …
+const SHORT_MS = LATE_MS;
+// … which last a tenth of a second where they are for a key.
+const ROW_MS = 150;
+
 interface Sleep {
 	readonly tid: number;
 	readonly switches: number;
 	readonly timeoutMs: number;
-	/** When it was first seen. */
+	/** When it was first seen; of short ones, the first in the row. */
 	readonly seenAt: number;
 }
 
@@ -41,13 +48,19 @@ export function escapeTimer(
 	if (timeoutMs === undefined || timeoutMs > LONGEST_MS) return null;
 	const { sleep } = timer;
 	const lastedMs = sleep === null ? 0 : at - sleep.seenAt;
+	if (sleep !== null && isShort(sleep) && (isShort(reader) || lastedMs >= ROW_MS))
+		return lastedMs < ROW_MS ? timer : null;
 	if (sleep?.tid === tid && sleep.switches === switches) return lastedMs < sleep.timeoutMs + LATE_MS ? timer : null;
 	// The one before has ended: by its timer, unless something else woke the program. A longer one may still be for the key.
 	if (sleep !== null && lastedMs >= sleep.timeoutMs - LATE_MS && timeoutMs <= sleep.timeoutMs) return null;
 	return { sleep: { tid, switches, timeoutMs, seenAt: at } };
 }
 
+const isShort = ({ timeoutMs }: { readonly timeoutMs?: number | undefined }) =>
+	timeoutMs !== undefined && timeoutMs < SHORT_MS;
+
 /** When to look again, in milliseconds. */
 export function untilTaken({ sleep }: EscapeTimer, at: number): number {
-	return sleep === null ? LATE_MS : Math.max(1, sleep.seenAt + sleep.timeoutMs + LATE_MS - at);
+	if (sleep === null) return LATE_MS;
+	return Math.max(1, sleep.seenAt + (isShort(sleep) ? ROW_MS : sleep.timeoutMs + LATE_MS) - at);
 }

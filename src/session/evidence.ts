@@ -1,7 +1,7 @@
 // From kernel facts to what the rules look at: which thread reads the terminal, how, and which others are busy.
 
 import { oneLine, quoted } from "../protocol/clean.ts";
-import type { Doubt, InnerTerminal, KernelFacts, ThreadFacts } from "../protocol/kernel-facts.ts";
+import type { Doubt, InnerTerminal, KernelFacts, Risk, ThreadFacts } from "../protocol/kernel-facts.ts";
 import type { AttentionInput, ScreenFacts } from "./attention.ts";
 import { untilTaken } from "./escape-timer.ts";
 import { type InputKind, inputKind } from "./input-kind.ts";
@@ -11,7 +11,7 @@ import type { Rest } from "./learnt.ts";
 /**
  * How the terminal is being read:
  * - `blocked`: a main thread sleeps in a read of the terminal, or polls it and nothing else, without a timeout
- * - `ticking`: it polls nothing else, but wakes up by itself now and then
+ * - `ticking`: it waits for nothing else, but wakes up by itself now and then
  * - `looping`: any other way: with sockets and pipes, or in a worker thread
  */
 export type Reading = "blocked" | "ticking" | "looping";
@@ -38,6 +38,8 @@ export interface Evidence {
 	readonly doubt: string | null;
 	/** Another thread that has something to do or to wait for besides the reader: a timer, a socket, work. */
 	readonly company: ThreadFacts | null;
+	/** The reader is the shell itself, at its prompt: not a program that it runs for a key. */
+	readonly atShell: boolean;
 	/** Nothing is known about the processes. */
 	readonly blind: boolean;
 	/** What it would want if it waits. */
@@ -65,6 +67,11 @@ export function readerAmong(threads: readonly ThreadFacts[]): Reader | null {
 	return readers.sort((a, b) => rank(a) - rank(b))[0] ?? null;
 }
 
+/** One that wakes up by itself prints then, like any loop: its turn is when it is quiet. */
+function asWoken({ thread, reading }: Reader): Reader {
+	return { thread, reading: reading === "blocked" && thread.risks?.includes("woken") === true ? "ticking" : reading };
+}
+
 /**
  * A read in raw mode that gives up by itself: with VMIN 0, or with VTIME once the first of several bytes is there. It is
  * a poll with a timeout.
@@ -83,11 +90,10 @@ export function withTimeouts(
  * waits for can't come from elsewhere, nor from a clock.
  */
 function isPassive(thread: ThreadFacts, reader: ThreadFacts | undefined): boolean {
-	const { doing, others = 0, listens = false, elsewhere = false, peeks = false, timeoutMs } = thread;
-	if (doing === "stopped") return true;
+	const { doing, others = 0, listens = false, elsewhere = false, peeks = false, risks = [], timeoutMs } = thread;
 	// A reader that left the session may be that child.
 	if (elsewhere && (doing !== "child-wait" || reader?.foreground !== false)) return false;
-	if (others > 0 || listens || peeks || timeoutMs !== undefined) return false;
+	if (others > 0 || listens || peeks || risks.length > 0 || timeoutMs !== undefined) return false;
 	return doing === "child-wait" || doing === "other" || readingOf(thread) === "blocked";
 }
 
@@ -98,6 +104,23 @@ const DOUBTS: Record<Doubt, string> = {
 	list: "not all processes and threads are known",
 	changed: "processes changed meanwhile",
 };
+
+const RISKS: Record<Risk, string> = {
+	mixed: "it waits for more than the terminal",
+	timers: "it has timers",
+	shares: "other processes may have changed what it waits for",
+	orphans: "it may have started a process that is still there",
+	woken: "it has woken up by itself",
+	connected: "it has a pipe to a process in the background",
+};
+/** A shell at its prompt may have jobs, and be woken by their end: it is its turn all the same. */
+const EXCUSED_AT_SHELL: readonly Risk[] = ["orphans", "woken", "connected"];
+
+/** Why the reader may go on although nobody types; null: no reason is known. */
+export function riskOf({ atShell, reader }: Evidence): string | null {
+	const risk = reader?.thread.risks?.find((one) => !atShell || !EXCUSED_AT_SHELL.includes(one));
+	return risk === undefined ? null : RISKS[risk];
+}
 
 function doubtAbout({ doubts, more, threads }: KernelFacts): string | null {
 	if (doubts === null) return "its holder is an older version";
@@ -127,7 +150,9 @@ export function isBusy(thread: ThreadFacts): boolean {
 export function evidenceOf(input: AttentionInput): Evidence {
 	const facts = { ...input.facts, threads: withTimeouts(input.facts.threads, input.facts) };
 	const foreground = facts.threads.filter((thread) => thread.foreground);
-	const reader = readerAmong(facts.threads);
+	const first = readerAmong(facts.threads);
+	const atShell = input.shell.atPrompt === true && first !== null && first.thread.pid === input.shell.pid;
+	const reader = first !== null && !atShell ? asWoken(first) : first;
 	// A reader that left the session depends on others that did.
 	const concerned = reader === null || reader.thread.foreground ? foreground : facts.threads;
 	return {
@@ -141,6 +166,7 @@ export function evidenceOf(input: AttentionInput): Evidence {
 		opaque: foreground.find((thread) => thread.doing === "opaque") ?? null,
 		doubt: doubtAbout(facts),
 		company: concerned.find((thread) => thread !== reader?.thread && !isPassive(thread, reader?.thread)) ?? null,
+		atShell,
 		blind: !facts.readable || (foreground.length === 0 && facts.foregroundLives),
 		kind: inputKind(facts, withoutRelay(input.screen, reader), { midLine: input.midLine ?? false }),
 		shape: shapeOf(input.screen.lastLine),
@@ -179,6 +205,13 @@ const PEEK_QUIET_MS = 1000;
 /** The program edits the line itself and shows a prompt. */
 export const atEditorsPrompt = ({ facts, kind, shape }: Evidence) =>
 	!facts.canonical && kind.kind === "line" && asks(shape);
+
+/** The process that shows such a prompt and reads the terminal itself. */
+export function prompter(evidence: Evidence): number | null {
+	const { reader, facts } = evidence;
+	if (reader === null || !reader.thread.foreground || !reader.thread.fresh || facts.unread !== 0) return null;
+	return atEditorsPrompt(evidence) && !relays(reader.thread) ? reader.thread.pid : null;
+}
 
 /** How long a loop must have been quiet, as far as nothing is learnt of it. */
 function unlearntQuietMs(evidence: Evidence, { timeoutMs: tickMs = Number.POSITIVE_INFINITY }: ThreadFacts): number {

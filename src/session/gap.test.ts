@@ -8,6 +8,7 @@ import { FakePty } from "../../test/fake-pty.ts";
 import { Journal } from "../journal/journal.ts";
 import type { OutputChunk } from "../protocol/output.ts";
 import { DrawScheduler } from "./draw-scheduler.ts";
+import { Floods } from "./giving-way.ts";
 import { Keyframes } from "./keyframes.ts";
 import { RenderQueue } from "./render-queue.ts";
 import { ScreenCache } from "./screen-cache.ts";
@@ -32,7 +33,12 @@ async function withGap() {
 		pty,
 		journal: new Journal({ directory }),
 		screen: { options: { cols: 40, rows: 6 }, from: 0 },
-		drawing: { scheduler: new DrawScheduler(), cache, transcripts: { queue: new RenderQueue(), cache, maxBytes: 0 } },
+		drawing: {
+			scheduler: new DrawScheduler(),
+			floods: new Floods(),
+			cache,
+			transcripts: { queue: new RenderQueue(), cache, maxBytes: 0 },
+		},
 		status: "running",
 		replayedUntil: 0,
 		keyframes,

@@ -28,3 +28,14 @@ export function nameFor(command: string, taken: (name: string) => boolean): stri
 
 /** The names that are given without being chosen: each owner has its own, so they never mean another owner's. */
 export const isDefaultName = (name: string): boolean => /^(?:(?:main|bash|shell)(?:-\d+)?|bg_\d+|\d+)$/.test(name);
+
+/** What to call each of these: by name; where two have the same, with the owner, or by id if that is the same, too. */
+export function distinctNames(
+	sessions: readonly { readonly id: string; readonly name: string; readonly owner: string | null }[],
+): readonly string[] {
+	return sessions.map(({ id, name, owner }) => {
+		const same = sessions.filter((one) => one.name === name);
+		if (same.length === 1) return name;
+		return `${name} (${same.filter((one) => one.owner === owner).length === 1 ? owner : id})`;
+	});
+}

@@ -6,7 +6,7 @@ const MAX_TIMEOUT_MS = 2 ** 31 - 1;
 
 export interface IdleTimerParts {
 	readonly idleMs: number;
-	/** When it was last used, in ms since 1970. */
+	/** When it was last used, by performance.now(): a clock that is set ends nothing, and the time in which the machine sleeps does not count. */
 	readonly usedAt: () => number;
 	readonly onIdle: () => void;
 }
@@ -30,7 +30,7 @@ export class IdleTimer implements Disposable {
 
 	#check(): void {
 		const { idleMs, usedAt, onIdle } = this.#parts;
-		const leftMs = usedAt() + idleMs - Date.now();
+		const leftMs = usedAt() + idleMs - performance.now();
 		if (leftMs > 0) this.#timer = this.#arm(leftMs);
 		else onIdle();
 	}

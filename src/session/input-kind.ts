@@ -77,6 +77,7 @@ const RAW_ROWS: readonly Row[] = [
 	},
 	{ kind: "line", because: "shows a cursor of its own", applies: ({ screen }) => screen.drawnCursor },
 	{ kind: "key", because: "hides the cursor", applies: ({ screen }) => !screen.cursorVisible },
+	{ kind: "key", because: "asks for a key", applies: ({ shape, midLine }) => shape === "completions" && !midLine },
 	{ kind: "line", because: "takes pastes as such", applies: ({ screen }) => screen.bracketedPaste },
 	{ kind: "key", because: "asks for a key", applies: ({ shape }) => shape === "keypress" || shape === "pager" },
 	{ kind: "key", because: "the terminal echoes each key", applies: ({ modes }) => modes.echo === true },

@@ -21,17 +21,19 @@ function endingAfter(writes: number, facts: { maybeTyped?: boolean } = {}) {
 
 test("T6 keys for a program that the first of them ended are left out; its end is the answer", async () => {
 	const { presses, typed } = endingAfter(1);
-	await expect(presses.press(parts, { pacedMs: 1000 })).resolves.toEqual({ repeated: false });
+	await expect(presses.press(parts, { as: { agent: "test" }, pacedMs: 1000 })).resolves.toEqual({ repeated: false });
 	expect(typed).toEqual(["q"]);
 });
 
 test("T6 when the program has ended before the first key, nothing is typed and the call is refused", async () => {
 	const { presses, typed } = endingAfter(0);
-	await expect(presses.press(parts, { pacedMs: 1000 })).rejects.toMatchObject({ code: "session_ended" });
+	await expect(presses.press(parts, { as: { agent: "test" }, pacedMs: 1000 })).rejects.toMatchObject({
+		code: "session_ended",
+	});
 	expect(typed).toEqual([]);
 });
 
 test("T6 the end of a program that may have taken the first key is the answer, too", async () => {
 	const { presses } = endingAfter(0, { maybeTyped: true });
-	await expect(presses.press(parts, { pacedMs: 1000 })).resolves.toEqual({ repeated: false });
+	await expect(presses.press(parts, { as: { agent: "test" }, pacedMs: 1000 })).resolves.toEqual({ repeated: false });
 });

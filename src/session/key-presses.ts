@@ -6,11 +6,13 @@
 
 import { createHash } from "node:crypto";
 import { Fault } from "../protocol/fault.ts";
-import type { WriteOptions } from "../pty/pty.ts";
 import { type Condition, wait } from "../pty/wait.ts";
+import type { TypeOptions } from "./session-input.ts";
 
 /** Longer than programs wait for the rest of a key. One that has not read by then gets the other keys at once. */
 const PACE_MS = 1200;
+/** Text of many lines is typed line by line: so much longer may it take. */
+const BYTE_MS = 1;
 
 export interface Typed {
 	/** A write with this id was typed before, so nothing was typed now. */
@@ -18,14 +20,14 @@ export interface Typed {
 }
 
 export interface Keyboard {
-	type(input: () => Uint8Array, options: WriteOptions): Promise<Typed>;
+	type(input: () => Uint8Array, options: TypeOptions): Promise<Typed>;
 	/** The program has taken all that was typed, or has ended. */
 	readonly taken: Condition<boolean>;
 	/** The last write ended with Escape, which the program has not taken yet. */
 	readonly escapePending: boolean;
 }
 
-export interface PressOptions extends WriteOptions {
+export interface PressOptions extends TypeOptions {
 	/** How long keys may wait for the program in all. */
 	readonly pacedMs: number;
 }
@@ -55,15 +57,24 @@ export class KeyPresses {
 	}
 
 	async #pressAll(parts: readonly (() => Uint8Array)[], { pacedMs, ...options }: PressOptions): Promise<Typed> {
-		const until = Date.now() + pacedMs;
+		const until = performance.now() + pacedMs;
 		const { escapePending } = this.#keyboard;
 		let reads = true;
 		let repeated = true;
+		let bytes = 0;
 		for (const [index, part] of parts.entries()) {
-			if (reads && (index > 0 || escapePending)) reads = await this.#takesWithin(until - Date.now(), options.signal);
+			if (reads && (index > 0 || escapePending)) {
+				const ms = Math.min(until - performance.now(), PACE_MS + bytes * BYTE_MS);
+				reads = await this.#takesWithin(ms, options.signal);
+			}
 			const id = options.id === undefined ? {} : { id: index === 0 ? options.id : idOfPart(options.id, index) };
 			try {
-				const typed = await this.#keyboard.type(part, { ...options, ...id });
+				const measured = () => {
+					const encoded = part();
+					bytes = encoded.length;
+					return encoded;
+				};
+				const typed = await this.#keyboard.type(measured, { ...options, ...id });
 				repeated &&= typed.repeated;
 			} catch (error) {
 				// What was typed so far ended the program: that is the answer, not a refusal.
@@ -76,7 +87,7 @@ export class KeyPresses {
 
 	#takesWithin(ms: number, signal: AbortSignal | undefined): Promise<boolean> {
 		const late: Condition<boolean> = {
-			start: ({ after, settle }) => after(Math.max(0, Math.min(ms, PACE_MS)), () => settle(false)),
+			start: ({ after, settle }) => after(Math.max(0, ms), () => settle(false)),
 		};
 		return wait([this.#keyboard.taken, late], { signal });
 	}

@@ -3,10 +3,18 @@
 //
 // A keyframe is a cache: without one the log is replayed.
 
-import { rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
-import { CorruptState, checked, FORMAT, MAX_BYTES, parseJson, readCache, setAside } from "../journal/state-file.ts";
+import {
+	CorruptState,
+	checked,
+	FORMAT,
+	MAX_BYTES,
+	parseJson,
+	readCache,
+	replaceState,
+	setAside,
+} from "../journal/state-file.ts";
 import type { ScreenState } from "../terminal/screen.ts";
 
 const FILE = "keyframe.json";
@@ -44,6 +52,18 @@ const screen = z
 		clears: count,
 		screenId: count,
 		erasedBefore: count,
+		erasures: z
+			.array(
+				z.object({
+					clears: count,
+					end: count,
+					top: count,
+					scrollback: z.boolean(),
+					drawn: z.boolean(),
+					last: z.string(),
+				}),
+			)
+			.optional(),
 		title: z.string(),
 		cwd: z.string().nullable(),
 		kitty: z.object({ normal: keyboard, alternate: keyboard }),
@@ -105,8 +125,7 @@ export class Keyframes {
 
 	async #write(keyframe: Keyframe): Promise<void> {
 		try {
-			await writeFile(`${this.#path}.tmp`, JSON.stringify({ format: FORMAT, ...keyframe }), { mode: 0o600 });
-			await rename(`${this.#path}.tmp`, this.#path);
+			await replaceState(this.#path, JSON.stringify({ format: FORMAT, ...keyframe }));
 		} catch {
 			// A full disk, or the session was removed: the log has everything.
 		}

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { processorMs } from "../../test/processor-time.ts";
 import { asks, type LineShape, shapeOf } from "./last-line.ts";
 
 const lines: Record<LineShape, readonly string[]> = {
@@ -30,6 +31,10 @@ const lines: Record<LineShape, readonly string[]> = {
 		"Overwrite existing file (y/N)?",
 		"Proceed ([y]/n)?",
 		"Stage this hunk [y,n,q,a,d,e,?]?",
+	],
+	completions: [
+		"Display all 1548 possibilities? (y or n)",
+		"zsh: do you wish to see all 1548 possibilities (774 lines)?",
 	],
 	question: [
 		"Are you sure you want to continue connecting (yes/no/[fingerprint])?",
@@ -76,7 +81,9 @@ test("a typed answer, work that names itself and plain output ask for nothing", 
 });
 
 test("a hostile line costs no time", () => {
-	const started = performance.now();
-	for (const piece of ["(", "[y/", "a:", "? ", "ing ", "%", "-- more "]) shapeOf(piece.repeat(399 / piece.length));
-	expect(performance.now() - started).toBeLessThan(50);
+	const pieces = ["(", "[y/", "a:", "? ", "ing ", "%", "-- more "];
+	const spent = processorMs(() => {
+		for (const piece of pieces) shapeOf(piece.repeat(399 / piece.length));
+	});
+	expect(spent).toBeLessThan(50);
 });

@@ -12,6 +12,7 @@ export type LineShape =
 	| "choice"
 	| "question"
 	| "keypress"
+	| "completions"
 	| "pager"
 	| "menu"
 	| "prompt"
@@ -31,6 +32,8 @@ const rows: readonly Row[] = [
 	{ shape: "pager", pattern: /^(?:\(END\)|:|lines \d+-\d+.*|Manual page .* line \d+.*|.{0,200} \(END\)|~)$/ },
 	{ shape: "prompt", pattern: /^(?:\.{3}|In \[\d+\]:)$/ },
 	{ shape: "keypress", pattern: /\b(?:press|hit|type) (?:any key|<?enter>?|<?return>?|\[enter\]|a key|q)\b.{0,60}$/i },
+	// A shell's line editor, before it lists very many.
+	{ shape: "completions", pattern: /\ball \d+ possibilities\b.{0,40}\?(?: \(y or n\))?$/i },
 	{ shape: "keypress", pattern: /^\W*(?:(?:any|a|which) )?keys?\s*[?:]$/i },
 	// Work that names itself, before the patterns that its colon or question mark would match.
 	{ shape: "progress", pattern: /\b\d{1,3}(?:\.\d+)?\s?%\s*\S{0,12}\s*$/ },
@@ -60,6 +63,11 @@ export function shapeOf(line: string): LineShape {
 	if (line.length > MAX_CHARS) return "text";
 	const trimmed = line.trimEnd();
 	return rows.find((row) => row.pattern.test(trimmed))?.shape ?? "text";
+}
+
+/** A prompt's sign with something behind it: what is on the line was typed at that prompt, for all that it looks like. */
+export function isBehindPrompt(line: string): boolean {
+	return /[$#%>❯➜λ]\s+\S/.test(line.slice(0, MAX_CHARS));
 }
 
 /** Shapes that ask for something. */

@@ -93,6 +93,22 @@ test("S8: after a gap snapshot, position and keyframe have the journal's offset"
 	pair.dispose();
 });
 
+test("what is passed over is counted and sets modes, but only the newest is drawn", () => {
+	const pair = new Pair();
+	pair.print("seen\r\n");
+	const before = pair.lazy.current.diffSince(null).position;
+	pair.print(`\x1b[?2004h${"passed\r\n".repeat(100)}`);
+	pair.print("newest\r\nline");
+	pair.lazy.passOver(12);
+	expect(pair.lazy.pendingBytes).toBe(0);
+	const { current } = pair.lazy;
+	expect(current.offset).toBe(pair.journal.end);
+	expect(current.snapshot().text).toBe("newest\nline");
+	expect(current.modes.bracketedPaste).toBe(true);
+	expect(current.diffSince(before)).toMatchObject({ text: "newest\nline", missed: { lines: 100 } });
+	pair.dispose();
+});
+
 test("asleep it is small, and wakes as it was", () => {
 	const pair = new Pair();
 	for (let i = 0; i < 30; i++) pair.print(`\x1b[3${i % 8}mline ${i}\r\n`);

@@ -7,6 +7,7 @@
 
 import { deflateRawSync, inflateRawSync } from "node:zlib";
 import type { Journal } from "../journal/journal.ts";
+import { newlinesIn } from "../journal/ring.ts";
 import type { OutputChunk } from "../protocol/output.ts";
 import { Screen, type ScreenOptions, type ScreenState } from "../terminal/screen.ts";
 
@@ -135,16 +136,25 @@ export class LazyScreen implements Disposable {
 
 	/** Applies only the mode changes in this output; `jump` continues after it. */
 	skim(bytes: Uint8Array): void {
-		this.current.skim(bytes);
+		this.#awake().skim(bytes);
 	}
 
 	/** Continues at `to` on an empty screen, after `lines` undrawn lines. */
 	jump(to: number, lines: number): void {
-		const screen = this.current;
+		const screen = this.#awake();
 		const state = screen.jumped(to, lines);
 		screen.dispose();
 		this.#content = { kind: "drawn", screen: this.#restore(state) };
 		this.#skipped(screen.offset);
+	}
+
+	/** Passes over pending output: draws none of it but the newest bytes. */
+	passOver(newestBytes: number): void {
+		const { journal } = this.#parts;
+		const passed = journal.recent(this.#offset).subarray(0, -newestBytes);
+		this.skim(passed);
+		this.jump(journal.end - newestBytes, newlinesIn(passed));
+		this.draw();
 	}
 
 	[Symbol.dispose](): void {

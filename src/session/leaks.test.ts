@@ -14,7 +14,7 @@ test("a watch that is not ended is seen, and stays seen when its session is let 
 		seen: () => 0,
 		isDrawn: () => true,
 		screen: () => screenFacts(),
-		shell: () => ({ atPrompt: null }),
+		shell: () => ({ atPrompt: null, pid: 412 }),
 	});
 	const unwatch = tracker.watch();
 	expect(openPlaces("watch")).toHaveLength(1);

@@ -92,6 +92,7 @@ const decision = (activity: "working" | "waiting"): Decision => ({
 	recheckMs: null,
 	rule: "-",
 	takenInMs: null,
+	prompts: null,
 	restsInMs: 0,
 	rest,
 });

@@ -2,9 +2,17 @@
 // silence, although it takes input. Kept in `learnt.json` of the state directory, for this user alone; deleting the file
 // forgets it. It shortens what is `likely`, and never makes anything certain.
 
-import { rename, stat, writeFile } from "node:fs/promises";
+import { stat } from "node:fs/promises";
 import { z } from "zod";
-import { checked, FORMAT, MAX_BYTES, parseJson, readCache, type StateFile } from "../journal/state-file.ts";
+import {
+	checked,
+	FORMAT,
+	MAX_BYTES,
+	parseJson,
+	readCache,
+	replaceState,
+	type StateFile,
+} from "../journal/state-file.ts";
 import type { Program } from "../pty/program.ts";
 
 export const LEARNT_FILE = "learnt.json";
@@ -128,8 +136,7 @@ export class Learnt implements AsyncDisposable {
 	async #save(): Promise<void> {
 		await this.forgetDeleted();
 		const content = JSON.stringify({ format: FORMAT, programs: [...this.#entries.values()] }, null, "\t");
-		await writeFile(`${this.#path}.tmp`, `${content}\n`, { mode: 0o600 });
-		await rename(`${this.#path}.tmp`, this.#path);
+		await replaceState(this.#path, `${content}\n`);
 		this.#exists = true;
 	}
 }

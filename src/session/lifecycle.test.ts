@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { STATUSES } from "../protocol/answer.ts";
 import {
+	endEvent,
 	hasEnded,
 	LIFECYCLE_EVENTS,
 	SLOT_EVENTS,
@@ -49,6 +50,21 @@ describe("R4.5 the states of a session", () => {
 	});
 });
 
+describe("what an exit means", () => {
+	const exits = [
+		[{ code: 0, reason: "exit" }, false, "succeeded"],
+		[{ code: 3, reason: "exit" }, false, "failed"],
+		[{ code: null, reason: "exit" }, false, "failed"],
+		[{ code: 0, reason: "exit" }, true, "cancelled"],
+		[{ code: null, reason: "end" }, false, "cancelled"],
+		[{ code: null, reason: "wall_clock" }, false, "failed"],
+		[{ code: null, reason: "lost" }, true, "stream_lost"],
+	] as const;
+	test.each(exits)("%j, requested: %s, is %s", (exit, requested, status) => {
+		expect(statusAfter("running", endEvent(exit, requested))).toBe(status);
+	});
+});
+
 describe("the states of a slot", () => {
 	const rows = SLOT_STATES.flatMap((state) => SLOT_EVENTS.map((event) => [state, event] as const));
 	const moves = rows.flatMap(([from, event]) => {
@@ -80,18 +96,25 @@ describe("the states of a slot", () => {
 			    "detached": "detached",
 			    "evicted": "ended",
 			    "failed": "ended",
+			    "kept": "ended",
 			    "recalled": "reviving",
-			    "removed": "removed",
+			    "withdrawn": "removing",
 			  },
 			  "live": {
 			    "detached": "detached",
 			    "evicted": "ended",
 			    "opened": "live",
-			    "removed": "removed",
+			    "withdrawn": "removing",
 			  },
 			  "removed": {
 			    "detached": "removed",
 			    "removed": "removed",
+			  },
+			  "removing": {
+			    "detached": "detached",
+			    "kept": "ended",
+			    "removed": "removed",
+			    "withdrawn": "removing",
 			  },
 			  "reviving": {
 			    "detached": "detached",
@@ -117,9 +140,12 @@ describe("the states of a slot", () => {
 
 	test("S1: what may be alive is never read from disk, and never removed", () => {
 		for (const state of ["starting", "unreached"] as const) {
-			expect(attempt(() => slotAfter(state, "recalled"))).toBeNull();
-			expect(attempt(() => slotAfter(state, "removed"))).toBeNull();
+			for (const event of ["recalled", "withdrawn", "removed"] as const)
+				expect(attempt(() => slotAfter(state, event))).toBeNull();
 		}
+		expect(moves.filter(({ to, from }) => to === "removed" && from !== "removed")).toEqual([
+			{ from: "removing", event: "removed", to: "removed" },
+		]);
 		expect(moves.filter(({ to, from }) => to === "reviving" && from !== "reviving")).toEqual([
 			{ from: "ended", event: "recalled", to: "reviving" },
 		]);

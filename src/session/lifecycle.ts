@@ -5,6 +5,7 @@
 // not in the table is a bug and throws.
 
 import type { Status } from "../protocol/answer.ts";
+import type { PtyExit } from "../pty/pty.ts";
 
 export const LIFECYCLE_EVENTS = [
 	"launched",
@@ -38,16 +39,33 @@ export function statusAfter(status: Status, event: LifecycleEvent): Status {
 	return next(statuses, status, event);
 }
 
+/** What an exit means; `requested`: a caller asked for it. */
+export function endEvent(exit: Pick<PtyExit, "code" | "reason">, requested = false): LifecycleEvent {
+	if (exit.reason === "lost") return "lost";
+	// The holder says so where the daemon that was asked has died since.
+	if (requested || exit.reason === "end") return "cancelled";
+	return exit.code === 0 ? "exited_well" : "exited_badly";
+}
+
 export function hasEnded(status: Status): boolean {
 	return status !== "starting" && status !== "running";
 }
 
 /**
  * `starting`: being launched or adopted · `live`: in memory · `unreached`: its holder may be alive but is not
- * connected · `ended`: on disk only · `reviving`: being read from disk · `removed`: its files are gone · `detached`:
- * this daemon has released it.
+ * connected · `ended`: on disk only · `reviving`: being read from disk · `removing`: being taken out · `removed`:
+ * nothing knows of it any more · `detached`: this daemon has released it.
  */
-export const SLOT_STATES = ["starting", "live", "unreached", "ended", "reviving", "removed", "detached"] as const;
+export const SLOT_STATES = [
+	"starting",
+	"live",
+	"unreached",
+	"ended",
+	"reviving",
+	"removing",
+	"removed",
+	"detached",
+] as const;
 export type SlotState = (typeof SLOT_STATES)[number];
 
 export const SLOT_EVENTS = [
@@ -57,6 +75,8 @@ export const SLOT_EVENTS = [
 	"retried",
 	"evicted",
 	"recalled",
+	"withdrawn",
+	"kept",
 	"removed",
 	"detached",
 ] as const;
@@ -64,10 +84,18 @@ export type SlotEvent = (typeof SLOT_EVENTS)[number];
 
 const slots: Table<SlotState, SlotEvent> = {
 	starting: { opened: "live", failed: "ended", unreachable: "unreached", retried: "starting", detached: "detached" },
-	live: { opened: "live", evicted: "ended", removed: "removed", detached: "detached" },
+	live: { opened: "live", evicted: "ended", withdrawn: "removing", detached: "detached" },
 	unreached: { retried: "starting", unreachable: "unreached", detached: "detached" },
-	ended: { failed: "ended", evicted: "ended", recalled: "reviving", removed: "removed", detached: "detached" },
+	ended: {
+		failed: "ended",
+		evicted: "ended",
+		kept: "ended",
+		recalled: "reviving",
+		withdrawn: "removing",
+		detached: "detached",
+	},
 	reviving: { opened: "live", failed: "ended", recalled: "reviving", detached: "detached" },
+	removing: { withdrawn: "removing", removed: "removed", kept: "ended", detached: "detached" },
 	removed: { removed: "removed", detached: "removed" },
 	detached: { detached: "detached" },
 };

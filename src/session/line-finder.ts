@@ -6,7 +6,15 @@
 
 import { isAscii } from "node:buffer";
 import { Fault } from "../protocol/fault.ts";
-import { firstMatch, type LineMatcher, lineMatcher, requiredTexts, toLineEnd, withinLine } from "./line-pattern.ts";
+import {
+	firstMatch,
+	ignoresCase,
+	type LineMatcher,
+	lineMatcher,
+	requiredTexts,
+	toLineEnd,
+	withinLine,
+} from "./line-pattern.ts";
 import { type Pace, paceOf } from "./pace.ts";
 
 const LF = 0x0a;
@@ -16,12 +24,9 @@ const TEXT_BYTES = 32 * 1024;
 export interface LineFinder {
 	/** Calls back with an offset in each line that is found in whole lines, in order; some at a time, valid during the call. */
 	find(lines: Buffer, found: (offsets: Uint32Array) => void): Promise<void>;
-	/** Whether a match begins in the second part of a line. */
-	begins(parts: readonly [Buffer, Buffer, Buffer]): Promise<boolean>;
 }
 
 export function literalFinder(text: string): LineFinder {
-	const wanted = Buffer.from(text);
 	const ends = textScanner([text]);
 	return {
 		async find(lines, found) {
@@ -30,23 +35,42 @@ export function literalFinder(text: string): LineFinder {
 				return true;
 			});
 		},
-		async begins(parts) {
-			const [before, part] = parts;
-			const at = Buffer.concat(parts).indexOf(wanted, before.length);
-			return at >= 0 && at < before.length + part.length;
-		},
 	};
 }
 
 /** Calls back with the ends of the lines that hold one of these texts, some at a time, until it returns false. */
 type TextScanner = (lines: Buffer, found: (ends: Uint32Array) => boolean) => void;
 
-function textScanner(texts: readonly string[]): TextScanner {
+/** Lines with a text in them are dense where there is one for so many bytes: then an expression finds them faster. */
+const DENSE_BYTES = 256;
+
+function textScanner(texts: readonly string[], anyCase = false): TextScanner {
+	const [text = ""] = texts;
+	const scan = expressionScanner(texts, anyCase);
+	if (texts.length > 1 || anyCase || text === "" || text.includes("\n")) return scan;
+	const wanted = Buffer.from(text);
+	let dense = false;
+	return (lines, found) => {
+		if (dense) return scan(lines, found);
+		const ends: number[] = [];
+		for (let at = lines.indexOf(wanted); at >= 0; ) {
+			const end = lines.indexOf(LF, at);
+			ends.push(end < 0 ? lines.length : end);
+			at = end < 0 ? -1 : lines.indexOf(wanted, end + 1);
+		}
+		dense = ends.length > lines.length / DENSE_BYTES;
+		if (ends.length > 0) found(Uint32Array.from(ends));
+	};
+}
+
+function expressionScanner(texts: readonly string[], anyCase: boolean): TextScanner {
 	// Bytes as characters: UTF-8 is found as it is, and nothing has to be decoded. This takes linear time.
 	const escaped = texts.map((text) =>
 		Buffer.from(text)
 			.toString("latin1")
-			.replaceAll(/[\\^$.*+?()[\]{}|]/g, "\\$&"),
+			.replaceAll(/[\\^$.*+?()[\]{}|]/g, "\\$&")
+			// Not by a flag, for which bytes of other letters would have a case, too.
+			.replaceAll(/[a-z]/gi, (letter) => (anyCase ? `[${letter.toLowerCase()}${letter.toUpperCase()}]` : letter)),
 	);
 	const expression = new RegExp(toLineEnd(withinLine(escaped.join("|"))), "g");
 	// Each byte may be a line, in a line that is longer than a text there is one.
@@ -68,14 +92,16 @@ function textScanner(texts: readonly string[]): TextScanner {
 	};
 }
 
-export function patternFinder(
-	pattern: string,
-	{ caller, signal }: { readonly caller: string; readonly signal?: AbortSignal | undefined },
-): LineFinder {
+/** Whose share of the loop a search takes. */
+export interface Searcher {
+	readonly caller: string;
+	readonly signal?: AbortSignal | undefined;
+}
+
+export function patternFinder(pattern: string, { caller, signal }: Searcher): LineFinder {
 	const pace = paceOf(caller);
-	const matches = new WindowMatcher(lineMatcher(pattern), pace, signal);
-	const matchFrom = firstMatch(pattern);
-	const candidates = new Candidates(requiredTexts(pattern));
+	const matches = new WindowMatcher(pattern, pace, signal);
+	const candidates = new Candidates(pattern);
 	return {
 		async find(lines, found) {
 			const few = candidates.in(lines);
@@ -89,13 +115,6 @@ export function patternFinder(
 					}),
 				);
 			});
-		},
-		async begins(parts) {
-			signal?.throwIfAborted();
-			const [before, part, after] = parts.map((bytes) => bytes.toString()) as [string, string, string];
-			const at = pace.run(() => matchFrom(before + part + after, before.length));
-			await pace.rest(signal);
-			return at >= 0 && at < before.length + part.length;
 		},
 	};
 }
@@ -114,8 +133,9 @@ class Candidates {
 	/** Of each choice of texts every match holds one. Those that were common are not tried again. */
 	#choices: readonly TextScanner[];
 
-	constructor(choices: readonly (readonly string[])[]) {
-		this.#choices = choices.map(textScanner);
+	constructor(pattern: string) {
+		const anyCase = ignoresCase(pattern);
+		this.#choices = requiredTexts(pattern).map((texts) => textScanner(texts, anyCase));
 	}
 
 	/** The lines that may match; null where these are not few. */
@@ -151,14 +171,48 @@ function linesAt(lines: Buffer, scan: TextScanner): FewLines | null {
 /** Bytes that one match looks at: as many as take about so long, so that others have their turn in between. */
 const WINDOW = { minBytes: 32 * 1024, maxBytes: 1 << 20, growBelowMs: 4, shrinkAboveMs: 12 } as const;
 
+/**
+ * A longer line is matched in parts, each with what is around it: what a pattern may cost is for 32 KiB. A match that is
+ * longer than a part may go unseen.
+ */
+const LONG_LINE_BYTES = 64 * 1024;
+const PART_CHARS = 8 * 1024;
+
+/** Where a match begins in the part of a long line from this place on; -1 where none does. */
+function placeInPart(matchIn: (line: string, from: number) => number, line: string, from: number): number {
+	const start = Math.max(0, from - PART_CHARS);
+	const at = start + matchIn(line.slice(start, from + 2 * PART_CHARS), from - start);
+	return at >= from && at < from + PART_CHARS ? at : -1;
+}
+
+/** Where the first match of a pattern begins in a line, however long it is; -1 where that is not known. */
+export const matchPlace = (pattern: string, line: string, { caller, signal }: Searcher): Promise<number> =>
+	placeInLong(firstMatch(pattern), line, { pace: paceOf(caller), signal });
+
+async function placeInLong(
+	matchIn: (line: string, from: number) => number,
+	line: string,
+	{ pace, signal }: { readonly pace: Pace; readonly signal: AbortSignal | undefined },
+): Promise<number> {
+	for (let from = 0; from < line.length; from += PART_CHARS) {
+		signal?.throwIfAborted();
+		const at = pace.run(() => placeInPart(matchIn, line, from));
+		if (at >= 0) return at;
+		await pace.rest(signal);
+	}
+	return -1;
+}
+
 class WindowMatcher {
 	readonly #matcher: LineMatcher;
+	readonly #matchIn: (line: string, from: number) => number;
 	readonly #pace: Pace;
 	readonly #signal: AbortSignal | undefined;
 	#window: number = WINDOW.minBytes;
 
-	constructor(matcher: LineMatcher, pace: Pace, signal: AbortSignal | undefined) {
-		this.#matcher = matcher;
+	constructor(pattern: string, pace: Pace, signal: AbortSignal | undefined) {
+		this.#matcher = lineMatcher(pattern);
+		this.#matchIn = firstMatch(pattern);
 		this.#pace = pace;
 		this.#signal = signal;
 	}
@@ -167,6 +221,13 @@ class WindowMatcher {
 		for (let from = 0; from < lines.length; ) {
 			this.#signal?.throwIfAborted();
 			const end = endOfLines(lines, from, this.#window);
+			if (end - from > LONG_LINE_BYTES && lines.indexOf(LF, from) + 1 === end) {
+				const line = lines.toString("utf8", from, end - 1);
+				const { pace, signal } = { pace: this.#pace, signal: this.#signal };
+				if ((await placeInLong(this.#matchIn, line, { pace, signal })) >= 0) found(Uint32Array.of(from));
+				from = end;
+				continue;
+			}
 			const startedAt = performance.now();
 			const matched = this.#tryWindow(lines.subarray(from, end), (offsets) => {
 				for (let i = 0; i < offsets.length; i++) offsets[i]! += from;

@@ -73,6 +73,17 @@ describe("T2 the lines that match a pattern", () => {
 		);
 		expect(found).toBeGreaterThan(1000);
 	});
+
+	test.each([
+		["[0-9]{4}[.]c", ["unit_1234.c", "unit_123.c", "1234", ".c", "12345.cc", "x"], [0, 4]],
+		["^.ab$", ["ab", "xab", "xxab", "xabx", "aab"], [1, 4]],
+		["\\d\\d ms\\b", ["9 ms", "12 ms", "12 msec", "x99 ms)", " ms"], [1, 3]],
+		["(?i)\\dAB", ["1ab", "2Ab", "ab", "ab1"], [0, 1]],
+	])("%s: a text behind something else", (pattern, lines, expected) => {
+		const text = lines.join("\n");
+		const ends = [...lineMatcher(pattern)([text])];
+		expect(ends.map((end) => text.slice(0, end).split("\n").length - 1)).toEqual(expected);
+	});
 });
 
 describe("T2 texts that every match holds", () => {
@@ -93,6 +104,7 @@ describe("T2 texts that every match holds", () => {
 		["[0-9]{4}[.]c", [[".c"]]],
 		["(a[)]b|c) then", [[" then"]]],
 		["naïve", [["naïve"]]],
+		["(?i)naïve Error", [["na"], ["ve Error"]]],
 	])("of %s are %j", (pattern, texts) => {
 		expect(requiredTexts(pattern)).toEqual(texts);
 	});

@@ -1,7 +1,8 @@
 // A regular expression for lines: many lines are matched at once, and each as if it were alone.
 
 import { runInThisContext } from "node:vm";
-import { compile, limited } from "./pattern.ts";
+import { limited } from "./pattern.ts";
+import { ATOM, parsePattern } from "./pattern-dialect.ts";
 
 interface LinesToMatch {
 	readonly texts: readonly string[];
@@ -36,10 +37,11 @@ export type LineMatcher = (texts: readonly string[]) => Uint32Array;
 
 /** What it may cost is for 32 KiB. */
 export function lineMatcher(pattern: string): LineMatcher {
-	compile(pattern, "m"); // as it was given, for the words of a refusal
-	const telling = pattern.replace(ANYTHING_FIRST, "").replace(ANYTHING_LAST, "");
-	const compiled = new RegExp(toLineEnd(withinLine(telling)), "gm");
+	const { source, flags } = parsePattern(pattern);
+	const telling = source.replace(ANYTHING_FIRST, "").replace(ANYTHING_LAST, "");
 	const isLinear = LINEAR.test(telling);
+	const searched = isLinear ? textFirst(telling) : telling;
+	const compiled = new RegExp(toLineEnd(withinLine(searched)), `gm${caseFlag(flags)}`);
 	let ends = new Uint32Array(0);
 	return (texts) => {
 		const most = texts.reduce((sum, text) => sum + text.length + 1, 0);
@@ -51,9 +53,13 @@ export function lineMatcher(pattern: string): LineMatcher {
 
 /** Finds the first match that begins at a place of a line or after it; -1 where there is none. */
 export function firstMatch(pattern: string): (line: string, from: number) => number {
-	const compiled = compile(pattern, "gm");
+	const { source, flags } = parsePattern(pattern);
+	const compiled = new RegExp(source, `gm${caseFlag(flags)}`);
 	return (line, from) => placeOf(compiled, pattern, { line, from });
 }
+
+/** A line has no end in it: what `s` allows is not there. */
+const caseFlag = (flags: string) => (flags.includes("i") ? "i" : "");
 
 // What may be anything tells nothing about a line, and would be tried at each of its characters.
 const ANYTHING_FIRST = /^\^?\.\*\??(?![*+?{])/;
@@ -63,10 +69,30 @@ const ANYTHING_LAST = /(?<=^|[^\\])\.\*\??\$?$/;
 // and a limit would cost more than the match.
 const LINEAR = /^(?:[^\\[(){}*+?]|\\[dDwWsSbB\p{P}\p{S}]|\[(?:\\[\s\S]|[^\]\\])*\]|\{\d\})*$/u;
 
+/**
+ * The same, looking for its longest text first and then back at what comes before it: V8 skips quickly to a text, and tries
+ * a class at every place.
+ */
+function textFirst(linear: string): string {
+	let best = { from: 0, to: 0, chars: 0 };
+	let run = { from: 0, chars: 0 };
+	for (let at = 0; at < linear.length; ) {
+		const atom = atomAt(linear, at);
+		if (atom === null || linear[at] === "|") return linear;
+		at += atom.length;
+		const repeated = QUANTIFIER.exec(linear.slice(at))?.[0].length ?? 0;
+		at += repeated;
+		run = atom.literal === null || repeated > 0 ? { from: at, chars: 0 } : { ...run, chars: run.chars + 1 };
+		if (run.chars > best.chars) best = { ...run, to: at };
+	}
+	if (best.from === 0 || best.chars < MIN_CHARS) return linear;
+	const text = linear.slice(best.from, best.to);
+	return `${text}(?<=${linear.slice(0, best.to)})${linear.slice(best.to)}`;
+}
+
 /** The same and all that follows on the line. */
 export const toLineEnd = (pattern: string): string => `(?:${pattern})[^\\n]*`;
 
-const ATOM = /\\(?:x[\da-f]{2}|u[\da-f]{4}|c[a-z]|\d+|k<[^>]*>|[\s\S])|\[(?:\\[\s\S]|[^\]\\])*\]|[\s\S]/gi;
 /** What may be a line end: classes, escapes that are no places or references, and itself. */
 const MAY_BREAK = /^(?:\[|\\(?![bBk]|[1-9])|[\n])/;
 const SHORTER: Readonly<Record<string, string>> = { "\\s": "[^\\S\\n]", "\\D": "[^\\d\\n]", "\\W": "[^\\w\\n]" };
@@ -91,11 +117,18 @@ const CLASS_OF_ONE = /^\[([^\\\]^\p{Cc}\p{Cs}])\]$/u;
 const MIN_CHARS = 2;
 const MAX_ALTERNATIVES = 8;
 
+/** Small letters and capitals are the same to it. */
+export const ignoresCase = (pattern: string): boolean => parsePattern(pattern).flags.includes("i");
+
 /**
  * Texts of which every match holds one, as far as the pattern tells at a glance; several such choices where the pattern
- * has several texts one after the other. Empty where it tells none.
+ * has several texts one after the other. Empty where it tells none. Of a pattern that ignores case they are ASCII.
  */
-export function requiredTexts(pattern: string): readonly (readonly string[])[] {
+export function requiredTexts(given: string): readonly (readonly string[])[] {
+	const { source: pattern, flags } = parsePattern(given);
+	const anyCase = flags.includes("i");
+	// Without the flag `u` no other letter is the same as one of ASCII.
+	const literalOf = (literal: string | null) => (anyCase && literal !== null && literal > "~" ? null : literal);
 	const alternatives: string[][] = [[]];
 	let run = "";
 	const end = () => {
@@ -114,13 +147,14 @@ export function requiredTexts(pattern: string): readonly (readonly string[])[] {
 		at += atom.length;
 		const quantifier = QUANTIFIER.exec(pattern.slice(at));
 		if (quantifier === null) {
-			if (atom.literal === null) end();
-			else run += atom.literal;
+			const literal = literalOf(atom.literal);
+			if (literal === null) end();
+			else run += literal;
 			continue;
 		}
 		at += quantifier[0].length;
 		const optional = quantifier[1] !== undefined || Number(quantifier[2] ?? 1) === 0;
-		if (atom.literal !== null && !optional) run += atom.literal;
+		if (!optional) run += literalOf(atom.literal) ?? "";
 		end();
 	}
 	end();

@@ -49,7 +49,7 @@ export const optionTable = (): OptionLine[] => [
 ];
 
 /** Variables that set no option: docs/options.md explains each. */
-const OTHERS = ["HOME", "OWNER", "PARENT", "PORT", "LOG_LEVEL", "FONTS", "DEBUG", "TOKEN"];
+const OTHERS = ["HOME", "OWNER", "PARENT", "PORT", "LOG_LEVEL", "FONTS", "DEBUG", "TOKEN", "SECRETS_ON"];
 const known = new Set([...optionVariables(), ...OTHERS.map((name) => `DIALTONE_${name}`)]);
 
 /** Whether anything reads it: a variable that is misspelt has no effect, and nobody says so. */

@@ -23,6 +23,7 @@ interface OptionRow {
 		| "requests"
 		| "messages"
 		| "seconds"
+		| "days"
 		| "processes"
 		| "files"
 		| "switch";
@@ -105,31 +106,47 @@ export const options = {
 		unit: "bytes",
 		meaning: "output kept on disk in total; the oldest ended sessions are removed first; 0: no limit",
 	}),
+	keepDays: row({
+		default: 30,
+		min: 0,
+		max: 36_500,
+		unit: "days",
+		meaning: "time after which an ended session is removed with its recording; 0: never",
+	}),
 	// Over MCP an answer comes after 280 s at the latest, whatever was asked for: mcp/host-limits.ts.
 	timeoutMs: row({ default: 30_000, min: 0, max: 86_400_000, unit: "ms", meaning: "default timeout of a call" }),
 	// 4000 tokens of terminal text are about 9,200 characters: below what hosts cut or spill to a file.
 	maxTokens: row({ default: 4000, min: 50, max: 100_000, unit: "tokens", meaning: "maximum length of an answer" }),
+	// Nobody reads on through five answers: they look at the end, where failures and totals are, and search.
+	excerptTokens: row({
+		default: 1000,
+		min: 50,
+		max: 100_000,
+		unit: "tokens",
+		meaning:
+			"what is shown of new output that is more than four times the maximum length, unless a call gives `maxTokens`",
+	}),
 	// Off: a limit that nobody asked for ends builds. Whoever runs agents for others sets them for all.
 	limitCpuSeconds: row({
 		default: 0,
 		min: 0,
 		max: Number.MAX_SAFE_INTEGER,
 		unit: "seconds",
-		meaning: "CPU time of each process; a call may ask for less; 0: no limit",
+		meaning: "CPU time of a session; a call may ask for less; 0: no limit",
 	}),
 	limitMemoryBytes: row({
 		default: 0,
 		min: 0,
 		max: Number.MAX_SAFE_INTEGER,
 		unit: "bytes",
-		meaning: "address space of each process; a call may ask for less; 0: no limit",
+		meaning: "memory of a session, all its processes together; a call may ask for less; 0: no limit",
 	}),
 	limitProcesses: row({
 		default: 0,
 		min: 0,
 		max: Number.MAX_SAFE_INTEGER,
 		unit: "processes",
-		meaning: "processes of the user at which a program can start no more; a call may ask for less; 0: no limit",
+		meaning: "processes of a session at once; a call may ask for less; 0: no limit",
 	}),
 	limitOpenFiles: row({
 		default: 0,
@@ -151,6 +168,14 @@ export const options = {
 		max: Number.MAX_SAFE_INTEGER,
 		unit: "ms",
 		meaning: "time after which a session is ended; a call may ask for less; 0: no limit",
+	}),
+	limitOutputBytesPerSecond: row({
+		default: 0,
+		min: 0,
+		max: Number.MAX_SAFE_INTEGER,
+		unit: "bytes",
+		meaning:
+			"output of a session per second, sustained: a program that prints more is slowed; a call may ask for less; 0: no limit",
 	}),
 	cols: row({ default: 120, min: 2, max: 1000, unit: "cells", meaning: "width of a new terminal" }),
 	rows: row({ default: 40, min: 1, max: 500, unit: "cells", meaning: "height of a new terminal" }),
@@ -234,6 +259,13 @@ export const options = {
 		max: 100_000,
 		unit: "requests",
 		meaning: "requests and streams over HTTP at once with one token",
+	}),
+	httpBadTokens: row({
+		default: 50,
+		min: 1,
+		max: 1_000_000,
+		unit: "requests",
+		meaning: "requests over HTTP with a token that is not valid, in 10 s from one address; beyond it they get 429",
 	}),
 	// They are answered one after the other; clients that send several at once send about ten.
 	httpPipelined: row({
@@ -340,8 +372,8 @@ export const limits = {
 	/** Output of a command that is looked at to answer a call: its beginning and its end. */
 	headBytes: 64 * 1024,
 	tailBytes: 192 * 1024,
-	/** Lines of output in one answer of a tool without a budget of its own. */
-	linesChars: 1_000_000,
+	/** Of an answer in another system's tool set, where the call does not say how many. */
+	answerTokens: 10_000,
 	/** Values (numbers, strings, arrays…) in the input of a call. */
 	inputValues: 20_000,
 	/** Of one line in an event or a list: a program may print a megabyte without a line end. */
@@ -349,11 +381,15 @@ export const limits = {
 	/** Of one stream, sent beyond what its reader has taken. */
 	streamBytes: 256 * 1024,
 	/** Responses that a client has not read: above this, no more of its requests are read. */
-	unreadBytes: 4 * MIB,
+	unreadBytes: MIB,
 	/** A client that reads none of them for this long is disconnected. */
 	unreadMs: 10_000,
-	/** Requests of one client at once that wait for no program: each may have an answer of a megabyte. */
+	/** Requests at once that wait for no program, over all clients, beside one for each: each may have an answer of a megabyte. */
 	quickRequests: 16,
+	/** Calls and streams of all clients together, in times of what one may have: above it each has an equal part. 160,000 waits took 700 MB, and the collector's time. */
+	openClients: 2,
+	/** … but this many in any case. */
+	openLeast: 16,
 	/** Messages of which only a part has arrived, of all clients: above it the largest is dropped with its connection. */
 	heldBytes: 32 * MIB,
 	/** Time for a message to be complete once it has begun. */

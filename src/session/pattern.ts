@@ -4,7 +4,9 @@
 // How often a caller may try is in pace.ts.
 
 import { createContext, Script } from "node:vm";
+import { comparable } from "../protocol/clean.ts";
 import { Fault } from "../protocol/fault.ts";
+import { parsePattern } from "./pattern-dialect.ts";
 
 // 32 KiB of text and 512 characters of pattern bound an honest match to well below a millisecond, and [^]{0,60}x to ten.
 const WINDOW = 32 * 1024;
@@ -12,7 +14,6 @@ const WINDOW = 32 * 1024;
 const CARRY = 8 * 1024;
 /** New text is tried in pieces of this size. */
 export const PIECE_CHARS = WINDOW - CARRY;
-const MAX_PATTERN_LENGTH = 512;
 const MATCH_LIMIT_MS = 50;
 const MAX_TRIES = 5;
 
@@ -44,10 +45,16 @@ export class Matcher {
 	}
 }
 
+/** What a composed letter may be in output, and what is not drawn between: as much is kept of what came before. */
+const CHARS_OF_LETTER = 4;
+
+/** A text however its letters are composed, as a search finds it. */
 export function literal(text: string): Matcher {
+	const wanted = comparable(text);
+	const most = text.length * CHARS_OF_LETTER;
 	return new Matcher(
-		(candidate) => candidate.includes(text),
-		(candidate) => candidate.slice(Math.max(0, candidate.length - text.length + 1)),
+		(candidate) => candidate.includes(text) || (wanted !== "" && comparable(candidate).includes(wanted)),
+		(candidate) => candidate.slice(-most),
 	);
 }
 
@@ -56,27 +63,13 @@ const WITHIN_A_LINE = /^(?:[^\p{Cc}\\[]|\[(?!\^)|\\[dwSbB\p{P}\p{S}])*$/u;
 
 /** A regular expression; a catastrophic one is a fault, reported within 100 ms. */
 export function expression(pattern: string): Matcher {
-	const compiled = compile(pattern, "m");
-	const lineOnly = WITHIN_A_LINE.test(pattern);
+	const { source, flags } = parsePattern(pattern.normalize("NFC"));
+	const compiled = new RegExp(source, `m${flags}`);
+	const lineOnly = WITHIN_A_LINE.test(source) && !flags.includes("s");
 	return new Matcher(
-		(candidate) => tests(compiled, pattern, candidate.slice(-WINDOW)),
+		(candidate) => tests(compiled, pattern, candidate.slice(-WINDOW).normalize("NFC")),
 		(candidate) => candidate.slice(lineOnly ? candidate.lastIndexOf("\n") + 1 : 0).slice(-CARRY),
 	);
-}
-
-/** Refuses what is not an expression, or too long for one. */
-export function compile(pattern: string, flags: string): RegExp {
-	if (pattern.length > MAX_PATTERN_LENGTH) {
-		throw new Fault("bad_pattern", {
-			pattern: `${pattern.slice(0, 40)}…`,
-			problem: `it is longer than ${MAX_PATTERN_LENGTH} characters`,
-		});
-	}
-	try {
-		return new RegExp(pattern, flags);
-	} catch (cause) {
-		throw new Fault("bad_pattern", { pattern, problem: (cause as Error).message }, { cause });
-	}
 }
 
 /**
@@ -97,94 +90,18 @@ export function limited<A, R>(source: string): (compiled: RegExp, pattern: strin
 }
 
 function withinTime(call: Script, pattern: string): unknown {
-	for (let tries = 1; ; tries++) {
+	for (let [tries, timeout] = [1, MATCH_LIMIT_MS]; ; tries++) {
 		const before = process.cpuUsage();
 		try {
-			return call.runInContext(context, { timeout: MATCH_LIMIT_MS });
+			return call.runInContext(context, { timeout });
 		} catch (cause) {
 			// The limit is wall-clock time: on a busy machine a normal match may only have been preempted.
 			const { user, system } = process.cpuUsage(before);
 			const waited = (user + system) / 1000 < MATCH_LIMIT_MS / 2;
 			// Once more in any case: a collection of garbage takes processor time, too.
+			if (waited) timeout *= 2;
 			if (tries === 1 || (waited && tries < MAX_TRIES)) continue;
 			throw new Fault("bad_pattern", { pattern, problem: `it took longer than ${MATCH_LIMIT_MS} ms` }, { cause });
 		}
 	}
-}
-
-/** Shorter lines of several are not worth looking for: what they would hide may be output. */
-const MIN_ECHO_CHARS = 4;
-
-/** Removes the first occurrence of each line that was typed: an echo, even a partial one, is not output. */
-export class EchoFilter {
-	readonly #lines: readonly LineEchoFilter[];
-
-	constructor(typed: string) {
-		const lines = typed.trim().split(/[\r\n]+/);
-		const looked = lines.length === 1 ? lines : lines.filter((line) => line.trim().length >= MIN_ECHO_CHARS);
-		this.#lines = looked.map((line) => new LineEchoFilter(line));
-	}
-
-	/** The next piece without the echo, after what an earlier piece held back. */
-	feed(text: string): string {
-		return this.#lines.reduce((rest, line) => line.feed(rest), text);
-	}
-
-	/** A whole text without the echo. */
-	without(text: string): string {
-		return this.#lines.reduce((rest, line) => line.without(rest), text);
-	}
-}
-
-class LineEchoFilter {
-	readonly #typed: string;
-	/** Knuth-Morris-Pratt: the length of the longest border of each prefix. */
-	readonly #borders: Uint32Array;
-	/** How much of the echo the text so far ends in; that much is held back. */
-	#held = 0;
-	#found: boolean;
-
-	constructor(typed: string, borders = bordersOf(typed.trim())) {
-		this.#typed = typed.trim();
-		this.#found = this.#typed === "";
-		this.#borders = borders;
-	}
-
-	/** The next piece without the echo, after what an earlier piece held back. */
-	feed(text: string): string {
-		if (this.#found) return text;
-		const typed = this.#typed;
-		const before = this.#held;
-		let held = before;
-		for (let at = 0; at < text.length; at++) {
-			const char = text.charCodeAt(at);
-			while (held > 0 && typed.charCodeAt(held) !== char) held = this.#borders[held - 1]!;
-			if (typed.charCodeAt(held) === char) held++;
-			if (held < typed.length) continue;
-			this.#found = true;
-			return upTo(before + at + 1 - held) + text.slice(at + 1);
-		}
-		this.#held = held;
-		return upTo(before + text.length - held);
-
-		// What was held back is a prefix of `typed`, so it need not be kept.
-		function upTo(length: number): string {
-			return length <= before ? typed.slice(0, length) : typed.slice(0, before) + text.slice(0, length - before);
-		}
-	}
-
-	/** A whole text without the echo. */
-	without(text: string): string {
-		return new LineEchoFilter(this.#typed, this.#borders).feed(text);
-	}
-}
-
-function bordersOf(word: string): Uint32Array {
-	const borders = new Uint32Array(word.length);
-	for (let at = 1, border = 0; at < word.length; at++) {
-		while (border > 0 && word.charCodeAt(border) !== word.charCodeAt(at)) border = borders[border - 1]!;
-		if (word.charCodeAt(border) === word.charCodeAt(at)) border++;
-		borders[at] = border;
-	}
-	return borders;
 }

@@ -7,6 +7,8 @@ import type { OutputChunk } from "../protocol/output.ts";
 import { deferred } from "../pty/deferred.ts";
 import { PtyIoError } from "../pty/errors.ts";
 import { lostExit, readExit } from "../pty/exit-file.ts";
+import { endProcesses, leftRunning } from "../pty/leftovers.ts";
+import type { RunningProcess } from "../pty/process-stat.ts";
 import type { Pty, PtyExit } from "../pty/pty.ts";
 
 export class RecordedPty implements Pty {
@@ -14,7 +16,9 @@ export class RecordedPty implements Pty {
 	readonly holderPid = 0;
 	readonly exit: PtyExit;
 	readonly inputOffset = 0;
+	readonly held = false;
 	readonly responsive = true;
+	readonly silentMs = 0;
 	readonly #directory: string;
 	readonly #outputs = new Listeners<OutputChunk>("output");
 	#at: number;
@@ -26,10 +30,13 @@ export class RecordedPty implements Pty {
 		this.exit = exit;
 	}
 
-	/** The terminal as its holder left it; without an `exit` file it is lost. */
-	static async open(directory: string, options: { from: number; startedAt: number }): Promise<RecordedPty> {
-		const exit = (await readExit(directory)) ?? (await lostExit(directory, options.startedAt));
-		return new RecordedPty(directory, options.from, exit);
+	/** The terminal as its holder left it; without an `exit` file it is lost. Of an earlier boot nothing is left running. */
+	static async open(
+		directory: string,
+		{ from, startedAt, thisBoot }: { from: number; startedAt: number; thisBoot: boolean },
+	): Promise<RecordedPty> {
+		const exit = (await readExit(directory)) ?? (await lostExit(directory, startedAt));
+		return new RecordedPty(directory, from, thisBoot ? exit : { ...exit, survivors: [] });
 	}
 
 	get ending(): PtyExit {
@@ -59,6 +66,7 @@ export class RecordedPty implements Pty {
 	// A caller waits for what is played, and it is at most what memory holds: it is never held back.
 	pause = (): void => {};
 	resume = (): void => {};
+	giveWay = (): void => {};
 	skipTo(offset: number): void {
 		this.#at = Math.max(this.#at, offset);
 	}
@@ -77,9 +85,12 @@ export class RecordedPty implements Pty {
 	resize = (): Promise<never> => refuse();
 	signal = (): Promise<never> => refuse();
 	facts = (): Promise<never> => refuse();
-	/** There is nothing to end. */
-	async end(): Promise<readonly []> {
-		return [];
+	left(): readonly RunningProcess[] {
+		return leftRunning({ program: null, others: this.exit.survivors });
+	}
+	/** Ends what it left behind. */
+	end(graceMs: number): Promise<readonly RunningProcess[]> {
+		return endProcesses(() => this.left(), graceMs);
 	}
 	async [Symbol.asyncDispose](): Promise<void> {
 		this.#outputs.clear();

@@ -4,23 +4,29 @@
 import { bytesOf, Journal } from "../journal/journal.ts";
 import { logBounds, readLog } from "../journal/segments.ts";
 import { reportError } from "../protocol/listeners.ts";
+import { bootId } from "../pty/boot-id.ts";
 import { readExit } from "../pty/exit-file.ts";
 import type { Pty } from "../pty/pty.ts";
 import type { Drawing } from "./display.ts";
+import { DriverLease } from "./driver-lease.ts";
 import type { KeyedQueue } from "./keyed-queue.ts";
 import { type Keyframe, Keyframes } from "./keyframes.ts";
 import type { Learnt } from "./learnt.ts";
 import { hasEnded, statusAfter } from "./lifecycle.ts";
 import type { Options } from "./options.ts";
+import { PendingQuestion } from "./pending-question.ts";
 import { endOf, RecordedPty } from "./recorded-pty.ts";
 import { SeenPositions } from "./seen-positions.ts";
 import { Session } from "./session.ts";
 import type { SessionSlot } from "./session-slot.ts";
 import type { ShellCommands } from "./shell/commands.ts";
 import { rememberedShell } from "./shell/prepare.ts";
+import { resumeDeadline } from "./shell/run.ts";
 
 /** How much output is searched for a last line. */
 const TAIL_BYTES = 4096;
+
+const LOST_AT_START = "the daemon died while it was being started";
 
 const NOTHING_COUNTED = { offset: 0, lines: 0 } as const;
 
@@ -43,15 +49,18 @@ interface SessionOf extends Omit<SessionContext, "counting"> {
 
 export function sessionOf({ slot, pty, options, drawing, learnt, commands, beginning }: SessionOf): Session {
 	const { record, directory } = slot;
-	const { from, to, keyframe, tail, seen, counted } = beginning ?? newBeginning(directory);
+	const { from, to, printedAt, keyframe, tail, seen, question, driving, counted } =
+		beginning ?? newBeginning(directory);
 	const status = hasEnded(record.state) ? record.state : statusAfter(record.state, "launched");
+	const lostAtStart = record.state === "starting" && pty.exit?.reason === "lost";
 	const { bytesOut, linesOut, lastLine, truncated } = record;
 	return new Session({
 		id: record.id,
 		name: record.name,
 		cwd: record.cwd,
 		status,
-		endedBecause: hasEnded(record.state) ? record.reason : null,
+		limits: record.limits,
+		endedBecause: hasEnded(record.state) ? record.reason : lostAtStart ? LOST_AT_START : null,
 		pty,
 		journal: new Journal({
 			directory,
@@ -68,9 +77,14 @@ export function sessionOf({ slot, pty, options, drawing, learnt, commands, begin
 		drawing,
 		learnt,
 		replayedUntil: to,
+		printedAt,
 		seen,
+		question,
+		driving,
 		keyframes: new Keyframes(directory, { everyBytes: options.replayBytes / 4, savedAt: from }),
 		commands,
+		keepsTurns: true,
+		isConfined: record.sandbox !== null,
 	});
 }
 
@@ -79,12 +93,18 @@ export type Connect = (from: number) => Promise<Pty | null>;
 
 /** Resumes a session that an earlier daemon left running; one that ended meanwhile is read from disk. */
 export async function adoptSession(slot: SessionSlot, context: SessionContext, connect: Connect): Promise<Session> {
-	return fromBeginning(slot, context, async (beginning) => {
+	let replayedTo = 0;
+	const session = await fromBeginning(slot, context, async (beginning) => {
+		replayedTo = beginning.to;
 		const pty = await connect(beginning.from);
 		// A daemon that ended while it stopped a command may have left the shell held (shell/run.ts).
 		if (beginning.commands !== null) pty?.signal("SIGCONT", "main").catch(() => {}); // it has ended since
 		return pty ?? recordedPty(slot, beginning);
 	});
+	void resumeDeadline(session, replayedTo).catch((error: unknown) => {
+		if (!session.whileAttached.aborted) reportError(error, `the timeout of a command in ${slot.record.name}`);
+	});
+	return session;
 }
 
 /** An ended session, from disk; settles when its screen is complete. */
@@ -93,7 +113,7 @@ export async function reviveSession(slot: SessionSlot, context: SessionContext):
 }
 
 const recordedPty = ({ directory, record }: SessionSlot, { from }: Beginning) =>
-	RecordedPty.open(directory, { from, startedAt: record.createdAt });
+	RecordedPty.open(directory, { from, startedAt: record.createdAt, thisBoot: record.bootId === bootId() });
 
 async function fromBeginning(
 	slot: SessionSlot,
@@ -123,7 +143,7 @@ async function fromBeginning(
 	if (pty instanceof RecordedPty) {
 		await session.passOverOld();
 		await pty.play();
-	}
+	} else if (!pty.held) await pty.exited; // its holder died and left something running
 	return session;
 }
 
@@ -131,12 +151,16 @@ interface Beginning {
 	readonly from: number;
 	/** Output below this was received by an earlier daemon, which replied to its queries. */
 	readonly to: number;
+	/** When the last of that was printed. */
+	readonly printedAt: number | null;
 	readonly keyframe: Keyframe | null;
 	/** The newest offset up to which lines have been counted; at or below `from`. */
 	readonly counted: { readonly offset: number; readonly lines: number };
 	/** The newest output before `from`. */
 	readonly tail: Uint8Array;
 	readonly seen: SeenPositions;
+	readonly question: PendingQuestion;
+	readonly driving: DriverLease;
 	/** Null for a program that is not a shell of ours. */
 	readonly commands: ShellCommands | null;
 }
@@ -144,15 +168,18 @@ interface Beginning {
 const newBeginning = (directory: string): Omit<Beginning, "commands"> => ({
 	from: 0,
 	to: 0,
+	printedAt: null,
 	keyframe: null,
 	counted: NOTHING_COUNTED,
 	tail: new Uint8Array(0),
 	seen: new SeenPositions(directory),
+	question: new PendingQuestion(directory),
+	driving: new DriverLease(directory),
 });
 
 /** From the saved screen where there is one, else from as much of the log as a screen and its scrollback need. */
 async function beginningOf({ directory }: SessionSlot, options: Options): Promise<Beginning> {
-	const { from: first, to } = await logBounds(directory, endOf(await readExit(directory)));
+	const { from: first, to, writtenAt: printedAt } = await logBounds(directory, endOf(await readExit(directory)));
 	const earliest = Math.max(first, to - options.replayBytes);
 	const saved = await Keyframes.load(directory);
 	const keyframe = saved !== null && saved.screen.offset >= earliest && saved.screen.offset <= to ? saved : null;
@@ -175,10 +202,13 @@ async function beginningOf({ directory }: SessionSlot, options: Options): Promis
 	return {
 		from,
 		to,
+		printedAt,
 		keyframe,
 		counted: saved === null || lines === null ? NOTHING_COUNTED : { offset: saved.screen.offset, lines },
 		tail: bytesOf({ chunks }),
 		seen: await SeenPositions.load(directory, { foreign: !numbered }),
+		question: await PendingQuestion.load(directory),
+		driving: await DriverLease.load(directory),
 		commands,
 	};
 }

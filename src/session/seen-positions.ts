@@ -2,6 +2,7 @@
 // daemon restart or crash nothing already read is reported as new.
 
 import { closeSync, fstatSync, openSync, renameSync, writeFileSync, writeSync } from "node:fs";
+import { lstat } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import { checked, FORMAT, MAX_BYTES, parseJson, readCache } from "../journal/state-file.ts";
@@ -39,14 +40,17 @@ export class SeenPositions implements Disposable {
 	#due: NodeJS.Immediate | null = null;
 	/** The positions are of a screen that numbered its lines otherwise. */
 	#foreign: boolean;
+	/** When a caller was last answered, in ms since 1970, as far as an earlier daemon has saved it. */
+	readonly savedAt: number | null;
 	readonly #relocated = new Map<string, Position>();
 
 	/** Without a directory they are kept in memory only. */
 	constructor(
 		directory: string | null = null,
 		{ seen, raw }: Partial<z.output<typeof schema>> = {},
-		{ foreign = false }: { foreign?: boolean } = {},
+		{ foreign = false, savedAt = null }: { foreign?: boolean; savedAt?: number | null } = {},
 	) {
+		this.savedAt = savedAt;
 		this.#path = directory && join(directory, FILE);
 		this.#positions = new Map(seen);
 		this.#raw = new Map(raw);
@@ -54,12 +58,17 @@ export class SeenPositions implements Disposable {
 	}
 
 	static async load(directory: string, options: { foreign: boolean }): Promise<SeenPositions> {
+		const path = join(directory, FILE);
+		const savedAt = await lstat(path).then(
+			({ mtimeMs }) => mtimeMs,
+			() => null, // no caller was answered yet
+		);
 		const saved = await readCache({
-			path: join(directory, FILE),
+			path,
 			maxBytes: MAX_BYTES.seen,
 			parse: (text) => checked(schema, parseJson(text)),
 		});
-		return saved === null ? new SeenPositions(directory) : new SeenPositions(directory, saved, options);
+		return saved === null ? new SeenPositions(directory) : new SeenPositions(directory, saved, { ...options, savedAt });
 	}
 
 	get(owner: string): Position | null {

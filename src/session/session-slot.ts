@@ -5,13 +5,15 @@
 // goes through the table in lifecycle.ts, and leaving a state disposes of what it had.
 // What may be alive is waited for and adopted, never read from disk as if it had ended.
 
-import { rm } from "node:fs/promises";
 import { RecordFile, type SessionRecord } from "../journal/records.ts";
 import { logBounds } from "../journal/segments.ts";
+import { takeOut } from "../journal/session-directories.ts";
 import type { Attention } from "../protocol/answer.ts";
+import type { DriverFacts } from "../protocol/driver.ts";
 import { Fault } from "../protocol/fault.ts";
 import type { HolderEvent } from "../protocol/frames.ts";
 import { identityOf } from "../pty/process-stat.ts";
+import type { Survivor } from "../pty/pty.ts";
 import { within } from "../pty/wait.ts";
 import { IdleTimer } from "./idle-timer.ts";
 import { firstSlotState, hasEnded, type SlotEvent, type SlotState, slotAfter, statusAfter } from "./lifecycle.ts";
@@ -23,6 +25,8 @@ const DETACH_TIMEOUT_MS = 3000;
 /** A terminal closes with its last process; one that is still open after this has background processes. */
 const CLOSE_TIMEOUT_MS = 1000;
 
+type Survivors = readonly { pid: number; command: string }[];
+
 export interface SlotParts {
 	readonly record: SessionRecord;
 	readonly directory: string;
@@ -32,6 +36,8 @@ export interface SlotParts {
 	/** Creates the session of a slot that is not in memory, from what is left of it. */
 	readonly adopt: (slot: SessionSlot) => Promise<Session>;
 	readonly revive: (slot: SessionSlot) => Promise<Session>;
+	/** Ends what lives of a session that cannot be reached; returns what could not be ended, null where nothing lives. */
+	readonly endUnreached: (slot: SessionSlot, graceMs: number) => Promise<Survivors | null>;
 	readonly events: SlotListener;
 	readonly onProblem: (problem: unknown, doing: string) => void;
 }
@@ -41,6 +47,7 @@ export interface SlotListener {
 	/** In memory with its program running; `isNew` unless an earlier daemon had started it. */
 	opened(slot: SessionSlot, isNew: boolean): void;
 	attention(slot: SessionSlot, attention: Attention): void;
+	driver(slot: SessionSlot, driver: DriverFacts): void;
 	fenced(slot: SessionSlot): void;
 	/** What its holder reports beside output. */
 	reported(slot: SessionSlot, event: HolderEvent): void;
@@ -60,21 +67,28 @@ interface Live {
 	readonly name: "live";
 	readonly session: Session;
 	readonly subscriptions: (() => void)[];
-	/** Ends it when it is idle; once it has ended, evicts it. */
+	/** Ends what runs of it when it is idle; once nothing does, evicts it. Set by #setTimer alone. */
 	timer: IdleTimer | null;
 }
 interface Unreached {
 	readonly name: "unreached";
+	/** Why it could not be adopted; null before the first try. It passes with this state, so it is not part of the record. */
+	readonly problem: string | null;
 }
 interface Ended {
 	readonly name: "ended";
 	/** Settles when everything is written; null once it is. */
 	released: Promise<void> | null;
 }
+interface Removing {
+	readonly name: "removing";
+	/** Rejects where it could not be taken out: then it stays. */
+	readonly done: Promise<void>;
+}
 interface Final {
 	readonly name: "removed" | "detached";
 }
-type State = Opening | Live | Unreached | Ended | Final;
+type State = Opening | Live | Unreached | Ended | Removing | Final;
 
 export class SessionSlot {
 	readonly directory: string;
@@ -89,18 +103,20 @@ export class SessionSlot {
 		this.#parts = parts;
 		this.#record = parts.record;
 		this.directory = parts.directory;
-		this.#touchedAt = parts.record.updatedAt;
+		this.#touchedAt = performance.now() - Math.max(0, Date.now() - parts.record.updatedAt);
 		this.#file = new RecordFile(parts.directory);
 		if (launch === undefined) {
 			const name = firstSlotState({ terminalOpen: parts.record.terminalOpen });
-			this.#state = name === "ended" ? { name, released: null } : { name };
+			this.#state = name === "ended" ? { name, released: null } : { name, problem: null };
 		} else {
 			this.#state = { name: "starting", session: this.#opening(launch, (error) => this.#launchFailed(error)) };
 		}
 	}
 
+	/** With the reason for which it cannot be reached at the moment. */
 	get record(): SessionRecord {
-		return this.#record;
+		const problem = this.#state.name === "unreached" ? this.#state.problem : null;
+		return problem === null ? this.#record : { ...this.#record, reason: problem };
 	}
 
 	get state(): SlotState {
@@ -116,12 +132,18 @@ export class SessionSlot {
 		return !hasEnded(this.#record.state);
 	}
 
+	/** Its program runs, or something that it started; also where that is not known. */
+	get hasProcesses(): boolean {
+		if (this.isRunning) return true;
+		return this.#record.terminalOpen && this.inMemory?.left().length !== 0;
+	}
+
 	/** Nothing of it is in memory or being written. */
 	get isAtRest(): boolean {
 		return this.#state.name === "ended" && this.#state.released === null;
 	}
 
-	/** When a call last asked for it, in ms since 1970. */
+	/** When a call last asked for it, by performance.now(). */
 	get touchedAt(): number {
 		return this.#touchedAt;
 	}
@@ -146,6 +168,8 @@ export class SessionSlot {
 					},
 					() => this.#rest("failed"),
 				);
+			case "removing":
+				return this.#after(state);
 			case "removed":
 				return Promise.reject(new Fault("session_not_found", { id: this.#record.name, open: [] }));
 			case "detached":
@@ -153,13 +177,25 @@ export class SessionSlot {
 		}
 	}
 
+	async #after(removing: Removing): Promise<Session> {
+		await removing.done.catch(() => {}); // reported to the caller that removes it
+		if (this.#state === removing) throw new Error(`${this.#record.id} is still being removed`);
+		return this.session();
+	}
+
 	touch(): void {
-		this.#touchedAt = Date.now();
+		this.#touchedAt = performance.now();
 	}
 
 	/** Changes the record and writes it. */
 	update(change: Partial<SessionRecord>): void {
 		this.#change({ ...change, updatedAt: Date.now() });
+	}
+
+	/** Gives it another name, in memory and on record. */
+	rename(name: string): void {
+		this.inMemory?.renamed(name);
+		this.update({ name });
 	}
 
 	/** The lines of earlier output have been counted. */
@@ -171,7 +207,8 @@ export class SessionSlot {
 	#change(change: Partial<SessionRecord>): void {
 		this.#record = { ...this.#record, ...change };
 		this.writeRecord().catch((error) => {
-			if (this.state !== "detached") this.#parts.onProblem(error, `recording ${this.#record.name}`);
+			if (this.state !== "detached" && this.state !== "removed")
+				this.#parts.onProblem(error, `recording ${this.#record.name}`);
 		});
 	}
 
@@ -181,31 +218,69 @@ export class SessionSlot {
 	}
 
 	/** Ends the session and its whole tree; returns what could not be ended. */
-	async end(graceMs: number): Promise<readonly { pid: number; command: string }[]> {
-		return (await this.session()).close(graceMs);
+	async end(graceMs: number): Promise<readonly Survivor[]> {
+		const { session, survivors } = await this.toEnd(graceMs);
+		return [...survivors, ...(await session.close(graceMs))];
 	}
 
-	/** Deletes the session with everything it has on disk; refused while anything of it may run. */
-	async remove(): Promise<void> {
-		const closed = this.inMemory?.closed;
-		if (closed !== undefined && !this.isRunning && this.#record.terminalOpen) {
-			await within(CLOSE_TIMEOUT_MS, "closing", closed).catch(() => {}); // checked below
+	/** The session, to be ended. One whose holder lives and cannot be reached is ended by its process: no other way is left. */
+	async toEnd(graceMs: number): Promise<{ readonly session: Session; readonly survivors: Survivors }> {
+		try {
+			return { session: await this.session(), survivors: [] };
+		} catch (error) {
+			const survivors = this.#state.name === "unreached" ? await this.#parts.endUnreached(this, graceMs) : null;
+			if (survivors === null) throw error;
+			return { session: await this.session(), survivors };
 		}
+	}
+
+	/** Takes the session out of the directory of all: done as a whole or not at all. Refused while anything of it may run. */
+	async remove(): Promise<void> {
+		await this.#closing();
 		while (this.#state.name === "starting" || this.#state.name === "reviving") {
 			await this.#state.session.catch(() => {}); // reported to the caller that opened it
 		}
+		if (this.#state.name === "removing") return this.#state.done;
 		if (this.#state.name === "removed") return;
 		if (this.#state.name === "detached") throw stopping();
 		if (this.#record.terminalOpen) {
 			const what = this.isRunning ? "program" : "background";
-			throw new Fault("still_running", { id: this.#record.name, sessionId: this.#record.id, what });
+			const processes = this.inMemory?.left().map(({ pid, command }) => ({ pid, command })) ?? [];
+			throw new Fault("still_running", { id: this.#record.name, sessionId: this.#record.id, what, processes });
 		}
 		const before = this.#state;
-		this.#enter("removed", { name: "removed" });
-		if (before.name === "live") await before.session[Symbol.asyncDispose]();
-		if (before.name === "ended") await before.released;
+		const done = Promise.resolve().then(() => this.#takeOut(before));
+		this.#enter("withdrawn", { name: "removing", done });
+		return done;
+	}
+
+	/** What it left running, once what ends with its program has ended. */
+	async left(): Promise<readonly Survivor[]> {
+		const session = await this.session();
+		await this.#closing();
+		return this.#record.terminalOpen ? session.left() : [];
+	}
+
+	async #closing(): Promise<void> {
+		const closed = this.inMemory?.closed;
+		if (closed === undefined || this.isRunning || !this.#record.terminalOpen) return;
+		await within(CLOSE_TIMEOUT_MS, "closing", closed).catch(() => {}); // it is still open
+	}
+
+	/** Leaves `removing`, whatever fails. */
+	async #takeOut(before: State): Promise<void> {
+		try {
+			if (before.name === "live") await before.session[Symbol.asyncDispose]();
+			if (before.name === "ended") await before.released;
+			await this.#file.settled();
+			await takeOut(this.directory);
+		} catch (error) {
+			if (this.#state.name === "removing") this.#rest("kept");
+			const facts = { id: this.#record.name, sessionId: this.#record.id, problem: messageOf(error), isOut: false };
+			throw new Fault("not_removed", facts, { cause: error });
+		}
+		if (this.#state.name === "removing") this.#enter("removed", { name: "removed" });
 		await this.#file.close();
-		await rm(this.directory, { recursive: true, force: true, maxRetries: 3 });
 	}
 
 	/** Detaches; the program keeps running. */
@@ -218,20 +293,21 @@ export class SessionSlot {
 			// If it opens later, #opened releases it.
 			await within(DETACH_TIMEOUT_MS, "opening", before.session).catch(() => {});
 		}
+		if (before.name === "removing") await before.done.catch(() => {}); // reported to the caller that removes it
 		await this.#file.close();
 	}
 
 	#enter(event: SlotEvent, state: State): void {
 		if (slotAfter(this.#state.name, event) !== state.name) throw new Error(`${event} does not lead to ${state.name}`);
 		if (this.#state.name === "live") {
-			this.#state.timer?.[Symbol.dispose]();
+			this.#setTimer(this.#state, null);
 			for (const unsubscribe of this.#state.subscriptions) unsubscribe();
 		}
 		this.#state = state;
 	}
 
 	/** On disk only, once `work` is done and the record is written. */
-	#rest(event: "evicted" | "failed", work: Promise<void> = Promise.resolve()): void {
+	#rest(event: "evicted" | "failed" | "kept", work: Promise<void> = Promise.resolve()): void {
 		const released = work
 			.catch((error) => this.#parts.onProblem(error, `releasing ${this.#record.name}`))
 			.then(() => this.#file.settled());
@@ -281,7 +357,7 @@ export class SessionSlot {
 		} else if (this.isRunning) {
 			if (session.ended) this.#ended(live);
 			else this.#running(live);
-		}
+		} else this.#endWhenIdle(live);
 		if (this.#record.terminalOpen) void session.closed.then(() => this.#closed(live));
 		return session;
 	}
@@ -296,8 +372,7 @@ export class SessionSlot {
 
 	/** Its holder may be alive: the state is kept with the reason, and the next call retries. */
 	#unreachable(error: unknown): never {
-		this.#enter("unreachable", { name: "unreached" });
-		this.#record = { ...this.#record, reason: `its holder is unreachable: ${messageOf(error)}` };
+		this.#enter("unreachable", { name: "unreached", problem: `its holder is unreachable: ${messageOf(error)}` });
 		throw new Fault(
 			"session_unreachable",
 			{ id: this.#record.name, sessionId: this.#record.id, problem: messageOf(error) },
@@ -310,17 +385,24 @@ export class SessionSlot {
 		const { events } = this.#parts;
 		const state = statusAfter(this.#record.state, "launched");
 		const isNew = this.#record.state !== state;
-		const holder = identityOf(session.holderPid);
-		const moved = this.#record.pid !== session.pid || this.#record.holder?.pid !== holder.pid;
-		if (isNew || moved || this.#record.reason !== null) this.update({ state, pid: session.pid, holder, reason: null });
+		const before = this.#record;
+		// What is on record stays: of a process that has ended since, the start time is not known any more.
+		const holder = before.holder?.pid === session.holderPid ? before.holder : identityOf(session.holderPid);
+		const program = before.pid === session.pid ? { pid: session.pid, born: before.born } : identityOf(session.pid);
+		const moved = before.pid !== program.pid || before.holder !== holder;
+		if (isNew || moved || before.reason !== null) this.update({ state, ...program, holder, reason: null });
 		let last = "";
 		subscriptions.push(
 			session.onEnded(() => this.#ended(live)),
 			session.onFenced(() => events.fenced(this)),
 			session.onReported((event) => events.reported(this, event)),
+			session.driving.onChange(({ driver }) => {
+				if (!session.ended) events.driver(this, driver);
+			}),
 			session.onDecided((attention) => {
 				const verdict = `${attention.activity} ${attention.waitingFor}`;
-				if (verdict !== last) events.attention(this, attention);
+				// Of what it left running facts may still come, but its end is the last that is told of its turn.
+				if (this.isRunning && verdict !== last) events.attention(this, attention);
 				last = verdict;
 			}),
 		);
@@ -330,58 +412,59 @@ export class SessionSlot {
 	}
 
 	#ended(live: Live): void {
-		const { status, exit, ptyExit, journal } = live.session;
-		live.timer?.[Symbol.dispose]();
+		const { status, exit, endedBecause, ptyExit, journal } = live.session;
+		this.#endWhenIdle(live); // what it left running
 		this.update({
 			state: status,
 			exit,
-			reason: status === "stream_lost" ? this.#howItWasLost() : live.session.endedBecause,
+			reason: endedBecause ?? (status === "stream_lost" ? describeEnd(status, null) : null),
 			resolvedAt: ptyExit?.endedAt ?? Date.now(),
 			...journal.stats,
 		});
 		this.#parts.events.ended(this, live.session);
 	}
 
-	#howItWasLost(): string {
-		if (this.#record.state === "starting") return "the daemon died while it was being started";
-		return describeEnd("stream_lost", null);
-	}
-
 	#closed(live: Live): void {
 		if (this.#state !== live) return; // released before it closed
 		// Background processes may have written, too.
 		const { bytesOut, linesOut, lastLine, truncated } = live.session.journal.stats;
-		this.update({ terminalOpen: false, bytesOut, linesOut, lastLine, truncated });
+		const reason = live.session.endedBecause ?? this.#record.reason;
+		this.update({ terminalOpen: false, reason, bytesOut, linesOut, lastLine, truncated });
 		this.#evictWhenIdle(live);
 		this.#parts.events.closed(this);
 	}
 
 	#endWhenIdle(live: Live): void {
 		const { idleMs, endGraceMs, onProblem } = this.#parts;
+		this.#setTimer(live, null);
 		if (idleMs === 0 || this.#record.keep) return;
 		// A program that prints is not idle.
-		const usedAt = () => Math.max(this.#usedAt(live), live.session.lastOutputAt);
-		const onIdle = async (logged: number) => {
-			// Of a session that nobody looks at, output may stay in the log without being received.
-			const { to } = await logBounds(this.directory);
-			if (this.#state !== live) return;
-			if (to > Math.max(logged, live.session.journal.end) || usedAt() + idleMs > Date.now()) return arm(to);
-			await live.session.close(endGraceMs, `idle for ${Math.round(idleMs / 1000)} s`);
-		};
+		const usedAt = () => Math.max(this.#usedAt(live), live.session.printedAt);
 		const arm = (logged: number) => {
+			// Its program may end, or it may be removed, in every wait.
+			const isDue = () => this.#state === live && live.timer === timer;
+			const end = async () => {
+				// Of a session that nobody looks at, output may stay in the log without being received.
+				const { to } = await logBounds(this.directory);
+				if (!isDue() || live.session.leftAway) return;
+				if (to > Math.max(logged, live.session.journal.end) || usedAt() + idleMs > performance.now()) return arm(to);
+				await live.session.close(endGraceMs, `idle for ${Math.round(idleMs / 1000)} s`);
+			};
 			const failed = (error: unknown) => {
 				onProblem(error, `ending the idle session ${this.#record.name}`);
-				if (this.#state !== live) return;
+				if (!isDue()) return;
 				this.touch();
 				arm(logged);
 			};
-			live.timer = new IdleTimer({
-				idleMs,
-				usedAt,
-				onIdle: () => void onIdle(logged).catch(failed),
-			});
+			const timer = new IdleTimer({ idleMs, usedAt, onIdle: () => void end().catch(failed) });
+			this.#setTimer(live, timer);
 		};
 		arm(0);
+	}
+
+	#setTimer(live: Live, timer: IdleTimer | null): void {
+		live.timer?.[Symbol.dispose]();
+		live.timer = timer;
 	}
 
 	#usedAt({ session }: Live): number {
@@ -389,11 +472,11 @@ export class SessionSlot {
 	}
 
 	#evictWhenIdle(live: Live): void {
-		live.timer = new IdleTimer({
-			idleMs: this.#parts.evictMs,
-			usedAt: () => this.#usedAt(live),
-			onIdle: () => this.#rest("evicted", live.session[Symbol.asyncDispose]()),
-		});
+		const evict = () => this.#rest("evicted", live.session[Symbol.asyncDispose]());
+		this.#setTimer(
+			live,
+			new IdleTimer({ idleMs: this.#parts.evictMs, usedAt: () => this.#usedAt(live), onIdle: evict }),
+		);
 	}
 }
 

@@ -2,7 +2,7 @@
 // process.
 
 import { isAbsolute, resolve } from "node:path";
-import type { SessionRecord } from "../journal/records.ts";
+import type { SandboxRecord, SessionRecord } from "../journal/records.ts";
 import { Fault } from "../protocol/fault.ts";
 import { PROTOCOL_VERSION } from "../protocol/frames.ts";
 import { bootId } from "../pty/boot-id.ts";
@@ -12,7 +12,9 @@ import type { ResourceLimits } from "../pty/resource-limits.ts";
 import { nameFor, newId } from "./identity.ts";
 import { asInherited } from "./inheriting.ts";
 import { environmentRules, type OptionName, type Options } from "./options.ts";
+import type { SandboxChoice } from "./policy.ts";
 import type { NamesInUse } from "./registry.ts";
+import type { Scope } from "./scope.ts";
 import type { ShellSpec } from "./shell/prepare.ts";
 
 /** The caller: decides what is new to it, and what a session it starts inherits. */
@@ -35,10 +37,23 @@ export interface Caller {
 	readonly rlimits?: ResourceLimits | undefined;
 	/** The agent conversation that it calls for, if known. */
 	readonly parent?: string | undefined;
+	/** The name of the token that it showed. Only an interface that has checked it sets this. */
+	readonly token?: string | undefined;
+	/** What it is limited to, by its token. */
+	readonly scope?: Scope | undefined;
+	/** A person at the page: they are not asked to approve what they do. Only an interface that has checked it sets this. */
+	readonly person?: boolean | undefined;
+	/** The session that it runs in. Only the daemon's socket sets this, by the caller's process. */
+	readonly inside?: EnclosingSession | undefined;
 }
+
+/** A session, as far as it decides what callers from inside it may do. */
+export type EnclosingSession = Pick<SessionRecord, "id" | "owner" | "parent" | "sandbox" | "within">;
 
 export interface StartSpec {
 	readonly command?: string | undefined;
+	/** What runs `command`: a shell and its flags; the caller's own by default. */
+	readonly runBy?: readonly string[] | undefined;
 	readonly argv?: readonly string[] | undefined;
 	readonly name?: string | undefined;
 	/** Picks the name where none is given. What it returns is reserved at once: another start cannot take it. */
@@ -59,11 +74,22 @@ export interface StartSpec {
 	readonly shell?: ShellSpec | undefined;
 	/** The agent conversation, where it is not the caller's. */
 	readonly parent?: string | undefined;
+	/** What the call asks for. The policy may force more. */
+	readonly sandbox?: SandboxChoice | undefined;
+	/** The sandbox of what is started again: kept, unless the call asks for another. */
+	readonly sandboxBefore?: SandboxRecord | null | undefined;
+	/** Throws where the caller may not use the session of this record. */
+	readonly mustReach?: ((record: SessionRecord) => Promise<void>) | undefined;
 	readonly caller: Caller;
 }
 
+/** A start whose sandbox is settled (confinement.ts). */
+export interface ConfinedSpec extends StartSpec {
+	readonly confinedBy: SandboxRecord | null;
+}
+
 /** The initial record of a session. */
-export function newRecord(spec: StartSpec, options: Options, names: NamesInUse): SessionRecord {
+export function newRecord(spec: ConfinedSpec, options: Options, names: NamesInUse): SessionRecord {
 	const { argv, command, cwd } = commandOf(spec);
 	const now = Date.now();
 	return {
@@ -74,6 +100,7 @@ export function newRecord(spec: StartSpec, options: Options, names: NamesInUse):
 		cwd,
 		state: "starting",
 		pid: null,
+		born: null,
 		holder: null,
 		exit: null,
 		reason: null,
@@ -96,6 +123,8 @@ export function newRecord(spec: StartSpec, options: Options, names: NamesInUse):
 		inherit: spec.inherit ?? null,
 		limits: limitsOf(spec.limits, options),
 		shell: spec.shell?.name ?? null,
+		sandbox: spec.confinedBy,
+		within: spec.caller.inside === undefined ? [] : [...spec.caller.inside.within, spec.caller.inside.id],
 		terminalOpen: true,
 	};
 }
@@ -107,6 +136,7 @@ const LIMITS = {
 	openFiles: "limitOpenFiles",
 	fileBytes: "limitFileBytes",
 	wallMs: "limitWallMs",
+	outputBytesPerSecond: "limitOutputBytesPerSecond",
 } as const satisfies Partial<Record<keyof Limits, OptionName>>;
 
 /** The limits of a session: those of the options, which a call may lower (R2.13). */
@@ -128,7 +158,7 @@ export function environmentOf({ caller, env: explicit, inherit }: StartSpec, opt
 }
 
 /** A command line runs in the caller's shell; without one, the shell itself, or the one that is asked for. */
-function commandOf({ command, argv, shell: asShell, cwd, caller }: StartSpec): {
+function commandOf({ command, runBy, argv, shell: asShell, cwd, caller }: StartSpec): {
 	argv: readonly string[];
 	command: string;
 	cwd: string;
@@ -139,7 +169,7 @@ function commandOf({ command, argv, shell: asShell, cwd, caller }: StartSpec): {
 	const shell = caller.env.SHELL || "/bin/bash";
 	const directory = cwd === undefined ? caller.cwd : isAbsolute(cwd) ? cwd : resolve(caller.cwd, cwd);
 	if (argv !== undefined) return { argv, command: argv.join(" "), cwd: directory };
-	if (command !== undefined) return { argv: [shell, "-c", command], command, cwd: directory };
+	if (command !== undefined) return { argv: [...(runBy ?? [shell, "-c"]), command], command, cwd: directory };
 	const program = asShell?.program ?? shell;
 	return { argv: [program], command: program, cwd: directory };
 }

@@ -11,11 +11,18 @@ const { errno } = constants;
 
 /** `because`: why, where neither the program nor a caller decided it. */
 export function describeEnd(status: Status, exit: ExitFacts | null, because: string | null = null): string {
-	if (status === "stream_lost") return "its holder died, so how it ended is unknown";
-	if (exit === null) return because ?? status;
+	if (status === "stream_lost") return because ?? "its holder died, so how it ended is unknown";
+	// A start that failed has no exit, only the reason.
+	if (exit === null || (exit.code === null && exit.signal === null)) return because ?? status;
 	const how = exit.signal !== null ? `killed by ${exit.signal}` : `exit code ${exit.code}`;
 	if (because !== null) return `${because}; ${how}`;
 	return status === "cancelled" ? `closed, ${how}` : how;
+}
+
+/** Its holder died, and this lives all the same. */
+export function describeLeft(program: number, left: readonly { readonly pid: number }[]): string {
+	const runs = left.some(({ pid }) => pid === program) ? `its program (pid ${program})` : "something that it started";
+	return left.length === 0 ? describeEnd("stream_lost", null) : `its holder died; ${runs} still runs`;
 }
 
 /** What the kernel answers for a terminal or a process that is gone. */
@@ -25,12 +32,14 @@ const ENDED_ERRNOS: ReadonlySet<number> = new Set([errno.EIO, errno.ESRCH, errno
 export function asFault(
 	error: unknown,
 	{ name, id, status, howItEnded }: Pick<Session, "name" | "id" | "status" | "howItEnded">,
+	{ types = true } = {},
 ): unknown {
 	if (!(error instanceof PtyError)) return error;
 	const facts = error instanceof PtyIoError ? error.facts : {};
 	const maybeTyped = error.sent;
 	const cause = { cause: error };
 	const session = { id: name, sessionId: id };
+	const ended = types ? { ...session, maybeTyped } : { ...session, onlyRead: true };
 	const how = hasEnded(status) ? howItEnded : "just now";
 	switch (error.code) {
 		case "line_too_long":
@@ -40,9 +49,9 @@ export function asFault(
 		case "queue_full":
 			return new Fault("queue_full", { free: facts.free ?? 0 }, cause);
 		case "ended":
-			return new Fault("session_ended", { ...session, how, maybeTyped }, cause);
+			return new Fault("session_ended", { ...ended, how }, cause);
 		case "lost":
-			return new Fault("session_ended", { ...session, how: describeEnd("stream_lost", null), maybeTyped }, cause);
+			return new Fault("session_ended", { ...ended, how: describeEnd("stream_lost", null) }, cause);
 		case "unresponsive":
 			return new Fault("unresponsive", { name, sessionId: id, holderPid: facts.holderPid ?? 0, maybeTyped }, cause);
 		case "not_owner":
@@ -56,7 +65,7 @@ export function asFault(
 		case "system":
 			// The terminal is closed: the news of the end is on its way.
 			if (hasEnded(status) || ENDED_ERRNOS.has(facts.errno ?? 0))
-				return new Fault("session_ended", { ...session, how, maybeTyped }, cause);
+				return new Fault("session_ended", { ...ended, how }, cause);
 			return new Fault("session_unreachable", { ...session, problem: error.message }, cause);
 		case "bad_frame":
 		case "input_gap":

@@ -4,6 +4,7 @@ import { basename } from "node:path";
 import { type AdoptOptions, adopt } from "../pty/adopt.ts";
 import { HolderPty } from "../pty/holder-pty.ts";
 import { type LaunchSpec, launch } from "../pty/launch.ts";
+import { endHolder } from "../pty/living-holder.ts";
 import type { Pty } from "../pty/pty.ts";
 import { giveScope } from "../pty/scope.ts";
 
@@ -11,6 +12,8 @@ export interface Terminals {
 	readonly launch: (spec: LaunchSpec) => Promise<Pty>;
 	/** Null when the holder is gone; rejects when it may be alive but is unreachable. */
 	readonly adopt: (options: AdoptOptions) => Promise<Pty | null>;
+	/** Ends a session by its holder's process; returns what could not be ended, null where no such holder lives. */
+	readonly endHolder: typeof endHolder;
 }
 
 export const holderTerminals: Terminals = {
@@ -23,4 +26,5 @@ export const holderTerminals: Terminals = {
 		const found = await adopt(options);
 		return found instanceof HolderPty ? found : null;
 	},
+	endHolder,
 };

@@ -1,11 +1,11 @@
 // Searching a transcript: which of its numbered lines hold a text or match a pattern, in the form in which they are
-// compared (see stored-line.ts). Of a line that was cut into pieces, the one is found in which a match begins.
+// compared (see stored-line.ts).
 
 import { setImmediate } from "node:timers/promises";
-import type { Lines, TextReader } from "../journal/text-reader.ts";
+import type { TextReader } from "../journal/text-reader.ts";
 import { comparable } from "../protocol/clean.ts";
 import { type LineFinder, literalFinder, patternFinder } from "./line-finder.ts";
-import { comparedPart, goesOn, LF, SEPARATOR } from "./stored-line.ts";
+import { comparedPart, LF, SEPARATOR } from "./stored-line.ts";
 
 export interface SearchRequest {
 	/** A text, or a regular expression that a line must match. */
@@ -32,27 +32,14 @@ export async function searchTranscript(reader: TextReader, request: SearchReques
 		pattern === undefined ? literalFinder(comparable(text)) : patternFinder(comparable(pattern), { caller, signal });
 	const hits = new Hits(order, most);
 	const [start, end] = [await reader.offsetOf(range.from), await reader.offsetOf(range.to + 1)];
-	let before = start === 0 ? null : await continuedBefore(reader, start);
 	for await (const lines of reader.lines(start, end)) {
 		signal?.throwIfAborted();
-		if (before === null && !lines.bytes.includes(SEPARATOR)) {
-			await finder.find(lines.bytes, (offsets) => hits.add(offsets, lines.offset));
-		} else {
-			hits.add(await findMarked(finder, reader, lines, before), lines.offset);
-			const last = lastLine(lines.bytes);
-			before = goesOn(last) ? Buffer.from(last) : null;
-		}
+		if (lines.bytes.includes(SEPARATOR)) hits.add(await findMarked(finder, lines.bytes), lines.offset);
+		else await finder.find(lines.bytes, (offsets) => hits.add(offsets, lines.offset));
 		await setImmediate();
 	}
 	return { count: hits.count, lines: await reader.numbersOf(hits.offsets) };
 }
-
-const continuedBefore = async (reader: TextReader, offset: number): Promise<Buffer | null> => {
-	const line = await reader.lineBefore(offset);
-	return line !== null && goesOn(line) ? line : null;
-};
-
-const lastLine = (bytes: Buffer) => bytes.subarray(bytes.lastIndexOf(LF, bytes.length - 2) + 1, bytes.length - 1);
 
 /** A stretch of what is compared: where it was, and whether it is there byte by byte. */
 interface Stretch {
@@ -61,13 +48,8 @@ interface Stretch {
 	readonly same: boolean;
 }
 
-/** Finds lines among some that are pieces or are compared in another form: where they are, ascending. */
-async function findMarked(
-	finder: LineFinder,
-	reader: TextReader,
-	{ bytes, offset }: Lines,
-	before: Buffer | null,
-): Promise<number[]> {
+/** Finds lines among some that are compared in another form: where they are, ascending. */
+async function findMarked(finder: LineFinder, bytes: Buffer): Promise<number[]> {
 	const compared: Buffer[] = [];
 	const stretches: Stretch[] = [];
 	let length = 0;
@@ -76,30 +58,15 @@ async function findMarked(
 		stretches.push({ to: length, from, same });
 		length += part.length;
 	};
-	const found: number[] = [];
-	/** The piece before, if the line goes on. */
-	let piece = before;
 	for (let at = 0; at < bytes.length; ) {
-		const marked = piece === null ? bytes.indexOf(SEPARATOR, at) : at;
+		const marked = bytes.indexOf(SEPARATOR, at);
 		const start = marked < 0 ? bytes.length : Math.max(at, bytes.lastIndexOf(LF, marked) + 1);
 		if (start > at) add(bytes.subarray(at, start), at, true);
 		if (start === bytes.length) break;
-		const end = bytes.indexOf(LF, start);
-		const line = bytes.subarray(start, end);
-		at = end + 1;
-		if (piece === null && !goesOn(line)) {
-			add(Buffer.concat([comparedPart(line), NEWLINE]), start, false);
-			continue;
-		}
-		const next = !goesOn(line)
-			? null
-			: at < bytes.length
-				? bytes.subarray(at, bytes.indexOf(LF, at))
-				: await reader.lineAt(offset + at);
-		const parts = [piece, line, next].map((part) => (part === null ? NOTHING : comparedPart(part)));
-		if (await finder.begins(parts as [Buffer, Buffer, Buffer])) found.push(start);
-		piece = goesOn(line) ? line : null;
+		at = bytes.indexOf(LF, start) + 1;
+		add(comparedPart(bytes.subarray(start, at)), start, false);
 	}
+	const found: number[] = [];
 	let stretch = 0;
 	await finder.find(Buffer.concat(compared, length), (offsets) => {
 		for (const at of offsets) {
@@ -108,11 +75,8 @@ async function findMarked(
 			found.push(same ? from + at - to : from);
 		}
 	});
-	return found.sort((a, b) => a - b);
+	return found;
 }
-
-const NOTHING = Buffer.alloc(0);
-const NEWLINE = Buffer.from("\n");
 
 /** The first or the last few, and how many there are. */
 class Hits {

@@ -1,9 +1,8 @@
 // Where a transcript goes on (text.json): how much of the log is rendered, the index of its text, and the renderer's screen.
 
-import { rename, unlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
-import { checked, FORMAT, MAX_BYTES, parseJson, readCache } from "../journal/state-file.ts";
+import { checked, FORMAT, MAX_BYTES, parseJson, readCache, replaceState } from "../journal/state-file.ts";
 
 const FILE = "text.json";
 
@@ -14,6 +13,7 @@ const schema = z.object({
 	sealed: z.boolean(),
 	log: z.object({ line: count, text: count, index: z.array(count).readonly(), segments: z.array(count).readonly() }),
 	marks: z.array(z.tuple([count, z.object({ line: count, blank: z.boolean() })])),
+	begun: z.string().optional(),
 	screen: z
 		.object({
 			cols: cells.min(2).max(1000),
@@ -50,14 +50,10 @@ export function readState(directory: string): Promise<TranscriptState | null> {
 
 /** False on a full disk, or where the session was removed. */
 export async function writeState(directory: string, state: TranscriptState): Promise<boolean> {
-	const path = join(directory, FILE);
-	const temporary = `${path}.tmp`;
 	try {
-		await writeFile(temporary, JSON.stringify({ format: FORMAT, ...state }), { mode: 0o600 });
-		await rename(temporary, path);
+		await replaceState(join(directory, FILE), JSON.stringify({ format: FORMAT, ...state }));
 		return true;
 	} catch {
-		await unlink(temporary).catch(() => {}); // was not made
 		return false;
 	}
 }

@@ -4,7 +4,7 @@
 import { setImmediate } from "node:timers/promises";
 import type { TextSnapshot } from "../journal/text-log.ts";
 import { TextReader } from "../journal/text-reader.ts";
-import type { TextLine } from "../terminal/transcript-renderer.ts";
+import { ownWords } from "./own-words.ts";
 import { LF, SEPARATOR, storedLine, textOf } from "./stored-line.ts";
 import { type SearchRequest, type SearchResult, searchTranscript } from "./transcript-search.ts";
 
@@ -35,7 +35,7 @@ export interface LineRange {
 interface ViewParts {
 	readonly text: TextSnapshot;
 	/** The lines after those of the text. */
-	readonly tail: readonly TextLine[];
+	readonly tail: readonly string[];
 	readonly marks: ReadonlyMap<number, OffsetLine>;
 	/** The output up to this offset. */
 	readonly offset: number;
@@ -64,6 +64,11 @@ export class TranscriptView {
 		const last = marks.get(to);
 		if (last !== undefined) return { from: first, to: last.blank ? last.line - 1 : last.line };
 		return { from: first, to: text.index.find(({ raw }) => raw >= to)?.line ?? this.total };
+	}
+
+	/** The line that the cursor was on at an offset; where that is not known, the last one. */
+	lineAt(offset: number): number {
+		return this.#parts.marks.get(offset)?.line ?? this.total;
 	}
 
 	/** The first lines of a range that have so many bytes together, but at least one. */
@@ -218,7 +223,7 @@ function afterLines(bytes: Buffer, most: number): { readonly at: number; readonl
 }
 
 /** What is still on the screen follows what is committed. */
-function withTail(text: TextSnapshot, tail: readonly TextLine[]): TextSnapshot {
+function withTail(text: TextSnapshot, tail: readonly string[]): TextSnapshot {
 	if (tail.length === 0) return text;
 	const bytes = Buffer.concat(tail.map(storedLine));
 	const segment = { from: text.text, to: text.text + bytes.length, line: text.line, lines: tail.length, bytes };
@@ -228,5 +233,5 @@ function withTail(text: TextSnapshot, tail: readonly TextLine[]): TextSnapshot {
 const notKept = ({ from, to }: LineRange): NumberedLine => ({
 	number: from,
 	last: to,
-	text: `[… ${from === to ? `line ${from} is` : `lines ${from}–${to} are`} no longer kept …]`,
+	text: ownWords(`${from === to ? `line ${from} is` : `lines ${from}–${to} are`} no longer kept`),
 });

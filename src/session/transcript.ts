@@ -11,11 +11,14 @@ import { readLog, type Stretch } from "../journal/segments.ts";
 import { CorruptState } from "../journal/state-file.ts";
 import { TextLog } from "../journal/text-log.ts";
 import { readTiming } from "../journal/timing.ts";
+import { counted } from "../protocol/clean.ts";
+import { type Condition, settled, wait } from "../pty/wait.ts";
 import { type LineSink, TranscriptRenderer } from "../terminal/transcript-renderer.ts";
 import { KeyedQueue } from "./keyed-queue.ts";
+import { LineJoiner } from "./line-joiner.ts";
 import type { RenderQueue } from "./render-queue.ts";
 import type { Cached, ScreenCache } from "./screen-cache.ts";
-import { storedLine } from "./stored-line.ts";
+import { storedLine, storedNotice } from "./stored-line.ts";
 import { readState, type TranscriptState, writeState } from "./transcript-state.ts";
 import { type OffsetLine, TranscriptView } from "./transcript-view.ts";
 
@@ -66,6 +69,8 @@ interface Resize {
 interface Open {
 	readonly renderer: TranscriptRenderer;
 	readonly log: TextLog;
+	/** The line that was begun behind those of the log. */
+	readonly joiner: LineJoiner;
 	readonly sizes: Resize[];
 	/** The lines at offsets of interest, the newest last. */
 	readonly marks: Map<number, OffsetLine>;
@@ -123,13 +128,20 @@ export class Transcript implements Cached, AsyncDisposable {
 	}
 
 	/** All lines of the output so far; `at`: offsets of which the line has to be known. */
-	async view({ signal, at = [] }: ViewRequest = {}): Promise<TranscriptView> {
+	async view(request: ViewRequest = {}): Promise<TranscriptView> {
+		const view = await this.#viewed(request);
+		request.signal?.throwIfAborted();
+		return view!;
+	}
+
+	/** The same; null where the signal came before it was rendered, unless a part of it will do. */
+	#viewed({ signal, at = [] }: ViewRequest, { inPart = false } = {}): Promise<TranscriptView | null> {
 		const { end } = this.#parts.journal;
-		const view = await this.#use(async (open) => {
+		return this.#use(async (open) => {
 			this.#asked = at;
 			// What was rendered for a caller who left is there for the next one.
 			while (open.raw < end && !signal?.aborted) await this.#render(open, end, { signal });
-			if (signal?.aborted) return null;
+			if (signal?.aborted && !inPart) return null;
 			this.#nextStop(open);
 			const complete = this.#parts.isComplete() && open.raw >= this.#parts.journal.end;
 			// A small one is rendered again faster than it is read.
@@ -137,7 +149,7 @@ export class Transcript implements Cached, AsyncDisposable {
 				open.renderer.seal();
 				open.sealed = true;
 			}
-			const tail = open.sealed ? [] : open.renderer.tail();
+			const tail = open.joiner.with(open.sealed ? [] : open.renderer.tail());
 			if (open.raw >= WORTH_SAVING_BYTES) await open.log.flush();
 			await this.#save(open, open.sealed && open.savedRaw < open.raw ? 0 : SAVE_BYTES);
 			const { keptBytes } = open.log;
@@ -145,8 +157,34 @@ export class Transcript implements Cached, AsyncDisposable {
 			this.#keptBytes = keptBytes;
 			return new TranscriptView({ text: open.log.snapshot(), tail, marks: new Map(open.marks), offset: open.raw });
 		});
-		signal?.throwIfAborted();
-		return view!;
+	}
+
+	/** The same, or null where it is not rendered by then, of `performance.now()`; what was rendered is there for the next call. */
+	async viewBy(by: number, { signal, ...request }: ViewRequest = {}): Promise<TranscriptView | null> {
+		if (by === Number.POSITIVE_INFINITY) return this.view({ ...request, signal });
+		const late = new AbortController();
+		const deadline: Condition<null> = {
+			start: ({ after, own, settle }) => {
+				after(by - performance.now(), () => settle(null));
+				own(() => late.abort());
+			},
+		};
+		const view = this.view({ ...request, signal: late.signal });
+		return wait<TranscriptView | null>([settled(view), deadline], { signal });
+	}
+
+	/** What is rendered by then, of `performance.now()`: its newest lines may be missing. */
+	async viewSoFar(by: number): Promise<TranscriptView> {
+		const view = await this.viewBy(by);
+		if (view !== null) return view;
+		await this.renderSome(); // also where others had the time
+		return (await this.#viewed({ signal: AbortSignal.abort() }, { inPart: true }))!;
+	}
+
+	/** The line at an offset; where that is not known, one before it. */
+	lineBefore(offset: number): number {
+		const { marks, log } = this.#open ?? {};
+		return marks?.get(offset)?.line ?? (log?.lineBefore(offset) ?? 0) + 1;
 	}
 
 	/** Renders in the background for a moment; false when little is left. */
@@ -200,10 +238,21 @@ export class Transcript implements Cached, AsyncDisposable {
 		const { first, sizes } = await sizesOf(directory);
 		const begin = async (state: TranscriptState | null): Promise<Open> => {
 			const log = await TextLog.open(directory, state?.log ?? null, transcripts.maxBytes);
-			const open = { log, raw: state?.raw ?? 0 };
+			const joiner = new LineJoiner(state?.begun);
+			const open = { log, joiner, raw: state?.raw ?? 0 };
+			const append = (line: string | null) => {
+				if (line !== null) log.append(storedLine(line), 1, open.raw);
+			};
 			const sink: LineSink = {
-				line: (line) => log.append(storedLine(line), 1, open.raw),
-				lines: (text, lines) => log.append(text.slice(), lines, open.raw),
+				line: (piece) => append(joiner.take(piece)),
+				notice(words) {
+					append(joiner.end());
+					log.append(storedNotice(words), 1, open.raw);
+				},
+				lines(text, lines) {
+					append(joiner.end());
+					log.append(text.slice(), lines, open.raw);
+				},
 			};
 			const { cols, rows } = first ?? this.#parts;
 			const renderer =
@@ -256,12 +305,15 @@ export class Transcript implements Cached, AsyncDisposable {
 				open.raw += rendered;
 				if (performance.now() - sliceAt < SLICE_MS) continue;
 				await setImmediate();
+				if (signal?.aborted) return;
 				sliceAt = performance.now();
 			}
 			rest = all.subarray(at);
 			if (bytes === null) {
 				this.#nextStop(open);
-				open.renderer.gap(`[… ${end - open.raw} bytes of output are not kept …]`);
+				open.renderer.gap(
+					`${counted(end - open.raw, "byte")} of output ${end - open.raw === 1 ? "is" : "are"} not kept`,
+				);
 				open.raw = end;
 			}
 			if (open.log.unwrittenBytes >= READ_BYTES) await open.log.flush();
@@ -340,8 +392,9 @@ export class Transcript implements Cached, AsyncDisposable {
 		await open.log.flush();
 		const log = open.log.state;
 		if (log === null) return; // not all of it could be written
-		const { raw, sealed, marks } = open;
-		if (!(await writeState(this.#parts.journal.directory, { raw, sealed, log, marks: [...marks], screen }))) return;
+		const { raw, sealed, marks, joiner } = open;
+		const state = { raw, sealed, log, marks: [...marks], begun: joiner.begun, screen };
+		if (!(await writeState(this.#parts.journal.directory, state))) return;
 		open.savedRaw = raw;
 		await open.log.saved();
 	}

@@ -7,11 +7,13 @@
 
 import { Unicode11Addon } from "@xterm/addon-unicode11/lib/addon-unicode11.mjs";
 import { Terminal } from "@xterm/headless/lib-headless/xterm-headless.mjs";
+import { knownSpellings } from "../protocol/masking.ts";
 import type { Cell, Grid, Row } from "./grid.ts";
+import { maskCells } from "./mask-cells.ts";
 import { keepRegionRows } from "./region-rows.ts";
 import { Utf8Decoder } from "./utf8.ts";
 import { ORDERS, PRICE, WorkBudget } from "./work-budget.ts";
-import type { Core, Params, Parser, PayloadHandler, SequenceId } from "./xterm-core.ts";
+import type { Core, CoreGrid, Params, Parser, PayloadHandler, SequenceId } from "./xterm-core.ts";
 
 export const LIMITS = {
 	/** A wide character needs two columns. */
@@ -39,6 +41,19 @@ export interface EmulatorOptions {
 	readonly keepsRegionRows?: boolean;
 }
 
+/** State of one process: see `Emulator.unserialized`. */
+export interface Unserialized {
+	readonly charset: object | undefined;
+	readonly glevel: number;
+	readonly charsets: readonly (object | undefined)[];
+	readonly joining: number;
+	readonly grids: readonly {
+		readonly tabs: Readonly<Record<number, true | undefined>>;
+		readonly savedCharset: object | undefined;
+		readonly savedPen: { readonly fg: number; readonly bg: number };
+	}[];
+}
+
 const clamp = (value: number, { min, max }: { min: number; max: number }) =>
 	Math.min(max, Math.max(min, Math.floor(Number.isFinite(value) ? value : min)));
 
@@ -56,6 +71,8 @@ export class Emulator {
 	/** Rows, and whole logical lines, trimmed from the scrollback. */
 	droppedRows = 0;
 	droppedLines = 0;
+	/** A row below the first of the normal screen was addressed since this was last set to false: it is drawn, not printed. */
+	addressed = false;
 	/** Errors of the emulator that were recovered. */
 	recoveries = 0;
 	/** Called before the display is erased, with the way (0 below, 1 above, 2 all, 3 the scrollback). */
@@ -95,6 +112,11 @@ export class Emulator {
 				if (!this.#budget.spend(PRICE.erase(this.cols, this.rows))) return true;
 				this.beforeErase(params[0]!);
 				return params[0] === 1 && this.#eraseWholeRowsAbove(prefix === "?");
+			});
+		for (const final of ["H", "f", "d"])
+			parser.registerCsiHandler({ final }, ({ params }) => {
+				if (params[0]! > 1 && !this.alternate) this.addressed = true;
+				return false;
 			});
 		// Leaving the alternate screen is always allowed, so that no session gets stuck on it.
 		parser.registerCsiHandler({ prefix: "?", final: "h" }, ({ params, length }) => {
@@ -201,7 +223,7 @@ export class Emulator {
 	write(bytes: Uint8Array): void {
 		this.#budget.earn(bytes.length);
 		try {
-			for (let at = 0; at < bytes.length; at += SLICE) this.#core._inputHandler.parse(bytes.subarray(at, at + SLICE));
+			for (let at = 0; at < bytes.length; at += SLICE) this.#draw(bytes.subarray(at, at + SLICE));
 		} catch {
 			// An upstream bug, triggered by hostile bytes or an odd resize. The rest of the
 			// slice is lost to the screen (never to the log); the next one starts clean.
@@ -209,6 +231,13 @@ export class Emulator {
 			this.#parser.reset();
 			this.#recover();
 		}
+	}
+
+	#draw(slice: Uint8Array): void {
+		const top = this.droppedRows + this.normal.ybase;
+		this.#core._inputHandler.parse(slice);
+		if (knownSpellings().length > 0)
+			maskCells(this.active, this.alternate ? 0 : top - this.droppedRows, this.newCell());
 	}
 
 	resize(cols: number, rows: number): void {
@@ -260,10 +289,14 @@ export class Emulator {
 
 	/** The cursor is where a line begins, and plain lines would scroll everything above them away. */
 	get atPlainLineStart(): boolean {
-		const { x, scrollTop, scrollBottom } = this.normal;
+		return this.normal.x === 0 && this.scrollsPlainText;
+	}
+
+	/** Plain text wraps, and scrolls everything above it away. */
+	get scrollsPlainText(): boolean {
+		const { scrollTop, scrollBottom } = this.normal;
 		const { decPrivateModes, modes } = this.#core.coreService;
 		return (
-			x === 0 &&
 			!this.alternate &&
 			this.settled &&
 			scrollTop === 0 &&
@@ -287,6 +320,29 @@ export class Emulator {
 		const { tabs } = this.#core.buffers.normal;
 		for (let column = 0; column < this.cols; column++) if ((tabs[column] === true) !== (column % 8 === 0)) return false;
 		return true;
+	}
+
+	/** What a keyframe does not have of what decides how output is drawn: character sets are known by reference. */
+	get unserialized(): Unserialized {
+		const { charset, glevel, _charsets } = this.#core._inputHandler._charsetService;
+		const { normal, alt } = this.#core.buffers;
+		const gridOf = ({ tabs, savedCharset, savedCurAttrData: { fg, bg } }: CoreGrid) => ({
+			tabs: { ...tabs },
+			savedCharset,
+			savedPen: { fg, bg },
+		});
+		return { charset, glevel, charsets: [..._charsets], joining: this.joining, grids: [gridOf(normal), gridOf(alt)] };
+	}
+	set unserialized({ charset, glevel, charsets, joining, grids }: Unserialized) {
+		Object.assign(this.#core._inputHandler._charsetService, { charset, glevel, _charsets: [...charsets] });
+		const { normal, alt } = this.#core.buffers;
+		for (const [index, grid] of [normal, alt].entries()) {
+			const { tabs, savedCharset, savedPen } = grids[index]!;
+			grid.tabs = { ...tabs };
+			grid.savedCharset = savedCharset;
+			Object.assign(grid.savedCurAttrData, savedPen);
+		}
+		this.joining = joining;
 	}
 
 	/** Columns that a character takes. */

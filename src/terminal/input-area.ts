@@ -16,6 +16,12 @@ export function endsAtCursor({ active: grid, rows }: Emulator): boolean {
 	return grid.y < rows - 1;
 }
 
+/** There is no text on the screen. */
+export function isBlank({ active: grid, rows }: Emulator): boolean {
+	for (let y = 0; y < rows; y++) if ((grid.lines.get(grid.ybase + y)?.getTrimmedLength() ?? 0) > 0) return false;
+	return true;
+}
+
 /** A single cell of the screen is in reverse video: with the real cursor hidden it is the program's own. */
 export function hasDrawnCursor({ active: grid, cols, rows }: Emulator): boolean {
 	let found = 0;

@@ -106,7 +106,7 @@ export function parseKey(name: string): Key {
 	if (caret) return { name: lower(caret[1]!), ...held, ctrl: true };
 	const letter = /^[\x01-\x1a]$/.test(name) && !SENT.has(name);
 	if (letter) return { name: String.fromCharCode(name.charCodeAt(0) + 96), ...held, ctrl: true };
-	let rest = SENT.get(name) ?? name;
+	let rest = SENT.get(name) ?? name.replace(/^(?:<(.{2,})>|\{(.{2,})\})$/, "$1$2");
 	for (;;) {
 		const match = /^([a-z]+)[+-](?=.)/i.exec(rest);
 		const modifier = match && own(MODIFIERS, match[1]!.toLowerCase());
@@ -122,8 +122,12 @@ export function parseKey(name: string): Key {
 	return { name: held.ctrl ? lower(key) : key, ...held };
 }
 
+/** With all its modifiers the longest has less. */
+const MAX_NAME_CHARS = 64;
+
 /** Whether there is such a key, by any of its names. */
 export function isKey(name: string): boolean {
+	if (name.length > MAX_NAME_CHARS) return false; // without looking through a megabyte of text
 	try {
 		parseKey(name);
 		return true;
@@ -144,6 +148,8 @@ function nameOf(spelling: string): string | undefined {
 
 /** The names closest in spelling, with the modifiers that were meant. */
 function nearest(rest: string, whole: string): string[] {
+	// The code of a character is close to many a name by its length alone.
+	if (/^\d+$/.test(rest)) return [];
 	const prefix = whole.slice(0, whole.length - rest.length);
 	const wanted = lower(rest);
 	return [...NAMED, ...Object.keys(SPELLINGS)]

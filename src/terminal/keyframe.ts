@@ -66,6 +66,11 @@ export function takeKeyframe(emulator: Emulator): Keyframe | null {
 		: null;
 }
 
+/** The screen alone, also in the middle of a sequence: to be looked at, not to go on from. Null if it is too large. */
+export function pictureOf(emulator: Emulator): Keyframe | null {
+	return roomAbove(emulator) === null ? null : keyframeOf(emulator, contentOf(emulator, 0), 0);
+}
+
 function contentOf(emulator: Emulator, scrollback: number): string {
 	const serializer = new SerializeAddon();
 	serializer.activate(emulator.terminal);

@@ -43,6 +43,18 @@ describe("R5.5 marks of the shell", () => {
 		]);
 	});
 
+	test("G5: a mark whose number is far ahead is only text, and those that follow it still count", () => {
+		const far = mark("D;0", ";n=999999999;r=1");
+		expect(scan(`${mark("C", ";n=1;r=1")}${far}${mark("D;5", ";n=2;r=1")}`)).toMatchObject([
+			{ kind: "C" },
+			{ kind: "D", exitCode: 5 },
+		]);
+		// After a gap as many may be missing as it can have swallowed.
+		const scanner = new MarkScanner(aid);
+		expect(scanner.feed(bytes(mark("D;0", ";n=500000;r=1")), 1_000_000)).toEqual([]);
+		expect(scanner.feed(bytes(mark("D;3", ";n=25000;r=1")), 2_000_000)).toMatchObject([{ exitCode: 3 }]);
+	});
+
 	test("a mark may end with ST, and an escape in the middle of one begins anew", () => {
 		expect(scan(`\x1b]133;D;4;aid=${aid}\x1b\\`)).toMatchObject([{ kind: "D", exitCode: 4 }]);
 		expect(scan(`\x1b]133;D;4;aid=\x1b]133;D;5;aid=${aid}\x07`)).toMatchObject([{ kind: "D", exitCode: 5 }]);

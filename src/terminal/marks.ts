@@ -32,6 +32,10 @@ const BACKSLASH = 0x5c;
 const PREFIX = Uint8Array.from("\x1b]133;", (char) => char.charCodeAt(0));
 // A path has at most 4096 bytes, three times that when percent-encoded. A longer "mark" is not ours.
 const MAX_BODY_BYTES = 16_384;
+/** Marks that may be missing between two: without a bound, a single forged one would make all that follow count as old. */
+const MAX_MISSING = 1000;
+/** The least that a mark with a number takes, of what a gap has swallowed. */
+const MIN_MARK_BYTES = 40;
 
 /** An incremental scanner; feed it every byte once, in order. */
 export class MarkScanner {
@@ -43,6 +47,8 @@ export class MarkScanner {
 	#body: number[] = [];
 	#escape = false;
 	#count = 0;
+	/** How many numbers may be missing before the next mark. */
+	#missing = MAX_MISSING;
 
 	constructor(aid: string) {
 		this.#aid = aid;
@@ -50,7 +56,10 @@ export class MarkScanner {
 
 	feed(bytes: Uint8Array, offset: number): Mark[] {
 		// A mark cut off by a gap is dropped.
-		if (offset !== this.#next) this.#matched = 0;
+		if (offset !== this.#next) {
+			this.#matched = 0;
+			this.#missing += Math.ceil(Math.abs(offset - this.#next) / MIN_MARK_BYTES);
+		}
 		this.#next = offset + bytes.length;
 		const marks: Mark[] = [];
 		let at = 0;
@@ -111,8 +120,9 @@ export class MarkScanner {
 		if (named.get("aid") !== this.#aid) return null;
 		const count = integer(named.get("n"));
 		if (count !== null) {
-			if (count <= this.#count) return null;
+			if (count <= this.#count || count > this.#count + this.#missing) return null;
 			this.#count = count;
+			this.#missing = MAX_MISSING;
 		}
 		return {
 			kind,

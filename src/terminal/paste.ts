@@ -20,8 +20,8 @@ export function encodePaste(text: string, modes: Modes, { force = false }: Paste
 		.replace(/\r\n?|\n/g, "\r");
 	const utf8 = new TextEncoder();
 	if (modes.bracketedPaste) return utf8.encode(`\x1b[200~${safe}\x1b[201~`);
-	const lines = safe.split("\r").length;
-	if (lines > 1 && !force) throw new Fault("paste_refused", { lines });
+	const lines = safe.replace(/\r$/, "").split("\r").length;
+	if (safe.includes("\r") && !force) throw new Fault("paste_refused", { lines });
 	return utf8.encode(safe);
 }
 

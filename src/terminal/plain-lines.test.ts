@@ -12,6 +12,7 @@ describe("plain lines", () => {
 		["whole lines only", "one\r\ntwo\r\nthr", 10, 2],
 		["up to what moves the cursor", "one\r\nt\x1b[Awo\r\nthree\r\n", 5, 1],
 		["colours and erase-in-line", "\x1b[31;1mred\x1b[m\x1b[K\r\nplain\r\n", 25, 2],
+		["one that the program ended itself, with CR LF", "one\r\r\ntwo\r\r\r\n", 13, 2],
 		["a line that is drawn over", "10 %\r20 %\r\n", 11, 1],
 		["but no line feed alone, no bell, no C1 control", "one\r\ntwo\nthree\r\n", 5, 1],
 		["", "one\r\ntwo\x07\r\n", 5, 1],
@@ -42,6 +43,7 @@ describe("plain lines", () => {
 const line = fc.oneof(
 	{ weight: 6, arbitrary: fc.string({ unit: "grapheme-ascii", maxLength: 30 }).map((it) => `${it}\r\n`) },
 	{ weight: 2, arbitrary: fc.nat(60).map((length) => `${"w".repeat(length)}\r\n`) },
+	{ weight: 2, arbitrary: fc.nat(60).map((length) => `${"w".repeat(length)}\r\r\n`) },
 	fc.constantFrom(
 		"\x1b[31mred\r\n",
 		"\x1b[mplain\x1b[K\r\n",

@@ -40,6 +40,7 @@ export function plainLines(bytes: Uint8Array, from: number, cols: number): Plain
 		column += at - start;
 		if (at === length) break;
 		if (byte === CR) {
+			at = lastOfReturns(bytes, at);
 			if (bytes[at + 1] === LF) {
 				if (column > cols) {
 					if (!exact) break;
@@ -68,6 +69,20 @@ export function plainLines(bytes: Uint8Array, from: number, cols: number): Plain
 		} else break;
 	}
 	return { end, lines, wraps };
+}
+
+/** Several carriage returns are one: a program that prints CR LF itself makes CR CR LF on a terminal that adds its own. */
+function lastOfReturns(bytes: Uint8Array, from: number): number {
+	let at = from;
+	while (bytes[at + 1] === CR) at++;
+	return at;
+}
+
+/** The bytes of printable ASCII that these begin with. */
+export function plainRun(bytes: Uint8Array): number {
+	let at = 0;
+	while (at < bytes.length && bytes[at]! >= 0x20 && bytes[at]! < DEL) at++;
+	return at;
 }
 
 /** The offset of the last byte of the SGR or EL sequence that begins here; -1 for anything else. */
@@ -160,6 +175,7 @@ export function plainText(
 			if (at === to) break;
 		}
 		if (byte === CR) {
+			at = lastOfReturns(bytes, at);
 			if (bytes[at + 1] !== LF || (column > cols && !wraps)) break;
 			while (out > written && target[out - 1] === 0x20) out--;
 			// Other blanks are rare, and left to the emulator.

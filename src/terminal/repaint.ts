@@ -9,7 +9,11 @@ const CLEAN = "\x1b[!p\x1b[2J\x1b[H";
 // The serializer does not record which encoding was requested.
 const MOUSE_ENCODINGS: Readonly<Record<string, string>> = { SGR: "\x1b[?1006h", SGR_PIXELS: "\x1b[?1016h" };
 
-export function repaint({ content, cursorHidden, mouse }: ScreenState): string {
+export function repaint({
+	content,
+	cursorHidden,
+	mouse,
+}: Pick<ScreenState, "content" | "cursorHidden" | "mouse">): string {
 	return `${CLEAN}${content}${MOUSE_ENCODINGS[mouse.encoding] ?? ""}${cursorHidden ? "\x1b[?25l" : ""}`;
 }
 

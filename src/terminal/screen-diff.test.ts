@@ -93,6 +93,20 @@ describe("R1.3 what is new in line output", () => {
 		expect(sees("\x1b[H\x1b[J$ ")).toMatchObject({ kind: "screen", text: "$ " });
 	});
 
+	test("what was erased unseen is told, but not what the reader saw or typed", () => {
+		const clear = "\x1b[H\x1b[2J\x1b[3J";
+		const { sees } = reader();
+		expect(sees(`${clear}one\r\n`).erased).toBe(null);
+		expect(sees(`${clear}two\r\n`).erased).toBe(null);
+		expect(sees(`three\r\n${clear}four\r\n`)).toMatchObject({ kind: "lines", erased: { printed: true } });
+		expect(sees(`x\r\n${clear}four\r\n`, "x").erased).toBe(null);
+		expect(sees(`y\r\n${clear}a\r\n${clear}b\r\n`).erased).toEqual({ printed: false, current: "b", cursorLine: 1 });
+		expect(sees(`z\r\n${clear}\x1b[3;3Hdrawn`).erased).toMatchObject({ printed: false, current: "\n\n  drawn" });
+		expect(sees(`${clear}\x1b[3;3Hagain`)).toMatchObject({ kind: "screen", erased: null });
+		expect(sees(`\x1bcnew\r\n`).erased).toBe(null);
+		expect(sees(`newer\r\n\x1bcnewest\r\n`).erased).toMatchObject({ printed: true, current: "newest" });
+	});
+
 	test("a full reset starts afresh, and what was seen before is not repeated", () => {
 		const { sees } = reader();
 		sees("old 1\r\nold 2\r\n");

@@ -3,7 +3,7 @@
 // Line output: every new logical line, and every line that changed since, once, in its
 // current form. So an answered prompt is shown again with its answer, unless the reader
 // itself typed the answer, and a progress bar of 2000 frames is one line. After the screen
-// was cleared: its current content.
+// was cleared: its current content, and whether there was more that went unseen.
 // Full-screen programs (the alternate screen): the rows that changed, or the whole
 // screen when that is shorter.
 //
@@ -53,6 +53,14 @@ export interface ScreenDiff {
 	readonly highlights: readonly Highlight[];
 	/** Lines that are no longer in the scrollback, or too long to be shown whole: read these bytes from the journal. */
 	readonly missed: { readonly lines: number; readonly from: number; readonly to: number } | null;
+	/** What was erased unseen, and is in the transcript only. */
+	readonly erased: {
+		/** Line by line, and once: to be read like other lines. Otherwise programs drew one screen after another. */
+		readonly printed: boolean;
+		/** What is new of the present screen, and how many lines the cursor is below the first of it. */
+		readonly current: string;
+		readonly cursorLine: number;
+	} | null;
 	/** `text` covers output up to this offset. */
 	readonly offset: number;
 	readonly position: Position;
@@ -65,6 +73,20 @@ export interface Cursor {
 	readonly visible: boolean;
 }
 
+/** A screen, or a scrollback, that was erased with text on it. */
+export interface Erasure {
+	/** How often the screen had been cleared before. */
+	readonly clears: number;
+	/** The line after its last one with text, and that one. */
+	readonly end: number;
+	readonly last: string;
+	/** The first line of the screen that follows: erased lines give their numbers away. */
+	readonly top: number;
+	readonly scrollback: boolean;
+	/** By addressing rows, not line by line. */
+	readonly drawn: boolean;
+}
+
 /** What a diff needs beyond the grid. */
 export interface ScreenMeta {
 	readonly offset: number;
@@ -73,6 +95,8 @@ export interface ScreenMeta {
 	readonly screenId: number;
 	/** Lines before this one were erased on purpose, not lost to the scrollback's limit. */
 	readonly erasedBefore: number;
+	/** The latest, oldest first. */
+	readonly erasures: readonly Erasure[];
 	readonly cursor: Cursor;
 	/** The offset after which every kept line began. */
 	readonly keptFrom: () => number;
@@ -132,7 +156,9 @@ function diffLines(emulator: Emulator, meta: ScreenMeta, since: Position): Scree
 		index < cursorIndex &&
 		text === `${since.prompt.text}${meta.typed}`.trimEnd();
 	let echo: string | null = null;
+	const unseen = erasedSince(meta, since);
 	const shown: string[] = [];
+	let before = 0;
 	let cut = 0;
 	const hashes: number[] = [];
 	const redrawn = new Set<number>();
@@ -154,15 +180,18 @@ function diffLines(emulator: Emulator, meta: ScreenMeta, since: Position): Scree
 		}
 		const changed = seenHash !== undefined && seenHash !== hash && end !== "";
 		if (isNew || changed) shown.push(end);
+		if (unseen !== null && line < unseen.top) before = shown.length;
 		if ((isNew || changed) && to - from > HASHED_ROWS) cut++;
 		if (!isNew && changed) {
 			for (let row = from; row < to; row++) redrawn.add(row - grid.ybase);
 		}
 	}
+	const printed = unseen !== null && unseen.screens <= 1 && !unseen.drawn && !emulator.addressed;
 	// Cleared and drawn afresh with nothing above it: a screen (dialog and watch do without the alternate one).
-	const drawn = cleared && (since !== UNSEEN || screenTop === 0);
+	const drawn = cleared && !printed && (since !== UNSEEN || screenTop === 0);
 	const { text, removed } = clean(shown.join("\n"));
-	const highlights = meta.highlights ? highlightsOf(emulator, grid) : [];
+	const anyCount = drawn || !meta.cursor.visible || redrawn.size > 0;
+	const highlights = meta.highlights && anyCount ? highlightsOf(emulator, grid) : [];
 	const lost = Math.max(0, kept - Math.max(since.end, meta.erasedBefore)) + cut;
 	return {
 		kind: drawn ? "screen" : "lines",
@@ -175,6 +204,11 @@ function diffLines(emulator: Emulator, meta: ScreenMeta, since: Position): Scree
 		highlights: highlights.filter(({ row }) => drawn || !meta.cursor.visible || redrawn.has(row)),
 		// The offset of a kept line is known to a slice of output only: it may lie before what was seen.
 		missed: lost > 0 ? { lines: lost, from: since.offset, to: Math.max(since.offset, meta.keptFrom()) } : null,
+		erased: unseen && {
+			printed,
+			current: clean(shown.slice(before).join("\n")).text,
+			cursorLine: kept + cursorIndex - unseen.top,
+		},
 		offset: meta.offset,
 		position: {
 			version: 1,
@@ -187,6 +221,26 @@ function diffLines(emulator: Emulator, meta: ScreenMeta, since: Position): Scree
 			screen: null,
 		},
 	};
+}
+
+/** What was erased and not seen: on how many screens, whether these were drawn, and where the one that followed begins. */
+function erasedSince({ erasures, typed }: ScreenMeta, since: Position) {
+	let [seen, screens, top] = [since.end, 0, 0];
+	let [any, drawn] = [false, false];
+	for (const erasure of erasures.filter(({ clears }) => clears >= since.clears)) {
+		const { end, last, scrollback } = erasure;
+		const { prompt } = since;
+		const isEcho =
+			!any && typed !== undefined && prompt?.line === end - 1 && last === `${prompt.text}${typed}`.trimEnd();
+		if (end > seen && !isEcho) {
+			any = true;
+			if (!scrollback) screens++;
+			drawn ||= erasure.drawn;
+		}
+		seen = scrollback ? Math.max(seen, end) : erasure.top;
+		top = erasure.top;
+	}
+	return any ? { screens, drawn, top } : null;
 }
 
 function diffFullScreen(emulator: Emulator, meta: ScreenMeta, since: Position): ScreenDiff {
@@ -217,6 +271,7 @@ function diffFullScreen(emulator: Emulator, meta: ScreenMeta, since: Position): 
 		cursor: meta.cursor,
 		highlights: highlights.filter(({ row }) => !asRows || changedRows.includes(row)),
 		missed: null,
+		erased: null,
 		offset: meta.offset,
 		// Lines of the normal buffer stay unseen.
 		position: { ...since, screen: { id: meta.screenId, cols: emulator.cols, hashes } },

@@ -7,16 +7,16 @@
 import { Listeners } from "../protocol/listeners.ts";
 import type { OutputChunk } from "../protocol/output.ts";
 import { ControlFilter } from "./control-filter.ts";
-import { Emulator, SLICE } from "./emulator.ts";
-import { endsAtCursor, footerBelow, hasDrawnCursor } from "./input-area.ts";
-import { applyKeyframe, fitsKeyframe, type Keyframe, keyframeOf, takeKeyframe } from "./keyframe.ts";
+import { Emulator, SLICE, type Unserialized } from "./emulator.ts";
+import { endsAtCursor, footerBelow, hasDrawnCursor, isBlank } from "./input-area.ts";
+import { applyKeyframe, fitsKeyframe, type Keyframe, keyframeOf, pictureOf, takeKeyframe } from "./keyframe.ts";
 import { KittyKeyboard } from "./kitty-keyboard.ts";
 import { Links } from "./links.ts";
 import { type Modes, modesOf } from "./modes.ts";
 import { plainLines, startOfLast, stylesBefore } from "./plain-lines.ts";
 import { answerQuestions, ReplyGate } from "./replies.ts";
-import { joinRows, lineStarts, lineToCursor } from "./rows.ts";
-import { type Cursor, diffScreen, type Position, type ScreenDiff } from "./screen-diff.ts";
+import { joinRows, lineStarts, lineToCursor, startOfLine, textOfRow } from "./rows.ts";
+import { type Cursor, diffScreen, type Erasure, type Position, type ScreenDiff } from "./screen-diff.ts";
 import { type Snapshot, snapshotOf } from "./snapshot.ts";
 import { type Area, type Run, styledRowsOf } from "./styled-rows.ts";
 import { observeDirectory, observeTitle } from "./title.ts";
@@ -48,6 +48,7 @@ export interface ScreenState extends Keyframe {
 	readonly clears: number;
 	readonly screenId: number;
 	readonly erasedBefore: number;
+	readonly erasures?: readonly Erasure[] | undefined;
 	readonly title: string;
 	readonly cwd: string | null;
 	readonly kitty: KittyKeyboard["state"];
@@ -63,6 +64,10 @@ interface Stretch {
 	readonly lines: number;
 	readonly rows: number;
 }
+
+/** More than one is not shown, however many there are. */
+const MAX_ERASURES = 8;
+const MAX_LAST_CHARS = 400;
 
 /** CAN: cancels an incomplete sequence and draws nothing. */
 const CANCEL = Uint8Array.of(0x18);
@@ -81,6 +86,7 @@ export class Screen {
 	#clears = 0;
 	#screenId = 0;
 	#erasedBefore = 0;
+	#erasures: readonly Erasure[] = [];
 	#title = "";
 	#cwd: string | null = null;
 
@@ -104,6 +110,10 @@ export class Screen {
 		emulator.onBufferChange(() => {
 			if (emulator.alternate) this.#screenId++;
 		});
+		emulator.beforeReset = () => {
+			const bottom = emulator.normal.lines.length;
+			this.#noteErasure({ scrollback: false, top: emulator.lineOfRow(bottom - 1) + 1 });
+		};
 		emulator.afterReset = () => {
 			this.#clears++;
 			this.#erasedBefore = emulator.droppedLines;
@@ -197,6 +207,7 @@ export class Screen {
 				clears: this.#clears,
 				screenId: this.#screenId,
 				erasedBefore: this.#erasedBefore,
+				erasures: this.#erasures,
 				cursor: this.cursor,
 				keptFrom: () => this.#keptFrom(),
 				highlights,
@@ -219,6 +230,10 @@ export class Screen {
 	/** Nothing is drawn below the cursor, unless on the last row, and the cursor is above that. */
 	get endsAtCursor(): boolean {
 		return endsAtCursor(this.#emulator);
+	}
+
+	get isBlank(): boolean {
+		return isBlank(this.#emulator);
 	}
 
 	/** A single cell is in reverse video: with the cursor hidden it is the program's own. */
@@ -250,6 +265,16 @@ export class Screen {
 		return fitsKeyframe(this.#emulator);
 	}
 
+	/** What `serialize` leaves out, for a `restore` in this process. */
+	get unserialized(): Unserialized {
+		return this.#emulator.unserialized;
+	}
+
+	/** The same without what is above the screen, also in the middle of a sequence: to be looked at, not to go on from. */
+	picture(): Pick<ScreenState, "content" | "cursorHidden" | "mouse"> | null {
+		return pictureOf(this.#emulator);
+	}
+
 	#stateWith(keyframe: Keyframe): ScreenState {
 		return {
 			version: 1,
@@ -258,6 +283,7 @@ export class Screen {
 			clears: this.#clears,
 			screenId: this.#screenId,
 			erasedBefore: this.#erasedBefore,
+			erasures: this.#erasures,
 			title: this.#title,
 			cwd: this.#cwd,
 			kitty: this.#kitty.state,
@@ -291,14 +317,21 @@ export class Screen {
 	}
 
 	/** The screen that `serialize` described; feed it from `offset` on. */
-	static restore(state: ScreenState, options: Omit<ScreenOptions, "cols" | "rows"> = {}): Screen {
+	static restore(
+		state: ScreenState,
+		options: Omit<ScreenOptions, "cols" | "rows"> = {},
+		unserialized?: Unserialized,
+	): Screen {
 		const screen = new Screen({ ...options, cols: state.cols, rows: state.rows });
 		applyKeyframe(screen.#emulator, state);
+		if (unserialized !== undefined) screen.#emulator.unserialized = unserialized;
+		screen.#emulator.addressed = false;
 		screen.#replies = "";
 		screen.#offset = state.offset;
 		screen.#clears = state.clears;
 		screen.#screenId = state.screenId;
 		screen.#erasedBefore = state.erasedBefore;
+		screen.#erasures = state.erasures ?? [];
 		screen.#title = state.title;
 		screen.#cwd = state.cwd;
 		screen.#kitty.restore(state.kitty);
@@ -366,8 +399,38 @@ export class Screen {
 		if (emulator.alternate) return;
 		const { x, y, ybase } = emulator.normal;
 		// `ESC[H ESC[J` clears the screen as well as `ESC[2J` does.
-		if (how === 2 || (how === 0 && x === 0 && y === 0)) this.#clears++;
-		if (how === 3) this.#erasedBefore = emulator.lineOfRow(ybase);
+		if (how === 2 || (how === 0 && x === 0 && y === 0)) {
+			this.#noteErasure({ scrollback: false });
+			this.#clears++;
+		}
+		if (how === 3) {
+			this.#noteErasure({ scrollback: true });
+			this.#erasedBefore = emulator.lineOfRow(ybase);
+		}
+	}
+
+	/** What is about to be erased, if there is text on it. */
+	#noteErasure({ scrollback, top }: { readonly scrollback: boolean; readonly top?: number }): void {
+		const emulator = this.#emulator;
+		const { lines, ybase } = emulator.normal;
+		let row = scrollback ? ybase : lines.length;
+		// Spaces are no text, in whatever colour.
+		while (row > ybase && textOfRow(lines.get(row - 1)!) === "") row--;
+		const isBlank = row === ybase;
+		const drawn = emulator.addressed;
+		if (!scrollback) emulator.addressed = false;
+		// With a reset the scrollback goes too.
+		if (isBlank && (ybase === 0 || (!scrollback && top === undefined))) return;
+		const start = startOfLine(emulator.normal, row - 1);
+		const erasure: Erasure = {
+			clears: this.#clears,
+			end: emulator.lineOfRow(row - 1) + 1,
+			top: top ?? emulator.lineOfRow(ybase),
+			scrollback,
+			drawn,
+			last: joinRows(emulator.normal, start, Math.min(row, start + MAX_LAST_CHARS)).slice(0, MAX_LAST_CHARS),
+		};
+		this.#erasures = [...this.#erasures.slice(1 - MAX_ERASURES), erasure];
 	}
 
 	#checkpoint(): void {

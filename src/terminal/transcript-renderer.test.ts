@@ -18,6 +18,9 @@ class Lines implements LineSink {
 	line({ text }: TextLine): void {
 		this.all.push(text);
 	}
+	notice(words: string): void {
+		this.all.push(words);
+	}
 	lines(text: Uint8Array, count: number): void {
 		const lines = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(text).split("\n");
 		expect(lines.pop()).toBe("");
@@ -185,6 +188,36 @@ describe("T2 the transcript of any output", () => {
 	test("is the same whether plain lines are drawn or taken as they are", () => {
 		fc.assert(
 			fc.property(parts, (all) => {
+				expect(transcript(all)).toEqual(transcript(all, { drawAll: true }));
+			}),
+			seed,
+		);
+	});
+
+	test("is the same whether a line without an end, or one that ends in CR CR LF, is drawn or taken as it is", () => {
+		const letters = fc.integer({ min: 1, max: 120_000 }).map((length) => {
+			return repeated(Math.ceil(length / 7), (i) => `${i} abcdefg`.slice(0, 7)).slice(0, length);
+		});
+		const after = fc.constantFrom(
+			"",
+			"\r\n",
+			"\rover",
+			"\x1b[31m",
+			"漢字",
+			"\x1b[2;8r",
+			"\x1b[2J",
+			"\b\bx",
+			"\x1b[?1049h",
+		);
+		const lines = fc.integer({ min: 1, max: 2000 }).map((to) => repeated(to, (i) => `line ${i}\r\r\n`));
+		const text = fc
+			.array(fc.tuple(fc.oneof({ weight: 3, arbitrary: letters }, lines), after), { maxLength: 4 })
+			.map((pairs) => pairs.flat().join(""));
+		const resize = fc.record({ cols: fc.integer({ min: 10, max: 70 }), rows });
+		const all = fc.array(fc.record({ text, resize }, { requiredKeys: ["text"] }), { maxLength: 3 });
+		fc.assert(
+			fc.property(all, splits, fc.constantFrom(0, 3), (all, chunks, restarts) => {
+				expect(transcript(all, { chunks, restarts })).toEqual(transcript(all, { drawAll: true }));
 				expect(transcript(all)).toEqual(transcript(all, { drawAll: true }));
 			}),
 			seed,

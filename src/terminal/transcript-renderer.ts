@@ -4,16 +4,16 @@
 // A line is committed when it can no longer change: it has left the screen so far that no resize
 // brings it back, or the screen was cleared (what was on it scrolls away first, as in tmux).
 // The rest is the tail, read from the emulator. The alternate screen contributes nothing.
-// Long stretches of plain lines are not drawn: their bytes are their text.
+// Long stretches of plain lines are not drawn: their bytes are their text. Nor is the middle of a line without an end.
 
 import { comparable } from "../protocol/clean.ts";
 import { Emulator, LIMITS, SLICE } from "./emulator.ts";
 import type { Grid } from "./grid.ts";
-import { plainText, startOfLast } from "./plain-lines.ts";
+import { plainRun, plainText, startOfLast } from "./plain-lines.ts";
 import { joinContinued, joinRows } from "./rows.ts";
 import { applyTextKeyframe, type TextKeyframe, takeTextKeyframe } from "./text-keyframe.ts";
 
-/** Longer lines are cut, so that every line fits into an answer of the default length. */
+/** Longer lines are given away in pieces, so that the emulator need not hold all of them. */
 const MAX_LINE_CELLS = 8192;
 /**
  * Rows above the screen that are not committed yet. No terminal has more, so a resize brings none back that is further
@@ -27,6 +27,9 @@ const SLICE_CELLS = 250_000;
 const MAX_REFLOWED_ROWS = 10_000;
 
 const LF = 0x0a;
+const CR = 0x0d;
+/** Less is drawn. */
+const MIN_RUN = 2 * SLICE;
 
 /** A line, or a piece of one that is longer than lines may be. */
 export interface TextLine {
@@ -38,6 +41,8 @@ export interface TextLine {
 /** Takes committed lines, in order. */
 export interface LineSink {
 	line(line: TextLine): void;
+	/** A line that was not printed. */
+	notice(words: string): void;
 	/** UTF-8, each line ended by LF, none cut into pieces, all as `comparable` would have them; valid only during the call. */
 	lines(text: Uint8Array, count: number): void;
 }
@@ -67,6 +72,8 @@ export class TranscriptRenderer {
 	readonly #drawAll: boolean;
 	#emulator: Emulator;
 	#undrawn: Undrawn | null = null;
+	/** Text of a line without an end that is not drawn yet: all that the emulator, which is blank, would have. */
+	#run: Uint8Array | null = null;
 	/** Bytes to draw before plain lines are searched for again. */
 	#toDraw = 0;
 
@@ -96,7 +103,7 @@ export class TranscriptRenderer {
 	/** Renders a piece of these bytes and returns its length; 0: with `more` to come it is worth waiting for. */
 	feed(bytes: Uint8Array, { more = false }: { readonly more?: boolean } = {}): number {
 		if (!this.#drawAll && this.#toDraw <= 0) {
-			const taken = this.#takePlain(bytes);
+			const taken = this.#takeRun(bytes) || this.#takePlain(bytes);
 			if (taken > 0) return taken;
 			// The end of a line is not here yet.
 			if (more && this.#undrawn !== null && bytes.length < MAX_LINE_CELLS) return 0;
@@ -129,7 +136,7 @@ export class TranscriptRenderer {
 	/** Output is missing here: that counts as one line, which says so. */
 	gap(notice: string): void {
 		this.seal();
-		this.#sink.line({ text: notice, continues: false });
+		this.#sink.notice(notice);
 	}
 
 	/** Commits everything; what follows is drawn on a blank screen. */
@@ -151,9 +158,13 @@ export class TranscriptRenderer {
 	cursor(): TailCursor {
 		this.#drawUndrawn();
 		const { normal } = this.#emulator;
-		const lines = this.#linesTo(normal.ybase + normal.y + 1);
-		const { start, end } = lines.at(-1)!;
-		return { line: lines.length - 1, blank: joinRows(normal, start, end) === "" };
+		const pieces = this.#linesTo(normal.ybase + normal.y + 1);
+		const { start, end } = pieces.at(-1)!;
+		const isBegin = ({ start }: Line) => start > 0 && normal.lines.get(start)?.isWrapped !== true;
+		return {
+			line: pieces.filter(isBegin).length,
+			blank: (start === 0 || isBegin({ start, end })) && joinRows(normal, start, end) === "",
+		};
 	}
 
 	/** Null where it cannot be described, in the middle of a sequence or a character for one: ask again later. */
@@ -174,7 +185,7 @@ export class TranscriptRenderer {
 			if (how === 2 || (how === 0 && x === 0 && y === 0)) {
 				emulator.scrollAway(usedRows(emulator.normal) - ybase);
 				this.#commitAbove();
-			} else if (how === 3) this.#emit(this.#linesTo(ybase)); // and forgotten by the emulator
+			} else if (how === 3) this.#emitLast(ybase); // and forgotten by the emulator
 		};
 		emulator.beforeReset = () => this.#commitAll();
 		return emulator;
@@ -188,14 +199,52 @@ export class TranscriptRenderer {
 	}
 
 	#drawUndrawn(): void {
-		const undrawn = this.#undrawn;
-		if (undrawn === null) return;
+		const bytes = this.#run ?? this.#undrawn?.bytes;
+		if (bytes === undefined) return;
+		this.#run = null;
 		this.#undrawn = null;
 		const step = Math.min(SLICE, Math.ceil(SLICE_CELLS / this.cols));
-		for (let at = 0; at < undrawn.bytes.length; at += step) {
-			this.#emulator.write(undrawn.bytes.subarray(at, at + step));
+		for (let at = 0; at < bytes.length; at += step) {
+			this.#emulator.write(bytes.subarray(at, at + step));
 			this.#commitAbove();
 		}
+	}
+
+	/** Takes printable ASCII in the middle of a line that fills everything the emulator has; returns its length, 0 if there is little. */
+	#takeRun(bytes: Uint8Array): number {
+		if (this.#undrawn !== null || bytes.length < MIN_RUN) return 0;
+		const length = plainRun(bytes);
+		if (length < MIN_RUN) return 0;
+		const before = this.#run ?? this.#beginRun();
+		if (before === null) return 0;
+		const text = joined(before, bytes.subarray(0, length));
+		const { cols, rows } = this;
+		// What drawing would have committed.
+		const pieceRows = rowsOfLine(cols);
+		const pieces = Math.floor((Math.ceil(text.length / cols) - rows - this.#keptRows) / pieceRows);
+		const committed = Math.max(0, pieces) * pieceRows * cols;
+		const decoder = new TextDecoder();
+		for (let at = 0; at < committed; at += pieceRows * cols)
+			this.#sink.line({ text: decoder.decode(text.subarray(at, at + pieceRows * cols)), continues: true });
+		this.#run = text.slice(committed);
+		return length;
+	}
+
+	/** The text that the emulator has, which becomes blank; null if that is not one row after another of a single line. */
+	#beginRun(): Uint8Array | null {
+		const emulator = this.#emulator;
+		const { normal, cols, rows } = emulator;
+		const { lines, ybase, x, y } = normal;
+		if (!emulator.scrollsPlainText || y !== rows - 1 || ybase < this.#keptRows) return null;
+		for (let row = 0; row <= ybase + y; row++) if (!lines.get(row)?.isWrapped) return null;
+		const text = joinContinued(normal, 0, ybase + y) + lines.get(ybase + y)!.translateToString(false, 0, x);
+		if (text.length !== (ybase + y) * cols + x || !/^[ -~]*$/.test(text) || !emulator.drawsPlainText) {
+			this.#toDraw = 4 * SLICE;
+			return null;
+		}
+		emulator.write(Uint8Array.of(CR));
+		emulator.trimToCursor();
+		return new TextEncoder().encode(text);
 	}
 
 	/** Takes plain lines without drawing them; returns their length, 0 if there are too few. */
@@ -261,7 +310,15 @@ export class TranscriptRenderer {
 	}
 
 	#commitAll(): void {
-		this.#emit(this.#linesTo(seenRows(this.#emulator.normal)));
+		this.#emitLast(seenRows(this.#emulator.normal));
+	}
+
+	/** What follows begins a line. */
+	#emitLast(row: number): void {
+		const lines = this.#linesTo(row).map((rows) => this.#lineOf(rows));
+		const last = lines.pop();
+		for (const line of lines) this.#sink.line(line);
+		if (last !== undefined) this.#sink.line({ ...last, continues: false });
 	}
 
 	#emit(lines: readonly Line[]): void {

@@ -46,7 +46,9 @@ export type CoreGrid = Omit<Grid, "lines" | "ybase" | "y" | "savedY"> & {
 	y: number;
 	savedY: number;
 	/** The columns with a tab stop. */
-	readonly tabs: Readonly<Record<number, true | undefined>>;
+	tabs: Readonly<Record<number, true | undefined>>;
+	savedCharset: object | undefined;
+	readonly savedCurAttrData: { fg: number; bg: number };
 	_memoryCleanupQueue: object;
 };
 
@@ -78,7 +80,12 @@ export interface Core {
 		readonly _curAttrData: { fg: number; bg: number };
 		_utf8Decoder: { decode(bytes: Uint8Array, target: Uint32Array): number };
 		_parseBuffer: Uint32Array;
-		readonly _charsetService: { readonly charset: object | undefined };
+		readonly _charsetService: {
+			charset: object | undefined;
+			/** Which of the sets is in use. */
+			glevel: number;
+			_charsets: (object | undefined)[];
+		};
 		/** What moves the rows of the active buffer up, for whatever reason. */
 		readonly _bufferService: { scroll(blank: { fg: number; bg: number }, isWrapped: boolean): void };
 	};

@@ -6,15 +6,16 @@
 // The schemas say everything (with field-kinds.ts); no tool has a list of its own here.
 
 import { isAbsolute, join } from "node:path";
+import { fileURLToPath } from "node:url";
 import type { z } from "zod";
 import { type CleanLine, oneLine, safe } from "../protocol/clean.ts";
 import { Fault } from "../protocol/fault.ts";
 import { signalName, signalNumber } from "../pty/signals.ts";
-import { limits } from "../session/options.ts";
+import { limits, type OptionName, options } from "../session/options.ts";
 import { isKey } from "../terminal/key-names.ts";
 import { bare, kindOf } from "./field-kinds.ts";
 import { problemsOf, unknownField } from "./input-problems.ts";
-import { meantField } from "./other-names.ts";
+import { isRemark, meantChoice, meantField, type OtherName, timeField } from "./other-names.ts";
 import type { Caller, Tool } from "./tool.ts";
 
 interface Accepted<I> {
@@ -31,15 +32,32 @@ export function acceptInput<I extends z.ZodObject>(
 	{ input: schema, name }: Pick<Tool<string, I>, "input" | "name">,
 	given: unknown,
 	caller: Caller,
+	usual: Readonly<Partial<Record<OptionName, number>>> = {},
 ): Accepted<z.output<I>> {
 	if (!hasFewValues(given)) throw new Fault("bad_input", { problems: [`more than ${limits.inputValues} values`] });
-	const mending = new Mending(name, caller, schema);
-	const mended = mending.value(schema, given === undefined ? {} : given, []);
-	const parsed = schema.safeParse(mended);
-	const problems = [...mending.problems, ...(parsed.success ? [] : problemsOf(parsed.error, schema, mended))];
+	const repair = new InputRepair(name, caller, schema);
+	const repaired = withOptions(schema, repair.value(schema, given === undefined ? {} : given, []), usual);
+	const parsed = schema.safeParse(repaired);
+	const problems = [...repair.problems, ...(parsed.success ? [] : problemsOf(parsed.error, schema, repaired))];
 	if (!parsed.success || problems.length > 0)
 		throw new Fault("bad_input", { problems: problems.slice(0, MAX_PROBLEMS) });
-	return { input: parsed.data, notices: mending.notices };
+	return { input: parsed.data, notices: repair.notices };
+}
+
+/** What the call leaves out and an option says, unless the tool has a default of its own. */
+function withOptions(
+	schema: z.ZodObject,
+	input: unknown,
+	usual: Readonly<Partial<Record<OptionName, number>>>,
+): unknown {
+	if (!isObject(input)) return input;
+	const left = Object.entries(schema.shape).flatMap(([name, field]) => {
+		const { option } = kindOf(bare(field));
+		const { def } = (field as z.core.$ZodTypes)._zod;
+		const isUsual = option !== undefined && def.type === "default" && def.defaultValue === options[option].default;
+		return isUsual && usual[option] !== undefined && input[name] === undefined ? [[name, usual[option]] as const] : [];
+	});
+	return left.length === 0 ? input : { ...input, ...Object.fromEntries(left) };
 }
 
 type Path = readonly string[];
@@ -47,10 +65,10 @@ type Path = readonly string[];
 const TRUE = new Set(["true", "yes", "on", "1"]);
 const FALSE = new Set(["false", "no", "off", "0"]);
 const NUMBER = /^\s*[+-]?\d+(?:\.\d+)?\s*$/;
-const DURATION = /^\s*(\d+(?:\.\d+)?)\s*(ms|s|sec|m|min|h)\s*$/i;
-const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1000, sec: 1000, m: 60_000, min: 60_000, h: 3_600_000 };
+const DURATION =
+	/^\s*(\d+(?:\.\d+)?)\s*(?:(ms|msecs?|millis(?:econds?)?)|(s|secs?|seconds?)|(m|mins?|minutes?)|(?:h|hrs?|hours?))\s*$/i;
 
-class Mending {
+class InputRepair {
 	readonly notices: CleanLine[] = [];
 	readonly problems: string[] = [];
 	readonly #tool: string;
@@ -84,6 +102,7 @@ class Mending {
 			case "string":
 				return this.#string(inner, given);
 			case "enum":
+				if (typeof given === "string" && given.trim().toLowerCase() === kindOf(inner).any) return undefined;
 				return asChoice(Object.values(def.entries).map(String), given);
 			case "union":
 				return this.#either(inner as z.ZodUnion, given, path);
@@ -103,8 +122,8 @@ class Mending {
 			Object.entries(named).flatMap(([name, value]) => {
 				const field = Object.hasOwn(schema.shape, name) ? schema.shape[name] : undefined;
 				if (field !== undefined) {
-					const mended = this.value(field, value, [...path, name]);
-					return mended === undefined ? [] : [[name, mended]];
+					const repaired = this.value(field, value, [...path, name]);
+					return repaired === undefined ? [] : [[name, repaired]];
 				}
 				// A strict schema refuses it in the words of input-problems.ts; the others are those of systems that send more.
 				if (schema._zod.def.catchall === undefined) this.#ignore([...path, name], fields);
@@ -117,9 +136,12 @@ class Mending {
 	#renamed(given: Record<string, unknown>, fields: readonly string[], path: Path): Record<string, unknown> {
 		const named: Record<string, unknown> = {};
 		for (const [name, value] of Object.entries(given)) {
-			const meant = fields.includes(name) ? { field: name } : meantField(name, fields);
-			if (value === null && meant === null) continue;
-			const { field, times = 1 } = { field: name, ...meant };
+			const isTime = typeof value === "string" && DURATION.test(value);
+			const meant: OtherName | null = fields.includes(name)
+				? { field: name }
+				: (meantField(name, fields) ?? (isTime ? timeField(name, fields) : null));
+			if (meant === null && (value === null || (path.length === 0 && isRemark(name, fields)))) continue;
+			const { field, times = 1 }: OtherName = meant ?? { field: name };
 			if (field !== name && (Object.hasOwn(given, field) || Object.hasOwn(named, field))) {
 				if (value !== null) this.problems.push(`give \`${[...path, field].join(".")}\` or \`${name}\`, not both`);
 				continue;
@@ -191,21 +213,24 @@ class Mending {
 
 	#string(schema: z.core.$ZodType, given: unknown): unknown {
 		if (typeof given === "number") return String(given);
-		const home = this.#caller.env.HOME;
-		if (typeof given !== "string" || kindOf(schema).kind !== "directory" || home === undefined) return given;
-		if (given === "~" || given.startsWith("~/")) return isAbsolute(home) ? join(home, given.slice(1)) : given;
-		return given;
+		if (typeof given !== "string") return given;
+		const { kind } = kindOf(schema);
+		if (kind === "session") return given.trim().replace(/^\[(.+)\]$/, "$1");
+		if (kind !== "directory") return given;
+		if (/^file:\/\/(?:localhost)?\//i.test(given)) return pathOf(given);
+		const { HOME: home = "" } = this.#caller.env;
+		return /^~(?:\/|$)/.test(given) && isAbsolute(home) ? join(home, given.slice(1)) : given;
 	}
 
 	#either(schema: z.ZodUnion, given: unknown, path: Path): unknown {
 		const options = schema.options as readonly z.ZodType[];
 		if (options.some((option) => option.safeParse(given).success)) return given;
 		for (const option of options) {
-			const tried = new Mending(this.#tool, this.#caller, this.#root);
-			const mended = tried.value(option, given, path);
-			if (tried.problems.length > 0 || !option.safeParse(mended).success) continue;
+			const tried = new InputRepair(this.#tool, this.#caller, this.#root);
+			const repaired = tried.value(option, given, path);
+			if (tried.problems.length > 0 || !option.safeParse(repaired).success) continue;
 			this.notices.push(...tried.notices);
-			return mended;
+			return repaired;
 		}
 		return given;
 	}
@@ -223,9 +248,9 @@ function asNumber(text: string): number | string {
 
 /** "30s" in a field whose name has the unit. */
 function asDuration(text: string, field: string): number | null {
-	const [, amount, unit = ""] = DURATION.exec(text) ?? [];
-	const ms = Number(amount) * (UNIT_MS[unit.toLowerCase()] ?? Number.NaN);
-	if (Number.isNaN(ms)) return null;
+	const [, amount, isMs, isSeconds, isMinutes] = DURATION.exec(text) ?? [];
+	if (amount === undefined) return null;
+	const ms = Number(amount) * (isMs ? 1 : isSeconds ? 1000 : isMinutes ? 60_000 : 3_600_000);
 	return /ms$/i.test(field) ? Math.round(ms) : /seconds$/i.test(field) ? ms / 1000 : null;
 }
 
@@ -239,11 +264,20 @@ function asBoolean(given: unknown): unknown {
 function asChoice(choices: readonly string[], given: unknown): unknown {
 	if (typeof given !== "string" && typeof given !== "number") return given;
 	const word = String(given).trim().toLowerCase();
-	const choice = choices.find((one) => one.toLowerCase() === word);
+	const choice = choices.find((one) => one.toLowerCase() === word) ?? meantChoice(word, choices);
 	if (choice !== undefined) return choice;
 	if (!choices.every((one) => signalNumber(one) !== null)) return given;
 	const name = /^\d+$/.test(word) ? signalName(Number(word)) : word.toUpperCase();
 	return choices.find((one) => `SIG${one}` === name) ?? given;
+}
+
+/** Of a file's URL; what is not one is left for the fault that says so. */
+function pathOf(url: string): string {
+	try {
+		return fileURLToPath(url);
+	} catch {
+		return url; // an escape in it is not valid: there is no such directory
+	}
 }
 
 /** One key, or several with spaces between; what is no key is left for the fault that says so. */

@@ -45,9 +45,11 @@ for (const set of TOOL_SETS) {
 	}
 }
 
-/** The tool of this name. Where two sets have one, the first unless the input is meant for another. */
-export function findTool(name: string, input?: unknown): Tool | undefined {
-	const found = byName.get(name);
+/** The tool of this name. Where two sets have one, that of the sets offered; of several the first, unless the input is meant for another. */
+export function findTool(name: string, input?: unknown, sets: readonly ToolSet[] = TOOL_SETS): Tool | undefined {
+	const all = byName.get(name);
+	const offered = all?.filter((tool) => sets.includes(setOf.get(tool)!));
+	const found = offered?.length === 0 ? all : offered;
 	return found?.find((tool) => tool.takes?.(input)) ?? found?.[0];
 }
 
@@ -57,12 +59,15 @@ export function toolNames(): readonly string[] {
 
 /** A refusal as the callers of this tool know it: in the words of its set, and with facts of its own where the set has them. */
 export function refusal(
-	name: string,
+	{
+		name,
+		input,
+		sets,
+	}: { readonly name: string; readonly input: unknown; readonly sets?: readonly ToolSet[] | undefined },
 	fault: Fault,
-	input: unknown,
 	context: RefusalContext | null = null,
 ): Answer | Fault {
-	const tool = findTool(name, input);
+	const tool = findTool(name, input, sets);
 	if (tool === undefined) return fault;
 	const worded = fault.in(setOf.get(tool)!);
 	if (tool.refuse === undefined) return worded;

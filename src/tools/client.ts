@@ -2,6 +2,9 @@
 // It may be in this process (local-client.ts) or behind the daemon's socket
 // (daemon/socket-client.ts); no interface depends on which.
 
+import type { ExitFacts, Status } from "../protocol/answer.ts";
+import type { Approval, Decision } from "../protocol/approval.ts";
+import type { DriverView, PersonAct, PersonDone } from "../protocol/driver.ts";
 import type { EventsDropped, SessionEvent } from "../protocol/events.ts";
 import type { FaultCode } from "../protocol/fault.ts";
 import type { OutputChunk } from "../protocol/output.ts";
@@ -23,6 +26,8 @@ export interface CallOptions {
 	readonly caller?: Caller;
 	/** The caller gives up after this: a longer wait is answered before, and what is waited for goes on. */
 	readonly answerWithinMs?: number;
+	/** What the caller was offered: says which tool is meant where two sets have one of this name. */
+	readonly sets?: readonly ToolSet[];
 }
 
 /** A name from outside. The literal name of a tool is not one: its input is checked by the compiler. */
@@ -53,6 +58,10 @@ export const AUTOMATIC_ID = "auto:";
 export const TOOL_SETS = ["native", "exec", "codex", "pty", "terminal"] as const;
 export type ToolSet = (typeof TOOL_SETS)[number];
 
+/** What a token is for; http/roles.ts has what each may do. */
+export const ROLES = ["admin", "drive", "view", "approve"] as const;
+export type Role = (typeof ROLES)[number];
+
 /** The tools that may start a program: only their calls carry what it inherits from its caller. */
 export const STARTING_TOOLS: ReadonlySet<string> = new Set([
 	...["start", "run", "unified_exec", "exec_command", "pty_create", "run_bash", "start_background_process"],
@@ -70,6 +79,27 @@ export interface OutputOptions {
 	readonly signal: AbortSignal;
 }
 
+export interface SnapshotOptions {
+	/** Without the lines above it: to be looked at, not to go on from. */
+	readonly screenOnly?: boolean;
+}
+
+export interface ViewOptions {
+	readonly signal: AbortSignal;
+}
+
+/** A screen to begin with, or to begin anew; output that follows it; another size, from this offset on; the end, at last. */
+export type ViewChunk =
+	| { readonly snapshot: ScreenSnapshot }
+	| { readonly ended: { readonly exit: ExitFacts | null; readonly status: Status } }
+	| { readonly resized: { readonly cols: number; readonly rows: number }; readonly offset: number }
+	| OutputChunk;
+
+export interface DriversOptions {
+	readonly lease?: string | undefined;
+	readonly signal: AbortSignal;
+}
+
 export interface Client extends AsyncDisposable {
 	/** Calls a tool by name. Refusals are thrown as `Fault`. */
 	call<N extends ToolName>(tool: N, input: InputOf<N>, options?: CallOptions): Promise<Answer<FactsOf<N>>>;
@@ -82,9 +112,17 @@ export interface Client extends AsyncDisposable {
 	/** Raw output, live until the session ends or `signal` aborts. Slow readers delay no other. */
 	output(session: string, options: OutputOptions): AsyncIterable<OutputChunk>;
 	/** The screen as terminal output, to join a session: show it, then continue with `output` from its offset. */
-	snapshot(session: string): Promise<ScreenSnapshot>;
-	/** Types raw bytes, for a person's attached terminal. A write whose id (32 hex digits) was typed before is not repeated. */
-	type(session: string, bytes: Uint8Array, id?: string): Promise<void>;
+	snapshot(session: string, options?: SnapshotOptions): Promise<ScreenSnapshot>;
+	/** To watch a session: its screen first, then its output as it comes; the screen again for one who is far behind. */
+	view(session: string, options: ViewOptions): AsyncIterable<ViewChunk>;
+	/** What a person does: takes over, types, hands back. A write whose id (32 hex digits) was typed before is not repeated. */
+	act(session: string, act: PersonAct): Promise<PersonDone>;
+	/** Who drives, now and at each change, until the session ends or `signal` aborts. Its `lease` is in use as long as this is open. */
+	drivers(session: string, options: DriversOptions): AsyncIterable<DriverView>;
+	/** The calls that wait for a person, the oldest first. */
+	approvals(): Promise<readonly Approval[]>;
+	/** What a person decides of one. */
+	decide(id: string, decision: Decision): Promise<Approval>;
 	status(): Promise<DaemonStatus>;
 }
 
@@ -107,4 +145,6 @@ export interface DaemonStatus {
 	readonly startedAt: number;
 	/** Where HTTP listens, if it does. */
 	readonly http: string | null;
+	/** Why the audit log is not complete. */
+	readonly auditProblem?: string;
 }

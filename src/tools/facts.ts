@@ -7,16 +7,20 @@ import {
 	CERTAINTIES,
 	type ListedSession,
 	type ListFacts,
+	MATCHED_BY,
 	RETURNED,
 	type ReadFacts,
 	type RunFacts,
+	SANDBOX_FACTS,
 	type SessionFacts,
 	STATUSES,
 	type StartFacts,
 	WAITING_FOR,
 } from "../protocol/answer.ts";
+import type { Approval } from "../protocol/approval.ts";
 import { type Clean, type CleanLine, isClean, isCleanLine } from "../protocol/clean.ts";
 import { EVENTS, type EventsDropped, type SessionEvent } from "../protocol/events.ts";
+import { NEEDS, type Need, PERSON_STATES, type PersonSession } from "../protocol/person-session.ts";
 import { INHERIT } from "../pty/environment.ts";
 
 /** One schema for each field, no more and no fewer: the compiler compares it with the type. */
@@ -30,10 +34,12 @@ export const count = z.int().min(0);
 const exit = z.strictObject({ code: z.int().nullable(), signal: z.string().nullable() });
 const range = { from: count, to: count };
 const processes = z.array(z.strictObject({ pid: count, command: cleanLine }));
+const sandbox = z.enum(SANDBOX_FACTS).nullable().describe("Whether it is confined; null where that is not known");
 
 const session = {
 	session: z.string().describe("The id"),
 	name: cleanLine,
+	owner: z.exactOptional(cleanLine).describe("Whose it is, where it is not the caller's own"),
 	status: z.enum(STATUSES),
 	activity: z.enum(ACTIVITIES).nullable().describe("Null once the session has ended"),
 	waitingFor: z.enum(WAITING_FOR).nullable(),
@@ -41,6 +47,8 @@ const session = {
 	because: cleanLine.describe("One sentence of evidence"),
 	returned: z.enum(RETURNED).describe("Why the call returned"),
 	matched: z.boolean().nullable().describe("Whether a condition of `until` came true; null where none was given"),
+	matchedBy: z.exactOptional(z.enum(MATCHED_BY)).describe("Which one came true, where several were given"),
+	matchedLine: z.exactOptional(count).describe("The number of the line that matched, where `text` does not show it"),
 	limited: z
 		.exactOptional(z.strictObject({ askedMs: count, waitedMs: count }))
 		.describe("The wait was cut short for the caller's host; `wait` continues it"),
@@ -51,7 +59,7 @@ const session = {
 	cwd: cleanLine,
 	ports: z.array(count).describe("TCP ports on which the session's processes listen"),
 	driver: z.enum(["agent", "human"]),
-	sandbox: z.string().nullable(),
+	sandbox,
 	elapsedMs: count,
 	view: z.enum(["lines", "screen", "rows"]),
 	cursor: z.strictObject({ row: count, column: count }).nullable().describe("From 1; null when hidden"),
@@ -60,11 +68,20 @@ const session = {
 		.strictObject({ lines: count, ...range })
 		.nullable()
 		.describe("Lines that are not in `text`, by number"),
+	passedOver: z
+		.exactOptional(z.strictObject(range))
+		.describe(
+			"Bytes of output before `text` whose lines were too many to number in time; `read` them by line or `raw`",
+		),
 	lines: z
 		.exactOptional(z.strictObject({ ...range, total: count }))
 		.describe("Which lines the answer is about, of all that were printed; those in `missed` are not shown"),
 	lastCommand: z.exactOptional(z.strictObject({ exitCode: z.int().nullable(), pipeStatus: z.array(z.int()) })),
 	survivors: z.exactOptional(processes).describe("Processes that a close could not end"),
+	left: z
+		.exactOptional(processes)
+		.describe("Of a session that has ended: processes that it left running; `close` ends them"),
+	people: z.exactOptional(z.array(cleanLine)).describe("What people did since your last answer, said once"),
 	notices: z.exactOptional(z.array(cleanLine)).describe("What happened since your last answer, said once"),
 	unentered: z.exactOptional(count).describe("Characters that were typed and stand there until Enter is pressed"),
 	joinedTo: z.exactOptional(count).describe("With `send`: how many such characters the text was joined to"),
@@ -111,6 +128,9 @@ const run = {
 	shell: cleanLine,
 	shellNote: cleanLine.nullable(),
 	jobs: processes.describe("Left running in the background"),
+	before: z
+		.exactOptional(z.strictObject({ text: cleanText, exitCode: z.int().nullable() }))
+		.describe("The command before, where its own call was answered before its end: the rest of its output"),
 } satisfies Shape<RunFacts>;
 
 export const runFactsSchema: z.ZodType<RunFacts> = z.strictObject(run);
@@ -134,14 +154,71 @@ const listed = {
 	truncated: z.boolean(),
 	owner: z.string().nullable(),
 	mine: z.boolean().describe("Of the caller"),
+	byName: z.boolean().describe("For the caller its name means this one, and no other"),
 	parent: z.string().nullable(),
 	keep: z.boolean(),
+	inherit: z.enum(INHERIT).nullable().describe("Of its caller's environment; null: what the options say"),
+	sandbox,
+	left: z.exactOptional(processes).describe("Of one that has ended: processes that it left running; `close` ends them"),
 } satisfies Shape<ListedSession>;
 
 export const listFactsSchema: z.ZodType<ListFacts> = z.strictObject({
 	sessions: z.array(z.strictObject(listed)),
 	now: count,
 	status: z.string().nullable().describe("Which were asked for; null: all"),
+});
+
+const driver = z.union([
+	z.strictObject({ kind: z.literal("agent") }),
+	z.strictObject({ kind: z.literal("person"), who: z.string(), since: count, epoch: count }),
+]);
+
+const need = {
+	kind: z.enum(NEEDS),
+	since: count.describe("Milliseconds since 1970"),
+	question: cleanLine.nullable().describe("What the agent asked; else the line on which the program asks"),
+	reason: cleanLine.nullable(),
+	program: cleanLine.describe("What reads the terminal"),
+	command: cleanLine,
+	host: cleanLine.nullable(),
+} satisfies Shape<Need>;
+
+const personSession = {
+	...listed,
+	state: z.enum(PERSON_STATES),
+	cols: count,
+	rows: count,
+	ports: z.array(count),
+	driver,
+	needs: z.strictObject(need).nullable().describe("What a person is needed for"),
+} satisfies Shape<PersonSession>;
+
+/** A message of the live list. */
+const approvalFields = {
+	id: z.string(),
+	at: count,
+	owner: cleanLine,
+	token: cleanLine.nullable(),
+	parent: cleanLine.nullable(),
+	tool: cleanLine,
+	effect: z.enum(["starts", "types", "ends"]),
+	what: cleanText.describe("Exactly what would be run, typed or done"),
+	session: z.string().nullable(),
+	name: cleanLine.nullable(),
+	cwd: cleanLine.nullable(),
+	sandbox: cleanLine,
+	because: cleanLine.nullable(),
+} satisfies Shape<Approval>;
+export const approvalSchema = z.strictObject(approvalFields);
+
+export const listChangeSchema = z.strictObject({
+	full: z.boolean().describe("`sessions` are all; otherwise those that changed"),
+	now: count,
+	sessions: z.array(z.strictObject(personSession)),
+	removed: z.array(z.string()).describe("The ids of those that are gone"),
+	approvals: z
+		.exactOptional(z.array(z.strictObject(approvalFields)))
+		.describe("For people: all calls that wait for approval, where these have changed"),
 });
 
 export const sessionEventSchema = z.strictObject({
@@ -155,6 +232,7 @@ export const sessionEventSchema = z.strictObject({
 	waitingFor: z.exactOptional(z.enum(WAITING_FOR).nullable()),
 	because: z.exactOptional(z.string()),
 	exit: z.exactOptional(exit.nullable()),
+	driver: z.exactOptional(driver).describe("With `driver`: who may type from now on"),
 	offset: count,
 	bytes: z.exactOptional(count).describe("Of output that was lost, or of input that was dropped"),
 	lastLines: z.exactOptional(z.string()).describe("With `ended`"),

@@ -2,15 +2,21 @@
 // reads it to accept what is meant, and input-problems.ts to show what would be right.
 
 import { z } from "zod";
+import type { OptionName as NumberOption } from "../session/options.ts";
 
 export interface FieldKind {
 	/**
 	 * `reference`: a number that names something (an offset, a port), never rounded to a bound · `keys`: named keys ·
-	 * `words`: a program and its arguments · `directory`: a path in which `~` is the caller's home.
+	 * `words`: a program and its arguments · `directory`: a path in which `~` is the caller's home · `session`: a name or id,
+	 * also as headers write it.
 	 */
-	readonly kind?: "reference" | "keys" | "words" | "directory";
+	readonly kind?: "reference" | "keys" | "words" | "directory" | "session";
+	/** A word for leaving it out. */
+	readonly any?: string;
 	/** The field of an object that a bare string stands for. */
 	readonly shorthand?: string;
+	/** The option that says what it is where a call leaves it out. */
+	readonly option?: NumberOption;
 	/** What a right value looks like, as JSON. */
 	readonly example?: string;
 }

@@ -4,6 +4,7 @@ import { z } from "zod";
 import { INHERIT } from "../pty/environment.ts";
 import { limits, options } from "../session/options.ts";
 import { PARENT_ID } from "../session/parent.ts";
+import { sandboxChoice } from "../session/policy.ts";
 import { fieldKinds } from "./field-kinds.ts";
 
 const { timeoutMs, maxTokens, cols, rows } = options;
@@ -11,12 +12,17 @@ const { timeoutMs, maxTokens, cols, rows } = options;
 /** Not in the list that a model reads, where every word costs tokens; accepted and documented like any other. */
 export const advanced = { "x-advanced": true } as const;
 
-export const session = z.string().register(fieldKinds, { example: '"py"' }).min(1).max(200).describe("Name or id");
+export const session = z
+	.string()
+	.register(fieldKinds, { kind: "session", example: '"py"' })
+	.min(1)
+	.max(200)
+	.describe("Name or id");
 
 export const until = z
 	.strictObject({
 		text: z.string().min(1).max(4096).optional().describe("Appears in new output"),
-		pattern: z.string().min(1).max(512).optional().describe("Regular expression on new output"),
+		pattern: z.string().min(1).max(512).optional().describe("JavaScript regex on new output; (?i) ignores case"),
 		gone: z.string().min(1).max(4096).optional().describe("Leaves the screen; must have been there"),
 		stillMs: z.int().min(1).max(timeoutMs.max).optional().describe("No output for this long"),
 		port: z
@@ -43,17 +49,19 @@ export const untilToo = until
 
 export const timeout = z
 	.int()
+	.register(fieldKinds, { option: "timeoutMs" })
 	.min(timeoutMs.min)
 	.max(timeoutMs.max)
 	.default(timeoutMs.default)
 	.describe("Return by then; the program goes on");
 
+/** Left out, it is what the options say: excerpt.ts. */
 export const budget = z
 	.int()
 	.min(maxTokens.min)
 	.max(maxTokens.max)
-	.default(maxTokens.default)
-	.describe("Maximum output, in tokens");
+	.optional()
+	.describe(`Maximum output, in tokens (default: ${maxTokens.default})`);
 
 /** Where hardly any call needs another. */
 export const usualBudget = budget.meta(advanced);
@@ -71,10 +79,13 @@ export const keys = z
 	.register(fieldKinds, { kind: "keys", example: '["ctrl+c"]' });
 /** A position in the output: never rounded. */
 export const offset = z.int().min(0).max(Number.MAX_SAFE_INTEGER).register(fieldKinds, { kind: "reference" });
+/** Of a line that is too long for an answer: the call in its cut has it. */
+export const column = z.int().min(1).max(Number.MAX_SAFE_INTEGER).register(fieldKinds, { kind: "reference" });
 /** Lines by number, of a tool that otherwise shows what is new or last. */
 export const lineRange = {
 	from: offset.optional().describe("First line, of all printed"),
 	to: offset.optional().describe("Last line"),
+	column: column.optional().describe("The first line from this character on").meta(advanced),
 };
 export const sessionName = z
 	.string()
@@ -115,13 +126,15 @@ export const environment = z
 
 const amount = z.int().min(1).max(Number.MAX_SAFE_INTEGER);
 
+/** Of our own tools. Those of other sets are confined by the policy alone: their originals have no such field. */
+export const sandbox = sandboxChoice
+	.optional()
+	.describe("Confine it: true, a profile's name, or { workspace, ro, rw, network }")
+	.meta(advanced);
+
 /** What every tool that starts a program takes beside its command, its directory and `env`. */
 export const forProgram = {
-	inherit: z
-		.enum(INHERIT)
-		.optional()
-		.describe("Of your environment: `safe` (default) is all but credentials")
-		.meta(advanced),
+	inherit: z.enum(INHERIT).optional().describe("What to inherit; `safe` (default) omits credentials").meta(advanced),
 	limits: z
 		.strictObject({
 			cpuSeconds: amount.optional(),
@@ -130,6 +143,7 @@ export const forProgram = {
 			openFiles: amount.optional(),
 			fileBytes: amount.optional(),
 			wallMs: amount.optional(),
+			outputBytesPerSecond: amount.optional(),
 		})
 		.optional()
 		.describe("Resource limits")
@@ -139,7 +153,7 @@ export const forProgram = {
 /** The same of a tool that starts a shell where there is none. */
 export const forShell = {
 	env: environment.optional().describe("For a new shell: added to what it inherits").meta(advanced),
-	inherit: forProgram.inherit.describe("For a new shell, of your environment: `safe` (default) is all but credentials"),
+	inherit: forProgram.inherit.describe("For a new shell: what to inherit; `safe` (default) omits credentials"),
 	limits: forProgram.limits.describe("For a new shell: resource limits"),
 };
 

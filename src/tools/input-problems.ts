@@ -5,7 +5,7 @@ import type { z } from "zod";
 import { nearest } from "../protocol/nearest.ts";
 import { limits } from "../session/options.ts";
 import { bare, kindOf } from "./field-kinds.ts";
-import { timeField } from "./other-names.ts";
+import { insteadOf, similarChoice, timeField } from "./other-names.ts";
 
 const SHOWN_CHARS = 60;
 /** A description longer than this is for the tool list, not for an error. */
@@ -99,7 +99,9 @@ function meant(schema: z.core.$ZodType, value: unknown, root: z.ZodObject): stri
 	}
 	if (typeof value !== "string") return "";
 	if (def.type === "enum") {
-		const close = nearest(value, Object.values(def.entries).map(String));
+		const choices = Object.values(def.entries).map(String);
+		const similar = similarChoice(value, choices);
+		const close = similar === undefined ? nearest(value, choices) : [similar];
 		return close.length === 0 ? "" : `; did you mean ${close.map((choice) => `"${choice}"`).join(" or ")}?`;
 	}
 	if (kindOf(bare(schema)).kind === "words") return "; a command line goes in `command`";
@@ -128,6 +130,8 @@ export function unknownField(
 	const time = timeField(key, fields) ?? timeField(key, Object.keys(root.shape));
 	if (time !== null)
 		return { problem: `there is no \`${name}\`; did you mean \`${time.field}\` (${time.unit})?`, isClose: true };
+	const instead = insteadOf(key, fields);
+	if (instead !== null) return { problem: `there is no \`${name}\`; did you mean ${instead}?`, isClose: true };
 	const close = nearest(key, fields);
 	if (close.length > 0) return { problem: `there is no \`${name}\`; did you mean ${fieldList(close)}?`, isClose: true };
 	const inside = Object.entries(root.shape).find(([, field]) => fieldsOf(field).includes(key))?.[0];

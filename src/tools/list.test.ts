@@ -26,8 +26,11 @@ const RUNNING: ListedSession = {
 	truncated: false,
 	owner: "model",
 	mine: true,
+	byName: true,
 	parent: null,
 	keep: false,
+	inherit: null,
+	sandbox: "none",
 };
 const ended = (number: number): ListedSession => ({
 	...RUNNING,
@@ -55,6 +58,11 @@ describe("T12 the list of sessions", () => {
 		expect(shown(sixty, "ended")).toHaveLength(60);
 	});
 
+	test("T12: of many processes that it left running, a few are named", () => {
+		const left = Array.from({ length: 32 }, (_, at) => ({ pid: at + 1, command: oneLine("sleep") }));
+		expect(shown([{ ...ended(2), left }])[0]).toMatch(/ · still running: sleep \(1\), .*, sleep \(8\) and 24 more$/);
+	});
+
 	test("T12: the last line of a full screen, of work or of what ended is not shown", () => {
 		const garbage = { ...RUNNING, lastLine: oneLine("F1Help F2Setup F10Quit") };
 		for (const other of [{ waitingFor: "screen" }, { activity: "working", waitingFor: null }] as const)
@@ -62,7 +70,7 @@ describe("T12 the list of sessions", () => {
 	});
 
 	test("T12: the owner where it is another", () => {
-		expect(shown([{ ...RUNNING, owner: "codex", mine: false }])[0]).toMatch(/ · of codex$/);
+		expect(shown([{ ...RUNNING, owner: "codex", mine: false, byName: false }])[0]).toMatch(/ · id 0a · of codex$/);
 	});
 
 	test("T12: a session has about 20 tokens", () => {

@@ -2,7 +2,7 @@
 // there means ours: it is accepted where the meaning is certain. A time without a
 // unit is not: it is asked back.
 
-interface OtherName {
+export interface OtherName {
 	/** Our field, and what its value is multiplied by. */
 	readonly field: string;
 	readonly times?: number;
@@ -27,10 +27,13 @@ const SAME: Readonly<Record<string, readonly string[]>> = {
 	search: ["query", "grep", "find"],
 	until: ["wait_for", "wait_until"],
 	signal: ["sig", "signal_name"],
+	status: ["state"],
+	state: ["status"],
 	cols: ["columns", "width"],
 	rows: ["height"],
 	maxTokens: ["max_output_tokens"],
 	max_output_tokens: ["max_tokens"],
+	stillMs: ["idle_ms", "quiet_ms", "silent_ms"],
 	timeoutMs: ["yield_time_ms", "wait_ms"],
 	yield_time_ms: ["timeout_ms", "wait_ms", "yield_ms"],
 };
@@ -65,6 +68,38 @@ export function meantField(name: string, fields: readonly string[]): OtherName |
 		if (names.some((other) => plain(other) === wanted)) return { field, times };
 	}
 	return null;
+}
+
+/** Other words for a choice that certainly mean it. */
+const SAME_CHOICE: Readonly<Record<string, readonly string[]>> = {
+	lines: ["tail", "history", "scrollback"],
+	oldest: ["asc", "ascending", "first"],
+	newest: ["desc", "descending", "last"],
+	INT: ["ctrl+c", "ctrl-c", "^c", "interrupt"],
+};
+
+/** And those that may. */
+const SIMILAR_CHOICE: Readonly<Record<string, readonly string[]>> = {
+	stop: ["kill", "end", "terminate", "abort", "interrupt"],
+	leave: ["continue", "keep", "detach", "background"],
+};
+
+const choiceIn = (table: Readonly<Record<string, readonly string[]>>) => (word: string, choices: readonly string[]) =>
+	choices.find((choice) => table[choice]?.includes(word.trim().toLowerCase()));
+export const meantChoice = choiceIn(SAME_CHOICE);
+export const similarChoice = choiceIn(SIMILAR_CHOICE);
+
+/** What models say about a command for the people who watch them: it has no effect anywhere. */
+export const isRemark = (name: string, fields: readonly string[]): boolean =>
+	plain(name) === "description" && (fields.includes("command") || fields.includes("cmd"));
+
+const BACKGROUND = new Set(["background", "runinbackground", "isbackground", "detach", "async"]);
+
+/** What `run` has, or another tool, for what is not a field of it. */
+export function insteadOf(name: string, fields: readonly string[]): string | null {
+	if (!fields.includes("onTimeout")) return null;
+	if (BACKGROUND.has(plain(name))) return 'the tool `start`, whose programs stay, or `onTimeout`: "leave"';
+	return SAME.session!.some((other) => plain(other) === plain(name)) || plain(name) === "session" ? "`shell`" : null;
 }
 
 /** The field that a name may mean, with the unit that the caller must decide on. */

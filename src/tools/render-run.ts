@@ -2,14 +2,24 @@
 
 import type { RunFacts } from "../protocol/answer.ts";
 import { type Clean, type CleanLine, clean, joined, safe, stacked } from "../protocol/clean.ts";
+import { processNames } from "../protocol/process-names.ts";
 import { runHeader } from "./header.ts";
-import { fenced, processNames, renderSession } from "./render.ts";
+import { fenced, renderSession } from "./render.ts";
 
 export function renderRun(facts: RunFacts): Clean {
-	if (facts.exitCode === null && facts.status === "running") return stacked([renderSession(facts), ...notes(facts)]);
+	const text = clean(facts.text.replace(/\n$/, "")).text;
+	const last = [...notes(facts), ...before(facts)];
+	if (facts.exitCode === null && facts.status === "running")
+		return stacked([renderSession(text === "" ? facts : { ...facts, text }), ...last]);
 	const header = runHeader(facts);
-	const answer = facts.text === "" ? header : fenced(header, clean(facts.text.replace(/\n$/, "")).text);
-	return stacked([answer, ...notes(facts)]);
+	return stacked([...(facts.people ?? []), facts.text === "" ? header : fenced(header, text), ...last]);
+}
+
+/** As a part of its own: what the command itself printed stays whole. */
+function before({ before }: RunFacts): readonly Clean[] {
+	if (before === undefined) return [];
+	const header = safe`before: exit code ${before.exitCode ?? "unknown"}`;
+	return [before.text === "" ? header : fenced(header, before.text)];
 }
 
 function notes({ shellNote, jobs, exitCode, status, ok, pipeStatus, notices = [] }: RunFacts): readonly CleanLine[] {

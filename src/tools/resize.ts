@@ -14,7 +14,8 @@ export const resize = tool({
 	facts: sessionFactsSchema,
 	run: (input, context) =>
 		onSession(context, input, async (target) => {
-			await context.sessions.resize(target, input.cols, input.rows, context.signal);
+			const { caller, signal } = context;
+			await context.sessions.resize(target, input, { as: { agent: caller.owner }, signal });
 			return {
 				returned: target.ended ? "ended" : target.attention.activity === "waiting" ? "waiting" : "still",
 				attention: null,

@@ -1,11 +1,21 @@
 // Lines of a transcript that match, each with its number and the lines around it, within a budget.
 
 import { type CleanLine, comparable, oneLine, safe } from "../protocol/clean.ts";
+import { matchPlace } from "../session/line-finder.ts";
 import { lineMatcher } from "../session/line-pattern.ts";
 import type { Session } from "../session/session.ts";
 import type { LineRange, NumberedLine, TranscriptView } from "../session/transcript-view.ts";
-import { type Budget, clip, cutLines, type FittedLines, MARK_CHARS, nativeBudget } from "./excerpt.ts";
-import { type Cut, spelled } from "./recall.ts";
+import {
+	type Budget,
+	clip,
+	clipAround,
+	cutLines,
+	type FittedLines,
+	MARK_CHARS,
+	nativeBudget,
+	withinTokens,
+} from "./excerpt.ts";
+import { type Cut, callOn, type Reader } from "./recall.ts";
 import type { ToolContext } from "./tool.ts";
 
 export interface LineSearch {
@@ -16,10 +26,14 @@ export interface LineSearch {
 	readonly lines?: number | undefined;
 	readonly context: number;
 	readonly order: "newest" | "oldest";
-	readonly maxTokens: number;
+	readonly maxTokens?: number | undefined;
 }
 
 const USUAL_MATCHES = 50;
+/** Of a longer line a part is shown: what it is about is where it matches. */
+const LONG_LINE_CHARS = 1500;
+/** The lines around a match are no more, or not shown. */
+const MAX_READ_CHARS = 1 << 20;
 /** A quota makes one; a disk that is full now and then, some. */
 const MAX_NOT_KEPT = 10;
 
@@ -30,8 +44,9 @@ interface Found extends FittedLines {
 export async function searchLines(
 	session: Session,
 	input: LineSearch,
-	{ caller, signal }: Pick<ToolContext, "caller" | "signal">,
+	context: Pick<ToolContext, "caller" | "sessions" | "signal">,
 ): Promise<Found> {
+	const { caller, signal } = context;
 	const view = await session.transcript.view({ signal });
 	const { total } = view;
 	const range = { from: Math.max(1, input.from ?? 1), to: Math.min(input.to ?? total, total) };
@@ -44,8 +59,12 @@ export async function searchLines(
 		caller: caller.owner,
 		signal,
 	});
-	const budget = nativeBudget(input.maxTokens, session, caller);
-	const { parts, shown } = await partsWithin(view, lines, input, budget);
+	const budget = nativeBudget(input.maxTokens, session, context);
+	const { parts, shown } = await withinTokens(
+		budget,
+		(tried) => partsWithin(view, lines, input, tried, { caller, signal }),
+		({ parts }) => ({ text: parts.join("\n") }),
+	);
 	const cut = shown.length < count ? [budget.mark(others(input, count, shown))] : [];
 	// Where nothing was found, it may have been there.
 	const notKept = view.notKept(range).slice(0, MAX_NOT_KEPT);
@@ -65,10 +84,10 @@ export async function searchLines(
 export function onFullScreen(
 	session: Session,
 	{ search, pattern }: Pick<LineSearch, "search" | "pattern">,
-	{ caller }: Pick<ToolContext, "caller">,
+	reader: Reader,
 ): CleanLine | null {
 	if (session.ended || !session.screen.modes.alternateScreen) return null;
-	const call = oneLine(spelled(session.name, { view: "screen" }, caller));
+	const call = oneLine(callOn(session, { view: "screen" }, reader));
 	const without = safe`the program's full screen is not in these lines`;
 	if (search === undefined && pattern === undefined) return safe`${without}: ${call}`;
 	const rows = comparable(session.screen.snapshot().text).split("\n");
@@ -104,11 +123,15 @@ function others(input: LineSearch, count: number, shown: readonly number[]): Cut
 async function partsWithin(
 	view: TranscriptView,
 	lines: readonly number[],
-	{ context, order }: LineSearch,
+	{ context, order, search, pattern }: LineSearch,
 	{ maxTokens, charsPerToken, mark }: Budget,
+	{ caller, signal }: Pick<ToolContext, "caller" | "signal">,
 ): Promise<{ parts: readonly string[]; shown: readonly number[] }> {
 	const isMatch = new Set(lines);
-	const labelled = ({ number, text }: NumberedLine) => `${number}${isMatch.has(number) ? ":" : "-"} ${text}`;
+	const labelled = async (line: NumberedLine, room: number) => {
+		const { text } = isMatch.has(line.number) ? await around(line, room) : clip(line, { room, column: 1, mark });
+		return `${line.number}${isMatch.has(line.number) ? ":" : "-"} ${text}`;
+	};
 	const most = Math.floor(maxTokens * charsPerToken);
 	const wanted = order === "oldest" ? lines : lines.toReversed();
 	const groups: string[][] = [];
@@ -120,8 +143,8 @@ async function partsWithin(
 			order === "oldest"
 				? { from: Math.max(line - context, covered + 1), to: line + context }
 				: { from: line - context, to: Math.min(line + context, covered - 1) };
-		const inRange = await view.first(range, Math.max(1, left));
-		const whole = inRange.map(labelled);
+		const inRange = await view.first(range, MAX_READ_CHARS);
+		const whole = await Promise.all(inRange.map((one) => labelled(one, LONG_LINE_CHARS)));
 		const fits = (inRange.at(-1)?.last ?? 0) >= Math.min(range.to, view.total) && charsOf(whole) <= left;
 		if (!fits && shown.length > 0) break;
 		const group = fits ? whole : await alone(line, range);
@@ -140,8 +163,20 @@ async function partsWithin(
 	/** There is no room for its context, and perhaps not even for all of the line itself. */
 	async function alone(line: number, { from, to }: LineRange): Promise<string[]> {
 		const [match] = await view.first({ from: line, to: line }, 1);
-		const around = { from: Math.max(1, from), to: Math.min(to, view.total) };
-		return [labelled(clip(match!, left, mark)), ...(context > 0 ? [mark(cutLines(around, view.total))] : [])];
+		const beside = { from: Math.max(1, from), to: Math.min(to, view.total) };
+		const shortened = await labelled(match!, Math.min(left, LONG_LINE_CHARS));
+		return [shortened, ...(context > 0 ? [mark(cutLines(beside, view.total))] : [])];
+	}
+
+	/** Of a long line the part with the match. */
+	async function around(line: NumberedLine, room: number): Promise<NumberedLine> {
+		if (line.text.length <= room) return line;
+		const text = comparable(line.text);
+		const at =
+			pattern === undefined
+				? text.indexOf(comparable(search!))
+				: await matchPlace(comparable(pattern), text, { caller: caller.owner, signal });
+		return clipAround(line, at, { room, mark });
 	}
 }
 

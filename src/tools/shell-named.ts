@@ -2,21 +2,23 @@
 
 import { stat } from "node:fs/promises";
 import { isAbsolute, resolve } from "node:path";
+import { noticesIn } from "../protocol/answer.ts";
 import { type CleanLine, joined, oneLine, safe } from "../protocol/clean.ts";
-import { Fault } from "../protocol/fault.ts";
+import { Fault, isFault } from "../protocol/fault.ts";
 import type { Inherit } from "../pty/environment.ts";
 import type { Limits } from "../pty/launch-block.ts";
 import { nameFor } from "../session/identity.ts";
 import { hasEnded } from "../session/lifecycle.ts";
+import type { SandboxChoice } from "../session/policy.ts";
+import type { SessionsInReach } from "../session/reach.ts";
 import type { Session } from "../session/session.ts";
-import type { Sessions } from "../session/sessions.ts";
 import { type RunOutcome, type RunRequest, runCommand } from "../session/shell/run.ts";
 import { describeEnd } from "../session/terminal-faults.ts";
 import type { Caller, ToolContext } from "./tool.ts";
 import { withEnvironmentNotice } from "./withheld.ts";
 
 interface ShellWanted {
-	readonly sessions: Sessions;
+	readonly sessions: SessionsInReach;
 	readonly caller: Caller;
 	/** For a new one. */
 	readonly program?: string | undefined;
@@ -24,6 +26,9 @@ interface ShellWanted {
 	readonly env?: Readonly<Record<string, string>> | undefined;
 	readonly inherit?: Inherit | undefined;
 	readonly limits?: Limits | undefined;
+	readonly sandbox?: SandboxChoice | undefined;
+	/** Where the command is to run: of a new shell with a sandbox, its workspace. */
+	readonly cwd?: string | undefined;
 }
 
 interface ShellFound {
@@ -43,30 +48,37 @@ export async function runIn(
 	try {
 		return { ...found, outcome: await runCommand(found.session, request) };
 	} catch (error) {
-		// The previous command had ended the shell, which is noticed only now. This one has not been run.
-		if (!(error instanceof Fault && error.code === "session_ended")) throw error;
+		// The previous command had ended the shell, which is noticed only now. This one has not been run, unless it may have been typed.
+		if (!isFault(error, "session_ended") || error.facts.maybeTyped) throw error;
 		const fresh = await shellNamed(name, wanted);
 		return { ...fresh, outcome: await runCommand(fresh.session, request) };
 	}
 }
 
-const starting = new WeakMap<Sessions, Map<string, Promise<Session>>>();
+/** By what all callers' views of the same sessions share. */
+const starting = new WeakMap<SessionsInReach["shellTurns"], Map<string, Promise<Session>>>();
 
 /** The caller's shell of this name: the one that runs, or a new one, with a note about what happened to the old one. */
 async function shellNamed(
 	name: string,
-	{ sessions, caller, program, clean = false, env, inherit, limits }: ShellWanted,
+	{ sessions, caller, program, clean = false, env, inherit, limits, sandbox, cwd }: ShellWanted,
 ): Promise<ShellFound> {
+	await sessions.reread();
 	const [latest] = sessions.shells(caller.owner, name);
 	// Also one that is being started or adopted at this moment.
 	const existing = latest === undefined || hasEnded(latest.record.state) ? null : await sessions.find(latest.record.id);
 	const replaced = existing?.commands?.replaced === true;
-	if (existing !== null && !existing.ended && !replaced) return { session: existing, isNew: false, note: null };
+	// Its identity was lost: what it prints cannot be told apart any more.
+	const unknown = existing !== null && !existing.ended && existing.commands === null;
+	if (existing !== null && !existing.ended && !replaced && !unknown) {
+		await sessions.mustBeConfined(latest!.record, caller, sandbox);
+		return { session: existing, isNew: false, note: null };
+	}
 	refuseProgram(name, sessions, caller);
 	// Two first calls at the same moment mean the same shell.
-	const key = `${caller.owner} ${name}`;
-	const mine = starting.get(sessions) ?? new Map<string, Promise<Session>>();
-	starting.set(sessions, mine);
+	const key = `${caller.owner} ${name} ${caller.inside?.id ?? ""}`;
+	const mine = starting.get(sessions.shellTurns) ?? new Map<string, Promise<Session>>();
+	starting.set(sessions.shellTurns, mine);
 	const start =
 		mine.get(key) ??
 		sessions.start({
@@ -75,14 +87,21 @@ async function shellNamed(
 			env,
 			inherit,
 			limits,
+			sandbox,
+			cwd: sandbox === undefined ? undefined : cwd,
+			sandboxBefore: latest?.record.sandbox ?? undefined,
 			pickName: (names) => nameFor(name, (candidate) => names.runningNamed(candidate) !== null),
 		});
 	mine.set(key, start);
 	const session = await start.finally(() => mine.delete(key));
 	if (latest === undefined) return { session, isNew: true, note: null };
 	const { state, exit, reason } = latest.record;
-	const fate = replaced ? safe`became another program` : safe`had ended (${oneLine(describeEnd(state, exit, reason))})`;
-	return { session, isNew: true, note: safe`a new shell: the one before ${fate}, and its state is gone` };
+	const fate = replaced
+		? safe`became another program`
+		: unknown
+			? safe`goes on as ${oneLine(latest.record.name)}, but its \`shell.json\` is missing or damaged`
+			: safe`ended (${oneLine(describeEnd(state, exit, reason))})`;
+	return { session, isNew: true, note: safe`started a new shell: the previous one ${fate}, its state is lost` };
 }
 
 /** What this call's shell did not inherit, if it is new; else what was asked of a new one in vain. */
@@ -95,16 +114,15 @@ export function withShellNotice<F extends object>(
 	const { program, env, inherit, limits } = wanted;
 	const fields = Object.entries({ program, env, inherit, limits }).filter(([, value]) => value !== undefined);
 	if (fields.length === 0) return facts;
-	const { notices = [] } = facts as { readonly notices?: readonly CleanLine[] };
 	const named = joined(
 		fields.map(([field]) => safe`\`${oneLine(field)}\``),
 		", ",
 	);
-	return { ...facts, notices: [...notices, safe`${named} had no effect: the shell was running already`] };
+	return { ...facts, notices: [...noticesIn(facts), safe`${named} had no effect: the shell was running already`] };
 }
 
 /** The caller's own program of this name is what it means, and no command can be run there. */
-function refuseProgram(name: string, sessions: Sessions, { owner }: Caller): void {
+function refuseProgram(name: string, sessions: SessionsInReach, { owner }: Caller): void {
 	const program = sessions
 		.list()
 		.find(({ record }) => record.name === name && record.owner === owner && !hasEnded(record.state));

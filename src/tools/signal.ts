@@ -20,8 +20,14 @@ export const signal = tool({
 	facts: sessionFactsSchema,
 	run: (input, context) =>
 		onSession(context, input, async (target) => {
-			await context.sessions.signal(target, input.signal);
-			return target.wait({ until: {}, timeoutMs: waitMs(context, input.timeoutMs), signal: context.signal });
+			if (target.ended) throw target.endFault({ onlyRead: true }); // nobody expects that anything was typed
+			await context.sessions.signal(target, input.signal, { agent: context.caller.owner });
+			return target.wait({
+				until: {},
+				timeoutMs: waitMs(context, input.timeoutMs),
+				signal: context.signal,
+				caller: context.caller.owner,
+			});
 		}),
 	render: renderSession,
 });

@@ -1,10 +1,12 @@
 import { z } from "zod";
+import type { SessionRecord } from "../journal/records.ts";
 import type { StartFacts } from "../protocol/answer.ts";
 import { type CleanLine, inQuotes, oneLine, safe } from "../protocol/clean.ts";
-import { Fault } from "../protocol/fault.ts";
+import { Fault, isFault } from "../protocol/fault.ts";
 import { checkUntil } from "../session/conditions.ts";
+import type { SessionsInReach } from "../session/reach.ts";
 import type { Session } from "../session/session.ts";
-import type { Sessions } from "../session/sessions.ts";
+import type { StartSpec } from "../session/start-spec.ts";
 import { IF_EXISTS } from "./client.ts";
 import { startFactsSchema } from "./facts.ts";
 import {
@@ -16,6 +18,7 @@ import {
 	forProgram,
 	height,
 	parent,
+	sandbox,
 	sessionName,
 	timeout,
 	untilToo,
@@ -23,8 +26,8 @@ import {
 	width,
 } from "./fields.ts";
 import { renderSession } from "./render.ts";
-import { ownerOf, sessionFacts } from "./session-facts.ts";
-import { tool, waitMs } from "./tool.ts";
+import { sessionFacts } from "./session-facts.ts";
+import { ownerOf, type ToolContext, tool, waitMs } from "./tool.ts";
 import { environmentFacts, withEnvironmentNotice } from "./withheld.ts";
 
 export const start = tool({
@@ -42,7 +45,7 @@ export const start = tool({
 			.min(1)
 			.max(200)
 			.optional()
-			.describe("An ended session: start what it ran once more, in its directory, under its name")
+			.describe("Restart an ended session's command, in its directory, under its name")
 			.meta(advanced),
 		name: sessionName.optional().describe("Short name to call it by"),
 		cwd: directory.optional(),
@@ -54,6 +57,7 @@ export const start = tool({
 		timeoutMs: timeout,
 		keep: z.boolean().optional().describe("Never end it for being idle"),
 		limits: forProgram.limits,
+		sandbox,
 		ifExists: z
 			.enum(IF_EXISTS)
 			.default("fail")
@@ -71,31 +75,31 @@ export const start = tool({
 			const problem = `give \`again\` alone (it starts what "${input.again}" ran) or \`${input.argv === undefined ? "command" : "argv"}\`, not both`;
 			throw new Fault("bad_input", { problems: [problem] });
 		}
-		const before =
-			input.again === undefined ? null : await sessions.endedRecord(input.again, { owner: ownerOf(caller) });
+		const before = input.again === undefined ? null : await endedBefore(input.again, context);
 		const isShell =
 			input.command === undefined && input.argv === undefined && (before === null || before.shell !== null);
 		const env = { ...before?.env, ...input.env };
 		const inherit = input.inherit ?? before?.inherit ?? undefined;
+		const recorded = before === null ? null : asRecorded(before);
 		const session = await sessions.start({
-			command: input.command,
-			argv: input.argv ?? before?.argv,
+			...(recorded ?? { command: input.command, argv: input.argv }),
 			// A shell of ours marks its prompt, and `run` can use it by its name.
 			shell: isShell
 				? {
 						name: input.name ?? before?.shell ?? "shell",
-						program: before?.argv[0] ?? (caller.env.SHELL || "bash"),
+						program: recorded?.shell?.program ?? (caller.env.SHELL || "bash"),
 					}
 				: undefined,
-			name: input.name ?? before?.name,
-			cwd: input.cwd ?? before?.cwd,
+			name: input.name ?? recorded?.name,
+			cwd: input.cwd ?? recorded?.cwd,
 			env,
 			inherit,
-			cols: input.cols ?? before?.cols,
-			rows: input.rows ?? before?.rows,
-			keep: input.keep ?? before?.keep,
-			limits: input.limits ?? before?.limits,
-			idleMs: before?.idleMs ?? undefined,
+			cols: input.cols ?? recorded?.cols,
+			rows: input.rows ?? recorded?.rows,
+			keep: input.keep ?? recorded?.keep,
+			limits: input.limits ?? recorded?.limits,
+			sandbox: input.sandbox,
+			sandboxBefore: recorded?.sandboxBefore,
 			parent: input.parent,
 			ifExists: input.ifExists,
 			caller,
@@ -105,7 +109,12 @@ export const start = tool({
 		const timeoutMs = waitMs(context, input.timeoutMs);
 		const outcome = await session.wait({ until: input.until ?? {}, timeoutMs, signal, from, caller: caller.owner });
 		const { maxTokens } = input;
-		const facts = await sessionFacts(session, context, { outcome, maxTokens, askedMs: input.timeoutMs });
+		const facts = await sessionFacts(session, context, {
+			outcome,
+			maxTokens,
+			port: input.until?.port,
+			askedMs: input.timeoutMs,
+		});
 		const chosen = { env, inherit };
 		const told = withEnvironmentNotice(facts, context, chosen);
 		const reused = otherCommand(session, sessions, { ...input, begunAt });
@@ -118,6 +127,43 @@ export const start = tool({
 	render: renderSession,
 });
 
+/** The record of an ended session. Those that run are no answer to a wrong name: the list has the others. */
+async function endedBefore(again: string, { sessions, caller }: ToolContext): Promise<SessionRecord> {
+	try {
+		return await sessions.endedRecord(again, { owner: ownerOf(caller) });
+	} catch (error) {
+		if (!isFault(error, "session_not_found")) throw error;
+		const { open: _, ids: __, ...facts } = error.facts;
+		throw new Fault("session_not_found", facts);
+	}
+}
+
+/**
+ * To start again what a record is of: its command, directory, size and limits, and what was added to its environment. What
+ * it inherited from its caller is not recorded, and comes from whoever starts it now.
+ */
+export function asRecorded(record: SessionRecord): Omit<StartSpec, "caller"> {
+	const { name, cwd, env, cols, rows, keep, limits, shell, argv } = record;
+	return {
+		...(shell === null ? whatRan(record) : { shell: { name: shell, program: argv[0] ?? "bash" } }),
+		name,
+		cwd,
+		env,
+		inherit: record.inherit ?? undefined,
+		cols,
+		rows,
+		keep,
+		limits,
+		sandboxBefore: record.sandbox,
+		idleMs: record.idleMs ?? undefined,
+	};
+}
+
+/** As it was asked for: a command line, with the shell that ran it, or a program and its arguments. */
+function whatRan({ command, argv }: SessionRecord): Pick<StartSpec, "command" | "runBy" | "argv"> {
+	return argv.length > 1 && argv.at(-1) === command ? { command, runBy: argv.slice(0, -1) } : { argv };
+}
+
 interface AskedFor {
 	readonly command?: string | undefined;
 	readonly argv?: readonly string[] | undefined;
@@ -125,7 +171,11 @@ interface AskedFor {
 }
 
 /** What runs under the name, where that was there before the call and is not what it asked for. */
-function otherCommand(session: Session, sessions: Sessions, { command, argv, begunAt }: AskedFor): CleanLine | null {
+function otherCommand(
+	session: Session,
+	sessions: SessionsInReach,
+	{ command, argv, begunAt }: AskedFor,
+): CleanLine | null {
 	const asked = argv?.join(" ") ?? command;
 	const record = sessions.list().find(({ record: { id } }) => id === session.id)?.record;
 	if (asked === undefined || record === undefined || record.createdAt >= begunAt || record.command === asked)

@@ -4,13 +4,14 @@
 import { z } from "zod";
 import { type Clean, type CleanLine, isCleanLine } from "../protocol/clean.ts";
 import type { Fault } from "../protocol/fault.ts";
-import type { Sessions } from "../session/sessions.ts";
+import type { SessionsInReach } from "../session/reach.ts";
 import type { Caller } from "../session/start-spec.ts";
 
 export type { Caller };
 
 export interface ToolContext {
-	readonly sessions: Sessions;
+	/** Those that the caller may use. */
+	readonly sessions: SessionsInReach;
 	readonly caller: Caller;
 	/** Aborted when the caller disconnects: ends the wait, never the session. */
 	readonly signal: AbortSignal;
@@ -18,7 +19,12 @@ export interface ToolContext {
 	readonly startedAt: number;
 	/** The caller gives up after this. */
 	readonly answerWithinMs?: number | undefined;
+	/** Where the page for people is, if it is open. */
+	readonly page?: string | null;
 }
+
+/** Whose sessions are the caller's own. */
+export const ownerOf = ({ owner, sessionsOf }: Caller): string => sessionsOf ?? owner;
 
 /** What is known where a call was refused. */
 export type RefusalContext = Pick<ToolContext, "sessions" | "caller">;
@@ -31,6 +37,14 @@ export function answerBy({ startedAt, answerWithinMs }: ToolContext): number {
 /** How long a call may wait: as long as was asked for, unless its caller gives up before. */
 export function waitMs(context: ToolContext, askedMs: number): number {
 	return Math.max(0, Math.min(askedMs, answerBy(context) - performance.now()));
+}
+
+/** Beyond its timeout, for what is much to render. The rest of the answer takes as long again on a busy machine. */
+const LATE_MS = 200;
+
+/** When the answer has to be composed, of `performance.now()`: not before the call's timeout, nor long after it. */
+export function dueAt(context: ToolContext, askedMs: number): number {
+	return Math.max(performance.now(), Math.min(context.startedAt + askedMs, answerBy(context))) + LATE_MS;
 }
 
 /** What a call does to the world, for annotations and permissions. */

@@ -32,13 +32,15 @@ export const wait = tool({
 			const earlier = await target.journal.read(from, upTo);
 			return target.wait({
 				until: input.until ?? {},
-				timeoutMs: waitMs(context, input.timeoutMs),
+				// What was received and drawn before has taken its time.
+				timeoutMs: waitMs(context, Math.max(0, input.timeoutMs - (performance.now() - context.startedAt))),
 				strict: true,
 				signal: context.signal,
 				caller: context.caller.owner,
 				// Output between the caller's last read and this call is new to them, and may be what they wait for.
 				from: upTo,
 				earlier: bytesOf(earlier),
+				typed: target.typedAhead(from),
 			});
 		}),
 	render: renderSession,

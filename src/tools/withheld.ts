@@ -1,12 +1,11 @@
 // What a program did not get of its caller's environment: named in the facts of `start`, and once to each caller in
 // words, whichever set starts a program, so that a program that fails without a token is no riddle.
 
-import type { StartFacts } from "../protocol/answer.ts";
+import { noticesIn, type StartFacts } from "../protocol/answer.ts";
 import { type CleanLine, joined, oneLine, safe } from "../protocol/clean.ts";
 import type { Inherit } from "../pty/environment.ts";
 import { asInherited } from "../session/inheriting.ts";
-import { environmentRules, limits } from "../session/options.ts";
-import type { Sessions } from "../session/sessions.ts";
+import { environmentRules, limits, type Options } from "../session/options.ts";
 import type { ToolContext } from "./tool.ts";
 
 const MAX_NAMES = 50;
@@ -31,20 +30,19 @@ export function environmentFacts(
 	return { inherit: chosen, withheld: names.map((name) => oneLine(name)) };
 }
 
-/** Who was told. A caller that was forgotten is told again, which is safe. */
-const told = new WeakMap<Sessions, Set<string>>();
+/** Who was told, by what all callers' views of the same sessions share. A caller that was forgotten is told again, which is safe. */
+const told = new WeakMap<Options, Set<string>>();
 
 /** The facts of a start in any set, with what its program did not get, unless this caller was told before. */
 export function withEnvironmentNotice<F extends object>(facts: F, context: ToolContext, chosen: Chosen): F {
 	const { sessions, caller } = context;
 	const { withheld } = environmentFacts(context, chosen);
-	const owners = told.get(sessions) ?? new Set();
-	told.set(sessions, owners);
+	const owners = told.get(sessions.options) ?? new Set();
+	told.set(sessions.options, owners);
 	if (withheld.length === 0 || owners.has(caller.owner)) return facts;
 	if (owners.size >= limits.ownersSeen) owners.clear();
 	owners.add(caller.owner);
-	const { notices = [] } = facts as { readonly notices?: readonly CleanLine[] };
-	return { ...facts, notices: [...notices, noticeOf(withheld, chosen)] };
+	return { ...facts, notices: [...noticesIn(facts), noticeOf(withheld, chosen)] };
 }
 
 function noticeOf(withheld: readonly CleanLine[], { isShell = false }: Chosen): CleanLine {

@@ -13,7 +13,7 @@ import { User } from "../users/user.ts";
 import { type Case, cases } from "./cases.ts";
 import { build, outside, playAll, report, type Verdict } from "./play.ts";
 
-const LANES = 4;
+const LANES = 8; // nearly all of a case is waiting
 const TIMEOUT_MS = 600_000;
 const ROOT = join(import.meta.dirname, "../..");
 const options = { timeout: TIMEOUT_MS, ...needing("gcc", "python3", "go") };
@@ -68,7 +68,16 @@ describe("A1 A2 A3 A4 no program gets a wrong certain", () => {
 		using user = new User(directory, "adversary");
 		if (!user.canRead(import.meta.filename)) skip("other users may not read this checkout");
 		const result = join(user.home, "verdicts.json");
-		const main = [process.execPath, "--import", "tsx", join(import.meta.dirname, "main.ts"), "--json", result];
+		const main = [
+			process.execPath,
+			"--import",
+			"tsx",
+			join(import.meta.dirname, "main.ts"),
+			"--json",
+			result,
+			"--lanes",
+			String(LANES),
+		];
 		const play = ["sh", "-c", 'cd "$0" && exec "$@"', ROOT, ...main];
 		const env = { TMPDIR: user.home, PATH: SYSTEM_PATH };
 		const { code, out, err } = await user.run(play, { env, timeoutMs: TIMEOUT_MS });

@@ -24,6 +24,9 @@ export interface Built {
 	readonly reads: string;
 	readonly peeks: string;
 	readonly works: string;
+	readonly moved: string;
+	readonly told: string;
+	readonly beside: string;
 	/** Null where the compiler makes no 32-bit programs. */
 	readonly narrow: string | null;
 	readonly go: string | null;
@@ -58,6 +61,9 @@ export function cases(built: Built): readonly Case[] {
 	const read = of("waits", [built.reads]);
 	const peek = of("waits", [built.peeks]);
 	const work = of("works", [built.works]);
+	const move = of("works", [built.moved]);
+	const tell = of("waits", [built.told]);
+	const beside = of("works", [built.beside]);
 	const asks = of("waits", [...system, "python3", python]);
 	const toils = of("works", [...system, "python3", python]);
 	return [
@@ -68,6 +74,20 @@ export function cases(built: Built): readonly Case[] {
 		...WORKS.map(work),
 		{ ...work("first-of-nine"), moments: [{ truth: "waits" }, { type: "x", truth: "works" }] },
 		{ ...work("page-to-come"), moments: [{ truth: "waits" }, { type: "x\r", truth: "works" }] },
+		...MOVED.map(move),
+		{ ...move("tty-with-our-number"), needs: "root" },
+		...TOLD.map(tell),
+		...BESIDE.map(beside),
+		{ ...beside("idle-for-good"), moments: [{ truth: "waits" }, { type: "x\r", truth: "works" }] },
+		{ ...beside("letter-ends"), moments: [{ truth: "waits" }, { type: "y", truth: "works" }] },
+		{ ...beside("letter-interrupts"), moments: [{ truth: "waits" }, { type: "y", truth: "works" }] },
+		{
+			name: "coprocess",
+			argv: [...system, "bash", "--norc", "-c", COPROCESS],
+			moments: [{ truth: "waits" }, { type: "x\r", truth: "works" }],
+		},
+		typed(tell("polled-for-output-after-a-key"), "\u0013", "waits"),
+		...TOLD_ONCE.map((name) => typed(tell(name), "abc", "waits")),
 		...[
 			"read",
 			"thread-reads",
@@ -184,6 +204,48 @@ const WORKS = [
 	"exchanged",
 	"until-a-child-ends",
 ];
+const MOVED = [
+	"alarm-spinner",
+	"timer-spinner",
+	"timer-in-ppoll",
+	"timer-in-signalfd",
+	"orphans-signal",
+	"orphans-signalfd",
+	"orphans-timer",
+	"number-of-a-timer",
+	"number-of-a-set",
+	"tty-of-another",
+	"set-in-shared-memory",
+	"set-in-memory-of-two",
+	"table-of-two",
+	"beside-closed-number",
+	"beside-futex",
+	"beside-signalfd",
+	"beside-stopped-writer",
+	"beside-stray-job-works",
+];
+const TOLD = [
+	"polled-for-output",
+	"polled-for-output-raw",
+	"polled-for-output-sigio",
+	"spliced-to-the-terminal",
+	"stopped-beside-a-stray",
+];
+const BESIDE = [
+	"pselect",
+	"selfpipe",
+	"semaphore",
+	"tracer",
+	"notty",
+	"table-of-grandchild",
+	"adopted",
+	"signalled-by-socket",
+	"throttled",
+];
+/** What is typed goes to a process of another group, which answers on the terminal. */
+const COPROCESS =
+	"set -m; coproc W { while read -r line; do sleep 100; echo got $line > /dev/tty; done; }; echo READY; cat >&${W[1]}";
+const TOLD_ONCE = ["edges-polled", "edges-selected", "edges-of-a-ring"];
 const NARROW = [
 	"read",
 	"readv",

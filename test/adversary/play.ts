@@ -54,6 +54,9 @@ export function build(directory: string): Omit<Built, "outsideSocket"> {
 		reads: compile("reads", "reads"),
 		peeks: compile("peeks", "peeks"),
 		works: compile("works", "works"),
+		moved: compile("moved", "moved"),
+		told: compile("told", "told"),
+		beside: compile("beside", "beside"),
 		narrow: attempt(() => compile("reads", "reads-32", "-m32")),
 		go: attempt(() => {
 			const at = join(directory, "go");

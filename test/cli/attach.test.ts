@@ -5,6 +5,7 @@ import { spawnSync } from "node:child_process";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Dialtone } from "../../src/index.ts";
 import type { SessionFacts } from "../../src/protocol/answer.ts";
+import { holderOf } from "../../src/pty/process-tree.ts";
 import { Screen } from "../../src/terminal/screen.ts";
 import { until } from "../condition.ts";
 import { PLAIN_MODES } from "../plain-modes.ts";
@@ -82,6 +83,22 @@ const inside = (name: string, script: string) =>
 	]);
 
 describe("R3.7 attaching a person's terminal", () => {
+	test("to a session whose holder does not answer says so, and how to leave", async () => {
+		await line.run(["start", "--name", "stuck", "cat"]);
+		const { sessions } = (await line.json(["ls"])) as { sessions: { name: string; pid: number }[] };
+		const holder = holderOf(sessions.find(({ name }) => name === "stuck")!.pid);
+		const ada = await person(120);
+		await ada.attach("stuck", "attached to stuck");
+		process.kill(holder, "SIGSTOP");
+		try {
+			await ada.type("x", "is not responding");
+			expect(await ada.sees()).toContain('Ctrl+\\ twice detaches · Session "stuck" is not responding: its holder');
+			await ada.press(["ctrl+\\", "ctrl+\\"], "left with 0");
+		} finally {
+			process.kill(holder, "SIGCONT");
+		}
+	});
+
 	test("they see the screen as it is, type, and the program has the size of their window", async () => {
 		await inside("sized", "");
 		await line.run(["send", "sized", "echo before"]);
@@ -160,6 +177,20 @@ describe("R3.7 attaching a person's terminal", () => {
 		expect((await ada.type("stty -a | tr ' ' '\\n' | grep -cxE 'icanon;?|echo;?|isig;?'", "3")).text).toMatch(/^3$/m);
 	});
 
+	test("T13: of another's session they are told whose it is, and how they get back to that one", async () => {
+		const agent = { ...line.env, DIALTONE_OWNER: "mcp:agent" };
+		const start = [MAIN, "start", "--name", "main", "--", "cat"];
+		expect(spawnSync(process.execPath, start, { env: agent }).status).toBe(0);
+		const { sessions } = (await line.json(["ls"])) as unknown as { sessions: { session: string; owner: string }[] };
+		const { session } = sessions.find(({ owner }) => owner === "mcp:agent")!;
+		const ada = await person();
+		await ada.attach(session, "attached to main of mcp:agent");
+		await ada.press(["ctrl+\\", "ctrl+\\"], "left with 0");
+		const sees = (await ada.sees()).replaceAll("\n", "");
+		expect(sees).toContain("detached from main of mcp:agent; it keeps running.");
+		expect(sees).toContain(`Reattach: dialtone attach ${session}`);
+	});
+
 	test("a question of the program is answered once, not by both terminals", async () => {
 		const ask =
 			"read go; printf '\\033[6n'; IFS= read -rsd R a; IFS= read -rsd R -t 1 b; echo \"first ${#a} second ${#b}\"; cat";
@@ -168,6 +199,48 @@ describe("R3.7 attaching a person's terminal", () => {
 		await ada.attach("asks", "attached to asks");
 		const { text } = await ada.type("go", "second");
 		expect(text).toMatch(/first [4-9] second 0/);
+	});
+
+	test("R4.11 who is attached drives: an agent is refused until they detach, and is told what they typed", async () => {
+		await inside("shared", "exec cat");
+		const ada = await person();
+		await ada.attach("shared", "attached to shared");
+		const refused = await line.run(["send", "shared", "from the agent", "--json"]);
+		expect(refused.code).not.toBe(0);
+		expect(JSON.stringify(refused)).toContain("driven_by_human");
+		await ada.type("by hand", "by hand");
+		await ada.press(["ctrl+\\", "ctrl+\\"], "left with 0");
+		const { out } = await line.run(["read", "shared", "--text"]).catch(() => ({ out: "" }));
+		const told = out || JSON.stringify(await line.json(["read", "shared"]));
+		expect(told).toMatch(/A person \([^)]+\) typed 8 keys/);
+		expect((await line.run(["send", "shared", "again"])).code).toBe(0);
+	});
+
+	test("R4.11 whoever looks in between takes nothing of what the agent must be told and see", async () => {
+		await inside("looked-at", "exec cat");
+		const ada = await person();
+		await ada.attach("looked-at", "attached to looked-at");
+		await ada.type("by hand", "by hand");
+		await ada.press(["ctrl+\\", "ctrl+\\"], "left with 0");
+		await ada.type("clear", "inner$");
+		await ada.attach("looked-at --watch", "watching looked-at");
+		await ada.press(["ctrl+\\", "ctrl+\\"], "left with 0");
+		for (const command of [["logs"], ["logs", "--tail", "1"], ["export", "--format", "text"]])
+			expect((await line.run([command[0]!, "looked-at", ...command.slice(1)])).out).toContain("by hand");
+		const blind = await line.run(["send", "looked-at", "blind", "--json"]);
+		expect(JSON.stringify(blind)).toContain("typed_by_human");
+		expect(JSON.stringify(await line.json(["read", "looked-at"]))).toMatch(/A person \([^)]+\) typed 8 keys/);
+	});
+
+	test("R4.11 who only watches does not drive", async () => {
+		await inside("watched", "exec cat");
+		const ada = await person();
+		await ada.attach("watched --watch", "watching watched");
+		expect((await line.run(["send", "watched", "from the agent"])).code).toBe(0);
+		await ada.waitFor("from the agent");
+		await ada.type("not typed", "").catch(() => {});
+		await ada.press(["ctrl+\\", "ctrl+\\"], "left with 0");
+		expect(JSON.stringify(await line.json(["read", "watched"]))).not.toContain("not typed");
 	});
 
 	test("an ended session is shown with its end", async () => {

@@ -3,6 +3,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "n
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { isAlive } from "../../src/pty/process-stat.ts";
 import { named, needing, skipWithout } from "../programs.ts";
 import { CommandLine, MAIN } from "./command-line.ts";
 
@@ -39,19 +40,70 @@ describe("a conversation from a shell", () => {
 		expect((await line.run(["rm", "-f", "stays", "too"])).code).toBe(0);
 	});
 
+	test.each([
+		["on its terminal", 'trap "" HUP; sleep 8640 & echo up; exit 0'],
+		["away from its terminal", "(setsid sleep 8640 >/dev/null 2>&1 </dev/null &); sleep 0.2; exit 0"],
+	])("what an ended session left running %s is named, and not ended by rm without --force", async (_, command) => {
+		await line.run(["start", "--name", "left", "--", "bash", "-c", command]);
+		const { left } = (await line.json(["wait", "left"])) as { left?: { pid: number; command: string }[] };
+		expect(left).toMatchObject([{ command: "sleep" }]);
+		const { pid } = left![0]!;
+		const refused = await line.run(["rm", "left"]);
+		expect(refused).toMatchObject({ code: 6, err: expect.stringContaining(`is still running (sleep (${pid}))`) });
+		expect(refused.err).toContain("rm --force");
+		expect(isAlive({ pid, born: null })).toBe(true);
+		expect((await line.run(["rm", "--force", "left"])).code).toBe(0);
+		expect(isAlive({ pid, born: null })).toBe(false);
+		expect((await line.run(["read", "left"])).code).toBe(3);
+	});
+
+	test.each([
+		["on its terminal", 'trap "" HUP; sleep 8642 & echo up; exit 0'],
+		["away from its terminal", "(setsid sleep 8642 >/dev/null 2>&1 </dev/null &); sleep 0.2; exit 0"],
+	])("what an ended session left running %s is ended by `daemon stop --sessions`", async (_, command) => {
+		await line.run(["start", "--name", "rest", "--", "bash", "-c", command]);
+		const { left } = (await line.json(["wait", "rest"])) as { left?: { pid: number; command: string }[] };
+		const { pid } = left![0]!;
+		expect((await line.run(["ls"])).out).toMatch(/^rest /m);
+		expect((await line.run(["daemon", "stop", "--sessions"])).code).toBe(0);
+		expect(isAlive({ pid, born: null })).toBe(false);
+		expect((await line.run(["rm", "rest"])).code).toBe(0);
+	});
+
+	test("what `close` was told to keep is not ended by rm without --force", async () => {
+		await line.run(["start", "--name", "kept", "--", "bash", "-c", 'trap "" HUP; sleep 8641 & echo up; cat']);
+		const closed = await line.run(["call", "close", '{"session":"kept","keep":true}']);
+		const { left } = JSON.parse(closed.out) as { left: { pid: number; command: string }[] };
+		const { pid } = left.find(({ command }) => command === "sleep")!;
+		expect((await line.run(["rm", "kept"])).code).toBe(6);
+		expect(isAlive({ pid, born: null })).toBe(true);
+		expect((await line.run(["rm", "-f", "kept"])).code).toBe(0);
+		expect(isAlive({ pid, born: null })).toBe(false);
+	});
+
 	test("a command's exit code is ours, and its output is all that is printed", async () => {
 		expect(await line.run(["run", "echo hello; (exit 7)"])).toMatchObject({ out: "hello\n", code: 7 });
 		expect(await line.run(["run", "cd /usr && export DT=1"])).toMatchObject({ code: 0, out: "" });
 		expect(await line.run(["run", "pwd; echo $DT"])).toMatchObject({ out: "/usr\n1\n" });
 	});
 
+	test("C4: all of a command's output is printed, however much, unless a maximum is asked for", async () => {
+		const counted = (to: number) => Array.from({ length: to }, (_, at) => `${at + 1}\n`).join("");
+		expect(await line.run(["run", "seq 1 5000"])).toEqual({ code: 0, out: counted(5000), err: "" });
+		// More than one answer may hold.
+		expect(await line.run(["run", "seq 1 150000; (exit 3)"])).toEqual({ code: 3, out: counted(150_000), err: "" });
+		expect((await line.run(["run", "--max-tokens", "100", "seq 1 5000"])).out).toMatch(
+			/^1\n[\s\S]*left out: dialtone read /,
+		);
+	});
+
 	test("T11: what else there is to say of a command is said on stderr", async () => {
 		await line.run(["run", "true"]);
 		const { out, err } = await line.run(["run", "--env", "WORD=5", "echo [$WORD]"]);
 		expect(out).toBe("[]\n");
-		expect(err).toContain("`env` had no effect");
+		expect(err).toContain("`--env` had no effect");
 		const left = await line.run(["run", "--shell", "left", "--on-timeout", "leave", "-t", "500ms", "sleep 600"]);
-		expect(left).toMatchObject({ code: 124, err: expect.stringContaining("goes on") });
+		expect(left).toMatchObject({ code: 124, err: expect.stringContaining("still running") });
 		await line.run(["stop", "--force", "left"]);
 	});
 
@@ -115,6 +167,17 @@ describe("a conversation from a shell", () => {
 });
 
 describe("output and events", () => {
+	test("C4: logs --tail begins with the last lines, as with docker, also far from the end", async () => {
+		await line.run(["start", "--name", "long", "--", "sh", "-c", "seq 1 30000; printf last"]);
+		const tail = async (lines: number) => (await line.run(["logs", "long", "--tail", String(lines)])).out;
+		expect(await tail(0)).toBe("");
+		expect(await tail(1)).toBe("last");
+		expect(await tail(3)).toBe("29999\r\n30000\r\nlast");
+		expect((await tail(20_001)).slice(0, 14)).toBe("10001\r\n10002\r\n");
+		expect((await tail(50_000)).slice(0, 6)).toBe("1\r\n2\r\n");
+		expect((await line.run(["logs", "long", "--tail", "1", "--from", "0"])).code).toBe(2);
+	});
+
 	test("logs are the bytes, from the beginning or from an offset, and -f follows to the end", async () => {
 		await line.run([
 			"start",

@@ -18,9 +18,9 @@ export class CommandLine implements AsyncDisposable {
 	readonly home = mkdtempSync(join(tmpdir(), "dt-"));
 	readonly env: Readonly<Record<string, string>>;
 
-	constructor() {
+	constructor(more: Readonly<Record<string, string>> = {}) {
 		const { DIALTONE_OWNER: _, ...env } = process.env;
-		this.env = { ...(env as Record<string, string>), DIALTONE_HOME: this.home };
+		this.env = { ...(env as Record<string, string>), ...more, DIALTONE_HOME: this.home };
 	}
 
 	spawn(args: readonly string[]) {

@@ -37,6 +37,7 @@ describe("npm start", () => {
 			const url = /http:\/\/127\.0\.0\.1:\d+/.exec(text)![0];
 			const token = /dt_[\w-]+/.exec(text)![0];
 			expect(text).toContain("mcpServers");
+			expect(text.replaceAll("\n", "")).toContain('"mcp"], "env": { "DIALTONE_HOME": "');
 			expect(text.split("\n").length).toBeLessThan(30);
 			const get = (bearer: string) => fetch(`${url}/v1/sessions`, { headers: { authorization: `Bearer ${bearer}` } });
 			expect((await get(token)).status).toBe(200);

@@ -52,7 +52,6 @@ const FIXTURES: readonly Fixture[] = [
 		},
 		allOf: [{ anyOf: [{ required: ["phone"] }, { required: ["email"] }] }],
 		if: { properties: { contactMethod: { const: "phone" } }, required: ["contactMethod"] },
-		// biome-ignore lint/suspicious/noThenProperty: JSON Schema's own word
 		then: { required: ["phone"] },
 		else: { required: ["email"] },
 		additionalProperties: false,
@@ -71,7 +70,11 @@ export function withFixtures(client: Client): Client {
 		events: (options) => client.events(options),
 		output: (session, options) => client.output(session, options),
 		snapshot: (session) => client.snapshot(session),
-		type: (session, bytes) => client.type(session, bytes),
+		view: (session, options) => client.view(session, options),
+		act: (session, act) => client.act(session, act),
+		drivers: (session, options) => client.drivers(session, options),
+		approvals: () => client.approvals(),
+		decide: (id, decision) => client.decide(id, decision),
 		status: () => client.status(),
 		[Symbol.asyncDispose]: () => client[Symbol.asyncDispose](),
 	};

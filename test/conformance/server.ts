@@ -16,7 +16,7 @@ import { withFixtures } from "./fixtures.ts";
 const dialtone = await Dialtone.open();
 const client = withFixtures(dialtone.client);
 const tokens = new Tokens(join(mkdtempSync(join(tmpdir(), "dialtone-conformance-")), "tokens.json"));
-const { token } = tokens.create({ name: "conformance", readOnly: false });
+const { token } = tokens.create({ name: "conformance", role: "drive" });
 const mcp = mcpOverHttp({
 	sets: ["native"],
 	version: "0.0.0",

@@ -1,5 +1,8 @@
 // One table of behaviours over every way in: whoever comes, the conversation is the same.
 
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { SURFACES, type Surface, WITHOUT_DIALECTS } from "./surfaces.ts";
 import { Refused, RefusedInShape, type Turn, turnOf } from "./turn.ts";
@@ -37,7 +40,9 @@ async function refusal(act: Promise<unknown>, code: string): Promise<Refused> {
 
 /** The lines to which a cut leads, by a tool call or, on the command line, by a command. */
 function advised(mark: string): object | null {
-	const call = /^\[… lines? .* left out: (?:read (\{.*\})|dialtone read \S+ --from (\d+) --to (\d+)) …\]$/.exec(mark);
+	const call = /^\[\d*… lines? .* left out: (?:read (\{.*\})|dialtone read \S+ --from (\d+) --to (\d+)) …\]$/.exec(
+		mark,
+	);
 	if (call === null) return null;
 	const [, json, from, to] = call;
 	return json === undefined ? { from: Number(from), to: Number(to) } : (JSON.parse(json) as object);
@@ -56,6 +61,22 @@ async function refusalInShape(tool: string, input: object, code: string): Promis
 	if (!(error instanceof RefusedInShape)) throw error;
 	expect(error.code).toBe(code);
 	return error.facts;
+}
+
+/** What a program waits for, or what it has done: a time would be over too early on a busy machine. */
+class Cue implements Disposable {
+	readonly #directory = mkdtempSync(join(tmpdir(), "dt-cue-"));
+	readonly #file = join(this.#directory, "given");
+	readonly awaited = `until [ -e ${this.#file} ]; do sleep 0.02; done`;
+	readonly given = `: > ${this.#file}`;
+
+	give(): void {
+		writeFileSync(this.#file, "");
+	}
+
+	[Symbol.dispose](): void {
+		rmSync(this.#directory, { recursive: true, force: true });
+	}
 }
 
 interface Behaviour {
@@ -134,17 +155,20 @@ const BEHAVIOURS: readonly Behaviour[] = [
 	{
 		what: "a call that runs out of time says so, and the program goes on",
 		show: async (talk, name) => {
-			expect((await talk("start", { argv: ["sleep", "60"], name, timeoutMs: 200 })).state).toBe("working");
+			expect((await talk("start", { argv: ["sleep", "600"], name, timeoutMs: 200 })).state).toBe("working");
 			expect((await talk("wait", { session: name, timeoutMs: 100 })).state).toBe("working");
 		},
 	},
 	{
 		what: "T4 a condition ends a wait and is told as matched: text, pattern",
 		show: async (talk, name) => {
-			const command = "echo one; sleep 0.2; echo two 22; sleep 60";
+			using go = new Cue();
+			const command = `echo one; ${go.awaited}; echo two 22; sleep 600`;
 			const one = await talk("start", { command, name, until: { text: "one" } });
 			expect(one).toMatchObject({ matched: true, output: expect.stringContaining("one") });
-			const two = await talk("wait", { session: name, until: { pattern: "two \\d+" } });
+			const waiting = talk("wait", { session: name, until: { pattern: "two \\d+" } });
+			go.give();
+			const two = await waiting;
 			expect(two).toMatchObject({ matched: true, output: expect.stringContaining("two 22") });
 		},
 	},
@@ -165,8 +189,8 @@ const BEHAVIOURS: readonly Behaviour[] = [
 	{
 		what: "X2 S2 stillness counts from the call and is told as matched, which a timeout is not",
 		show: async (talk, name) => {
-			await talk("start", { command: "echo one; sleep 100", name, until: { text: "one" } });
-			const until = { stillMs: 1500 };
+			await talk("start", { command: "echo one; sleep 600", name, until: { text: "one" } });
+			const until = { stillMs: 600 };
 			// After the first the session has been quiet for longer than that: the second must not return at once.
 			for (const _ of ["first", "second"]) {
 				const before = performance.now();
@@ -181,8 +205,12 @@ const BEHAVIOURS: readonly Behaviour[] = [
 	{
 		what: "what was printed between two calls is not missed by the second",
 		show: async (talk, name) => {
-			await talk("start", { command: "echo one; sleep 0.1; echo two; sleep 60", name, until: { text: "one" } });
-			await talk("start", { command: "sleep 0.5", name: `${name}-meanwhile` });
+			using go = new Cue();
+			using printed = new Cue();
+			const command = `echo one; ${go.awaited}; echo two; ${printed.given}; sleep 600`;
+			await talk("start", { command, name, until: { text: "one" } });
+			go.give();
+			await talk("start", { command: printed.awaited, name: `${name}-meanwhile` });
 			const { output } = await talk("wait", { session: name, until: { pattern: "^two" }, timeoutMs: 60_000 });
 			expect(output).toContain("two");
 			// Now it has been told: it is not new any more.
@@ -314,7 +342,7 @@ const BEHAVIOURS: readonly Behaviour[] = [
 	{
 		what: "R3.5 a signal ends a program, and how it ended is told",
 		show: async (talk, name) => {
-			await talk("start", { argv: ["sleep", "60"], name, timeoutMs: 200 });
+			await talk("start", { argv: ["sleep", "600"], name, timeoutMs: 200 });
 			await talk("signal", { session: name, signal: "TERM" });
 			expect((await talk("wait", { session: name })).state).toBe("ended SIGTERM");
 			expect((await talk("read", { session: name })).state).toBe("ended SIGTERM");

@@ -2,7 +2,7 @@
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -25,8 +25,9 @@ const MCP = [MAIN, "mcp", "--tools", TOOL_SETS.join(",")];
 
 type Env = Record<string, string>;
 
-function home(): { env: Env; path: string } {
+function home(policy?: object): { env: Env; path: string } {
 	const path = mkdtempSync(join(tmpdir(), "dt-"));
+	if (policy !== undefined) writeFileSync(join(path, "policy.json"), JSON.stringify(policy), { mode: 0o600 });
 	const env = Object.fromEntries(Object.entries(process.env).filter((pair): pair is [string, string] => !!pair[1]));
 	return { path, env: { ...env, DIALTONE_HOME: path } };
 }
@@ -73,16 +74,24 @@ const overClient = (client: DialtoneClient, close: () => Promise<void>): Surface
 	close,
 });
 
-async function inProcess(): Promise<Surface> {
-	const dialtone = await Dialtone.open();
-	return overClient(dialtone.client, () => dialtone[Symbol.asyncDispose]());
+async function inProcess(policy?: object): Promise<Surface> {
+	if (policy === undefined) {
+		const dialtone = await Dialtone.open();
+		return overClient(dialtone.client, () => dialtone[Symbol.asyncDispose]());
+	}
+	const at = home(policy);
+	const dialtone = await Dialtone.open({ home: at.path });
+	return overClient(dialtone.client, async () => {
+		await dialtone[Symbol.asyncDispose]();
+		await endEverything(at);
+	});
 }
 
-async function daemonSocket(): Promise<Surface> {
+async function daemonSocket(policy?: object): Promise<Surface> {
 	const { reachDaemon } = await import("../../src/daemon/reach.ts");
 	const { places } = await import("../../src/pty/places.ts");
 	const { VERSION } = await import("../../src/version.ts");
-	const at = home();
+	const at = home(policy);
 	const client = await reachDaemon({
 		run: places(at.env).run,
 		version: VERSION,
@@ -96,8 +105,8 @@ async function daemonSocket(): Promise<Surface> {
 	});
 }
 
-async function commandLine(): Promise<Surface> {
-	const at = home();
+async function commandLine(policy?: object): Promise<Surface> {
+	const at = home(policy);
 	return {
 		call: async (tool, input, signal) => {
 			const { code, out } = await dialtone(["call", tool, JSON.stringify(input)], at.env, signal);
@@ -111,8 +120,10 @@ async function commandLine(): Promise<Surface> {
 }
 
 /** `npm start` on a free port, and what it printed. */
-async function served(): Promise<{ at: ReturnType<typeof home>; url: string; token: string; close(): Promise<void> }> {
-	const at = home();
+export async function served(
+	policy?: object,
+): Promise<{ at: ReturnType<typeof home>; url: string; token: string; close(): Promise<void> }> {
+	const at = home(policy);
 	const child = spawn(process.execPath, [MAIN, "serve", "--foreground", "--port", "0"], {
 		env: at.env,
 		stdio: ["ignore", "pipe", "inherit"],
@@ -132,8 +143,8 @@ async function served(): Promise<{ at: ReturnType<typeof home>; url: string; tok
 	return { at, url, token, close };
 }
 
-async function http(): Promise<Surface> {
-	const { url, token, close } = await served();
+async function http(policy?: object): Promise<Surface> {
+	const { url, token, close } = await served(policy);
 	return {
 		call: async (tool, input, signal) => {
 			const answer = await fetch(`${url}/v1/tools/${tool}`, {
@@ -209,24 +220,28 @@ function told(fault: FaultJson, text: string): Refused {
 	return new Refused(fault);
 }
 
-const mcpStdio = (era: Era) => async (): Promise<Surface> => {
-	const at = home();
-	const mcp = client(era);
-	await mcp.connect(new StdioClientTransport({ command: process.execPath, args: [...MCP], env: at.env }));
-	return overMcp(mcp, () => endEverything(at));
-};
+const mcpStdio =
+	(era: Era) =>
+	async (policy?: object): Promise<Surface> => {
+		const at = home(policy);
+		const mcp = client(era);
+		await mcp.connect(new StdioClientTransport({ command: process.execPath, args: [...MCP], env: at.env }));
+		return overMcp(mcp, () => endEverything(at));
+	};
 
-const mcpHttp = (era: Era) => async (): Promise<Surface> => {
-	const { url, token, close } = await served();
-	const mcp = client(era);
-	const requestInit = { headers: { authorization: `Bearer ${token}` } };
-	await mcp.connect(new StreamableHTTPClientTransport(new URL(`${url}/mcp`), { requestInit }));
-	return overMcp(mcp, close);
-};
+const mcpHttp =
+	(era: Era) =>
+	async (policy?: object): Promise<Surface> => {
+		const { url, token, close } = await served(policy);
+		const mcp = client(era);
+		const requestInit = { headers: { authorization: `Bearer ${token}` } };
+		await mcp.connect(new StreamableHTTPClientTransport(new URL(`${url}/mcp`), { requestInit }));
+		return overMcp(mcp, close);
+	};
 
 /** The handshake of 2025-06-18 written by hand, as Codex speaks it: no SDK on this side to be kind to us. */
-async function mcpByHand(): Promise<Surface> {
-	const at = home();
+async function mcpByHand(policy?: object): Promise<Surface> {
+	const at = home(policy);
 	const child: ChildProcess = spawn(process.execPath, [...MCP], {
 		env: at.env,
 		stdio: ["pipe", "pipe", "inherit"],
@@ -271,7 +286,8 @@ async function mcpByHand(): Promise<Surface> {
 /** MCP over HTTP has the native tools only. */
 export const WITHOUT_DIALECTS: ReadonlySet<string> = new Set(["MCP over HTTP, 2026-07-28", "MCP over HTTP, 2025"]);
 
-export const SURFACES: Readonly<Record<string, () => Promise<Surface>>> = {
+/** Each with a policy.json in its home, if one is given. */
+export const SURFACES: Readonly<Record<string, (policy?: object) => Promise<Surface>>> = {
 	"in this process": inProcess,
 	"the daemon's socket": daemonSocket,
 	"the command line": commandLine,

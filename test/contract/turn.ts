@@ -59,7 +59,7 @@ function stateIn(header: string): string {
 	if (waiting !== null) return `waiting for ${waiting[1] ?? waiting[2] ?? "line"}`;
 	const ended = /ended(?:,|:) (?:exit code (\d+)|.*?(SIG\w+))/.exec(header);
 	if (ended !== null) return `ended ${ended[1] ?? ended[2]}`;
-	const activity = /\b(working|running, may take input|serving|stopped)\b/.exec(header)?.[1] ?? header;
+	const activity = /\b(working|running, takes input|serving|stopped)\b/.exec(header)?.[1] ?? header;
 	return activity.startsWith("running") ? "listening" : activity;
 }
 

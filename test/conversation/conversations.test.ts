@@ -14,7 +14,9 @@ describe("R1.6 a conversation in one call a turn", () => {
 		const { name, task, needs, finding } = conversation;
 		test(`${finding === undefined ? "" : `${finding}: `}${name}: ${task}`, needing(...needs), async () => {
 			const { stuck, achieved, calls, turns, exchanges } = await play(conversation, "ours");
-			const transcript = exchanges.map(({ wrote, read }) => `> ${wrote}\n${read}`).join("\n");
+			const said = exchanges.flatMap(({ wrote, read }) => [`> ${wrote}`, ...read.split("\n")]);
+			// Without the empty rows of screens: what went wrong is to be found in little space.
+			const transcript = [`${calls} calls, ${turns} turns`, ...said].filter((line) => line.trim() !== "").join("\n");
 			expect(stuck, transcript).toBeNull();
 			expect(achieved, transcript).toBe(true);
 			expect(calls, transcript).toBe(turns);

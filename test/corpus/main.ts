@@ -4,6 +4,7 @@
 //   --user NAME   as that user (needs root)
 //   --load N      with N busy loops beside it
 //   --lanes N     cases played at once
+//   --sandbox     in a sandbox, and the cases that can be played there outside as well
 //   --quick       leaves out three of four cases that look the same for every user
 //   --json FILE   writes the outcomes there instead of judging them
 //
@@ -25,10 +26,16 @@ const { values, positionals } = parseArgs({
 		user: { type: "string" },
 		load: { type: "string", default: "0" },
 		lanes: { type: "string", default: "4" },
+		sandbox: { type: "boolean", default: false },
 		quick: { type: "boolean", default: false },
 		json: { type: "string" },
 	},
 });
+
+if (values.sandbox && values.user !== undefined) throw new Error("give --sandbox or --user, not both");
+
+/** The same cases outside, where they were played in a sandbox. */
+const outsideToo: Outcome[] = [];
 
 /** A loop ends by itself, too, should this process be killed. */
 const LONGEST_LOAD_S = "1800";
@@ -44,7 +51,20 @@ async function playHere(): Promise<Outcome[]> {
 		.filter((one) => isChosen(one.name))
 		.filter((one, index) => !values.quick || one.user !== undefined || index % 4 === 0);
 	await using dialtone = await Dialtone.open({ options: { maxSessions: 100 } });
-	return await playAll(cases, dialtone, Number(values.lanes));
+	const lanes = Number(values.lanes);
+	if (!values.sandbox) return await playAll(cases, dialtone, lanes);
+	const inside = await playAll(cases, dialtone, lanes, (name, because) =>
+		console.log(`not applicable: ${name} ${because}`),
+	);
+	const played = new Set(inside.map((it) => it.case));
+	outsideToo.push(
+		...(await playAll(
+			cases.filter(({ name }) => played.has(name)),
+			dialtone,
+			lanes,
+		)),
+	);
+	return inside;
 }
 
 function playThere(user: string): Promise<Outcome[]> {
@@ -71,7 +91,13 @@ if (values.json !== undefined) {
 	if (positionals.length > 0) console.log(rows(outcomes));
 	console.log(summary(outcomes));
 	const score = scoreOf(outcomes);
+	const outside = scoreOf(outsideToo);
+	if (values.sandbox) {
+		console.log(`\nthe same cases outside: ${outside.right} of ${outside.steps} right; wrong there:`);
+		for (const it of outside.wrong) console.log(`  ${it.case} #${it.step}: ${it.told} (${it.certainty})`);
+	}
 	const missed =
+		(values.sandbox && score.right / score.steps < outside.right / outside.steps - 0.01) ||
 		score.wrongButCertain.length > 0 ||
 		score.right / score.steps < 0.99 ||
 		(score.kinds - score.wrongKinds.length) / Math.max(1, score.kinds) < 0.97;

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { type Dialtone, Fault, type SessionFacts, type Terminal } from "../../src/index.ts";
 import { named, SYSTEM_PATH, stubs } from "../programs.ts";
 import type { Case, Place, Step, Truth } from "./case.ts";
+import { complains, HOME, notApplicable, roomFor } from "./confined.ts";
 import { cpuMs, holderOf } from "./holder-cpu.ts";
 
 export interface Outcome {
@@ -40,12 +41,21 @@ const ROWS = 30;
 
 const shared = new Map<string, Promise<AsyncDisposable>>();
 
-/** Plays them all, a few at a time, and ends the servers that they shared. */
-export async function playAll(cases: readonly Case[], dialtone: Dialtone, lanes: number): Promise<Outcome[]> {
+/** Told why a case cannot be played in a sandbox. */
+type LeaveOut = (name: string, because: string) => void;
+
+/** Plays them all, a few at a time, and ends the servers that they shared. With `leaveOut`: in a sandbox. */
+export async function playAll(
+	cases: readonly Case[],
+	dialtone: Dialtone,
+	lanes: number,
+	leaveOut?: LeaveOut,
+): Promise<Outcome[]> {
 	const left = [...cases];
 	const outcomes: Outcome[] = [];
 	const lane = async () => {
-		for (let one = left.shift(); one !== undefined; one = left.shift()) outcomes.push(...(await play(one, dialtone)));
+		for (let one = left.shift(); one !== undefined; one = left.shift())
+			outcomes.push(...(await play(one, dialtone, leaveOut)));
 	};
 	// All lanes come to rest before anything they use is taken away.
 	const ends = await Promise.allSettled(Array.from({ length: lanes }, lane));
@@ -59,7 +69,7 @@ async function endShared(): Promise<void> {
 	shared.clear();
 }
 
-async function play(one: Case, dialtone: Dialtone): Promise<Outcome[]> {
+async function play(one: Case, dialtone: Dialtone, leaveOut?: LeaveOut): Promise<Outcome[]> {
 	const directory = await mkdtemp(join(tmpdir(), "dialtone-corpus-"));
 	const undos: (() => Promise<void> | void)[] = [() => rm(directory, { recursive: true, force: true })];
 	const place: Place = {
@@ -71,18 +81,24 @@ async function play(one: Case, dialtone: Dialtone): Promise<Outcome[]> {
 		},
 	};
 	try {
-		return await playIn(one, dialtone, place);
+		return await playIn(one, dialtone, place, leaveOut);
 	} finally {
 		for (const undo of undos.reverse()) await undo();
 	}
 }
 
-async function playIn(one: Case, dialtone: Dialtone, place: Place): Promise<Outcome[]> {
+async function playIn(one: Case, dialtone: Dialtone, place: Place, leaveOut?: LeaveOut): Promise<Outcome[]> {
 	const argv = typeof one.start === "function" ? await one.start(place) : one.start;
 	const undeclared = named(argv).filter((program) => !one.needs.includes(program));
 	if (undeclared.length > 0) throw new Error(`case "${one.name}" must declare that it needs ${undeclared.join(", ")}`);
 	const path = stubs(one.needs);
 	place.defer(() => rm(path, { recursive: true }));
+	const sandbox = leaveOut && roomFor(place.directory, path);
+	const because = sandbox === undefined ? null : notApplicable(one, argv, sandbox);
+	if (because !== null) {
+		leaveOut?.(one.name, because);
+		return [];
+	}
 	const outcomes: Outcome[] = [];
 	let terminal: Terminal | null = null;
 	let holder: number | null = null;
@@ -94,13 +110,15 @@ async function playIn(one: Case, dialtone: Dialtone, place: Place): Promise<Outc
 			if (terminal === null) {
 				const PATH = `${path}:${SYSTEM_PATH}`;
 				const { directory } = place;
-				const env = { HOME: directory, TMPDIR: directory, LC_ALL: "C.UTF-8", PATH, SHELL: "/bin/bash", ...one.env };
+				const home = sandbox === undefined ? directory : HOME;
+				const env = { HOME: home, TMPDIR: directory, LC_ALL: "C.UTF-8", PATH, SHELL: "/bin/bash", ...one.env };
 				terminal = await dialtone.start({
 					argv: [...argv],
 					cwd: place.directory,
 					env,
 					// What this machine has set (DEBIAN_FRONTEND, say) is not part of a case.
 					inherit: "none",
+					...(sandbox !== undefined && { sandbox: { ...sandbox, ro: [...sandbox.ro] } }),
 					cols: COLS,
 					rows: ROWS,
 					timeoutMs,
@@ -117,11 +135,20 @@ async function playIn(one: Case, dialtone: Dialtone, place: Place): Promise<Outc
 				}
 				facts = answer;
 			}
+			if (leaveOut !== undefined && index === 0 && facts.returned === "ended" && step.truth !== "ended") {
+				leaveOut(one.name, `cannot run there: ${facts.because}, ${JSON.stringify(facts.text.trim().slice(-200))}`);
+				return [];
+			}
 			holder ??= await holderFor(dialtone, terminal.id);
 			const cpuAfter = holder === null ? null : cpuMs(holder);
 			const watched = !isTurn(step.truth) && facts.elapsedMs >= LEAST_WATCH_MS && cpuAfter !== null;
 			const holderCpu = watched ? (cpuAfter - cpuBefore) / facts.elapsedMs : null;
 			const screen = (await terminal.read({ view: "screen" })).text;
+			const complaint = sandbox === undefined ? null : complains(screen, sandbox);
+			if (complaint !== null) {
+				leaveOut?.(one.name, complaint);
+				return [];
+			}
 			outcomes.push({ ...judge(one, index, facts, screen), holderCpu });
 			cpuBefore = (holder === null ? null : cpuMs(holder)) ?? 0;
 			if (facts.returned === "ended") break;

@@ -21,7 +21,7 @@ async function answers(): Promise<string> {
 	await using client = await home.connect({ command: [process.execPath, join(copy, "dist/daemon.cjs")] });
 	const { text } = await client.call("start", { name: "long", argv: ["seq", "3000"], timeoutMs: 60_000 });
 	// What a model reads is not plain ASCII.
-	expect(text).toMatch(/^\[… lines \d+–\d+ of 3000 left out/m);
+	expect(text).toMatch(/^\[\d+… lines \d+–\d+ of 3000 left out/m);
 	await client.call("start", { name: "sh", argv: ["bash", "--norc"], timeoutMs: 60_000 });
 	const { facts } = await client.call("send", {
 		session: "sh",

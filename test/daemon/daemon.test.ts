@@ -1,9 +1,12 @@
 import { once } from "node:events";
-import { lstatSync, readdirSync, readFileSync, readlinkSync as readlink } from "node:fs";
+import { existsSync, lstatSync, readdirSync, readFileSync, readlinkSync as readlink } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { SessionFacts } from "../../src/protocol/answer.ts";
+import { places } from "../../src/pty/places.ts";
+import { holderOf as holderOfProgram } from "../../src/pty/process-tree.ts";
 import type { Client } from "../../src/tools/client.ts";
+import { until } from "../condition.ts";
 import { needing } from "../programs.ts";
 import { Home } from "./home.ts";
 
@@ -178,6 +181,44 @@ describe("one daemon per user", () => {
 			next: expect.stringContaining("dialtone daemon restart"),
 		});
 		expect(client.lost).toBe(false);
+	});
+
+	test("stop --sessions says which sessions it could not end, and fails", async () => {
+		await using home = new Home({ DIALTONE_END_GRACE_MS: "100" });
+		const { session } = JSON.parse((await home.cli("call", "start", '{"name":"stuck","argv":["cat"]}')).stdout);
+		const { sessions } = JSON.parse((await home.cli("call", "list", "{}")).stdout);
+		const holder = holderOfProgram(sessions[0].pid);
+		process.kill(holder, "SIGSTOP");
+		try {
+			const { code, stdout } = await home.cli("daemon", "stop", "--sessions");
+			expect({ code, stdout }).toEqual({ code: 6, stdout: expect.stringContaining("keep running: stuck.") });
+		} finally {
+			process.kill(holder, "SIGCONT");
+		}
+		expect((await home.cli("daemon", "stop", "--sessions")).code).toBe(0);
+		expect(existsSync(join(home.path, "run", `${session}.sock`))).toBe(false);
+	});
+
+	test("stop tells apart the sessions of several owners that have the same name", async () => {
+		await using home = new Home();
+		for (const owner of ["alice", "bob"]) {
+			const caller = { owner, cwd: home.path, env: home.env as Record<string, string> };
+			await using client = await home.connect({ caller });
+			await client.call("start", { name: "build", argv: ["cat"], ...patient });
+		}
+		expect((await home.cli("daemon", "stop")).stdout).toContain("keep running: build (bob), build (alice).");
+	});
+
+	test("the socket of a holder that was killed is removed with its session", async () => {
+		await using home = new Home();
+		await using client = await home.connect();
+		const { session } = await facts(client, "start", { name: "dead", argv: ["cat"], ...patient });
+		const socket = join(places(home.env).run, `${session}.sock`);
+		expect(existsSync(socket)).toBe(true);
+		const { sessions } = (await client.call("list", {})).facts;
+		process.kill(holderOfProgram(sessions[0]!.pid!), "SIGKILL");
+		await facts(client, "close", { session, forget: true });
+		await until("its socket is removed", () => !existsSync(socket));
 	});
 
 	test("stop leaves the sessions running, stop --sessions ends them too", async () => {

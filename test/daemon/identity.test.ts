@@ -127,7 +127,10 @@ test("a home is usable in a sandbox where root has no number", needing("user nam
 		return run(as(VICTIM, ["unshare", "-U", "-r", ...dialtone(...args)]), env);
 	};
 	try {
-		chownSync(state, VICTIM, VICTIM);
+		// Each command is in a namespace of its own, and so in another one than the daemon of the first.
+		const policy = join(state, "policy.json");
+		writeFileSync(policy, '{ "elsewhere": "allow" }', { mode: 0o600 });
+		for (const path of [state, policy]) chownSync(path, VICTIM, VICTIM);
 		expect(await inside(state, "ls")).toMatchObject({ code: 0 });
 		expect(await inside(state, "daemon", "stop")).toMatchObject({ code: 0 });
 		expect((await inside(join(home, "state"), "ls")).err).toContain("belongs to another user");

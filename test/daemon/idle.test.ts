@@ -5,15 +5,17 @@ import { describe, expect, test } from "vitest";
 import { fileLog } from "../../src/daemon/log.ts";
 import { becomeDaemon, type DaemonSessions } from "../../src/daemon/run.ts";
 import { SocketClient } from "../../src/daemon/socket-client.ts";
+import { anyCaller } from "../any-caller.ts";
 import { FakeClient } from "../fake-client.ts";
 
 /** A daemon over an sessions that is named fake: only its comings and goings matter here. */
 async function daemonWith(idleMs: number) {
 	const run = mkdtempSync(join(tmpdir(), "dt-idle-"));
-	let running = 0;
+	let running = 1; // or it could stop before the first client has connected
 	let tell = () => {};
 	const sessions: DaemonSessions = {
 		client: new FakeClient(),
+		callers: anyCaller,
 		limits: { connections: 100, callsPerConnection: 10 },
 		runningSessions: () => running,
 		onSessions: (listener) => {
@@ -42,6 +44,7 @@ describe("a daemon without sessions and clients", () => {
 	test("stops by itself and removes its lock; with a client or a session it stays", async () => {
 		const { run, daemon, setRunning } = await daemonWith(200);
 		const client = await SocketClient.connect(daemon.lock.socket, { owner: "t", cwd: "/", env: {} });
+		setRunning(0);
 		expect(await stays(daemon.stopped, 600)).toBe(true);
 		setRunning(1);
 		await client[Symbol.asyncDispose]();

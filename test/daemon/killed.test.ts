@@ -4,6 +4,7 @@ import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { SocketClient } from "../../src/daemon/socket-client.ts";
+import type { Fault } from "../../src/protocol/fault.ts";
 import { until } from "../condition.ts";
 import { Home } from "./home.ts";
 
@@ -34,15 +35,31 @@ test("S18: right after an answer nothing of it is new again", async () => {
 	await client[Symbol.asyncDispose]();
 });
 
+test("R4.11: the next daemon knows when a program last printed, and since when nobody has called", async () => {
+	await using home = new Home();
+	let client = await home.connect();
+	const { facts } = await client.call("start", { name: "cat", argv: ["bash", "-c", "echo printed; cat"], ...patient });
+	const calledBy = Date.now();
+	await kill(client);
+	client = await home.connect();
+	await client.call("read", { session: "cat" }); // it is adopted
+	const [listed] = (await client.call("list", {})).facts.sessions;
+	expect(listed).toMatchObject({ session: facts.session, status: "running" });
+	expect(listed!.updatedAt).toBeLessThanOrEqual(calledBy);
+	await client[Symbol.asyncDispose]();
+});
+
 test("S18: after a flood only what came after the last read is new", async () => {
 	await using home = new Home();
 	let client = await home.connect();
 	await client.call("run", { command: "seq 1 1000000", shell: "main", program: "bash", clean: true, ...patient });
 	await client.call("wait", { session: "main", ...patient });
 	await client.call("read", { session: "main" });
-	await client.type("main", Buffer.from("# later"));
-	const other = { owner: "other", cwd: "/", env: {} };
 	const [session] = (await client.call("list", {})).facts.sessions;
+	// By another: its echo is new to this one.
+	const typed = { session: session!.session, text: "# later", timeoutMs: 0 };
+	await client.call("send", typed, { caller: { owner: "typist", cwd: "/", env: {} } });
+	const other = { owner: "other", cwd: "/", env: {} };
 	const later = { session: session!.session, until: { text: "# later" }, ...patient };
 	await client.call("wait", later, { caller: other });
 	await kill(client);
@@ -93,6 +110,73 @@ test("S18 S3: a read while the holder is stopped forgets nothing that was seen",
 	await client[Symbol.asyncDispose]();
 });
 
+test("S3: the calls of a new daemon on a stopped holder are answered from the log, or refused, within 2.5 s each", async () => {
+	await using home = new Home();
+	let client = await home.connect();
+	await client.call("start", { name: "cat", argv: ["cat"], ...patient });
+	await client.call("send", { session: "cat", text: "old", submit: true, ...patient });
+	const holder = await holderOf(client, "cat");
+	process.kill(holder, "SIGSTOP");
+	try {
+		await kill(client);
+		client = await home.connect();
+		const session = "cat";
+		const timed = async (call: () => Promise<{ facts: { text: string } }>) => {
+			const before = performance.now();
+			const text = await call().then(
+				({ facts }) => facts.text,
+				(error: Fault) => error.code,
+			);
+			return { text, inTime: performance.now() - before < 2500 };
+		};
+		const screen = () => client.call("read", { session, view: "screen" });
+		expect(await timed(screen)).toEqual({ text: "old\nold", inTime: true });
+		expect(await timed(() => client.call("read", { session, view: "lines" }))).toMatchObject({ inTime: true });
+		expect(await timed(() => client.call("read", { session }))).toMatchObject({ inTime: true });
+		expect(await timed(() => client.call("wait", { session, ...patient }))).toMatchObject({ inTime: true });
+		expect(await timed(() => client.call("send", { session, text: "x" }))).toEqual({
+			text: "unresponsive",
+			inTime: true,
+		});
+		expect(await timed(screen)).toEqual({ text: "old\nold", inTime: true });
+	} finally {
+		process.kill(holder, "SIGCONT");
+	}
+	await until("it answers", async () => {
+		const { facts } = await client.call("list", {});
+		return facts.sessions.every(({ activity }) => activity === "waiting");
+	});
+	await client.call("send", { session: "cat", text: "more", submit: true, ...patient });
+	const { facts } = await client.call("read", { session: "cat", view: "screen" });
+	expect(facts.text).toBe("old\nold\nmore\nmore");
+	await client[Symbol.asyncDispose]();
+});
+
+test("S2: a wait for a person who was asked goes on under the next daemon, until they have entered something", async () => {
+	await using home = new Home();
+	let client = await home.connect();
+	const session = "su";
+	const command = "until [ \"$x\" = right ]; do read -rsp 'Password: ' x; echo; done";
+	await client.call("start", { name: session, argv: ["bash", "-c", command], ...patient });
+	await client.call("ask_human", { session, question: "Type the password" });
+	for (const typed of ["wr", "ong"]) {
+		await kill(client);
+		client = await home.connect();
+		const none = await client.call("wait", { session, timeoutMs: 1000 });
+		expect(none.facts).toMatchObject({ returned: "timeout", waitingFor: "secret" });
+		expect(none.text).toContain("nobody has entered anything since the person was asked");
+		await client.call("send", { session, text: typed, timeoutMs: 0 });
+	}
+	const waiting = client.call("wait", { session, ...patient });
+	await client.call("send", { session, submit: true, timeoutMs: 0 });
+	expect((await waiting).facts).toMatchObject({ returned: "waiting", waitingFor: "secret" });
+	// It was answered, and is not asked again by the next daemon.
+	await kill(client);
+	client = await home.connect();
+	expect((await client.call("wait", { session, ...patient })).facts).toMatchObject({ returned: "waiting" });
+	await client[Symbol.asyncDispose]();
+});
+
 test("a shell that a killed daemon had held, to stop its command, goes on under the next one", async () => {
 	await using home = new Home();
 	let client = await home.connect();
@@ -131,5 +215,41 @@ test("S12: what was left in the background of an ended session can be removed wi
 	client = await home.connect();
 	await client.call("close", { session: "leak", forget: true });
 	expect((await client.call("list", {})).facts.sessions).toEqual([]);
+	await client[Symbol.asyncDispose]();
+});
+
+test("T1: a command that was to be stopped at its timeout is stopped by the next daemon, also when its time was over before", async () => {
+	await using home = new Home();
+	for (const [shell, timeoutMs, isLate] of [
+		["soon", 15_000, false],
+		["late", 3000, true],
+	] as const) {
+		let client = await home.connect();
+		const how = { shell, program: "bash", clean: true } as const;
+		await client.call("run", { command: "true", ...how, ...patient });
+		const startedAt = Date.now();
+		const call = client.call("run", { command: "echo begun; sleep 600", ...how, timeoutMs }).catch(() => null);
+		await client.call("wait", { session: shell, until: { text: "begun" }, ...patient });
+		await kill(client);
+		await call;
+		if (isLate) await until("its time is over", () => Date.now() > startedAt + timeoutMs);
+		client = await home.connect();
+		const { facts, text } = await client.call("wait", { session: shell, ...patient });
+		expect(facts).toMatchObject({ waitingFor: "command", lastCommand: { exitCode: 130 } });
+		expect(text).toContain("timed out and was stopped");
+		expect(Date.now() - startedAt).toBeGreaterThanOrEqual(timeoutMs);
+		await client[Symbol.asyncDispose]();
+	}
+});
+
+test("T1: a command that may go on after its timeout is left to run by the next daemon", async () => {
+	await using home = new Home();
+	let client = await home.connect();
+	const how = { program: "bash", clean: true, onTimeout: "leave", timeoutMs: 500 } as const;
+	await client.call("run", { command: "echo begun; read x; echo got $x", ...how });
+	await kill(client);
+	client = await home.connect();
+	const { facts } = await client.call("send", { session: "main", text: "it", submit: true, ...patient });
+	expect(facts.text).toContain("got it");
 	await client[Symbol.asyncDispose]();
 });

@@ -31,6 +31,7 @@ test("H9 a session and its daemon that were started inside another session outli
 
 	const { facts } = await client.call("close", { session: "outer" });
 	expect(facts.survivors).toBeUndefined();
+	for (const pid of [daemon, holder]) expect(facts.notices?.join()).toContain(`(${pid})`);
 	for (const pid of [daemon, holder]) expect(isAlive({ pid, born: null })).toBe(true);
 	const lines = await before.call("wait", { session: "inner", until: { text: "line 100" }, ...patient });
 	expect(lines.facts.status).toBe("running");

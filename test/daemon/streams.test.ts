@@ -10,6 +10,7 @@ import { SocketClient } from "../../src/daemon/socket-client.ts";
 import type { OutputChunk } from "../../src/protocol/output.ts";
 import { limits } from "../../src/session/options.ts";
 import type { Answer, CallOptions } from "../../src/tools/client.ts";
+import { anyCaller } from "../any-caller.ts";
 import { until } from "../condition.ts";
 import { FakeClient } from "../fake-client.ts";
 
@@ -48,6 +49,7 @@ beforeEach(async () => {
 	stop = await listen(path, {
 		client: served,
 		version: "1",
+		callers: anyCaller,
 		limits: { connections: 100, callsPerConnection: MAX_CALLS },
 		onStop: async () => ({}),
 		stopping: new AbortController().signal,

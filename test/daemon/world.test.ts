@@ -202,9 +202,9 @@ describe("G1 what a client sends of its caller", () => {
 			["send", "cat", "x"],
 			["run", "true"],
 		]) {
-			const heard = await sent(...args);
-			expect(heard).not.toContain(KEY);
-			expect([args[0], heard.includes("/venv")]).toEqual([args[0], ["start", "run"].includes(args[0]!)]);
+			const received = await sent(...args);
+			expect(received).not.toContain(KEY);
+			expect([args[0], received.includes("/venv")]).toEqual([args[0], ["start", "run"].includes(args[0]!)]);
 		}
 	});
 });

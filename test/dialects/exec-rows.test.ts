@@ -126,6 +126,17 @@ describe.each(Object.entries(WAYS))("%s", (_, open) => {
 		expect(`${result.error?.message} ${result.error?.next}`).not.toMatch(/`(start|send|read|wait|close|signal|cwd)`/);
 	});
 
+	test("R2.5 a refusal says one thing once, and names what is not there", async () => {
+		expect((await start("")).error?.message).toBe("Invalid input: `cmd` is empty (Shell command line).");
+		expect((await start("true", { shell: "/no/such/shell" })).error).toMatchObject({
+			message: '"/no/such/shell" could not be started (exec: No such file or directory).',
+		});
+		expect((await start("true", { workdir: "/no/such" })).error).toMatchObject({
+			message: '"true" could not be started (/no/such: No such file or directory).',
+			next: "Give a `workdir` that exists.",
+		});
+	});
+
 	test("R2.5 R2.12 a process that has ended: why, its code, and nothing is typed", async () => {
 		const { session_id } = await start("exit 4");
 		const refused = await type(session_id, "more\n");

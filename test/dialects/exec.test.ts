@@ -228,6 +228,8 @@ describe("Codex's own contract", () => {
 			"yield_time_ms",
 			"max_output_tokens",
 			"env",
+			"inherit",
+			"limits",
 		]);
 		expect(await exec.text("exec_command", { cmd: "echo hi; exit 2", shell: "/bin/bash" })).toMatch(
 			/^Wall time: \d+\.\d{4} seconds\nProcess exited with code 2\nOriginal token count: 1\nOutput:\nhi$/,

@@ -1,8 +1,9 @@
 // What a set numbers belongs to the caller that opened it.
 
+import { encode } from "gpt-tokenizer/encoding/o200k_base";
 import { expect, test } from "vitest";
 import { Dialtone } from "../../src/index.ts";
-import type { Options } from "../../src/session/options.ts";
+import { limits, type Options } from "../../src/session/options.ts";
 
 async function twoAgents(options: Partial<Options> = {}) {
 	const dialtone = await Dialtone.open({ owner: "first", options });
@@ -85,9 +86,7 @@ test.each(STARTS)("T13: at the limit of all, %s names no session of another owne
 	await first("start", { argv: ["sleep", "600"], name: "hidden", timeoutMs: 10 });
 	const refused = await said(second(tool, input));
 	expect(refused).toContain("too_many_sessions");
-	expect(refused).toContain(
-		"You have none that you can end here: call again when one has ended. 2 belong to other callers.",
-	);
+	expect(refused).toContain("None of them is yours to end; retry later. 2 belong to other callers.");
 	for (const name of ["private", "hidden", String(theirs)]) expect(refused).not.toContain(name);
 });
 
@@ -135,4 +134,70 @@ test("T13: where it is not known who asks, nobody's sessions are named", async (
 		code: "session_not_found",
 		next: "`list` shows what there is.",
 	});
+});
+
+test("T13: in every set, what is done to another's session says whose it is", async () => {
+	const { dialtone, first, second } = await twoAgents();
+	await using _ = dialtone;
+	const { session } = await first("start", { argv: ["cat"] });
+	const told = (noun: string) => ({ notices: [`this ${noun} belongs to first`] });
+	const calls = [
+		["write_stdin", { session_id: session, chars: "x\n" }, "session"],
+		["write_stdin", { session_id: session, from: 1 }, "session"],
+		["pty_send_keys", { terminal_id: session, keys: "x" }, "terminal"],
+		["pty_capture", { terminal_id: session }, "terminal"],
+		["get_process_output", { process_id: session }, "process"],
+		["pty_kill", { terminal_id: session, signal: "INT" }, "terminal"],
+		["close_pty_session", { session_id: session }, "session"],
+	] as const;
+	for (const [tool, input, noun] of calls) expect(await second(tool, input), tool).toMatchObject(told(noun));
+	for (const [tool, input] of calls) expect(await first(tool, input), tool).not.toHaveProperty("notices");
+	const caller = { owner: "second", cwd: "/", env: {} };
+	const { text } = await dialtone.client.call("pty_capture", { terminal_id: String(session) }, { caller });
+	expect(text).toContain("this terminal belongs to first");
+});
+
+interface Card {
+	readonly terminal_id: string;
+	readonly owner: string;
+	readonly is_running: boolean;
+	readonly left_out?: number;
+}
+
+test("R4.13: pty_list shows what runs and the last of the caller's that ended, and says how many more there are", async () => {
+	const { dialtone, first, second } = await twoAgents();
+	await using _ = dialtone;
+	const list = async (agent: typeof first, input: object = {}) =>
+		(await agent("pty_list", input)) as unknown as readonly Card[];
+	const server = await first("pty_create", { cmd: "exec sleep 600" });
+	for (let i = 0; i < 8; i++) await first("start", { argv: ["true"] });
+	const own = await second("start", { argv: ["true"] });
+	const theirs = await list(second);
+	expect(theirs.map(({ terminal_id, owner }) => [terminal_id, owner])).toEqual([
+		[own.session, "second"],
+		[server.terminal_id, "first"],
+	]);
+	expect(theirs.map(({ left_out }) => left_out)).toEqual([undefined, 8]);
+	const firsts = await list(first);
+	expect(firsts.map(({ is_running }) => is_running)).toEqual([false, false, false, false, false, true]);
+	expect(firsts.at(-1)).toMatchObject({ terminal_id: server.terminal_id, left_out: 4 });
+	const ended = await list(second, { state: "succeeded" });
+	expect(ended).toHaveLength(9);
+	expect(ended.at(-1)).not.toHaveProperty("left_out");
+});
+
+test("R4.13 T3: a list of many terminals is no longer than an answer, and has the caller's own first", async () => {
+	const { dialtone, first, second } = await twoAgents({ maxSessions: 200 });
+	await using _ = dialtone;
+	const long = `: ${"word ".repeat(180)}`;
+	const own = await second("start", { argv: ["true", long] });
+	for (let i = 0; i < 40; i++) await first("start", { argv: ["true", long] });
+	const caller = { owner: "second", cwd: "/", env: {} };
+	const { facts, text } = await dialtone.client.call("pty_list", { state: "succeeded" }, { caller });
+	const cards = facts as unknown as readonly Card[];
+	expect(encode(text).length).toBeLessThan(limits.answerTokens);
+	expect(cards.length).toBeGreaterThan(10);
+	expect(cards.at(-1)).toMatchObject({ terminal_id: own.session, left_out: 41 - cards.length });
+	const listed = await first("list_pty_sessions", {});
+	expect(listed).toMatchObject({ left_out: 40 - (listed.sessions as readonly unknown[]).length });
 });

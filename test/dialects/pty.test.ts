@@ -35,7 +35,11 @@ test.each([
 		{ cwd: undefined, env: undefined, name: undefined, cols: 120, rows: 40, inherit: undefined, limits: undefined },
 	],
 	["pty_send_keys", ["terminal_id", "keys"], { enter: true }],
-	["pty_capture", ["terminal_id"], { lines: 50, tail: true, from: undefined, to: undefined }],
+	[
+		"pty_capture",
+		["terminal_id"],
+		{ lines: 50, tail: true, skip: undefined, from: undefined, to: undefined, column: undefined },
+	],
 	["pty_kill", ["terminal_id"], { signal: "TERM" }],
 	["pty_list", undefined, { state: undefined }],
 ])("R4.10 %s has its parameters and defaults", async (tool, required, defaults) => {
@@ -43,6 +47,26 @@ test.each([
 	expect(schema.required).toEqual(required);
 	expect(Object.keys(schema.properties).sort()).toEqual([...(required ?? []), ...Object.keys(defaults)].sort());
 	for (const [name, value] of Object.entries(defaults)) expect(schema.properties[name]?.default).toEqual(value);
+});
+
+test("R4.10 keys: a list in a string is pressed, a key's name alone is typed, with a word about it", async () => {
+	const { terminal_id } = await pty.call("pty_create", {
+		cmd: "trap 'echo interrupted' INT; while read -r x; do echo got $x; done; cat",
+	});
+	const send = (keys: string | string[], enter: boolean) => pty.call("pty_send_keys", { terminal_id, keys, enter });
+	const shows = (text: string) => pty.until("pty_capture", { terminal_id }, (card) => String(card.text).includes(text));
+	expect(await send('["a", "b"]', true)).toEqual({ terminal_id, bytes_written: 11 });
+	await shows('got ["a", "b"]');
+	expect(await send("ctrl+c", true)).toEqual({
+		terminal_id,
+		bytes_written: 7,
+		notices: ['"ctrl+c" was typed as text; keys: ["ctrl+c"] with enter: false presses the key'],
+	});
+	await shows("got ctrl+c");
+	expect(await send('["ctrl+c"]', false)).toEqual({ terminal_id, bytes_written: 1 });
+	await shows("interrupted");
+	expect(await send("[unclosed", true)).toEqual({ terminal_id, bytes_written: 10 });
+	await pty.call("pty_kill", { terminal_id, signal: "KILL" });
 });
 
 test("R4.10 a terminal is created, typed into, read and killed", async () => {

@@ -1,8 +1,9 @@
 // D1, T3: every set reaches all of the output: a cut names the lines that are missing and the call of its own set
 // that shows them, and following it shows exactly these.
 
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { Dialtone } from "../../src/index.ts";
+import { Transcript } from "../../src/session/transcript.ts";
 import { findTool } from "../../src/tools/catalogue.ts";
 import { until } from "./ways.ts";
 
@@ -120,6 +121,16 @@ const SETS: Readonly<Record<string, () => Promise<{ text: string; tool: string; 
 	},
 };
 
+test.each(["unified_exec", "exec_command"])("T1: %s shows output that was erased, or names it", async (tool) => {
+	const print = "seq -f 'line %.0f' 1 100";
+	const once = await shown(tool, { cmd: `${print}; clear; echo after`, ...patient });
+	expect(once.text.trimEnd()).toBe([...to(100).map((number) => `line ${number}`), "after"].join("\n"));
+	const frames = "for i in 1 2 3; do clear; echo line $i; done; read x";
+	const { text } = await shown(tool, { cmd: frames, ...patient, yield_time_ms: 2000 });
+	expect(text).toMatch(/^\[… lines 1–2 of 3 truncated: .*\]\nline 3$/);
+	expect(await followed(text, "write_stdin")).toEqual([1, 2, 3]);
+});
+
 describe.each(Object.entries(SETS))("%s", (_, start) => {
 	test("T3 D1: the cut names the missing lines and a call of the set, and following it shows all", async () => {
 		const { text, tool, small } = await start();
@@ -180,7 +191,13 @@ describe("terminal", () => {
 		const { what, tool, input } = advised(stdout)!;
 		expect(what).toMatch(/^\d+ bytes of lines \d+–\d+ of \d+ \(both streams\)$/);
 		// What came at the same time stands where it came, also within a line.
-		const all = (await shown(tool, input)).text.replaceAll(/first|last|\n/g, "");
+		const parts: string[] = [];
+		for (let next: typeof input | undefined = input; next !== undefined; ) {
+			const { text } = await shown(tool, next);
+			parts.push(text.replace(CUT, ""));
+			next = advised(text)?.input;
+		}
+		const all = parts.join("").replaceAll(/first|last|\n/g, "");
 		expect(
 			all ===
 				to(60_000)
@@ -215,6 +232,59 @@ test("T3: the cuts of `run` with `separate` name lines and a call of their own s
 	expect(numbersIn(facts.stdout!)).toEqual([...to(first! - 1), ...to(60_000, first! + last - from + 1)]);
 });
 
+describe("a flood whose lines cannot be numbered in time", () => {
+	// Coloured lines are not plain: numbering them takes its time.
+	const FLOOD = `exec awk 'BEGIN { for (i = 1; i <= 3000000; i++) printf "\\033[32mline %d\\033[m\\n", i; system("sleep 600") }'`;
+	/** The last of these numbers, but for one of which only the first digits are shown, at the end or behind the cut. */
+	const follow = (numbers: readonly number[], before?: number): number | undefined =>
+		numbers.findLast((number, at) => number === (numbers[at - 1] ?? before ?? number) + 1);
+
+	test.each(["unified_exec", "exec_command"])("T3: %s names the first line that is missing", async (tool) => {
+		const more = { ...patient, yield_time_ms: 3000, max_output_tokens: 500 };
+		const { session_id, output } = await call(tool, { cmd: FLOOD, ...more });
+		let last = follow(numbersIn(String(output)))!;
+		let areBytes = false;
+		for (let round = 0; round < 5 && !areBytes; round++) {
+			const text = (await shown("write_stdin", { session_id, ...more })).text;
+			const { what, input } = advised(text)!;
+			areBytes = what.startsWith("bytes");
+			const shownBefore = follow(numbersIn(text.slice(0, text.indexOf("[…"))), last);
+			const missing = (shownBefore ?? last) + 1;
+			// Where its number is not known, one before it.
+			expect(input.from).toBeLessThanOrEqual(missing);
+			expect(input.from).toBeGreaterThan(areBytes ? 1 : missing - 1);
+			last = follow(numbersIn(text.slice(text.indexOf("[…"))))!;
+		}
+		await dialtone.client.call("close", { session: String(session_id), force: true });
+	});
+
+	test("T3: pty_capture and get_process_output show its ends all the same", async () => {
+		const cmd = `${PRINTS}; exec sleep 600`;
+		const { terminal_id } = await call("pty_create", { cmd });
+		const { process_id } = await call("start_background_process", { command: cmd });
+		for (const session of [terminal_id, process_id].map(String))
+			await dialtone.client.call("wait", { session, until: { text: `line ${LINES}`, only: true }, timeoutMs: 60_000 });
+		// As if there were too many: they are numbered only when the caller has left.
+		const view = vi.spyOn(Transcript.prototype, "view").mockImplementation(async ({ signal } = {}) => {
+			await new Promise((resolve) => signal?.addEventListener("abort", resolve, { once: true }));
+			throw signal?.reason;
+		});
+		onTestFinished(() => view.mockRestore());
+		for (const [tool, input] of [
+			["pty_capture", { terminal_id }],
+			["get_process_output", { process_id }],
+		] as const) {
+			expect(numbersIn((await shown(tool, { ...input, lines: 50 })).text)).toEqual(to(LINES, LINES - 49));
+			const { text } = await shown(tool, { ...input, lines: 100_000 });
+			expect(numbersIn(text).at(-1)).toBe(LINES);
+		}
+		expect(numbersIn((await shown("pty_capture", { terminal_id, lines: 50, tail: false })).text)).toEqual(to(50));
+		view.mockRestore();
+		for (const session of [terminal_id, process_id].map(String))
+			await dialtone.client.call("close", { session, force: true });
+	});
+});
+
 describe("exec and codex", () => {
 	test("D3: the hint for a session that has ended shows its old output", async () => {
 		const { session_id } = await call("unified_exec", { cmd: "echo one; echo two", ...patient });
@@ -235,7 +305,7 @@ describe("exec and codex", () => {
 
 	test.each([
 		["a full-screen program", "\\033[?1049h\\033[H"],
-		["a cleared screen", "before\\n\\033[H\\033[2J"],
+		["a cleared screen", "\\033[H\\033[2J"],
 	])("T3: a screen that is cut is shown whole by the call that is named: %s", async (_, begin) => {
 		const cmd = `printf 'go? '; read x; printf '${begin}'; seq -f 'line %.0f' 1 30; read x`;
 		const { session_id } = await call("unified_exec", { cmd, ...patient });
@@ -257,7 +327,7 @@ describe("exec and codex", () => {
 			String(output),
 		)!;
 		expect(Number(more)).toBeGreaterThan(2000);
-		expect((await shown("write_stdin", JSON.parse(json!))).text).toBe("x".repeat(3000));
+		expect((await shown("write_stdin", JSON.parse(json!))).text).toBe("x".repeat(Number(more)));
 	});
 
 	test.each([

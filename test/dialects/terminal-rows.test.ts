@@ -97,6 +97,18 @@ describe.each(Object.entries(WAYS))("%s", (_, open) => {
 		expect(all.map(({ stdout }) => stdout)).toEqual(["1\n", "12\n", "123\n", "1234\n", "12345\n"]);
 	});
 
+	test("R5.1: a command that exits has its exit code and nothing in stderr that it did not write", async () => {
+		expect(await bash("echo out; echo err >&2; exit 4")).toEqual({
+			stdout: "out\n",
+			stderr: "err\n",
+			exit_code: 4,
+			timed_out: false,
+			note: "the command ended the shell; the next one gets a new shell",
+		});
+		expect((await bash("exit 0")).stderr).toBe("");
+		await bash("true");
+	});
+
 	test("R5.2 R5.3 R5.4 a background process is started, read and stopped", async () => {
 		const started = await terminal.call("start_background_process", {
 			command: "echo $WORD; seq 1 200; exec sleep 600",
@@ -120,6 +132,10 @@ describe.each(Object.entries(WAYS))("%s", (_, open) => {
 			exit_code: 143,
 		});
 		expect(await terminal.call("stop_background_process", { process_id: "bg_001" })).toEqual(stopped);
+		// Its number alone, or without its zeros, can mean no other.
+		for (const process_id of ["bg_1", "bg1", "1", 1, "BG_001"])
+			expect(await terminal.call("get_process_output", { process_id })).toMatchObject({ process_id: "bg_001" });
+		expect(await terminal.call("stop_background_process", { process_id: "bg_1" })).toEqual(stopped);
 	});
 });
 

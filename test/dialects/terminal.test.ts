@@ -22,7 +22,7 @@ const bash = (command: string, more: object = {}) => terminal.call<Ran>("run_bas
 test.each([
 	["run_bash", ["command"], { timeout_seconds: 30, env: undefined, inherit: undefined, limits: undefined }],
 	["start_background_process", ["command"], { env: undefined, inherit: undefined, limits: undefined }],
-	["get_process_output", ["process_id"], { lines: 100, from: undefined, to: undefined }],
+	["get_process_output", ["process_id"], { lines: 100, from: undefined, to: undefined, column: undefined }],
 	["stop_background_process", ["process_id"], {}],
 ])("R5 %s has its parameters and defaults", async (tool, required, defaults) => {
 	const schema = await terminal.schema("terminal", tool);

@@ -53,9 +53,9 @@ export class Arena implements AsyncDisposable {
 		const problems: string[] = [];
 		const worker = async () => {
 			for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
-				const heard = "lines" in next ? await this.#onStdin(next) : await play(next, address, this.#words);
-				const defect = DEFECT.exec(heard);
-				if (defect !== null) problems.push(heard.slice(Math.max(0, defect.index - 200), defect.index + 400));
+				const received = "lines" in next ? await this.#onStdin(next) : await play(next, address, this.#words);
+				const defect = DEFECT.exec(received);
+				if (defect !== null) problems.push(received.slice(Math.max(0, defect.index - 200), defect.index + 400));
 			}
 		};
 		await Promise.all(Array.from({ length: AT_ONCE }, worker));
@@ -106,7 +106,6 @@ export class Arena implements AsyncDisposable {
 		await until(
 			`the descriptors are back at ${calm.descriptors}`,
 			async () => (await stage.usage()).descriptors <= calm.descriptors + SPARE_DESCRIPTORS,
-			{ withinMs: 15_000 },
 		);
 	}
 
@@ -124,9 +123,9 @@ export class Arena implements AsyncDisposable {
 	/** One server on stdin that hears all the lines and must then still answer. */
 	async #onStdin({ era, lines }: StdioCase): Promise<string> {
 		const server = spawn(process.execPath, [MAIN, "mcp"], { env: this.stage.env, stdio: ["pipe", "pipe", "ignore"] });
-		let heard = "";
+		let received = "";
 		server.stdout.setEncoding("utf8").on("data", (text: string) => {
-			heard += text;
+			received += text;
 		});
 		server.stdin.on("error", () => {}); // it died: the wait below says so
 		try {
@@ -135,13 +134,13 @@ export class Arena implements AsyncDisposable {
 			server.stdin.write(Buffer.from(`${sent.join("\n")}\n`, "latin1"));
 			await until("the server on stdin answers after what it was told", () => {
 				if (server.exitCode !== null) throw new Error(`the server on stdin exited with ${server.exitCode}`);
-				return /"id":"last"/.test(heard);
+				return /"id":"last"/.test(received);
 			});
 		} finally {
 			server.stdin.end();
 			await until("the server on stdin leaves", () => server.exitCode !== null).catch(() => server.kill("SIGKILL"));
 		}
-		return heard;
+		return received;
 	}
 
 	async [Symbol.asyncDispose](): Promise<void> {

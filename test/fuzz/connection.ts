@@ -41,7 +41,7 @@ export function play(
 			"latin1",
 		);
 	return new Promise((resolve) => {
-		let heard = "";
+		let received = "";
 		let quiet: NodeJS.Timeout | undefined;
 		const socket: Socket = createConnection({ ...address, allowHalfOpen: true });
 		const longest = setTimeout(() => leave(), LONGEST_MS);
@@ -54,11 +54,11 @@ export function play(
 		socket.on("close", () => {
 			clearTimeout(longest);
 			clearTimeout(quiet);
-			resolve(heard);
+			resolve(received);
 		});
 		socket.on("error", () => {}); // refused or disconnected: that is an answer too
 		socket.on("data", (chunk: Buffer) => {
-			if (heard.length < MAX_KEPT) heard += chunk.toString("latin1");
+			if (received.length < MAX_KEPT) received += chunk.toString("latin1");
 			clearTimeout(quiet);
 			quiet = setTimeout(leave, QUIET_MS);
 		});

@@ -27,7 +27,7 @@ const PLAIN: readonly { method: string; params?: object }[] = [
 	{
 		method: "completion/complete",
 		params: {
-			ref: { type: "ref/resource", uri: "dialtone://sessions/{name}" },
+			ref: { type: "ref/resource", uri: "dialtone://sessions/{id}" },
 			argument: { name: "name", value: "v" },
 		},
 	},

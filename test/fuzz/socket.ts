@@ -1,9 +1,21 @@
 // Cases for the daemon's unix socket: request lines, valid, mutated and raw.
 
 import type { Question } from "../../src/daemon/wire.ts";
+import type { PersonAct } from "../../src/protocol/driver.ts";
 import { type Connection, connectionOf } from "./connection.ts";
 import { mutateBytes, mutateJson, type Random } from "./random.ts";
 import { toolCall, VICTIM } from "./tool-calls.ts";
+
+const ACTS: readonly PersonAct[] = [
+	{ act: "take", who: "fuzz" },
+	{ act: "keys", lease: "none", base64: "eAo=" },
+	{ act: "paste", lease: "none", text: "x" },
+	{ act: "resize", lease: "none", cols: 80, rows: 24 },
+	{ act: "hand-back", lease: "none", note: "x" },
+	{ act: "secret", who: "fuzz", text: "x" },
+	{ act: "answer", who: "fuzz", text: "x" },
+	{ act: "decline", who: "fuzz" },
+];
 
 /** One valid question of each kind; the compiler asks for a new one when the protocol gets one. */
 const QUESTIONS: { readonly [D in Question["do"]]: (random: Random) => object } = {
@@ -12,8 +24,12 @@ const QUESTIONS: { readonly [D in Question["do"]]: (random: Random) => object } 
 	tools: () => ({ sets: ["native", "exec"] }),
 	events: (random) => (random.chance(0.5) ? {} : { afterSeq: random.int(100) }),
 	output: (random) => ({ session: VICTIM, from: random.int(100) }),
-	type: () => ({ session: VICTIM, base64: "eAo=" }),
+	act: (random) => ({ session: VICTIM, act: random.pick(ACTS) }),
+	view: () => ({ session: VICTIM }),
+	drivers: () => ({ session: VICTIM, lease: "none" }),
 	snapshot: () => ({ session: VICTIM }),
+	approvals: () => ({}),
+	decide: () => ({ approval: "00000000", decision: { approve: true, who: "fuzz" } }),
 	status: () => ({}),
 	http: () => ({ port: 0, exact: false, keep: "hold", caller: { owner: "fuzz", cwd: "/", env: {} } }),
 	// Never sent as it is: it would be obeyed.

@@ -7,11 +7,35 @@ import { mutateBytes, mutateJson, nasty, Random } from "./random.ts";
 
 /** Files of a session that has ended; those of a running one that the daemon writes; and those of the home. */
 export const FILES = {
-	ended: ["meta.json", "keyframe.json", "seen.json", "exit", "timing", "out.00000000000000000000"],
-	live: ["meta.json", "keyframe.json", "seen.json", "exit", "out.00000000000000099999"],
-	home: ["sessions/ended.jsonl", "tokens.json", "learnt.json", "epoch", "run/daemon.7", "run/d7.sock"],
+	ended: [
+		"meta.json",
+		"meta.copy.json",
+		"keyframe.json",
+		"seen.json",
+		"exit",
+		"timing",
+		"turns",
+		"out.00000000000000000000",
+	],
+	live: ["meta.json", "meta.copy.json", "keyframe.json", "seen.json", "exit", "turns", "out.00000000000000099999"],
+	home: [
+		"sessions/ended.jsonl",
+		"tokens.json",
+		"policy.json",
+		"learnt.json",
+		"epoch",
+		"run/daemon.7",
+		"run/d7.sock",
+		"audit/000001.jsonl",
+		"audit/head.json",
+		"audit/key",
+		"audit/noticed.json",
+	],
 } as const;
-const PLANTED = ["out.99999999999999999999", "out.00000000000000000005", "out.x", "meta.json.tmp", "exit.tmp"] as const;
+const PLANTED = [
+	...(["out.99999999999999999999", "out.00000000000000000005", "out.x", "meta.json.tmp", "exit.tmp"] as const),
+	...(["driver.json", "asked.json", "turns.old"] as const),
+];
 
 export interface StateCase {
 	readonly place: keyof typeof FILES;

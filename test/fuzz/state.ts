@@ -16,8 +16,8 @@ import { apply, FILES, type StateCase, stateCase } from "./state-case.ts";
 /** Others in a home, which the daemon does not read. */
 const NOT_READ = /^(daemon\.log(\.1)?|run\/daemon\.\d+|sessions\/[^/]+\/(out\.\d+|secret|.*\.tmp))$/;
 const COPIES = 16;
-const START_MS = 20_000;
-const ANSWER_MS = 10_000;
+const START_MS = 60_000;
+const ANSWER_MS = 30_000;
 const ID_LENGTH = 26;
 const LINES = "for i in $(seq 300); do printf '\\e[3%dmline %d\\e[m\\n' $((i % 8)) $i; done; exit 3";
 
@@ -64,7 +64,8 @@ class StateHome implements AsyncDisposable {
 		for (const id of this.copies) {
 			cpSync(join(sessions, ended), join(sessions, id), { recursive: true });
 			const meta = readFileSync(join(sessions, ended, "meta.json"), "utf8");
-			writeFileSync(join(sessions, id, "meta.json"), meta.replaceAll(ended, id).replace('"ended"', `"copy-${id}"`));
+			const own = meta.replaceAll(ended, id).replace('"ended"', `"copy-${id}"`);
+			for (const file of ["meta.json", "meta.copy.json"]) writeFileSync(join(sessions, id, file), own);
 		}
 		const known = Object.values(FILES).flat() as string[];
 		for (const entry of readdirSync(this.home.path, { recursive: true, withFileTypes: true })) {
@@ -87,7 +88,8 @@ class StateHome implements AsyncDisposable {
 			const directory = join(this.home.path, "sessions", id);
 			for (const name of readdirSync(directory))
 				if (!/^(timing|secret|out\.0{20}|exit.*\.tmp)$/.test(name)) rmSync(join(directory, name), { recursive: true });
-			for (const name of ["meta.json", "keyframe.json", "seen.json"]) this.#putBack(join("sessions", id, name));
+			for (const name of ["meta.json", "meta.copy.json", "keyframe.json", "seen.json"])
+				this.#putBack(join("sessions", id, name));
 		}
 		for (const file of FILES.home) this.#putBack(file);
 	}

@@ -3,6 +3,7 @@
 import { execFileSync } from "node:child_process";
 import {
 	chownSync,
+	existsSync,
 	type FSWatcher,
 	mkdirSync,
 	mkdtempSync,
@@ -14,16 +15,17 @@ import {
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { afterEach, describe, expect, test } from "vitest";
+import { until } from "../condition.ts";
 import { CGROUPS, needing } from "../programs.ts";
 import { NOBODY, nobodysSession } from "./nobody.ts";
-import { Client, cleanUp, gone, launch, lives } from "./raw-holder.ts";
+import { Client, cleanUp, gone, HOLDER, launch, lives, record, Tag, u32, u64 } from "./raw-holder.ts";
 
 /** Hears neither TERM nor HUP, left by setsid in part, and starts new processes all the time. */
 const BOMB = `trap '' TERM HUP
 (setsid sh -c 'sleep 300; sleep 300' &)
 n=0; while [ $n -lt 100 ]; do n=$((n+1)); (sleep 300; sleep 300) & done
 echo up
-while :; do (sleep 0.01; sleep 300) & sleep 0.005; done`;
+while [ $n -lt 2000 ]; do n=$((n+1)); (sleep 0.01; sleep 300) & sleep 0.005; done; sleep 300`;
 
 const made: { directory: string; watcher: FSWatcher }[] = [];
 afterEach(async () => {
@@ -41,10 +43,10 @@ function newCgroup(delegate: (directory: string) => void = () => {}) {
 	const directory = mkdtempSync(join(CGROUPS, "dt-test-"));
 	delegate(directory); // a change of the directory itself would be told as well
 	const changed: string[] = [];
-	let heard = () => {};
+	let received = () => {};
 	const watcher = watch(directory, (event, name) => {
 		if (event === "rename") changed.push(String(name));
-		heard();
+		received();
 	});
 	made.push({ directory, watcher });
 	/** What was made and removed so far: events come in order, so after one of our own. */
@@ -52,11 +54,12 @@ function newCgroup(delegate: (directory: string) => void = () => {}) {
 		mkdirSync(join(directory, "last"));
 		rmdirSync(join(directory, "last"));
 		await new Promise<void>((resolve) => {
-			heard = () => changed.filter((name) => name === "last").length === 2 && resolve();
+			received = () => changed.filter((name) => name === "last").length === 2 && resolve();
 		});
 		return changed.splice(0).filter((name) => name !== "last");
 	};
 	return {
+		directory,
 		names,
 		/** The processes in it but the holder, which may be gone already. */
 		others: (holder: number) =>
@@ -113,7 +116,7 @@ describe("H12 killing in a delegated cgroup", needing("cgroups"), () => {
 
 	test("H9 leaves alone who has left the session, and what that starts", needing("python3"), async () => {
 		const cgroup = newCgroup(markDelegated);
-		const leaves = `setsid sh -c "kill -50 $PPID; sleep 300 & echo left; wait" & wait; sleep 300`;
+		const leaves = `setsid sh -c "${HOLDER} leave; sleep 300 & echo left; wait" & wait; sleep 300`;
 		const session = await launch({ argv: ["sh", "-c", leaves], through: cgroup.enter });
 		const client = await Client.open(session.socket);
 		await client.until(() => client.text.includes("left"));
@@ -131,5 +134,33 @@ describe("H12 killing in a delegated cgroup", needing("cgroups"), () => {
 		expect(cgroup.others(session.holder)).toEqual([]);
 		expect(await cgroup.names()).toEqual([]);
 		await gone(session.holder);
+	});
+});
+
+// The controllers themselves are asked for in test/kernel, under a kernel that has them in version 2.
+describe("R2.10 a session with limits in a delegated cgroup", needing("cgroups", "python3"), () => {
+	test("has one for its programs and one for its holder, and leaves neither behind", async () => {
+		const cgroup = newCgroup(markDelegated);
+		const cpu = record(Tag.limit, Buffer.concat([u32(0, 0), u64(1000)]));
+		const argv = ["bash", "-c", "(setsid sleep 300 &); sleep 300; exit 3"];
+		const session = await launch({ argv, through: cgroup.enter, records: [cpu] });
+		const members = (name: string) =>
+			readFileSync(join(cgroup.directory, name, "cgroup.procs"), "utf8")
+				.split("\n")
+				.filter(Boolean)
+				.map(Number);
+		const [own, programs] = [`holder-${session.holder}`, `programs-${session.holder}`];
+		await until(
+			"all are where they belong",
+			() => existsSync(join(cgroup.directory, programs)) && members(programs).length >= 3,
+		);
+		expect(members(own)).toEqual([session.holder]);
+		expect(members(programs)).toContain(session.pid);
+		expect(members(".")).toEqual([]);
+		const client = await Client.open(session.socket);
+		expect(await client.end(0)).toEqual({ done: 0 });
+		expect(await client.exited()).toMatchObject({ signal: 9, reason: "end", survivors: [] });
+		await gone(session.holder);
+		expect(await cgroup.names()).toEqual([own, programs, programs, own]);
 	});
 });

@@ -93,10 +93,10 @@ describe("R3.1 R3.4 what the program gets", () => {
 
 	test("R2.10 its limits", async () => {
 		const said = await run({
-			argv: ["bash", "-c", "ulimit -t; ulimit -v; ulimit -u; ulimit -n; ulimit -f; ulimit -c"],
-			records: [limit(0, 77), limit(1, 1 << 30), limit(2, 5000), limit(3, 99), limit(4, 1024 * 1000), limit(5, 0)],
+			argv: ["bash", "-c", "ulimit -t; ulimit -n; ulimit -f; ulimit -c"],
+			records: [limit(0, 77), limit(3, 99), limit(4, 1024 * 1000), limit(5, 0)],
 		});
-		expect(said.trim().split("\n")).toEqual(["77", String((1 << 30) / 1024), "5000", "99", "1000", "0"]);
+		expect(said.trim().split("\n")).toEqual(["77", "99", "1000", "0"]);
 	});
 
 	test("G6 the soft and hard limits and the nice value of its caller, not of the holder", async () => {

@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { until } from "../condition.ts";
 import { needing } from "../programs.ts";
+import { compiled } from "../pty/stage.ts";
 import { Client, cleanUp, launch } from "./raw-holder.ts";
 
 let directory: string;
@@ -21,7 +22,7 @@ beforeAll(() => {
 afterEach(cleanUp);
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
-type Thread = { doing: string; others?: number; tid: number };
+type Thread = { doing: string; others?: number; tid: number; risks?: string[] };
 
 async function started(argv: string[], ready: string) {
 	const session = await launch({ argv });
@@ -52,6 +53,32 @@ describe("A2 H6 a look is complete, or says that it is not", needing("gcc"), () 
 		await until("the tick is told", ticks);
 	});
 
+	for (const others of ["0", "500"])
+		test(`a thread that was idle and waits for another session now is found, among ${others}`, async () => {
+			const { client } = await started([compiled("changes-wait", "-pthread"), others], "ready");
+			const doings = async () => (await client.facts()).threads.map(({ doing }: Thread) => doing);
+			await until("only the reader counts", async () => (await doings()).join() === "tty-read");
+			// By a look that relies on the one before.
+			expect(await doings()).toEqual(["tty-read"]);
+			await client.type("x\n");
+			await until("it reads again", async () => (await doings()).includes("tty-read"));
+			expect((await doings()).length).toBe(2);
+			expect((await doings()).length).toBe(2);
+		});
+
+	test("whether processes share their memory is in doubt where kcmp fails", async () => {
+		const argv = ["sh", "-c", "echo ready; cat; true"];
+		const risks = async (through: string[]) => {
+			const session = await launch({ argv, through });
+			const client = await Client.open(session.socket);
+			const reader = async () => (await client.facts()).threads.find(({ doing }: Thread) => doing === "tty-read");
+			await until("cat reads", async () => (await reader()) !== undefined);
+			return (await reader()).risks ?? [];
+		};
+		expect(await risks([])).toEqual([]);
+		expect(await risks([compiled("without-kcmp")])).toEqual(["shares"]);
+	});
+
 	test("one of 500 threads that begins to work is found by the next look", async () => {
 		const { client } = await started([crowd, "0", "500", "-1"], "ready");
 		const working = ({ doing }: Thread) => doing === "running" || doing === "disk";
@@ -64,6 +91,27 @@ describe("A2 H6 a look is complete, or says that it is not", needing("gcc"), () 
 		await client.signal(10, 1);
 		const works = async () => (await client.facts()).threads.some(working);
 		await until("the work is seen", works);
+	});
+
+	test("that a reader went on by itself is told, but not what typing made it do", async () => {
+		const script =
+			"import signal, sys\nsignal.signal(signal.SIGALRM, lambda *_: None)\nprint('ready', flush=True)\n" +
+			"while sys.stdin.readline() != 'tick\\n': print('asked', flush=True)\n" +
+			"signal.setitimer(signal.ITIMER_REAL, 0.1, 0.1)\nprint('ticking', flush=True)\nsys.stdin.readline()";
+		const { client } = await started(["python3", "-c", script], "ready");
+		const reader = async (): Promise<Thread | undefined> => {
+			const { threads, unread } = await client.facts();
+			return unread === 0 ? threads.find(({ doing }: Thread) => doing === "tty-read") : undefined;
+		};
+		for (let line = 1; line <= 5; line++) {
+			await until("it reads", async () => (await reader()) !== undefined);
+			expect((await reader())?.risks).toBeUndefined();
+			await client.type("\n");
+			await client.until(() => client.text.split("asked").length > line);
+		}
+		await client.type("tick\n");
+		await client.until(() => client.text.includes("ticking"));
+		await until("it is told", async () => (await reader())?.risks?.includes("woken") === true);
 	});
 
 	test("the reader among 100 processes is listed, and that others are not", async () => {

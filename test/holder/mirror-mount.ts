@@ -14,18 +14,21 @@ export class MirrorMount implements AsyncDisposable {
 	readonly #base: string;
 	readonly #server: ChildProcess;
 
-	private constructor() {
+	private constructor(flushes: boolean) {
 		this.#base = mkdtempSync(join(tmpdir(), "dtm-"));
 		this.path = join(this.#base, "mount");
 		this.behind = join(this.#base, "behind");
 		mkdirSync(this.path);
 		mkdirSync(this.behind);
 		const program = compiled("mirror-fs", "-I/usr/include/fuse3", "-lfuse3");
-		this.#server = spawn(program, [this.behind, this.path], { stdio: ["ignore", "ignore", "inherit"] });
+		this.#server = spawn(program, [this.behind, this.path, ...(flushes ? ["flush"] : [])], {
+			stdio: ["ignore", "ignore", "inherit"],
+		});
 	}
 
-	static async open(): Promise<MirrorMount> {
-		const mount = new MirrorMount();
+	/** `flushes`: closing a file waits for it, too. */
+	static async open({ flushes = false } = {}): Promise<MirrorMount> {
+		const mount = new MirrorMount(flushes);
 		const outside = statSync(mount.#base).dev;
 		await until("it is mounted", () => statSync(mount.path).dev !== outside);
 		return mount;

@@ -231,7 +231,7 @@ describe("R4.3 the end of the program and the end of its output", () => {
 		process.kill(final.survivors[0].pid, "SIGKILL");
 	});
 
-	test("a program that closes its terminal for a while and opens it again is heard again", async () => {
+	test("a program that closes its terminal for a while and opens it again is received again", async () => {
 		const session = await launch({
 			argv: [
 				"bash",

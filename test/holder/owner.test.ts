@@ -6,7 +6,20 @@ import { connect } from "node:net";
 import { join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
 import { needing } from "../programs.ts";
-import { Client, cleanUp, HOLDER, launch, record, SLOWED, sessionDirectory, Tag, u16, u32, u64 } from "./raw-holder.ts";
+import {
+	Client,
+	cleanUp,
+	gone,
+	HOLDER,
+	launch,
+	record,
+	SLOWED,
+	sessionDirectory,
+	Tag,
+	u16,
+	u32,
+	u64,
+} from "./raw-holder.ts";
 
 afterEach(cleanUp);
 
@@ -36,6 +49,20 @@ describe("the owner and its epoch", () => {
 			pid: session.pid,
 			holder: session.holder,
 		});
+	});
+
+	test("one that ends with its owner does so 5 s after the last connection, and not while one is back", async () => {
+		const session = await launch({ argv: ["cat"], records: [record(Tag.flags, u32(2))] });
+		const first = await Client.open(session.socket, { epoch: 5 });
+		const guest = await Client.open(session.socket, { owner: false });
+		first.close();
+		const next = await Client.open(session.socket, { epoch: 6 });
+		expect(await next.type("hello\n")).toEqual({ done: 6 });
+		const before = performance.now();
+		next.close();
+		expect(await guest.exited()).toMatchObject({ reason: "end", closed: true });
+		expect(performance.now() - before).toBeGreaterThan(4900);
+		await gone(session.holder);
 	});
 
 	test("who is no owner may look but not touch", async () => {
@@ -111,7 +138,7 @@ describe("H8: nobody inside gets at the controls", () => {
 		await Promise.all(silent.map(({ closed }) => closed));
 	});
 
-	test("a HELLO that was sent in time is heard by a holder that was stopped for longer than it may take", async () => {
+	test("a HELLO that was sent in time is received by a holder that was stopped for longer than it may take", async () => {
 		const session = await launch({ argv: ["cat"], records: withSecret });
 		const first = await Client.open(session.socket, { secret });
 		const second = new Client(session.socket);

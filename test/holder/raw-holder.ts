@@ -281,6 +281,10 @@ export class Client {
 		return this.ask(0x09, (request) => u32(request, on ? 1 : 0, busyMs));
 	}
 
+	share(nice: number): void {
+		this.send(0x0a, u32(nice, 0));
+	}
+
 	get output(): Buffer {
 		if (this.#chunks.length > 1) this.#chunks = [Buffer.concat(this.#chunks)];
 		return this.#chunks[0] ?? Buffer.alloc(0);

@@ -1,7 +1,7 @@
 // A file system that has stopped answering, under a process that the holder looks at or under its own log:
 // clients are answered, what is typed arrives, the session can be ended, and nothing is lost.
 
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { closeSync, existsSync, openSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
@@ -114,6 +114,98 @@ describe("H1 a file system that stopped answering does not stop the holder", () 
 		await mount.stop();
 		expect(await within(LOOK_MS, "FACTS", client.facts())).toMatchObject({ late: true, readable: false, threads: [] });
 		await staysAlive(session, client);
+	});
+
+	test("when a program is inside execve and waits for it", mounted, async () => {
+		await using mount = await MirrorMount.open({ flushes: true });
+		warm(join(mount.path, "file"));
+		const session = await launch({ argv: [compiled("exec-on-file"), join(mount.path, "file")] });
+		const client = await Client.open(session.socket);
+		await client.until(() => client.text.includes("ready"));
+		await client.facts();
+		await mount.stop();
+		process.kill(session.pid, "SIGUSR1");
+		const heldUp = () => spawnSync("cat", [`/proc/${session.pid}/stat`], { timeout: 500 }).signal !== null;
+		await until("it waits inside execve", heldUp);
+		expect(await within(ANSWER_MS, "INPUT", client.type("one\n"))).toEqual({ done: 4 });
+		expect(await within(ANSWER_MS, "RESIZE", client.resize(100, 30))).toEqual({ done: 0 });
+		expect(await within(LOOK_MS, "FACTS", client.facts())).toMatchObject({ late: true, readable: false });
+		expect(await within(ANSWER_MS, "INPUT", client.type("two\n"))).toEqual({ done: 8 });
+		await within(ANSWER_MS, "HELLO", Client.open(session.socket, { owner: false }));
+		mount.continue();
+		await client.until(() => client.text.includes("two\r\none\r\ntwo\r\n"));
+	});
+
+	const withPeer = needing("file systems", "fusermount3", "/usr/include/fuse3/fuse.h", "python3");
+
+	/** A program inside execve that waits for the mount, below it one that prints, and one that connects when it is told to. */
+	async function insideExecve(mount: MirrorMount) {
+		warm(join(mount.path, "file"));
+		const socket = join(sessionDirectory(), "s");
+		const connects = `import socket, signal
+signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR2])
+print("waiting", flush=True)
+signal.sigwait([signal.SIGUSR2])
+s = socket.socket(socket.AF_UNIX)
+s.connect("${socket}")
+print("refused" if s.recv(1) else "closed", flush=True)`;
+		const session = await launch({
+			argv: [
+				"bash",
+				"-c",
+				'while :; do echo tick; sleep 0.1; done & python3 -c "$2" & echo "peer $!."; exec "$0" "$1"',
+				compiled("exec-on-file"),
+				join(mount.path, "file"),
+				connects,
+			],
+			socket,
+		});
+		const client = await Client.open(session.socket);
+		await client.until(() => client.text.includes("ready") && client.text.includes("waiting"));
+		await client.facts();
+		const peer = Number(/peer (\d+)\./.exec(client.text)?.[1]);
+		await mount.stop();
+		process.kill(session.pid, "SIGUSR1");
+		const heldUp = () => spawnSync("cat", [`/proc/${session.pid}/stat`], { timeout: 500 }).signal !== null;
+		await until("it waits inside execve", heldUp);
+		return { session, client, peer };
+	}
+	const ticks = (client: Client) => client.text.split("tick").length;
+
+	test("when a program inside execve has input waiting, and a process below it connects", withPeer, async () => {
+		await using mount = await MirrorMount.open({ flushes: true });
+		const { session, client, peer } = await insideExecve(mount);
+		const lines = Array.from({ length: 200 }, (_, i) => `line ${i}\n`).join("");
+		expect(await within(LOOK_MS, "INPUT", client.type(lines))).toEqual({ done: lines.length });
+		process.kill(peer, "SIGUSR2");
+		await within(
+			LOOK_MS,
+			"the process below is refused",
+			client.until(() => /refused|closed/.test(client.text)),
+		);
+		const seen = ticks(client);
+		await within(
+			LOOK_MS,
+			"output",
+			client.until(() => ticks(client) > seen + 5),
+		);
+		await within(LOOK_MS, "HELLO", Client.open(session.socket, { owner: false }));
+		expect(await within(LOOK_MS, "FACTS", client.facts())).toMatchObject({ late: true });
+		mount.continue();
+		await client.until(() => client.text.includes("line 199\r\n"));
+	});
+
+	test("when a session is ended whose program is inside execve", withPeer, async () => {
+		await using mount = await MirrorMount.open({ flushes: true });
+		const { session, client } = await insideExecve(mount);
+		const ended = client.end(500);
+		await within(LOOK_MS, "HELLO", Client.open(session.socket, { owner: false }));
+		// Not even KILL reaches it there: END says so, and the rest of the session has ended.
+		expect(await within(ANSWER_MS, "END", ended)).toEqual({ done: 1 });
+		const survivors = client.events.find((event) => event.event === "survivors")?.survivors;
+		expect(survivors).toEqual([{ pid: session.pid, command: "exec-on-file" }]);
+		mount.continue();
+		expect(await within(ANSWER_MS, "EXIT", client.exited())).toMatchObject({ reason: "end", survivors: [] });
 	});
 
 	test("and looks go on when it answers again, with one thread less", mounted, async () => {

@@ -18,8 +18,8 @@ beforeEach(async () => {
 	dir = mkdtempSync(join(tmpdir(), "dialtone-http-"));
 	client = new FakeClient();
 	const tokens = new Tokens(join(dir, "tokens.json"));
-	token = tokens.create({ name: "agent", readOnly: false }).token;
-	looker = tokens.create({ name: "looker", readOnly: true }).token;
+	token = tokens.create({ name: "agent", role: "drive" }).token;
+	looker = tokens.create({ name: "looker", role: "view" }).token;
 	http = await listen({
 		client,
 		version: "0.1.0",
@@ -50,6 +50,12 @@ describe("tools over HTTP", () => {
 		const text = await post("start", { command: "python3" }, { accept: "text/plain" });
 		expect(await text.text()).toMatch(/^\[\S+\] .* <<\d{3}\n/);
 		expect(client.calls[0]!.options?.caller?.owner).toBe("http:agent");
+	});
+
+	test("S21: a call belongs to the conversation that its header names, and to none without it", async () => {
+		await post("start", { command: "python3" }, { "x-dialtone-parent": "conversation-1" });
+		await post("start", { command: "python3" });
+		expect(client.calls.map(({ options }) => options?.caller?.parent)).toEqual(["conversation-1", undefined]);
 	});
 
 	test("a fault has its status, its code and the next step", async () => {

@@ -45,7 +45,7 @@ beforeAll(async () => {
 	dialtone = await Dialtone.open();
 	const tokens = new Tokens(join(directory, "tokens.json"));
 	headers = {
-		authorization: `Bearer ${tokens.create({ name: "test", readOnly: false }).token}`,
+		authorization: `Bearer ${tokens.create({ name: "test", role: "drive" }).token}`,
 		"content-type": "application/json",
 	};
 	const env = { PATH: process.env.PATH ?? "" };

@@ -47,7 +47,7 @@ let token: string;
 /** A reader that takes nothing is given up after `stallMs`. */
 async function serve(stallMs: number): Promise<Listening> {
 	const tokens = new Tokens(join(dir, `tokens-${stallMs}.json`));
-	token = tokens.create({ name: "agent", readOnly: true }).token;
+	token = tokens.create({ name: "agent", role: "view" }).token;
 	const caller = () => ({ owner: "http:agent", cwd: "/", env: {} });
 	const limits = resolveOptions({ streamStallMs: stallMs });
 	return listen({ client, version: "1", sets: ["native"], tokens, port: 0, caller, limits });

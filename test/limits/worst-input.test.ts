@@ -2,8 +2,8 @@
 // is in its fields and whatever is in the log. The inputs are made from the tools' own schemas (worst-values.ts).
 //
 // Stalls are measured in processor time of the loop's thread (loop-meter.ts). Even so a collection of garbage that
-// earlier calls left behind may fall into a call, so one that exceeds a limit is repeated on a collected heap, and the best of
-// three counts: what a call itself costs is in all three.
+// earlier calls left behind may fall into a call, or the collector may have no processor for a while, so one that exceeds a
+// limit is repeated on a collected heap, and the best of five counts: what a call itself costs is in all of them.
 
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { createConnection } from "node:net";
@@ -16,14 +16,15 @@ import { Fault } from "../../src/protocol/fault.ts";
 import { limits } from "../../src/session/options.ts";
 import { catalogue } from "../../src/tools/catalogue.ts";
 import type { Tool } from "../../src/tools/tool.ts";
-import { until } from "../condition.ts";
+import { anyCaller } from "../any-caller.ts";
+import { HANG_MS, until } from "../condition.ts";
 import { FakeClient } from "../fake-client.ts";
 import { type Measured, measured } from "./loop-meter.ts";
 import { UNBOUNDED_CHARS, worstOf } from "./worst-values.ts";
 
 const MAX_STALL_MS = 200;
 const MAX_GROWTH_MB = 50;
-const TRIES = 3;
+const TRIES = 5;
 const LOG_MIB = 32;
 /** Beyond what any honest call here takes: waits are cut off. */
 const CUT_OFF_MS = 1000;
@@ -49,15 +50,11 @@ beforeAll(async () => {
 	dialtone = await Dialtone.open();
 	for (const [name, script] of Object.entries(PREPARED))
 		await dialtone.client.call("start", { name, ...LARGE, argv: ["sh", "-c", script], timeoutMs: 0 });
-	await until(
-		"everything is printed",
-		async () => {
-			for (const [name, size] of [["log", LOG_MIB << 20] as const, ["one-line", (LOG_MIB / 4) << 20] as const])
-				if ((await dialtone.client.call("read", { session: name })).facts.offset < size) return false;
-			return true;
-		},
-		{ withinMs: 60_000 },
-	);
+	await until("everything is printed", async () => {
+		for (const [name, size] of [["log", LOG_MIB << 20] as const, ["one-line", (LOG_MIB / 4) << 20] as const])
+			if ((await dialtone.client.call("read", { session: name })).facts.offset < size) return false;
+		return true;
+	});
 }, 120_000);
 
 afterAll(async () => {
@@ -139,7 +136,8 @@ function inputsOf(tool: Tool): readonly { readonly about: string; readonly input
 }
 
 describe.each(Object.entries(catalogue))("G3 G9 G11 the worst input to the %s tools", (_, tools) => {
-	test.each(tools.map((tool) => [tool.name, tool as Tool] as const))("%s", async (name, tool) => {
+	// Hundreds of calls, some of which take their whole time.
+	test.each(tools.map((tool) => [tool.name, tool as Tool] as const))("%s", { timeout: 600_000 }, async (name, tool) => {
 		for (const { about, input } of inputsOf(tool)) await withinBudget(about, () => call(name, input));
 	});
 
@@ -169,7 +167,7 @@ test.each(Object.entries(UNSEEN))("G3 the first look at a full terminal: %s", as
 		const printed = join(directory, `${++looks}`);
 		const argv = ["sh", "-c", script.replace("exec cat", `: > ${printed}; exec cat`)];
 		const session = await dialtone.start({ name: "unseen", ...LARGE, argv, timeoutMs: 0 });
-		await until("everything is printed", () => existsSync(printed), { withinMs: 60_000 });
+		await until("everything is printed", () => existsSync(printed));
 		await session.read();
 		await session.close({ force: true, forget: true });
 	});
@@ -211,6 +209,7 @@ describe("G9 the worst line on the daemon's socket", () => {
 		const stop = await listen(path, {
 			client: new FakeClient(),
 			version: "1",
+			callers: anyCaller,
 			limits: { connections: 100, callsPerConnection: 10 },
 			onStop: async () => ({}),
 			stopping: new AbortController().signal,
@@ -261,6 +260,7 @@ describe("G3 one request", () => {
 					shell: "prints",
 					program: "bash",
 					clean: true,
+					timeoutMs: 120_000,
 				});
 				expect(facts).toMatchObject({ exitCode: 0, truncated: true });
 				expect(JSON.stringify(facts).length).toBeLessThan(1 << 20);
@@ -300,7 +300,7 @@ test("G11 twenty waits with an expensive pattern on a program that prints all th
 		const waits = Array.from({ length: 20 }, () => talker.wait({ until, timeoutMs: 3000 }));
 		const startedAt = performance.now();
 		for (const { returned } of await Promise.all(waits)) expect(returned).toBe("timeout");
-		expect(performance.now() - startedAt).toBeLessThan(10_000);
+		expect(performance.now() - startedAt).toBeLessThan(HANG_MS);
 	});
 	await talker.close({ force: true });
 });

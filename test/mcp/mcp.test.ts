@@ -6,6 +6,7 @@ import { FAKE_CARDS, FakeClient } from "../fake-client.ts";
 let dialtone: FakeClient;
 let mcp: McpOverHttp;
 let readOnly: boolean;
+const rights = () => ({ may: (effect: string) => !readOnly || effect === "reads", sees: () => true });
 const opened: Client[] = [];
 
 beforeEach(() => {
@@ -17,7 +18,6 @@ beforeEach(() => {
 		tools: async () => FAKE_CARDS,
 		connect: async () => dialtone,
 		peek: async () => dialtone,
-		humanPage: async (session) => `http://127.0.0.1/human/${session}`,
 	});
 });
 afterEach(async () => {
@@ -42,7 +42,7 @@ async function connect(
 		const { elicit } = options;
 		client.setRequestHandler("elicitation/create", async ({ params }) => ({ action: elicit(params) }));
 	}
-	const access = { tokenId: "t", bodyBytes: 0, caller: { owner: "http:agent", cwd: "/", env: {} }, readOnly };
+	const access = { tokenId: "t", bodyBytes: 0, caller: { owner: "http:agent", cwd: "/", env: {} }, ...rights() };
 	const transport = new StreamableHTTPClientTransport(new URL("http://127.0.0.1/mcp"), {
 		fetch: (url, init) => mcp.fetch(new Request(url, init as RequestInit), access),
 	});
@@ -101,14 +101,24 @@ describe.each(["2025", "2026"] as const)("MCP of the era %s", (era) => {
 		await expect.poll(() => dialtone.calls[0]!.options?.signal?.aborted).toBe(true);
 	});
 
+	test("T13: two owners' sessions of one name are two resources", async () => {
+		const [mine] = dialtone.list;
+		dialtone.list = [mine!, { ...mine!, session: "0theirs0", owner: "mcp:another", mine: false, byName: false }];
+		const { resources } = await (await connect(era)).listResources();
+		expect(resources.map(({ uri, title }) => [uri, title])).toEqual([
+			["dialtone://sessions/id-py", "py"],
+			["dialtone://sessions/0theirs0", "py"],
+		]);
+	});
+
 	test("sessions are resources: listed, and read as their screen without using up what is new", async () => {
 		const client = await connect(era);
 		const { resources } = await client.listResources();
-		expect(resources).toMatchObject([{ uri: "dialtone://sessions/py", name: "py" }]);
-		const { contents } = await client.readResource({ uri: "dialtone://sessions/py" });
+		expect(resources).toMatchObject([{ uri: "dialtone://sessions/id-py", name: "py", title: "py" }]);
+		const { contents } = await client.readResource({ uri: "dialtone://sessions/0py0" });
 		expect(contents).toMatchObject([{ mimeType: "text/plain", text: ">>> " }]);
 		expect(dialtone.calls.at(-1)).toMatchObject({ tool: "read", input: { view: "screen" } });
-		expect(dialtone.calls.at(-1)!.options?.caller?.owner).toBe("http:agent:tester:resources");
+		expect(dialtone.calls.at(-1)!.options?.caller?.owner).toBe("http:agent:tester:observer");
 		await expect(client.readResource({ uri: "dialtone://sessions/nope" })).rejects.toThrow();
 		await expect(client.readResource({ uri: "file:///etc/passwd" })).rejects.toThrow();
 	});
@@ -130,6 +140,7 @@ describe.each(["2025", "2026"] as const)("MCP of the era %s", (era) => {
 		"a person is asked by a link, and %s leads on to the tool",
 		async (action) => {
 			const asked: unknown[] = [];
+			dialtone.http = "http://127.0.0.1:1";
 			const client = await connect(era, {
 				elicit: (params) => {
 					asked.push(params);
@@ -137,10 +148,26 @@ describe.each(["2025", "2026"] as const)("MCP of the era %s", (era) => {
 				},
 			});
 			const result = await client.callTool({ name: "ask_human", arguments: { session: "py", question: "Password?" } });
-			expect(asked).toMatchObject([{ mode: "url", url: "http://127.0.0.1/human/py", message: "Password?" }]);
+			expect(asked).toMatchObject([{ mode: "url", url: "http://127.0.0.1:1/#0py0", message: "Password?" }]);
 			expect(text(result)).toContain("[py]");
+			// What is new to the agent stays new.
+			expect(dialtone.calls[0]).toMatchObject({
+				tool: "read",
+				options: { caller: { owner: "http:agent:tester:observer" } },
+			});
 		},
 	);
+
+	test("nobody is sent to a page that is not served", async () => {
+		const client = await connect(era, {
+			elicit: () => {
+				throw new Error("asked by a link");
+			},
+		});
+		const result = await client.callTool({ name: "ask_human", arguments: { session: "py", question: "Password?" } });
+		expect(text(result)).toContain("[py]");
+		expect(dialtone.calls.map(({ tool }) => tool)).toEqual(["ask_human"]);
+	});
 });
 
 describe("change notifications", () => {
@@ -148,19 +175,19 @@ describe("change notifications", () => {
 		const client = await connect("2026");
 		const updated: string[] = [];
 		client.setNotificationHandler("notifications/resources/updated", ({ params }) => void updated.push(params.uri));
-		await client.listen({ resourceSubscriptions: ["dialtone://sessions/py"] });
+		await client.listen({ resourceSubscriptions: ["dialtone://sessions/0py0"] });
 		dialtone.happen({ event: "attention" });
-		await expect.poll(() => updated).toEqual(["dialtone://sessions/py"]);
+		await expect.poll(() => updated).toEqual(["dialtone://sessions/0py0"]);
 	});
 
 	test("so is a client of the era 2025, for what it subscribed to and nothing else", async () => {
 		const client = await connect("2025");
 		const updated: string[] = [];
 		client.setNotificationHandler("notifications/resources/updated", ({ params }) => void updated.push(params.uri));
-		await client.subscribeResource({ uri: "dialtone://sessions/py" });
-		dialtone.happen({ event: "attention", name: "other" });
+		await client.subscribeResource({ uri: "dialtone://sessions/0py0" });
+		dialtone.happen({ event: "attention", session: "0other0", name: "other" });
 		dialtone.happen({ event: "attention" });
-		await expect.poll(() => updated).toEqual(["dialtone://sessions/py"]);
+		await expect.poll(() => updated).toEqual(["dialtone://sessions/0py0"]);
 	});
 });
 
@@ -181,7 +208,7 @@ describe("a connection of the era 2025", () => {
 			tokenId: "thief",
 			bodyBytes: 0,
 			caller: { owner: "http:agent", cwd: "/", env: {} },
-			readOnly: true,
+			...rights(),
 		};
 		expect((await mcp.fetch(request, thief)).status).toBe(404);
 	});

@@ -153,3 +153,23 @@ describe("a host that leaves", () => {
 function disposable(client: Client): Client & AsyncDisposable {
 	return Object.assign(client, { [Symbol.asyncDispose]: () => client.close() });
 }
+
+test("S21: a session belongs to the conversation that its call names in _meta, else to that of the server's environment", async () => {
+	const parents = async () => {
+		const { sessions } = (await line.json(["call", "list", "{}"])) as { sessions: { name: string; parent: string }[] };
+		return Object.fromEntries(sessions.map(({ name, parent }) => [name, parent]));
+	};
+	const transport = new StdioClientTransport({
+		command: process.execPath,
+		args: [MAIN, "mcp"],
+		env: { ...line.env, DIALTONE_PARENT: "of-the-server" },
+	});
+	const host = new Client({ name: "host", version: "1" });
+	await host.connect(transport);
+	await using client = disposable(host);
+	const start = (name: string, _meta?: Record<string, unknown>) =>
+		client.callTool({ name: "start", arguments: { name, argv: ["cat"] }, ...(_meta && { _meta }) });
+	await start("named", { "dialtone/parent": "of-the-call" });
+	await start("unnamed");
+	expect(await parents()).toEqual({ named: "of-the-call", unnamed: "of-the-server" });
+});

@@ -29,7 +29,7 @@ beforeEach(async () => {
 		answerWithinMs: HOST_MS,
 	});
 	client = new Client({ name: "tester", version: "1" }, { versionNegotiation: { mode: { pin: "2026-07-28" } } });
-	const access = { tokenId: "t", bodyBytes: 0, caller, readOnly: false };
+	const access = { tokenId: "t", bodyBytes: 0, caller, may: () => true, sees: () => true };
 	const transport = new StreamableHTTPClientTransport(new URL("http://127.0.0.1/mcp"), {
 		fetch: (url, init) => mcp.fetch(new Request(url, init as RequestInit), access),
 	});
@@ -63,12 +63,12 @@ describe("T1 a wait that a host would not sit through", () => {
 	test("T1: `onTimeout: stop` counts the time that was asked for, and the next answer says so", async () => {
 		const startedAt = performance.now();
 		const text = await ask("run", { command: "sleep 600", shell: "slow", timeoutMs: 2500 });
-		expect(text).toContain("this answer was limited to 1 s of the 3 s asked");
+		expect(text).toContain("this answer was limited to 1 s of the 2.5 s asked");
 		let later = text;
 		while (later.includes("still running")) later = await ask("wait", { session: "slow", timeoutMs: 600_000 });
 		expect(performance.now() - startedAt).toBeGreaterThanOrEqual(2500);
 		expect(later).toMatch(/^\[slow\] (?:likely )?waiting for a command/);
-		expect(later).toContain("the command before was stopped at the timeout");
+		expect(later).toContain("the previous command timed out and was stopped");
 		expect(later).toContain("exit code 130");
 		expect(await ask("run", { command: "echo usable", shell: "slow" })).toContain("usable");
 	});
@@ -87,12 +87,12 @@ describe("T1 a wait that a host would not sit through", () => {
 		await dialtone.client.call("wait", { session: "left" }, { caller: { ...caller, owner: "observer" } });
 		const { text } = await dialtone.client.call("run", { command: "echo next", shell: "left" }, { caller });
 		expect(text).toMatch(/^\[left\] exit code 0 <</);
-		expect(text).toContain("the command before was stopped at the timeout");
+		expect(text).toContain("the previous command timed out and was stopped");
 	});
 
 	test("T1: `onTimeout: leave` leaves it", async () => {
 		const input = { command: "sleep 600", shell: "stays", timeoutMs: 1500, onTimeout: "leave" };
-		expect(await ask("run", input)).toContain("limited to 1 s of the 2 s asked");
+		expect(await ask("run", input)).toContain("limited to 1 s of the 1.5 s asked");
 		const waited = await ask("wait", { session: "stays", timeoutMs: 900 });
 		expect(waited).toMatch(/^\[stays\] timed out, (?:likely )?working/);
 		await ask("close", { session: "stays", force: true });

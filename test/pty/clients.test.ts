@@ -35,12 +35,12 @@ describe("clients that never read", () => {
 	async function run(silent: number): Promise<{ ms: number; kb: number }> {
 		const gate = join(stage.home, `gate-${Math.random()}`);
 		const command = `stty -opost; until [ -e ${gate} ]; do sleep 0.01; done; head -c ${COUNT} /dev/zero; printf DONE; sleep 1000`;
-		const { pty, spec, heard }: Started = await stage.start(command);
+		const { pty, spec, received }: Started = await stage.start(command);
 		const clients = await Promise.all(Array.from({ length: silent }, () => silentClient(spec)));
 		await until("they are connected", () => clients.every((it) => !it.connecting));
 		const started = performance.now();
 		writeFileSync(gate, "");
-		await until("all of it was heard", () => heard.count === COUNT + 4, { withinMs: 60_000 });
+		await until("all of it was received", () => received.count === COUNT + 4, { withinMs: 60_000 });
 		const ms = performance.now() - started;
 		const kb = residentKb(pty.holderPid);
 		for (const client of clients) client.destroy();
@@ -63,7 +63,7 @@ describe("clients that never read", () => {
 });
 
 describe("R2.9 sessions share one daemon fairly", () => {
-	test("one that floods hands on little at a time, and another is heard in between", async () => {
+	test("one that floods hands on little at a time, and another is received in between", async () => {
 		const flood = await stage.start("stty -opost; cat /dev/zero");
 		let [inThisTurn, most, turns] = [0, 0, 0];
 		flood.pty.onOutput((chunk) => {
@@ -82,12 +82,12 @@ describe("R2.9 sessions share one daemon fairly", () => {
 		};
 		setImmediate(count);
 		const quiet = await stage.start('stty -echo; echo READY; while read line; do echo "<$line>"; done');
-		await quiet.heard.says("READY");
+		await quiet.received.says("READY");
 		for (let i = 0; i < 20; i++) {
 			await quiet.pty.write(Buffer.from(`${i}\n`));
-			await quiet.heard.says(`<${i}>`);
+			await quiet.received.says(`<${i}>`);
 		}
-		await until("it has flooded", () => flood.heard.count > 12_000_000);
+		await until("it has flooded", () => flood.received.count > 12_000_000);
 		await flood.pty.end(0);
 		await flood.pty.exited;
 		expect(turns).toBeGreaterThan(12_000_000 / 300_000);

@@ -8,7 +8,7 @@ import { adopt } from "../../src/pty/adopt.ts";
 import { HolderPty } from "../../src/pty/holder-pty.ts";
 import { until } from "../condition.ts";
 import { sizeOf } from "./owner-process.ts";
-import { compiled, Heard, Stage } from "./stage.ts";
+import { compiled, Received, Stage } from "./stage.ts";
 
 let stage: Stage;
 beforeEach(async () => {
@@ -58,20 +58,20 @@ describe("a connection that breaks under a living holder is taken up again where
 		const wire = await brittle(spec.socketPath, 700_000);
 		const second = await adopt({ ...spec, socketPath: wire.path, from: 0 });
 		if (!(second instanceof HolderPty)) throw new Error("not running");
-		const heard = new Heard(second);
+		const received = new Received(second);
 		await pty.write(Buffer.from("go\n"));
-		await until("all of it was heard", () => heard.count >= 8_000_003);
+		await until("all of it was received", () => received.count >= 8_000_003);
 		expect(wire.cuts()).toBeGreaterThan(10);
 		const expected = Buffer.from(Uint8Array.from({ length: 8_000_000 }, (_, i) => 33 + ((i * 7) % 94)));
-		expect(sha256(heard.bytes.subarray(-8_000_000))).toBe(sha256(expected));
+		expect(sha256(received.bytes.subarray(-8_000_000))).toBe(sha256(expected));
 		await second[Symbol.asyncDispose]();
 		wire.close();
 	});
 
 	test("input: each write once, also those whose answer was lost", async () => {
 		const arrived = join(stage.home, "arrived");
-		const { spec, heard } = await stage.start(`stty raw -echo; printf READY; cat > ${arrived}`);
-		await heard.says("READY");
+		const { spec, received } = await stage.start(`stty raw -echo; printf READY; cat > ${arrived}`);
+		await received.says("READY");
 		const wire = await brittle(spec.socketPath, 60_000);
 		const second = await adopt({ ...spec, socketPath: wire.path, from: "end" });
 		if (!(second instanceof HolderPty)) throw new Error("not running");
@@ -87,7 +87,7 @@ describe("a connection that breaks under a living holder is taken up again where
 });
 
 test("R3.6: input whose answer was lost with the holder may have been typed, and is not said to be untyped", async () => {
-	const { pty, spec, heard } = await stage.start("cat");
+	const { pty, spec, received } = await stage.start("cat");
 	let deaf = false;
 	const path = join(stage.home, "deaf.sock");
 	const sockets: Socket[] = [];
@@ -103,7 +103,7 @@ test("R3.6: input whose answer was lost with the holder may have been typed, and
 	if (!(second instanceof HolderPty)) throw new Error("not running");
 	deaf = true;
 	const written = second.write(Buffer.from("typed\n")).catch((error: unknown) => error);
-	await heard.says("typed");
+	await received.says("typed");
 	process.kill(pty.holderPid, "SIGKILL");
 	server.close();
 	for (const socket of sockets) socket.destroy();
@@ -113,9 +113,9 @@ test("R3.6: input whose answer was lost with the holder may have been typed, and
 
 describe("two owners", () => {
 	test("a newer owner fences the older, which goes on listening but can no longer type", async () => {
-		const { pty, spec, heard } = await stage.start('stty -opost; while read line; do echo "<$line>"; done');
+		const { pty, spec, received } = await stage.start('stty -opost; while read line; do echo "<$line>"; done');
 		await pty.write(Buffer.from("one\n"));
-		await heard.says("<one>");
+		await received.says("<one>");
 		let fenced = false;
 		pty.onFenced(() => {
 			fenced = true;
@@ -123,12 +123,12 @@ describe("two owners", () => {
 		const second = await adopt({ ...spec, epoch: 2n, from: 0 });
 		if (!(second instanceof HolderPty)) throw new Error("not running");
 		stage.keep(second);
-		const again = new Heard(second);
+		const again = new Received(second);
 		await second.write(Buffer.from("two\n"));
 		await again.says("<two>");
-		await heard.says("<two>");
+		await received.says("<two>");
 		await until("the first owner knows", () => fenced);
 		await expect(pty.write(Buffer.from("three\n"))).rejects.toMatchObject({ code: "fenced" });
-		expect(heard.text).toBe(again.text);
+		expect(received.text).toBe(again.text);
 	});
 });

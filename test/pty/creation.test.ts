@@ -132,11 +132,11 @@ describe("when the system is short of something, the others go on", () => {
 		expect(told.exit).toMatchObject({ code: 5, size: 20_000_000, reason: "exit" });
 		expect(told.events).toContain("log_lost");
 		expect(told.exit.lost).toBe(20_000_000 - told.kept);
-		expect(told.heard + told.gaps).toBe(20_000_000);
+		expect(told.received + told.gaps).toBe(20_000_000);
 		expect(told.exact).toBe(true);
 		expect(told.kept).toBeGreaterThan(3_000_000);
 		expect(told.otherExit).toMatchObject({ code: 6, size: 20_000_000, lost: 0 });
-		expect(told.otherHeard).toBe(20_000_000);
+		expect(told.otherReceived).toBe(20_000_000);
 		expect(told.refused).toMatchObject({ code: "ENOSPC" });
 	});
 });

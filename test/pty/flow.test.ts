@@ -12,10 +12,10 @@ import { reportListenerErrors } from "../../src/protocol/listeners.ts";
 import type { OutputChunk } from "../../src/protocol/output.ts";
 import { HolderPty } from "../../src/pty/holder-pty.ts";
 import { launch } from "../../src/pty/launch.ts";
+import { isAlive } from "../alive.ts";
 import { until } from "../condition.ts";
 import type { ShortOfDescriptors } from "../fixtures/short-of-descriptors.ts";
-import { isAlive } from "./alive.ts";
-import { compiled, Heard, root, Stage } from "./stage.ts";
+import { compiled, Received, root, Stage } from "./stage.ts";
 
 let stage: Stage;
 const reported: string[] = [];
@@ -43,7 +43,7 @@ async function log(directory: string, from: number): Promise<Buffer> {
 describe("a paused terminal", () => {
 	test("asks for no more output, which costs us nothing; resumed, it misses none", async () => {
 		const gate = join(stage.home, "gate");
-		const { pty, heard } = await stage.start(
+		const { pty, received } = await stage.start(
 			`stty -opost; until [ -e ${gate} ]; do sleep 0.01; done; ${compiled("burst")} ${20 * MB} 4`,
 		);
 		pty.pause();
@@ -53,12 +53,12 @@ describe("a paused terminal", () => {
 		// The program is not slowed by it: it writes all of it and ends, and that is known.
 		expect(await ended).toBe(4);
 		expect(pty.ending).toEqual({ code: 4, signal: null });
-		expect(heard.count).toBeLessThanOrEqual(600 * 1024);
+		expect(received.count).toBeLessThanOrEqual(600 * 1024);
 		expect(pty.exit).toBeNull();
 		pty.resume();
 		pty.resume();
-		expect(await heard.exited).toMatchObject({ code: 4, size: 20 * MB });
-		expect(heard.bytes.equals(burst(0, 20 * MB))).toBe(true);
+		expect(await received.exited).toMatchObject({ code: 4, size: 20 * MB });
+		expect(received.bytes.equals(burst(0, 20 * MB))).toBe(true);
 	});
 
 	test("whose holder has left in the meantime gets the rest from disk, from where it is told to go on", async () => {
@@ -128,12 +128,12 @@ describe("pause, resume and skipTo, in any order, while a program writes", () =>
 
 describe("S9: errors on the way of the output", () => {
 	test("a listener that throws is reported by name and cuts nothing off", async () => {
-		const { pty, heard } = await stage.start([compiled("burst"), String(MB), "7"]);
+		const { pty, received } = await stage.start([compiled("burst"), String(MB), "7"]);
 		pty.onOutput(() => {
 			throw new Error("a bug in a listener");
 		});
-		expect(await heard.exited).toMatchObject({ code: 7 });
-		expect(heard.bytes.equals(burst(0, MB))).toBe(true);
+		expect(await received.exited).toMatchObject({ code: 7 });
+		expect(received.bytes.equals(burst(0, MB))).toBe(true);
 		expect(new Set(reported)).toEqual(new Set(["output: a bug in a listener"]));
 	});
 
@@ -151,9 +151,9 @@ describe("S9: errors on the way of the output", () => {
 			else socket.once("data", () => socket.write(frame(FrameType.output, Buffer.from("\0\0\0\0\0\0\0\0HELLO"))));
 		}).listen(path);
 		const strange = new HolderPty({ ...spec, secret: null, socketPath: path, from: 0 });
-		const heard = new Heard(strange);
+		const received = new Received(strange);
 		expect(await strange.connect()).toBe(true);
-		await heard.says("HELLO");
+		await received.says("HELLO");
 		expect(reported).toEqual(["holder frame: event is not a string: 7"]);
 		expect(connections.length).toBe(2);
 		await strange[Symbol.asyncDispose]();
@@ -171,9 +171,9 @@ describe("S9: errors on the way of the output", () => {
 		symlinkSync("/etc/passwd", file);
 		const late = stage.keep(new HolderPty({ ...spec, secret: null, from: 0 }));
 		expect(await late.connect()).toBe(false);
-		const heard = new Heard(late);
-		expect(await heard.exited).toMatchObject({ code: null, reason: "lost", size: 1000 });
-		expect(heard.count).toBe(1000);
+		const received = new Received(late);
+		expect(await received.exited).toMatchObject({ code: null, reason: "lost", size: 1000 });
+		expect(received.count).toBe(1000);
 		expect(readlinkSync(`${file}.corrupt-not-a-file`)).toBe("/etc/passwd");
 	});
 
@@ -192,7 +192,7 @@ describe("S9: errors on the way of the output", () => {
 		);
 		expect(JSON.parse(told) satisfies ShortOfDescriptors).toEqual({
 			exit: { code: 5, reason: "exit", size: 1000 },
-			heard: 1000,
+			received: 1000,
 			failedFirst: true,
 		});
 	});

@@ -38,7 +38,7 @@ export class OwnerProcess {
 		await this.#gone;
 	}
 
-	/** Settles when it has heard the end. */
+	/** Settles when it has received the end. */
 	async finished(): Promise<void> {
 		await this.#gone;
 		if (this.#child.exitCode !== 0) throw new Error(`the owner failed: ${this.#said}`);

@@ -7,7 +7,7 @@ import { adopt } from "../../src/pty/adopt.ts";
 import { HolderPty } from "../../src/pty/holder-pty.ts";
 import { until } from "../condition.ts";
 import { cleanUp, launch as launchRaw } from "../holder/raw-holder.ts";
-import { Heard, Stage } from "./stage.ts";
+import { Received, Stage } from "./stage.ts";
 
 let stage: Stage;
 beforeEach(async () => {
@@ -35,7 +35,7 @@ test("it is beside the log, for this user only, in neither argv nor environment,
 			expect(readFileSync(`/proc/${pid}/${name}`).includes(secret)).toBe(false);
 	const next = await adopted(spec);
 	await next.write(Buffer.from("mine\n"));
-	await new Heard(next).says("mine\r\nmine");
+	await new Received(next).says("mine\r\nmine");
 	await next.end(0);
 	await until("it is gone", () => !existsSync(file));
 });
@@ -44,7 +44,7 @@ test("a session of 0.1.0, which knows of no secret, is adopted without one", asy
 	const old = await launchRaw({ argv: ["cat"] });
 	const pty = await adopted({ directory: old.dir, socketPath: old.socket });
 	await pty.write(Buffer.from("mine\n"));
-	await new Heard(pty).says("mine\r\nmine");
+	await new Received(pty).says("mine\r\nmine");
 });
 
 test("a wrong secret is refused at once and for good, not tried again", async () => {

@@ -2,11 +2,20 @@
 // away afterwards, whatever happened.
 import { execFileSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { chmodSync, chownSync, copyFileSync, existsSync, mkdirSync, renameSync, writeFileSync } from "node:fs";
+import {
+	chmodSync,
+	chownSync,
+	copyFileSync,
+	existsSync,
+	mkdirSync,
+	renameSync,
+	statSync,
+	writeFileSync,
+} from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { makeSessionDirectory } from "../../src/journal/records.ts";
+import { makeSessionDirectory } from "../../src/journal/session-directories.ts";
 import { environment } from "../../src/pty/environment.ts";
 import type { HolderPty } from "../../src/pty/holder-pty.ts";
 import { HOLDER, type LaunchSpec, launch } from "../../src/pty/launch.ts";
@@ -20,7 +29,7 @@ export const root = join(import.meta.dirname, "../..");
 export interface Started {
 	readonly pty: HolderPty;
 	readonly spec: LaunchSpec;
-	readonly heard: Heard;
+	readonly received: Received;
 }
 
 export class Stage implements AsyncDisposable {
@@ -60,7 +69,7 @@ export class Stage implements AsyncDisposable {
 		const argv = typeof program === "string" ? ["sh", "-c", program] : program;
 		const spec = await this.spec(argv, changes);
 		const pty = this.keep(await launch(spec));
-		return { pty, spec, heard: new Heard(pty) };
+		return { pty, spec, received: new Received(pty) };
 	}
 
 	/** Places that nobody may use, and a holder that runs as nobody; `limit` as for prlimit(1). Root only. */
@@ -90,7 +99,7 @@ export class Stage implements AsyncDisposable {
 }
 
 /** Everything a listener was told, checked to be without gap or repetition. */
-export class Heard {
+export class Received {
 	readonly #chunks: Uint8Array[] = [];
 	readonly gaps: { from: number; to: number }[] = [];
 	readonly exited: Promise<PtyExit>;
@@ -103,13 +112,13 @@ export class Heard {
 		pty.onOutput((chunk) => {
 			if ("gap" in chunk) {
 				const { gap } = chunk;
-				if (gap.from !== this.#at) throw new Error(`heard a gap from ${gap.from} at ${this.#at}`);
+				if (gap.from !== this.#at) throw new Error(`received a gap from ${gap.from} at ${this.#at}`);
 				this.#at = gap.to;
 				this.gaps.push(gap);
 				return;
 			}
 			const { offset, bytes } = chunk;
-			if (offset !== this.#at) throw new Error(`heard offset ${offset} instead of ${this.#at}`);
+			if (offset !== this.#at) throw new Error(`received offset ${offset} instead of ${this.#at}`);
 			this.#at += bytes.length;
 			this.#chunks.push(bytes);
 		});
@@ -128,19 +137,20 @@ export class Heard {
 		return this.#at - this.#from;
 	}
 
-	/** Settles when the text was heard. */
+	/** Settles when the text was received. */
 	says(text: string): Promise<true> {
 		return until(`the program says ${JSON.stringify(text)}`, () => this.text.includes(text));
 	}
 }
 
-/** A tiny C program of test/fixtures, compiled when it is not yet. */
+/** A tiny C program of test/fixtures, compiled when it is not yet, or has changed since. */
 export function compiled(name: string, ...flags: readonly string[]): string {
 	const binary = join(root, "build/fixtures", name);
-	if (existsSync(binary)) return binary;
+	const source = join(root, "test/fixtures", `${name}.c`);
+	if (existsSync(binary) && statSync(binary).mtimeMs >= statSync(source).mtimeMs) return binary;
 	mkdirSync(join(root, "build/fixtures"), { recursive: true });
 	const mine = `${binary}.${process.pid}`;
-	execFileSync("cc", ["-O1", "-Wall", "-o", mine, join(root, "test/fixtures", `${name}.c`), ...flags]);
+	execFileSync("cc", ["-O1", "-Wall", "-o", mine, source, ...flags]);
 	// Two test files may want it at once: whoever is last replaces a whole one by a whole one.
 	renameSync(mine, binary);
 	return binary;

@@ -8,10 +8,10 @@ import { listSegments } from "../../src/journal/segments.ts";
 import { adopt } from "../../src/pty/adopt.ts";
 import { readExit } from "../../src/pty/exit-file.ts";
 import { HolderPty } from "../../src/pty/holder-pty.ts";
+import { isAlive } from "../alive.ts";
 import { until } from "../condition.ts";
-import { isAlive } from "./alive.ts";
 import { OwnerProcess, sizeOf, throughKills } from "./owner-process.ts";
-import { compiled, Heard, Stage } from "./stage.ts";
+import { compiled, Received, Stage } from "./stage.ts";
 
 let stage: Stage;
 beforeEach(async () => {
@@ -35,11 +35,11 @@ describe("R3.2 the end of a fast program is never lost", () => {
 		let runs = 0;
 		const worker = async () => {
 			while (runs++ < 100) {
-				const { heard, spec } = await stage.start([program, "1000000", "7"]);
-				const exit = await heard.exited;
+				const { received, spec } = await stage.start([program, "1000000", "7"]);
+				const exit = await received.exited;
 				expect(exit).toMatchObject({ code: 7, signal: null, size: 1_000_000, reason: "exit", lost: 0 });
-				expect(heard.count).toBe(1_000_000);
-				expect(sha256(heard.bytes)).toBe(expected);
+				expect(received.count).toBe(1_000_000);
+				expect(sha256(received.bytes)).toBe(expected);
 				expect(await readExit(spec.directory)).toMatchObject({ code: 7, size: 1_000_000 });
 			}
 		};
@@ -47,10 +47,10 @@ describe("R3.2 the end of a fast program is never lost", () => {
 	});
 
 	test("the exit is known to those who ask late, and is not told before the last byte", async () => {
-		const { pty, heard } = await stage.start([compiled("burst"), "300000", "3"]);
+		const { pty, received } = await stage.start([compiled("burst"), "300000", "3"]);
 		let countAtExit = -1;
 		void pty.exited.then(() => {
-			countAtExit = heard.count;
+			countAtExit = received.count;
 		});
 		await pty.closed;
 		expect(countAtExit).toBe(300_000);
@@ -58,7 +58,7 @@ describe("R3.2 the end of a fast program is never lost", () => {
 		expect(pty.exit?.code).toBe(3);
 	});
 
-	test("a program whose holder is gone before anybody listens is heard from disk", async () => {
+	test("a program whose holder is gone before anybody listens is received from disk", async () => {
 		const spec = await stage.spec([compiled("burst"), "100000", "5"]);
 		const { launch } = await import("../../src/pty/launch.ts");
 		const first = await launch(spec);
@@ -67,9 +67,9 @@ describe("R3.2 the end of a fast program is never lost", () => {
 		await until("the holder is gone", () => !isAlive(first.holderPid));
 		await using late = new HolderPty({ ...spec, secret: null, from: 10 });
 		expect(await late.connect()).toBe(false);
-		const heard = new Heard(late, 10);
-		expect((await heard.exited).code).toBe(5);
-		expect(heard.bytes.equals(burst(100_000).subarray(10))).toBe(true);
+		const received = new Received(late, 10);
+		expect((await received.exited).code).toBe(5);
+		expect(received.bytes.equals(burst(100_000).subarray(10))).toBe(true);
 	});
 });
 
@@ -98,7 +98,7 @@ describe("R4.7 the owner may be killed at any moment", () => {
 			`stty -opost; head -c 1000000 ${source}; sleep 2; tail -c +1000001 ${source}; exit 42`,
 		]);
 		const owner = new OwnerProcess({ spec, received, epoch: 1 });
-		await until("the owner has heard something", () => sizeOf(received) > 0);
+		await until("the owner has received something", () => sizeOf(received) > 0);
 		await owner.kill();
 		await until("the program has ended without an owner", () => readExit(spec.directory));
 		await new OwnerProcess({ spec, received, epoch: 2 }).finished();
@@ -110,17 +110,17 @@ describe("R4.7 the owner may be killed at any moment", () => {
 describe("R4.5 the holder is killed", () => {
 	test("the session is lost, its log an exact prefix, other sessions untouched", async () => {
 		const other = await stage.start('stty -echo; while read line; do echo "<$line>"; done');
-		const { pty, spec, heard } = await stage.start([compiled("burst"), "500000000"]);
-		await until("it is well under way", () => heard.count > 5_000_000);
+		const { pty, spec, received } = await stage.start([compiled("burst"), "500000000"]);
+		await until("it is well under way", () => received.count > 5_000_000);
 		process.kill(pty.holderPid, "SIGKILL");
 		const exit = await pty.exited;
 		expect(exit).toMatchObject({ reason: "lost", code: null, signal: null });
-		expect(exit.size).toBe(heard.count);
-		expect(heard.bytes.equals(burst(heard.count))).toBe(true);
+		expect(exit.size).toBe(received.count);
+		expect(received.bytes.equals(burst(received.count))).toBe(true);
 		await expect(pty.write(Buffer.from("x"))).rejects.toMatchObject({ name: "PtyDiedError", code: "lost" });
 		expect(await adopt({ ...spec, from: 0 })).toBe("lost");
 		await until("the program got the hang-up", () => !isAlive(pty.pid));
 		await other.pty.write(Buffer.from("still here\n"));
-		await other.heard.says("<still here>");
+		await other.received.says("<still here>");
 	});
 });

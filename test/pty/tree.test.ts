@@ -6,9 +6,9 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { launch } from "../../src/pty/launch.ts";
 import { descendants, listeningPorts, workingDirectory } from "../../src/pty/process-tree.ts";
+import { isAlive } from "../alive.ts";
 import { until } from "../condition.ts";
 import { needing } from "../programs.ts";
-import { isAlive } from "./alive.ts";
 import { compiled, root, Stage } from "./stage.ts";
 
 let stage: Stage;
@@ -42,24 +42,26 @@ describe("R4.4 ending a session ends its whole tree", () => {
 		// To give back this much memory takes the kernel longer than what is told of the main program waits.
 		const slow =
 			"import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); a = b'x' * 700_000_000; print('READY', flush=True); time.sleep(1000)";
-		const { pty, heard } = await stage.start(`trap '' TERM HUP; python3 -c "${slow}"; sleep 1000`);
-		await heard.says("READY");
+		const { pty, received } = await stage.start(`trap '' TERM HUP; python3 -c "${slow}"; sleep 1000`);
+		await received.says("READY");
 		expect(await pty.end(50)).toEqual([]);
 		expect(await pty.exited).toMatchObject({ reason: "end", signal: "SIGKILL", survivors: [] });
 	});
 
 	test("a program that goes when asked is not killed; ending twice is one end", async () => {
-		const { pty, heard } = await stage.start("trap 'echo BYE; exit 3' TERM; echo READY; while :; do sleep 0.02; done");
-		await heard.says("READY");
+		const { pty, received } = await stage.start(
+			"trap 'echo BYE; exit 3' TERM; echo READY; while :; do sleep 0.02; done",
+		);
+		await received.says("READY");
 		expect(await pty.end(20_000)).toEqual([]);
 		expect(await pty.exited).toMatchObject({ code: 3 });
-		expect(heard.text).toContain("BYE");
+		expect(received.text).toContain("BYE");
 		expect(await pty.end(0)).toEqual([]);
 	});
 
 	test("a second end does not wait for the grace of the first", async () => {
-		const { pty, heard } = await stage.start("trap '' TERM HUP; echo READY; while :; do sleep 1000; done");
-		await heard.says("READY");
+		const { pty, received } = await stage.start("trap '' TERM HUP; echo READY; while :; do sleep 1000; done");
+		await received.says("READY");
 		const first = pty.end(600_000);
 		expect(await pty.end(600_000)).toEqual([]);
 		expect(await first).toEqual([]);
@@ -73,10 +75,10 @@ describe("R4.4 what cannot be ended", () => {
 		const stubborn = join(stage.home, "stubborn");
 		copyFileSync(compiled("stubborn"), stubborn);
 		chmodSync(stubborn, 0o4755);
-		const { pty, heard } = await stage.start(`${stubborn} & wait`, { ...places, holder });
-		await heard.says("STUBBORN");
+		const { pty, received } = await stage.start(`${stubborn} & wait`, { ...places, holder });
+		await received.says("STUBBORN");
 		const survivors = await pty.end(50);
-		expect(survivors).toEqual([{ pid: expect.any(Number), command: "stubborn" }]);
+		expect(survivors).toEqual([{ pid: expect.any(Number), command: "stubborn", born: expect.any(String) }]);
 		expect(isAlive(survivors[0]!.pid)).toBe(true);
 		expect(await pty.exited).toMatchObject({ reason: "end", survivors });
 		process.kill(survivors[0]!.pid, "SIGKILL");
@@ -86,13 +88,13 @@ describe("R4.4 what cannot be ended", () => {
 describe("the end of the program and the end of the terminal", () => {
 	test("a background child keeps the terminal: the exit is known at once, its output still comes", async () => {
 		// With a controlling terminal the kernel hangs up on everybody when its leader goes; without one it does not.
-		const { pty, heard } = await stage.start("(sleep 0.5; echo LATER) & echo NOW; exit 6", {
+		const { pty, received } = await stage.start("(sleep 0.5; echo LATER) & echo NOW; exit 6", {
 			noControllingTerminal: true,
 		});
 		expect(await pty.exited).toMatchObject({ code: 6, closed: false });
-		expect(heard.text).not.toContain("LATER");
+		expect(received.text).not.toContain("LATER");
 		expect(await pty.closed).toMatchObject({ code: 6, closed: true });
-		expect(heard.text).toContain("LATER");
+		expect(received.text).toContain("LATER");
 		expect(pty.exit?.closed).toBe(true);
 	});
 });
@@ -134,8 +136,8 @@ describe("what the system says about a session", () => {
 		const { port } = server.address() as { port: number };
 		expect(await listeningPorts([process.pid])).toContain(port);
 		server.close();
-		const { pty, heard } = await stage.start("cd /usr/lib; echo READY; sleep 1000");
-		await heard.says("READY");
+		const { pty, received } = await stage.start("cd /usr/lib; echo READY; sleep 1000");
+		await received.says("READY");
 		expect(await workingDirectory(pty.pid)).toBe("/usr/lib");
 		expect(await listeningPorts([pty.pid, 999_999_999])).toEqual([]);
 		expect(await workingDirectory(999_999_999)).toBeNull();

@@ -113,7 +113,7 @@ export class Stage extends Home {
 		if (this.death === null && this.#daemon !== null) {
 			const client = await this.find().catch(() => null);
 			await client?.stop({ sessions: true }).catch(() => {}); // checked below
-			await until("the daemon has left", () => this.death !== null, { withinMs: 15_000 }).catch(() => {
+			await until("the daemon has left", () => this.death !== null).catch(() => {
 				process.kill(this.pid || this.#daemon!.pid!, "SIGKILL");
 			});
 		}

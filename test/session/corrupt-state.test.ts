@@ -89,9 +89,19 @@ async function read(dialtone: Dialtone, id: string) {
 }
 
 describe("G16 a corrupt state file", () => {
-	test("a record of 60 MB is set aside, and the session is listed from its exit and its log", async () => {
+	test("a record of 60 MB is set aside, and the session is listed from its copy", async () => {
 		const { listed, facts, aside } = await afterCorrupting((directory) => {
 			truncateSync(join(directory, "meta.json"), 60_000_000);
+		});
+		expect(listed).toMatchObject({ status: "succeeded", exit: { code: 0 }, name: "victim" });
+		expect(facts).toMatchObject({ text: TEXT, status: "succeeded" });
+		expect(aside).toEqual([expect.stringMatching(/meta\.json\.corrupt-too-large$/)]);
+	});
+
+	test("a record without a copy is set aside, and the session is listed from its exit and its log", async () => {
+		const { listed, facts, aside } = await afterCorrupting((directory) => {
+			truncateSync(join(directory, "meta.json"), 60_000_000);
+			rmSync(join(directory, "meta.copy.json"));
 		});
 		expect(listed).toMatchObject({
 			status: "succeeded",
@@ -100,6 +110,16 @@ describe("G16 a corrupt state file", () => {
 		});
 		expect(facts).toMatchObject({ text: TEXT, status: "succeeded" });
 		expect(aside).toEqual([expect.stringMatching(/meta\.json\.corrupt-too-large$/)]);
+	});
+
+	test("a session that was closed is still told as closed", async () => {
+		const { listed } = await afterCorrupting((directory) => {
+			const exit = JSON.parse(readFileSync(join(directory, "exit"), "utf8"));
+			writeFileSync(join(directory, "exit"), JSON.stringify({ ...exit, code: null, signal: 15, reason: "end" }));
+			rmSync(join(directory, "meta.copy.json"));
+			rmSync(join(directory, "meta.json"));
+		});
+		expect(listed).toMatchObject({ status: "cancelled", exit: { signal: "SIGTERM" } });
 	});
 
 	test("a keyframe that is not one is set aside, and the screen is drawn from the log", async () => {
@@ -150,6 +170,7 @@ describe("G16 a corrupt state file", () => {
 
 	const files = [
 		"meta.json",
+		"meta.copy.json",
 		"keyframe.json",
 		"seen.json",
 		"exit",

@@ -7,8 +7,9 @@ import { join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
 import { Dialtone, type Terminal } from "../../src/index.ts";
 import type { Options } from "../../src/session/options.ts";
-import { until as eventually } from "../condition.ts";
+import { until as eventually, HANG_MS } from "../condition.ts";
 import { needing } from "../programs.ts";
+import { compiled } from "../pty/stage.ts";
 
 let home: string;
 let dialtone: Dialtone;
@@ -51,7 +52,9 @@ describe("S23 a flood that nobody looks at", () => {
 		const first = await flood.read();
 		// But for what is on its way.
 		expect(first.offset).toBeGreaterThan(before - (1 << 20));
-		expect(first.missed?.lines).toBeGreaterThan(1000);
+		// Or, where there was no time to number them, the bytes.
+		expect(first.missed?.lines ?? first.passedOver).toBeDefined();
+		if (first.missed) expect(first.missed.lines).toBeGreaterThan(1000);
 		const shown = numbersIn(first.text);
 		const newest = shown.at(-1)!;
 		// The lines at the end follow each other, and there are about as many as bytes say.
@@ -118,6 +121,53 @@ describe("S23 a flood that nobody looks at", () => {
 	});
 });
 
+describe("a flood that a caller waits for", () => {
+	const LINE = "a line that the program ends with CR LF itself";
+	const floods: [name: string, argv: string[], end: RegExp][] = [
+		["without a line end", ["base64", "-w0", "/dev/urandom"], /[A-Za-z0-9+/]{200}/],
+		["of lines that end in CR CR LF", ["yes", `${LINE}\r`], new RegExp(`(?:^${LINE}\\n){10}`, "m")],
+	];
+	test.each(floods)(
+		"%s: calls keep their timeouts, show the newest, and the rest can be read",
+		async (_name, argv, end) => {
+			await open();
+			const timeoutMs = 1500;
+			/** What drawing and rendering everything took: up to 60 s, on an idle machine. */
+			const mostMs = timeoutMs + HANG_MS;
+			const timed = async <T>(call: Promise<T>): Promise<T> => {
+				const startedAt = performance.now();
+				const answer = await call;
+				expect(performance.now() - startedAt).toBeLessThan(mostMs);
+				return answer;
+			};
+			const flood = await timed(dialtone.start({ argv, timeoutMs }));
+			const first = await timed(flood.wait({ timeoutMs }));
+			const second = await timed(flood.wait({ timeoutMs }));
+			const sent = await timed(flood.send({ text: "x", timeoutMs }));
+			for (const { returned, text } of [first, second, sent]) {
+				expect(returned).toBe("timeout");
+				expect(text).toMatch(end);
+			}
+			const bytes = async (from: number, to: number) =>
+				Buffer.from((await flood.read({ view: "raw", from, to })).base64!, "base64").toString();
+			// The newest at that moment.
+			if (second.passedOver !== undefined) {
+				const last = (await bytes(second.offset - 60, second.offset)).replaceAll("\r", "").trimEnd();
+				expect(second.text.endsWith(last)).toBe(true);
+			}
+			const closed = await timed(dialtone.client.call("close", { session: flood.id, force: true }));
+			expect(closed.facts.text).toMatch(end);
+
+			// What no answer has shown is in the log and in the transcript.
+			const from = Math.max(0, closed.facts.offset - (4 << 20)); // not much earlier: a fast machine prints more than is kept
+			const [longest] = (await bytes(from, from + 60)).split(/[\r\n]+/).sort((a, b) => b.length - a.length);
+			const found = await flood.read({ search: longest!, lines: 1 });
+			expect(found.matches!.count).toBeGreaterThan(0);
+			expect((await flood.read({ from: 1, to: 1, maxTokens: 100 })).lines).toMatchObject({ from: 1, to: 1 });
+		},
+	);
+});
+
 describe("a screen that is put away", () => {
 	test("wakes as it was when somebody looks, types or something is printed", needing("python3"), async () => {
 		await open({ hibernateMs: 50 });
@@ -131,4 +181,32 @@ describe("a screen that is put away", () => {
 		}
 		expect((await python.send({ text: "6*7", submit: true })).text).toContain("42");
 	});
+});
+
+describe("A1 a flood of a program that looks for keys without waiting", needing("gcc"), () => {
+	/** Drawing such a flood takes seconds on a busy machine, and the call with it: far below for ever. */
+	const LATE_MS = 60_000;
+
+	// "wide" and "redraws" take a minute on a busy machine.
+	for (const kind of ["lines", "no-line-ends", "two-returns"])
+		for (const peek of ["poll", "count"])
+			test(`${kind}, by ${peek}: never certain, every call is answered, and a key arrives`, async () => {
+				await open();
+				const started = Date.now();
+				const flood = await dialtone.start({ argv: [compiled("flood-and-peek"), kind, peek], timeoutMs: 500 });
+				expect(Date.now() - started).toBeLessThan(500 + LATE_MS);
+				expect([flood.facts.activity, flood.facts.certainty]).not.toEqual(["waiting", "certain"]);
+				for (let i = 0; i < 8; i++) {
+					const asked = Date.now();
+					const { certainty, activity } = i % 2 === 0 ? await flood.wait({ timeoutMs: 150 }) : await flood.read();
+					expect(Date.now() - asked).toBeLessThan(150 + LATE_MS);
+					expect([activity, certainty]).not.toEqual(["waiting", "certain"]);
+				}
+				const ended = await flood.send({
+					text: "q",
+					until: { pattern: "never printed", only: true },
+					timeoutMs: 10_000,
+				});
+				expect(ended.status).not.toBe("running");
+			});
 });

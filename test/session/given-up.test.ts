@@ -47,10 +47,11 @@ test(
 		await expect(dialtone.start({ name: "late", argv: [program, join(home, "ran")] })).rejects.toMatchObject({
 			code: "spawn_failed",
 		});
+		// It learns of it within a moment. What is released in that very moment may still be executed.
+		await until("the holder is gone", () => usersOf(join(home, "state/sessions")).length === 0);
 		const released = new Promise((resolve) => lease.once("close", resolve));
 		lease.kill("SIGKILL");
 		await released;
-		await until("the holder is gone", () => usersOf(join(home, "state/sessions")).length === 0);
 		expect(existsSync(join(home, "ran"))).toBe(false);
 		const { sessions } = await dialtone.list({ status: "ended" });
 		expect(sessions).toMatchObject([{ name: "late", status: "failed" }]);

@@ -5,7 +5,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, w
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { Dialtone, type Terminal } from "../../src/index.ts";
+import { Dialtone, type SessionFacts, type Terminal } from "../../src/index.ts";
 import { needing } from "../programs.ts";
 
 const PEEKS = ["python3", join(import.meta.dirname, "../fixtures/peeks.py")];
@@ -30,11 +30,17 @@ async function start(dialtone: Dialtone): Promise<Terminal> {
 	return terminal;
 }
 
+/** A machine so busy that the holder could not look in time: the answer is a guess, and no lesson. */
+const isUnseen = ({ because }: SessionFacts) => because.includes("could not be inspected in time");
+
 /** Types keys, of which the first two take the whole timeout, until the program is known: a look that hits it awake is no lesson. */
 async function teach(terminal: Terminal): Promise<void> {
-	expect((await terminal.wait(LESSON)).returned).toBe("timeout");
+	let first = await terminal.wait(LESSON);
+	while (isUnseen(first)) first = await terminal.wait(LESSON);
+	expect(first.returned).toBe("timeout");
 	for (const key of "abcdefghij") {
 		const answer = await terminal.send({ text: key, ...LESSON });
+		if (isUnseen(answer)) continue;
 		expect(answer.text).toContain(`got ${key}`);
 		expect(answer.certainty).toBe("likely");
 		if (answer.returned === "waiting") {

@@ -26,6 +26,41 @@ describe("R2.13 limits for all sessions", () => {
 	});
 });
 
+describe("R2.10 what a limit did is told by name", () => {
+	/** tail keeps a line of 400 MB in memory, until it ends. */
+	const HOG = "(head -c 400000000 /dev/zero; sleep 60) | tail -n 1 > /dev/null";
+
+	test("to a model that ran it in a shell: the shell is gone, and why; a call cannot raise the limit", async () => {
+		await using dialtone = await Dialtone.open({ options: { limitMemoryBytes: 100 * 2 ** 20 } });
+		const ran = await dialtone.client.call("run", {
+			command: HOG,
+			limits: { memoryBytes: 2 ** 40 },
+			timeoutMs: 60_000,
+		});
+		expect(ran.text).toContain("the shell is gone (ended: 100 MB memory limit); the next `run` gets a new one");
+		expect((await dialtone.client.call("run", { command: "echo new" })).facts.exitCode).toBe(0);
+	});
+
+	test("also where it ended a single process of a shell", async () => {
+		await using dialtone = await Dialtone.open({});
+		const { client } = dialtone;
+		const command =
+			"cd $(mktemp -d); dd if=/dev/zero of=f bs=64K count=40 status=none; code=$?; rm -r $PWD; (exit $code)";
+		const ran = await client.call("run", { command, limits: { fileBytes: 2 ** 20 }, timeoutMs: 60_000 });
+		expect(ran.facts.exitCode).toBe(153);
+		expect(ran.text).toContain("a process of it reached the 1 MB file size limit");
+		const started = await client.call("start", { command, limits: { fileBytes: 2 ** 20 }, timeoutMs: 60_000 });
+		expect(started.facts.because).toBe("exit code 153; a process of it reached the 1 MB file size limit");
+	});
+
+	test("and a signal that somebody sent is not a limit", async () => {
+		await using dialtone = await Dialtone.open({ options: { limitMemoryBytes: 2 ** 30, limitProcesses: 50 } });
+		await dialtone.client.call("start", { argv: ["cat"], name: "cat" });
+		const { facts } = await dialtone.client.call("signal", { session: "cat", signal: "KILL" });
+		expect(facts).toMatchObject({ because: "killed by SIGKILL", exit: { signal: "SIGKILL" } });
+	});
+});
+
 test("R3.5: the signals that callers may send are an option", async () => {
 	await using dialtone = await Dialtone.open({ options: { signals: "INT, TERM" } });
 	const { client } = dialtone;

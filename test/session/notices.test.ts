@@ -1,6 +1,6 @@
 // S13: what was lost or dropped is an event where it happens, and is told to each caller once, with its next answer.
 import { spawn } from "node:child_process";
-import { mkdirSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { SocketClient } from "../../src/daemon/socket-client.ts";
@@ -46,15 +46,13 @@ test("S13: input that an interrupt dropped is told once, to each caller", async 
 test("H4: input that waits because the program has gone over to lines is told, and the program is seen to wait", async () => {
 	await using home = new Home();
 	await using client = await home.connect();
-	const prompt = { text: "bash-", only: true };
-	await client.call("start", { name: "sh", argv: ["bash", "--norc", "-i"], until: prompt, ...patient });
-	const { facts, text } = await client.call("send", {
-		session: "sh",
-		text: `cat > /dev/null\n${"x".repeat(12_000)}\n`,
-		...patient,
-	});
-	expect(facts.notices).toEqual([expect.stringMatching(/^\d+ bytes of input wait: the program reads whole lines/)]);
-	expect(text).toContain("bytes of input wait");
+	const command = "stty raw isig -echo; echo up; sleep 1; stty cooked; head -n1; echo over; read x";
+	await client.call("start", { name: "sh", command, until: { text: "up", only: true }, ...patient });
+	const { facts, text } = await client.call("send", { session: "sh", text: `${"x".repeat(12_000)}\n`, ...patient });
+	expect(facts.notices).toEqual([
+		expect.stringMatching(/^\d+ bytes of input are held back: the program reads whole lines/),
+	]);
+	expect(text).toContain("bytes of input are held back");
 	expect(facts.waitingFor).not.toBe(null);
 	const { facts: after } = await client.call("signal", { session: "sh", ...patient });
 	expect(after.notices).toEqual([expect.stringMatching(/dropped \d+ bytes of input/)]);
@@ -64,6 +62,8 @@ test("S13: output that a full disk did not take is told once", needing("mounts")
 	await using home = new Home();
 	const sessions = join(home.path, "sessions");
 	mkdirSync(sessions, { mode: 0o700 });
+	// The daemon is in a mount namespace of its own, in which its clients are not.
+	writeFileSync(join(home.path, "policy.json"), '{ "elsewhere": "allow" }', { mode: 0o600 });
 	const script = `mount -t tmpfs -o size=1m,mode=700 none ${sessions} && exec ${process.execPath} ${MAIN} daemon run`;
 	const daemon = spawn("unshare", ["-m", "sh", "-c", script], { env: home.env, stdio: "ignore", detached: true });
 	daemon.unref();

@@ -9,6 +9,7 @@ import { openSubscriptions } from "../../src/protocol/listeners.ts";
 import type { Options } from "../../src/session/options.ts";
 import { until as eventually } from "../condition.ts";
 import { MONOSPACE, needing } from "../programs.ts";
+import { leavesNoSubscription } from "./leaks.ts";
 
 const opened: Dialtone[] = [];
 async function open(options: Partial<Options> = {}, home?: string): Promise<Dialtone> {
@@ -254,11 +255,11 @@ describe("R2.10 limits", () => {
 		expect(files.facts.text).toBe("77");
 		const cpu = await dialtone.start({ command: "while :; do :; done", limits: { cpuSeconds: 1 }, ...patient });
 		expect(cpu.facts).toMatchObject({ returned: "ended", status: "failed" });
-		expect(cpu.facts.because).toBe("the limit of processor time was reached; killed by SIGXCPU");
+		expect(cpu.facts.because).toBe("ended: 1 s CPU limit; killed by SIGXCPU");
 		const wall = await dialtone.start({ command: "sleep 1000", limits: { wallMs: 300 }, ...patient });
 		expect(wall.facts).toMatchObject({
 			returned: "ended",
-			because: expect.stringMatching(/^the wall-clock limit was reached/),
+			because: expect.stringMatching(/^ended: 300 ms wall-clock limit/),
 		});
 	});
 });
@@ -347,14 +348,29 @@ describe("R2.6 R2.8 what an agent reads is bounded, and nothing is out of reach"
 test("S6: a stream that is aborted while its reader does not read keeps no subscription", async () => {
 	const dialtone = await open();
 	const terminal = await dialtone.start({ argv: ["cat"], ...patient });
-	const before = openSubscriptions();
-	const gone = new AbortController();
-	const events = dialtone.events(gone.signal)[Symbol.asyncIterator]();
-	const output = terminal.output({ signal: gone.signal })[Symbol.asyncIterator]();
-	const [event] = [events.next(), output.next()];
-	await terminal.resize({ cols: 100, rows: 30 });
-	await event;
-	expect(openSubscriptions()).toBeGreaterThan(before);
-	gone.abort();
-	expect(openSubscriptions()).toBe(before);
+	let cols = 100;
+	await leavesNoSubscription(async () => {
+		const before = openSubscriptions();
+		const gone = new AbortController();
+		const events = dialtone.events(gone.signal)[Symbol.asyncIterator]();
+		const output = terminal.output({ signal: gone.signal })[Symbol.asyncIterator]();
+		const [event] = [events.next(), output.next()];
+		expect(openSubscriptions()).toBeGreaterThan(before);
+		cols += 1;
+		await terminal.resize({ cols, rows: 30 });
+		await event;
+		gone.abort();
+	});
+});
+
+test("`run` uses the shell that `start` opened by the name that its answers show", async () => {
+	const dialtone = await open();
+	const shell = await dialtone.start(patient);
+	const { name } = shell.facts;
+	const ran = await dialtone.run({ command: "echo ran", shell: name, ...patient });
+	expect(ran).toMatchObject({ session: shell.id, name, exitCode: 0, text: "ran\n" });
+	expect((await dialtone.list()).sessions.map((each) => each.name)).toEqual([name]);
+	await shell.close();
+	// One that has ended is not what `run` means: it has a new one.
+	expect((await dialtone.run({ command: "true", shell: name, ...patient })).session).not.toBe(shell.id);
 });

@@ -6,12 +6,13 @@ import { existsSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import fc from "fast-check";
-import { sessionIds } from "../../src/journal/records.ts";
+import { sessionIds } from "../../src/journal/session-directories.ts";
 import { Fault } from "../../src/protocol/fault.ts";
 import type { Places } from "../../src/pty/places.ts";
 import { within } from "../../src/pty/wait.ts";
 import { hasEnded } from "../../src/session/lifecycle.ts";
 import type { Sessions } from "../../src/session/sessions.ts";
+import type { Caller } from "../../src/session/start-spec.ts";
 import type { Client } from "../../src/tools/client.ts";
 import { until } from "../condition.ts";
 import type { SlotWatch } from "./slot-watch.ts";
@@ -31,6 +32,8 @@ export interface World {
 	/** Settles with the promise; a scheduler decides meanwhile what comes first. */
 	settle<T>(promise: Promise<T>): Promise<T>;
 	readonly start: { readonly argv: string[]; readonly env?: Record<string, string> };
+	/** Names belong to their owner: each has its own `a` and `b`. */
+	readonly caller: (owner: string) => Caller;
 }
 
 /** What we know for certain: which sessions were handed to a caller, which were removed, and how each ended. */
@@ -43,37 +46,42 @@ interface Model {
 /** None of the calls waits for anything but the system; a close has a grace of half a second. */
 const CALL_TIMEOUT_MS = 20_000;
 const NAMES = ["a", "b"] as const;
-const CTRL_D = Uint8Array.of(4);
+const OWNERS = ["one", "other"] as const;
 
+type Named = { readonly name: string; readonly owner: string };
 type Call =
-	| { readonly do: "start"; readonly name: string; readonly ifExists: "fail" | "use" | "replace" }
-	| { readonly do: "again" | "find" | "send" | "close" | "keep" | "forget" | "exit" | "evict"; readonly name: string }
+	| ({ readonly do: "start"; readonly ifExists: "fail" | "use" | "replace" } & Named)
+	| ({ readonly do: "again" | "find" | "send" | "close" | "keep" | "forget" | "exit" | "evict" } & Named)
 	| { readonly do: "restart"; readonly how: "stop" | "kill" };
 
-const name = fc.constantFrom(...NAMES);
+const named = { name: fc.constantFrom(...NAMES), owner: fc.constantFrom(...OWNERS) };
+const use = fc.record({ do: fc.constant("start" as const), ifExists: fc.constant("use" as const), ...named });
+const restart: fc.Arbitrary<Call> = fc.record({
+	do: fc.constant("restart" as const),
+	how: fc.constantFrom("stop" as const, "kill" as const),
+});
 const call: fc.Arbitrary<Call> = fc.oneof(
 	{
 		weight: 6,
 		arbitrary: fc.record({
 			do: fc.constant("start" as const),
-			name,
 			ifExists: fc.constantFrom("fail" as const, "use" as const, "replace" as const),
+			...named,
 		}),
 	},
 	{
 		weight: 9,
 		arbitrary: fc.record({
 			do: fc.constantFrom("again", "find", "send", "close", "keep", "forget", "exit", "evict" as const),
-			name,
+			...named,
 		}) as fc.Arbitrary<Call>,
 	},
-	{
-		weight: 1,
-		arbitrary: fc.record({
-			do: fc.constant("restart" as const),
-			how: fc.constantFrom("stop", "kill"),
-		}) as fc.Arbitrary<Call>,
-	},
+	{ weight: 2, arbitrary: restart },
+);
+/** Several at the same moment: anything, or two that want the same session while something else happens. */
+const batch: fc.Arbitrary<readonly Call[]> = fc.oneof(
+	{ weight: 4, arbitrary: fc.array(call, { minLength: 1, maxLength: 4, size: "max" }) },
+	{ weight: 1, arbitrary: fc.tuple(use, fc.oneof(call, restart)).map(([one, other]) => [one, one, other]) },
 );
 
 /** What a caller may be told when others do something else at the same moment. */
@@ -121,26 +129,27 @@ class Batch implements fc.AsyncCommand<Model, World> {
 
 async function perform(it: Call, model: Model, world: World): Promise<unknown> {
 	const { client } = world;
+	const by = { caller: world.caller("owner" in it ? it.owner : OWNERS[0]) };
 	const known = async (answer: Promise<{ facts: { session: string } }>) =>
 		model.known.add((await answer).facts.session);
 	switch (it.do) {
 		case "start":
-			return known(client.call("start", { ...world.start, name: it.name, ifExists: it.ifExists, timeoutMs: 0 }));
+			return known(client.call("start", { ...world.start, name: it.name, ifExists: it.ifExists, timeoutMs: 0 }, by));
 		case "again":
-			return known(client.call("start", { again: it.name, timeoutMs: 0 }));
+			return known(client.call("start", { again: it.name, timeoutMs: 0 }, by));
 		case "find":
-			return client.call("read", { session: it.name });
+			return client.call("read", { session: it.name }, by);
 		case "send":
-			return client.call("send", { session: it.name, text: "x", submit: true, timeoutMs: 0 });
+			return client.call("send", { session: it.name, text: "x", submit: true, timeoutMs: 0 }, by);
 		case "close":
 		case "keep":
-			return client.call("close", { session: it.name, force: true, keep: it.do === "keep" });
+			return client.call("close", { session: it.name, force: true, keep: it.do === "keep" }, by);
 		case "forget": {
-			const { facts } = await client.call("close", { session: it.name, force: true, forget: true });
+			const { facts } = await client.call("close", { session: it.name, force: true, forget: true }, by);
 			return model.removed.add(facts.session);
 		}
 		case "exit":
-			return client.type(it.name, CTRL_D);
+			return client.call("send", { session: it.name, keys: ["ctrl+d"], timeoutMs: 0 }, by);
 		case "evict":
 			return until(
 				"what has ended has left memory",
@@ -159,19 +168,16 @@ async function perform(it: Call, model: Model, world: World): Promise<unknown> {
 async function checkAll(model: Model, world: World): Promise<void> {
 	const { client, places, inside } = world;
 	const list = async () => (await client.call("list", {})).facts.sessions;
-	await until(
-		"the programs that run are the sessions that run",
-		async () => {
-			const listed = (await list()).filter(({ status }) => !hasEnded(status)).map(({ session }) => session);
-			return [...world.alive()].sort().join() === listed.sort().join();
-		},
-		{ withinMs: 20_000 },
-	);
+	await until("the programs that run are the sessions that run", async () => {
+		const listed = (await list()).filter(({ status }) => !hasEnded(status)).map(({ session }) => session);
+		return [...world.alive()].sort().join() === listed.sort().join();
+	});
 	const running = (await list()).filter(({ status }) => status === "running");
-	const names = running.map(({ name: used }) => used);
+	const names = running.map(({ name: used, owner }) => `${used} of ${owner}`);
 	if (new Set(names).size !== names.length) throw new Error(`doubled: ${names}`);
-	for (const { name: used, session: id } of running) {
-		const { facts } = await client.call("send", { session: used, text: "y", submit: true, timeoutMs: 0 });
+	for (const { name: used, session: id, owner } of running) {
+		const by = { caller: world.caller(owner ?? "") };
+		const { facts } = await client.call("send", { session: used, text: "y", submit: true, timeoutMs: 0 }, by);
 		if (facts.session !== id) throw new Error(`${used} means ${facts.session}, but ${id} runs`);
 		if (facts.status !== "running") throw new Error(`${used} runs, and its session is ${facts.status}`);
 	}
@@ -212,13 +218,20 @@ async function checkOne(id: string, model: Model, world: World, onDisk: Readonly
 	model.ended.set(id, how);
 }
 
-/** Random batches of one to four calls at once. */
-export const batches = (maxCommands: number): fc.Arbitrary<Iterable<fc.AsyncCommand<Model, World>>> =>
-	fc.commands([fc.array(call, { minLength: 1, maxLength: 4 }).map((calls) => new Batch(calls))], { maxCommands });
+/** Random batches of one to four calls at once. Never few: what goes wrong needs a start, an end and a restart before it. */
+export const batches = (most: number): fc.Arbitrary<Iterable<fc.AsyncCommand<Model, World>>> =>
+	fc.array(
+		batch.map((calls) => new Batch(calls)),
+		{ minLength: Math.ceil(most / 2), maxLength: most, size: "max" },
+	);
 
 export const newModel = (): Model => ({ known: new Set(), removed: new Set(), ended: new Map() });
 
-/** Again and again until the time is up; never cut short in the middle, where a hang would hide. */
-export async function forAWhile(ms: number, act: () => Promise<unknown>): Promise<void> {
-	for (const end = Date.now() + ms; Date.now() < end; ) await act();
+/** Again and again until the time is up, each time with other values; never cut short in the middle, where a hang would hide. */
+export async function forAWhile(
+	ms: number,
+	act: (random: { readonly seed: number }) => Promise<unknown>,
+): Promise<void> {
+	const base = fc.readConfigureGlobal().seed ?? Date.now();
+	for (let [round, end] = [0, Date.now() + ms]; Date.now() < end; round++) await act({ seed: base + round });
 }

@@ -49,6 +49,8 @@ export class InProcessWorld implements World, AsyncDisposable {
 		return { sessions: this.#opened.sessions, slots: this.#slots, problems: this.#problems };
 	}
 
+	caller = (owner: string) => ({ owner, cwd: "/", env: { PATH: process.env.PATH ?? "/usr/bin:/bin" } });
+
 	/** `kill`: the one before launches nothing more and hears of no end. */
 	async restart(how: "stop" | "kill"): Promise<void> {
 		const before = this.#opened;
@@ -81,7 +83,7 @@ export class InProcessWorld implements World, AsyncDisposable {
 			onFenced: () => {},
 			...(terminals === undefined ? {} : { terminals: terminals() }),
 		});
-		const caller = { owner: "model", cwd: "/", env: { PATH: process.env.PATH ?? "/usr/bin:/bin" } };
+		const caller = this.caller("model");
 		const status = () => ({
 			pid: process.pid,
 			version: "",

@@ -77,6 +77,20 @@ describe("A6 Escape is answered when it has been taken", () => {
 		await vim.close({ force: true });
 	});
 
+	test("fzf, which looks for the rest of a key every 5 ms: in one call, and in two", needing("fzf"), async () => {
+		const fzf = await start(["sh", "-c", "seq 1000 | fzf --bind esc:clear-query"]);
+		for (let round = 0; round < 5; round++) {
+			await fzf.send({ keys: ["5", "esc", "7"], ...PATIENT });
+			expect((await screenOf(fzf)).trimEnd()).toMatch(/> 7$/);
+			const cleared = await fzf.send({ keys: ["esc"], ...PATIENT });
+			expect(cleared.elapsedMs).toBeLessThan(SOON_MS);
+			await fzf.send({ text: "8", ...PATIENT });
+			expect((await screenOf(fzf)).trimEnd()).toMatch(/> 8$/);
+			await fzf.send({ keys: ["esc"], ...PATIENT });
+		}
+		await fzf.close({ force: true });
+	});
+
 	test("… also where the call before did not wait for it", needing("vim"), async () => {
 		const vim = await start(["vim", "-u", "NONE", "-N", "-n", "file.txt"]);
 		await vim.send({ keys: ["i"], ...PATIENT });
@@ -90,7 +104,8 @@ describe("A6 Escape is answered when it has been taken", () => {
 	test("less takes it in a blocking read, fzf ends", needing("less", "fzf"), async () => {
 		const less = await start(["less", "file.txt"]);
 		await less.send({ text: "/lin", ...PATIENT });
-		expect(await less.send({ keys: ["esc"], ...PATIENT })).toMatchObject({ certainty: "certain" });
+		const { certainty, because } = await less.send({ keys: ["esc"], ...PATIENT });
+		expect([certainty, because]).toEqual(["certain", expect.any(String)]);
 		await less.close();
 		const fzf = await start(["sh", "-c", "printf 'apples\\npears\\n' | fzf"]);
 		expect(await fzf.send({ keys: ["esc"], ...PATIENT })).toMatchObject({ returned: "ended", exit: { code: 130 } });
@@ -111,6 +126,16 @@ describe("A8 a prompt is a turn whatever happens beside it", () => {
 		const answer = await node.send({ text: "6*7", submit: true, ...PATIENT });
 		expect(answer).toMatchObject({ returned: "waiting", waitingFor: "line" });
 		expect(answer.elapsedMs).toBeLessThan(SOON_MS);
+		await node.close({ force: true });
+	});
+
+	test.each([20, 100, 400])("a node REPL whose timer prints every %i ms", async (ms) => {
+		const node = await start([process.execPath]);
+		await node.send({ text: `setInterval(() => console.log("tick"), ${ms})`, submit: true, ...PATIENT });
+		const answer = await node.send({ text: "6*7", submit: true, ...PATIENT });
+		expect(answer).toMatchObject({ returned: "waiting", waitingFor: "line", certainty: "likely" });
+		expect(answer.elapsedMs).toBeLessThan(SOON_MS);
+		expect(answer.text).toContain("42");
 		await node.close({ force: true });
 	});
 
@@ -171,10 +196,19 @@ describe("A7 resize answers after the redraw", () => {
 		for (const argv of [["cat"], ["sleep", "600"]]) {
 			const terminal = await dialtone.start({ argv, timeoutMs: 200 });
 			const { elapsedMs } = await terminal.resize({ cols: 100, rows: 30 });
-			expect(elapsedMs).toBeLessThan(800);
+			expect(elapsedMs).toBeLessThan(SOON_MS);
 			await terminal.close({ force: true });
 		}
 	});
+});
+
+test("A1 a letter that ends the line is input, too: no answer is about the moment before it", async () => {
+	for (let round = 0; round < 8; round++) {
+		const terminal = await start(["sh", "-c", "stty eol y; head -c 1 > /dev/null; exec sleep 600"]);
+		const answer = await terminal.send({ text: "y", timeoutMs: 300 });
+		expect([answer.activity, answer.because]).toEqual(["working", expect.anything()]);
+		await terminal.close({ force: true });
+	}
 });
 
 describe("A9 Ctrl+S", () => {
@@ -233,7 +267,7 @@ for question in "abcde":
 
 	test("a program that does not read gets them all, without a wait for each", async () => {
 		const sleeps = await dialtone.start({ command: "sleep 600", timeoutMs: 100 });
-		const typed = await sleeps.send({ keys: Array(20).fill("x"), timeoutMs: 5000 });
+		const typed = await sleeps.send({ keys: Array(20).fill("x"), timeoutMs: 2000 });
 		expect(typed.text).toBe("x".repeat(20));
 		await sleeps.close({ force: true });
 	});

@@ -1,10 +1,11 @@
 // Waiting as a caller meets it, with real programs: how long it takes and what it leaves behind.
 
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { Dialtone } from "../../src/index.ts";
 import { openSubscriptions } from "../../src/protocol/listeners.ts";
 import { until } from "../condition.ts";
 import { needing } from "../programs.ts";
+import { leavesNoSubscription } from "./leaks.ts";
 
 const REDRAWS = `import os, signal
 signal.signal(signal.SIGWINCH, lambda *_: print(os.get_terminal_size()))
@@ -24,16 +25,17 @@ test("S2: stillness counts from the beginning of the call, however long the sess
 		timeoutMs: 60_000,
 	});
 	await quiet.wait({ until: { stillMs: 500 }, timeoutMs: 60_000 });
-	const before = openSubscriptions();
-	for (const call of [
+	const calls = [
 		() => quiet.wait({ until: { stillMs: 500 }, timeoutMs: 60_000 }),
 		() => quiet.send({ text: "x", until: { stillMs: 500 }, timeoutMs: 60_000 }),
-	]) {
-		const startedAt = performance.now();
-		expect(await call()).toMatchObject({ returned: "still" });
-		expect(performance.now() - startedAt).toBeGreaterThanOrEqual(499);
-	}
-	expect(openSubscriptions()).toBe(before);
+	];
+	await leavesNoSubscription(async () => {
+		for (const call of calls) {
+			const startedAt = performance.now();
+			expect(await call()).toMatchObject({ returned: "still" });
+			expect(performance.now() - startedAt).toBeGreaterThanOrEqual(499);
+		}
+	});
 	await quiet.close();
 });
 
@@ -56,14 +58,14 @@ test("S2: resize answers after the program has redrawn", needing("python3"), asy
 
 test("S2: waits of every kind that end at once leave no subscription behind", async () => {
 	const program = await dialtone.start({ argv: ["cat"], timeoutMs: 60_000 });
-	const before = openSubscriptions();
-	for (const until of [{ gone: "not there", stillMs: 1 }, { stillMs: 1 }, { text: "x", stillMs: 1 }, {}]) {
-		await program.wait({ until, timeoutMs: 60_000 });
-	}
-	await expect(program.wait({ until: { pattern: "(" } })).rejects.toMatchObject({ code: "bad_pattern" });
+	await leavesNoSubscription(async () => {
+		for (const until of [{ gone: "not there", stillMs: 1 }, { stillMs: 1 }, { text: "x", stillMs: 1 }, {}]) {
+			await program.wait({ until, timeoutMs: 60_000 });
+		}
+		await expect(program.wait({ until: { pattern: "(" } })).rejects.toMatchObject({ code: "bad_pattern" });
+	});
 	await program.close();
-	await program.wait({ until: { text: "x", port: 1, stillMs: 5 } });
-	expect(openSubscriptions()).toBeLessThanOrEqual(before);
+	await leavesNoSubscription(() => program.wait({ until: { text: "x", port: 1, stillMs: 5 } }));
 });
 
 test("T4: a server at rest does not end a wait for something else", needing("python3"), async () => {
@@ -137,4 +139,21 @@ test("T5: a text is gone when it was there", async () => {
 	await program.send({ text: "\x1b[2J\x1b[H", submit: true, timeoutMs: 60_000 });
 	expect(await waiting).toMatchObject({ returned: "matched", matched: true });
 	await program.close();
+});
+
+test("S2: many calls at once are no leak, and are not warned of as one", async () => {
+	const warnings: string[] = [];
+	const note = ({ name }: Error) => void warnings.push(name);
+	process.on("warning", note);
+	onTestFinished(() => void process.off("warning", note));
+	await using many = await Dialtone.open();
+	const program = await many.start({ command: "cat", timeoutMs: 60_000 });
+	const before = openSubscriptions();
+	const waits = Array.from({ length: 30 }, () => program.wait({ until: { text: "done" }, timeoutMs: 60_000 }));
+	await until("all wait", () => openSubscriptions() > before + 30);
+	await program.send({ text: "done", submit: true, timeoutMs: 60_000 });
+	for (const waited of waits) expect(await waited).toMatchObject({ matched: true });
+	await until("all have left", () => openSubscriptions() < before + 5);
+	expect(warnings).toEqual([]);
+	await program.close({ force: true });
 });

@@ -75,7 +75,7 @@ describe("R5.1 a shell between calls", () => {
 		expect(gone.shellNote).toContain("ended the shell (exit code 7)");
 		const fresh = await shells.run("echo [$x]", { shell });
 		expect(fresh.text).toBe("[]\n");
-		expect(fresh.shellNote).toContain("had ended (exit code 7)");
+		expect(fresh.shellNote).toContain("the previous one ended (exit code 7)");
 		expect((await shells.run("echo again", { shell })).shellNote).toBeNull();
 	});
 
@@ -102,6 +102,14 @@ describe("R5.1 a shell between calls", () => {
 		expect(facts).toMatchObject({ exitCode: 0, returned: "ended", timedOut: false });
 		expect(facts.jobs.map(({ command }) => command)).toEqual(["sleep 300"]);
 		expect((await shells.run("jobs -r | wc -l; kill %1", { shell })).text.trim()).toBe("1");
+	});
+
+	test("a subshell in the background is called one, and not by how its shell was started", async () => {
+		const { jobs } = await shells.run("(sleep 300; echo late) &", { shell: "subshell", timeoutMs: 20_000 });
+		const commands = jobs.map(({ command }) => command);
+		expect(commands).toContain("a subshell of the command");
+		for (const command of commands) expect(command).not.toMatch(/init|\//);
+		await shells.run("kill %1", { shell: "subshell" });
 	});
 
 	test("what a job in the background holds open does not hold up its command", async () => {
@@ -230,7 +238,7 @@ shopt -s extdebug`,
 		);
 		expect((await shells.run("greet you; sh -c 'echo $WORD'; pwd", input)).text).toBe("hello you\nkept\n/usr\n");
 		expect(await shells.run("exit 7", input)).toMatchObject({ exitCode: 7 });
-		expect((await shells.run("echo [$WORD]", input)).shellNote).toContain("had ended");
+		expect((await shells.run("echo [$WORD]", input)).shellNote).toContain("the previous one ended");
 	});
 });
 

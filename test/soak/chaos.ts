@@ -152,7 +152,7 @@ async function fillDisk(directory: string, ms: number): Promise<void> {
 
 /** One daemon, every session, all ended when told so, and then no process. */
 async function checkEnd(home: Home, client: PatientClient, expected: readonly string[]): Promise<void> {
-	await until("there is one daemon", () => daemonsOf(home).length === 1, { withinMs: 10_000 });
+	await until("there is one daemon", () => daemonsOf(home).length === 1);
 	const { facts } = await client.persist("list", (to) => to.call("list", {}));
 	const listed = new Set(facts.sessions.map(({ name }) => String(name)));
 	// `list` shows the last ended ones only; others are found by their name.
@@ -160,7 +160,7 @@ async function checkEnd(home: Home, client: PatientClient, expected: readonly st
 		if (!listed.has(name)) await client.persist(`read ${name}`, (to) => to.call("read", { session: name }));
 	const { left = [] } = await client.persist("stopping", (to) => to.stop({ sessions: true }));
 	if (left.length > 0) throw new Error(`these could not be ended: ${left.join(", ")}`);
-	await until("no process is left", () => processesOf(home).length === 0, { withinMs: 10_000 }).catch(() => {
+	await until("no process is left", () => processesOf(home).length === 0).catch(() => {
 		throw new Error(
 			`left: ${processesOf(home)
 				.map(({ pid, command }) => `${pid} ${command}`)

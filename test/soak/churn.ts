@@ -72,16 +72,12 @@ export async function churn({ clients, conversations, seed }: ChurnOptions): Pro
 		const seconds = (performance.now() - begun) / 1000;
 		await renewVictim();
 		await stage.idle();
-		const after = await until(
-			`the daemon is back at ${JSON.stringify(before)}`,
-			async () => {
-				const now = await stage.usage();
-				const back =
-					now.descriptors <= before.descriptors + SPARE_DESCRIPTORS && now.subscriptions <= before.subscriptions;
-				return back ? now : null;
-			},
-			{ withinMs: 20_000 },
-		).catch(async (error: Error) => {
+		const after = await until(`the daemon is back at ${JSON.stringify(before)}`, async () => {
+			const now = await stage.usage();
+			const back =
+				now.descriptors <= before.descriptors + SPARE_DESCRIPTORS && now.subscriptions <= before.subscriptions;
+			return back ? now : null;
+		}).catch(async (error: Error) => {
 			throw new Error(`${error.message}; it is at ${JSON.stringify(await stage.usage())}`);
 		});
 		const errors = stage.exceptions();

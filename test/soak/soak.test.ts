@@ -10,7 +10,7 @@ import { churn } from "./churn.ts";
 
 const SEED = 20261116;
 /** On a loaded machine a single turn may wait this long for the processor. */
-const NOISE_MS = 1000;
+const NOISE_MS = 5000;
 const MIB = 1 << 20;
 
 test(

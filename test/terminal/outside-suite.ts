@@ -64,7 +64,7 @@ class Run {
 	passed = 0;
 	failures: string[] = [];
 	#screen = new Screen({ cols: 80, rows: 25 });
-	#heard = "";
+	#received = "";
 	#expectsOutput: string | null = null;
 	#about = "";
 	/** The command was output of the program, not a key or the mouse. */
@@ -92,9 +92,9 @@ class Run {
 
 	/** The command before is over: was the answer the expected one? */
 	end(): void {
-		if (this.#expectsOutput !== null) this.#judge(`${this.#about}: answer`, this.#heard, this.#expectsOutput);
+		if (this.#expectsOutput !== null) this.#judge(`${this.#about}: answer`, this.#received, this.#expectsOutput);
 		this.#expectsOutput = null;
-		this.#heard = "";
+		this.#received = "";
 	}
 
 	#command(line: string): void {
@@ -103,7 +103,7 @@ class Run {
 		if (word === "INIT") {
 			this.#screen = new Screen({ cols: 80, rows: 25 });
 			this.#screen.onReply((bytes) => {
-				this.#heard += new TextDecoder("latin1").decode(bytes);
+				this.#received += new TextDecoder("latin1").decode(bytes);
 			});
 		}
 		if (word === "RESET") this.#screen.feed(new TextEncoder().encode("\x1bc"));

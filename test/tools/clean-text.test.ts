@@ -154,9 +154,12 @@ describe("G4: what a program says outside its output", () => {
 	});
 
 	test("the dialects' JSON shows what would be invisible", async () => {
-		const { text, facts } = await ask("run_bash", { command: "printf 'a\\u202eb\\U000e0041c\\x1b[2J'" });
+		const cmd = "printf 'a\\u202eb\\U000e0041c\\x1b[2J'";
+		const raw = { cmd, shell: "/bin/bash", raw: true, yield_time_ms: 20_000 };
+		const { text, facts } = await ask("unified_exec", raw);
 		expect(text).toContain("a\\u202eb\\udb40\\udc41c\\u001b[2J");
-		expect(facts).toMatchObject({ stdout: "a\u202eb\u{e0041}c\x1b[2J" });
+		expect(facts).toMatchObject({ output: "a\u202eb\u{e0041}c\x1b[2J" });
+		expect((await ask("run_bash", { command: cmd })).facts).toMatchObject({ stdout: "abc" });
 		await ask("list_pty_sessions", {});
 		await ask("pty_list", {});
 	});

@@ -64,9 +64,13 @@ describe("T8 what stays as it was", () => {
 		const port = await freePort();
 		const listening = `listening on ${port}`;
 		const command = `exec python3 -qic "import socket; s = socket.create_server(('127.0.0.1', ${port}))"`;
-		const until = { port, only: true };
-		expect(await call("start", { command, name: "server", until, ...patient })).toContain(listening);
-		await call("wait", { session: "server", ...patient });
+		expect(await call("start", { command, name: "server", ...patient })).toContain(listening);
+		// Where it is what was waited for, "matched" says it.
+		const other = await freePort();
+		const again = `t = socket.create_server(('127.0.0.1', ${other}))`;
+		const matched = await send("server", { text: again, submit: true, until: { port: other, only: true } });
+		expect(matched).toMatch(/^\[server\] matched/);
+		await send("server", { text: "t.close()", submit: true });
 		expect(await send("server", { text: "6*7", submit: true })).not.toContain(listening);
 		const { facts } = await dialtone.client.call("read", { session: "server" });
 		expect(facts).toMatchObject({ ports: [port] });
@@ -83,5 +87,28 @@ describe("T8 what stays as it was", () => {
 		expect(await call("read", look)).not.toContain("exit code");
 		expect(await call("read", { session: "told", search: "no such words" })).toMatch(/\nno match in \d+ lines$/);
 		await call("close", { session: "told" });
+	});
+});
+
+describe("T12 an ended session", () => {
+	test("T12: whose end was told shows its last lines again, and says that they are not new", async () => {
+		await call("start", { command: "seq 1 30", name: "over", ...patient });
+		expect(plain(await call("read", { session: "over" }))).toBe(
+			`[over] ended, exit code 0 <<\n${Array.from({ length: 10 }, (_, i) => 21 + i).join("\n")}\n\nnothing new; its last lines again · lines 21–30 of 30`,
+		);
+		await call("start", { command: "true", name: "silent", ...patient });
+		expect(await call("read", { session: "silent" })).toBe("[silent] ended, exit code 0");
+	});
+});
+
+describe("T8 a long name", () => {
+	test("T8: is shortened in the first line, and taken in that form", async () => {
+		const name = "release-candidate-build-and-integration-test-runner";
+		expect(await call("start", { command: "cat", name, ...patient })).toContain("[rel…ner] waiting");
+		expect(await send("rel…ner", { text: "one", submit: true })).toContain("[rel…ner] waiting");
+		await call("start", { command: "cat", name: "relay-of-another-runner", ...patient });
+		await expect(send("rel…ner", { text: "two", submit: true })).rejects.toMatchObject({ code: "session_not_found" });
+		await call("close", { session: "relay-of-another-runner", force: true });
+		expect(await call("close", { session: "rel…ner", force: true })).toContain("ended");
 	});
 });

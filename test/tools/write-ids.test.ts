@@ -35,7 +35,7 @@ describe("S5: write ids", () => {
 		return dialtone.client.call("send", { session, text, submit: true, until, ...more }, as(owner));
 	}
 
-	test("two agents that both call their write 1 are both heard", async () => {
+	test("two agents that both call their write 1 are both received", async () => {
 		await dialtone.start({ argv: ["cat"], name: "shared" });
 		const first = await send("one", "shared", "from one", { id: "1" });
 		const second = await send("two", "shared", "from two", { id: "1" });

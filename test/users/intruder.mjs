@@ -51,15 +51,15 @@ for (const { pid, secrets } of processes) {
 /** Sends the bytes; what comes back. */
 function exchange(address, bytes) {
 	return new Promise((resolve) => {
-		let heard = "";
+		let received = "";
 		const socket = connect(address);
 		socket.on("connect", () => socket.write(bytes));
 		socket.on("data", (chunk) => {
-			heard += chunk.toString("latin1");
+			received += chunk.toString("latin1");
 		});
 		const give = () => {
 			socket.destroy();
-			resolve(heard);
+			resolve(received);
 		};
 		socket.on("error", give);
 		socket.on("close", give);
@@ -73,11 +73,11 @@ for (const path of sockets) await exchange({ path }, '{"id":1,"do":"status"}\n')
 
 const answers = [];
 for (const { port, request } of requests) {
-	const heard = await exchange({ host: "127.0.0.1", port }, request);
+	const received = await exchange({ host: "127.0.0.1", port }, request);
 	answers.push({
 		request: request.slice(0, 300),
-		status: Number(/^HTTP\/1\.1 (\d+)/.exec(heard)?.[1] ?? 0),
-		heard: heard.slice(0, 4000),
+		status: Number(/^HTTP\/1\.1 (\d+)/.exec(received)?.[1] ?? 0),
+		received: received.slice(0, 4000),
 	});
 }
 fs.rmSync(own, { recursive: true, force: true });

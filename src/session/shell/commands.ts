@@ -29,6 +29,8 @@ export interface Running {
 	readonly run: string | null;
 	/** Its text, where we know it. */
 	readonly command: string | null;
+	/** What of it is on the screen, where that was not typed there. */
+	readonly shown: string | null;
 	/** Where its output begins; null until it has been taken. */
 	readonly from: number | null;
 }
@@ -42,16 +44,19 @@ export interface Finished {
 	readonly exitCode: number | null;
 	readonly pipeStatus: readonly number[];
 	readonly cwd: string | null;
+	/** Its text as it is on the screen; null where a person typed it, or before a restart. */
+	readonly shown: string | null;
 }
 
 export class ShellCommands {
 	readonly identity: ShellIdentity;
-	/** The run whose call returned before its end, and whose end nobody was told of. */
+	/** The newest run, until its call is answered with its end. */
 	untold: string | null = null;
 	readonly jobs = new BackgroundJobs();
 	readonly streams: StreamHelper;
 	readonly #scanner: MarkScanner;
 	readonly #marks = new Listeners<void>("shell mark");
+	readonly #ends = new Listeners<Finished>("shell command");
 	#prompt: number | null = null;
 	#promptFrom: number | null = null;
 	#running: Running | null = null;
@@ -97,11 +102,9 @@ export class ShellCommands {
 		return this.#last;
 	}
 
-	/** The end that nobody was told of, if it is that of the newest command; it counts as told. */
-	takeUntold(): Finished | null {
-		const { untold } = this;
-		this.untold = null;
-		return untold !== null && this.#last?.run === untold ? this.#last : null;
+	/** The end that no call was answered with, if it is that of the newest command. */
+	get untoldEnd(): Finished | null {
+		return this.untold !== null && this.#last?.run === this.untold ? this.#last : null;
 	}
 
 	/** Where the output of the newest commands begins and ends. */
@@ -125,11 +128,21 @@ export class ShellCommands {
 		return this.#marks.add(listener);
 	}
 
+	/** Called after each command that was seen to begin. */
+	onFinished(listener: (finished: Finished) => void): () => void {
+		return this.#ends.add(listener);
+	}
+
 	/** A command is about to be typed: from now on the shell is busy. */
 	expect(run: string, command: string): void {
-		this.#running = { run, command, from: null };
+		this.#running = { run, command, shown: null, from: null };
 		this.#prompt = null;
 		this.#streamsEnded.clear();
+	}
+
+	/** So much of the command is shown behind the prompt. */
+	showing(run: string, shown: string): void {
+		if (this.#running?.run === run) this.#running = { ...this.#running, shown };
 	}
 
 	/** It was not typed after all. */
@@ -172,8 +185,8 @@ export class ShellCommands {
 		const running = this.#running;
 		// The shell marks the line that we typed, too, like any other, before the command in it.
 		if (running !== null && running.run !== null && running.run !== mark.run) return;
-		const command = running?.run === mark.run ? running.command : null;
-		this.#running = { run: mark.run, command, from: mark.end };
+		const { command = null, shown = null } = running !== null && running.run === mark.run ? running : {};
+		this.#running = { run: mark.run, command, shown, from: mark.end };
 		this.#prompt = null;
 		this.#promptFrom = null;
 	}
@@ -211,8 +224,10 @@ export class ShellCommands {
 			exitCode: mark.exitCode,
 			pipeStatus,
 			cwd: mark.cwd,
+			shown: running?.shown ?? null,
 		};
 		this.#running = null;
 		this.#prompt = null;
+		if (running !== null) this.#ends.emit(this.#last);
 	}
 }

@@ -1,6 +1,9 @@
 // A command's output from its raw bytes, as a person would have seen it.
 
+import { counted } from "../../protocol/clean.ts";
 import { Screen } from "../../terminal/screen.ts";
+import type { ScreenDiff } from "../../terminal/screen-diff.ts";
+import { ownWords } from "../own-words.ts";
 
 // Sequences that change neither the text nor the cursor's place: colours, cursor shape, keypad and the like, titles and
 // marks, the ASCII character set.
@@ -18,14 +21,22 @@ const ROWS = 50;
 // 24 MB. Half a megabyte of line ends on a wide terminal would be gigabytes.
 const MAX_CELLS = 2_000_000;
 
-/** The final text: without colours, redrawn lines once, in a terminal of this width. */
-export function asSeen(bytes: Uint8Array, cols: number): string {
+/** The final text, and whether there was more that was erased. */
+export type Seen = Pick<ScreenDiff, "text" | "erased">;
+
+/** Without colours, redrawn lines once, in a terminal of this width. */
+export function seenOf(bytes: Uint8Array, cols: number): Seen {
 	const text = new TextDecoder().decode(bytes);
 	const seen = withoutUnseen(text);
-	if (!PAINTS.test(seen)) return seen;
+	if (!PAINTS.test(seen)) return { text: seen, erased: null };
 	const from = paintedFrom(text);
-	return withoutUnseen(text.slice(0, from)) + drawn(text.slice(from), cols);
+	const rest = drawn(text.slice(from), cols);
+	return { ...rest, text: withoutUnseen(text.slice(0, from)) + rest.text };
 }
+
+/** What was written to a pipe, with the line ends of a terminal: there a line feed alone only moves down. */
+export const asOnTerminal = (bytes: Uint8Array): Uint8Array =>
+	new TextEncoder().encode(new TextDecoder().decode(bytes).replaceAll(/(?<!\r)\n/g, "\r\n"));
 
 const withoutUnseen = (text: string): string =>
 	text
@@ -40,13 +51,14 @@ function paintedFrom(text: string): number {
 	return lines.slice(0, Math.max(0, first - ROWS)).reduce((length, line) => length + line.length + 1, 0);
 }
 
-function drawn(text: string, cols: number): string {
+function drawn(text: string, cols: number): Seen {
 	const { from, lines, rows } = newest(text, cols);
 	const screen = new Screen({ cols, rows: ROWS, scrollback: rows });
 	try {
 		screen.feed(new TextEncoder().encode(text.slice(from)));
-		const mark = lines > 0 ? [`[… ${lines} lines left out …]`] : [];
-		return [...mark, ...screen.lines(Number.MAX_SAFE_INTEGER)].join("\n");
+		const { erased } = screen.diffSince(null, { highlights: false });
+		const mark = lines > 0 ? [ownWords(`${counted(lines, "line")} left out`)] : [];
+		return { text: [...mark, ...screen.lines(Number.MAX_SAFE_INTEGER)].join("\n"), erased };
 	} finally {
 		screen.dispose();
 	}

@@ -1,11 +1,24 @@
 // A shell's files in its session's directory: made before it starts, found again
 // by a daemon that adopts it.
+//
+// In its folder the shell writes, too, also a confined one: it may leave links and pipes there. So what we
+// rely on is beside the folder, and nothing in it is written through what is there already.
 
 import { randomBytes } from "node:crypto";
-import { mkdir, readFile, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { mkdir, rm, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { z } from "zod";
+import {
+	CorruptState,
+	checked,
+	MAX_BYTES,
+	parseObject,
+	readCache,
+	readState,
+	replaceState,
+} from "../../journal/state-file.ts";
 import { ShellCommands, type ShellIdentity } from "./commands.ts";
-import { shellKind, shells } from "./shells.ts";
+import { SHELL_KINDS, shellKind, shells } from "./shells.ts";
 
 /** Changes with the contract between shell/ and `deliver`. */
 const SHELL_VERSION = 2;
@@ -13,6 +26,7 @@ const FOLDER = "shell";
 const IDENTITY = "shell.json";
 // For the helper of `separate`, which must not have it as an argument.
 const NONCE = "nonce";
+const DEADLINE = "deadline.json";
 
 export interface ShellSpec {
 	/** Its name. */
@@ -48,20 +62,69 @@ export async function prepareShell(
 	const { clean = false, login = false } = spec;
 	const start = shells[kind].start({ ...identity, clean, login, env });
 	await mkdir(dir, { mode: 0o700 });
-	await writeFiles(dir, { ...start.files, [IDENTITY]: JSON.stringify(identity), [NONCE]: identity.aid });
+	await writeFiles(dir, { ...start.files, [NONCE]: identity.aid });
+	await replaceState(join(directory, IDENTITY), JSON.stringify(identity));
 	return { argv: start.argv, env: start.env, commands: new ShellCommands(identity) };
 }
 
-/** The shell in this session's directory, if any. */
+const schema = z.object({
+	version: z.int(),
+	kind: z.enum(SHELL_KINDS),
+	program: z.string(),
+	aid: z.string().min(1),
+	name: z.string(),
+	dir: z.string(),
+});
+
+/** The shell in this session's directory; null where there is none, or none that can be told: then it is a program like any other. */
 export async function rememberedShell(directory: string): Promise<ShellCommands | null> {
-	const text = await readFile(join(directory, FOLDER, IDENTITY), "utf8").catch(() => null);
-	if (text === null) return null;
-	const identity = JSON.parse(text) as ShellIdentity;
+	const dir = join(directory, FOLDER);
+	// A shell of 0.1.0 has it in its folder.
+	const identity = (await readIdentity(directory)) ?? (await readIdentity(dir));
+	if (identity === null) return null;
 	// A shell that read other start files than ours does not know the lines that we would type.
-	return new ShellCommands(identity, { isOurs: identity.version === SHELL_VERSION });
+	return new ShellCommands({ ...identity, dir }, { isOurs: identity.version === SHELL_VERSION });
 }
+
+function readIdentity(directory: string): Promise<z.infer<typeof schema> | null> {
+	return readState({
+		path: join(directory, IDENTITY),
+		maxBytes: MAX_BYTES.shell,
+		parse: (text) => checked(schema, parseObject(text)),
+	}).catch((error: unknown) => {
+		if (error instanceof CorruptState) return null; // set aside
+		throw error;
+	});
+}
+
+/** When the newest command is to be stopped: for a daemon that finds it running. */
+export interface Deadline {
+	readonly run: string;
+	/** In milliseconds since 1970; null: never. */
+	readonly stopAt: number | null;
+}
+
+export const writeDeadline = (dir: string, deadline: Deadline): Promise<void> =>
+	replaceState(join(dirname(dir), DEADLINE), JSON.stringify(deadline));
+
+/** Null where there is none. */
+export async function readDeadline(dir: string): Promise<Deadline | null> {
+	return readCache({
+		path: join(dirname(dir), DEADLINE),
+		maxBytes: MAX_BYTES.shell,
+		parse: (text) => checked(deadlineSchema, parseObject(text)),
+	});
+}
+
+const deadlineSchema = z.object({ run: z.string(), stopAt: z.number().nullable() });
 
 /** Only this user may read these files: commands contain secrets, and the start files the nonce. */
 export async function writeFiles(dir: string, files: Readonly<Record<string, string>>): Promise<void> {
-	await Promise.all(Object.entries(files).map(([name, text]) => writeFile(join(dir, name), text, { mode: 0o600 })));
+	await Promise.all(
+		Object.entries(files).map(async ([name, text]) => {
+			const path = join(dir, name);
+			await rm(path, { force: true });
+			await writeFile(path, text, { mode: 0o600, flag: "wx" }); // never through a link
+		}),
+	);
 }

@@ -12,12 +12,14 @@ import { reportError } from "../../protocol/listeners.ts";
 import { commandLine } from "../../pty/process-tree.ts";
 import { exitStatus } from "../../pty/signals.ts";
 import { type Condition, wait } from "../../pty/wait.ts";
-import { attention, ended, marked, type Outcome, stillness, timeout } from "../conditions.ts";
+import { countInput } from "../../terminal/input-counts.ts";
+import { attention, ended, handedBack, marked, type Outcome, received, stillness, timeout } from "../conditions.ts";
+import type { Writer } from "../driver-lease.ts";
 import type { Session } from "../session.ts";
 import type { Finished, ShellCommands } from "./commands.ts";
 import type { Job } from "./jobs.ts";
-import { paintOver } from "./paint.ts";
-import { writeFiles } from "./prepare.ts";
+import { paintOver, shownOf } from "./paint.ts";
+import { type Deadline, readDeadline, writeDeadline, writeFiles } from "./prepare.ts";
 import { type CommandScript, shells } from "./shells.ts";
 import type { StreamPipes, Streams } from "./streams.ts";
 
@@ -37,6 +39,8 @@ export interface RunRequest {
 	readonly waits: boolean;
 	/** Keep stdout and stderr apart. */
 	readonly separate: boolean;
+	/** Who is answered. */
+	readonly owner: string;
 	/** Ends the wait, not the command. */
 	readonly signal: AbortSignal;
 }
@@ -46,6 +50,8 @@ export interface RunOutcome {
 	readonly returned: "ended" | "waiting" | "still" | "timeout";
 	/** Its time is over. */
 	readonly timedOut: boolean;
+	/** What it waited for when its time was over. */
+	readonly waitedFor: Attention["waitingFor"];
 	/** The verdict of that moment. */
 	readonly attention: Attention | null;
 	/** Its output, by absolute offset. */
@@ -65,7 +71,7 @@ export interface RunOutcome {
 	readonly streams: Streams | null;
 	/** The signal that ended it at the timeout. */
 	readonly stoppedBy: string | null;
-	/** The command before, where its own call returned before its end, and nobody was told of that. */
+	/** The command before, where its own call was answered before its end; its output is what the caller has not read of it. */
 	readonly before: Finished | null;
 }
 
@@ -76,12 +82,17 @@ const TAKEN_MS = 20_000;
 // Most commands have ended by then; the holder watches only the others.
 const UNWATCHED_MS = 5;
 const STEP_MS = 2000;
+/** A session that is being ended has ended by then: the grace, and what KILL takes. */
+const ENDING_MS = 5000;
 /** No event tells that another's child has ended. */
 const JOB_POLL_MS = 10;
 // The helper copies within a millisecond.
 const COPIED_MS = 25;
 // A job that dies by TERM or KILL lets the next command of the line begin: each needs its own round.
 const ROUNDS = 5;
+
+/** At a timeout, when the call may have been answered. */
+const OURS: Writer = { agent: null };
 
 let runs = 0;
 
@@ -96,20 +107,34 @@ export async function runCommand(session: Session, request: RunRequest): Promise
 }
 
 async function runInShell(session: Session, commands: ShellCommands, request: RunRequest): Promise<RunOutcome> {
+	const as = { agent: request.owner };
+	session.driving.mayType(as);
 	if (!request.waits) await untilFree(session, commands, request);
 	await untilReady(session, commands, request.signal);
 	refuseBusy(session, commands);
-	const before = request.waits ? null : commands.takeUntold();
+	const before = unread(session, commands.untoldEnd, request.owner);
 	const startedAt = performance.now();
 	const run = `${process.pid.toString(36)}x${(++runs).toString(36)}`;
-	const program = commandLine(session.pid);
+	const program = commandLine(session.programPid);
 	// Without a prompt on the screen there is nothing to paint after.
 	const behindPrompt = commands.ready;
 	commands.expect(run, request.command);
 	let pipes: StreamPipes | null = null;
+	let returned: RunOutcome["returned"] | null = null;
+	let turnEnds = (_returned: string | null) => {};
 	try {
 		if (request.separate) pipes = await commands.streams.open(run);
-		await deliver(session, commands, { ...request, run, behindPrompt, streams: pipes?.state ?? null });
+		const until = request.onTimeout === "stop" ? Date.now() + request.timeoutMs : null;
+		await deliver(session, commands, {
+			...request,
+			as,
+			run,
+			stopAt: until,
+			behindPrompt,
+			streams: pipes?.state ?? null,
+		});
+		commands.untold = run;
+		turnEnds = session.turns.waits(request.owner);
 		const { signal, waits } = request;
 		const isOver = () => commands.running?.run !== run;
 		const deadline = startedAt + request.timeoutMs;
@@ -117,28 +142,38 @@ async function runInShell(session: Session, commands: ShellCommands, request: Ru
 		const conditions = [
 			marked(commands, isOver),
 			ended(session),
-			...(waits ? [attention(session, { afterMs: UNWATCHED_MS })] : []),
+			...(waits ? [attention(session, { afterMs: UNWATCHED_MS, isOldNews: () => session.isDriven })] : []),
 			timeout(Math.max(0, returnBy - performance.now())),
 		];
 		const stopLater = () => {
-			if (!waits) commands.untold = run;
 			if (request.onTimeout === "stop" && !isOver()) stopAt(deadline, session, commands, isOver);
 		};
 		const outcome = await first(conditions, signal).catch((error: unknown) => {
 			stopLater(); // its caller has gone away
 			throw error;
 		});
+		// The job ends before its shell: that end is not the command's own.
+		if (outcome.returned === "marked" && session.isEnding) await first([ended(session), timeout(ENDING_MS)], signal);
 		const timedOut = outcome.returned === "timeout" && returnBy === deadline;
 		if (outcome.returned === "timeout" && !timedOut) stopLater();
-		const stoppedBy = timedOut && request.onTimeout === "stop" ? await stop(session, commands, isOver, signal) : null;
+		// Before it is stopped: nobody has watched what is not answered.
+		if (timedOut) await session.refresh();
+		const { waitingFor } = session.attention;
+		// Not under the hands of a person.
+		if (timedOut && session.isDriven) stopLater();
+		const stops = timedOut && request.onTimeout === "stop" && !session.isDriven;
+		const stoppedBy = stops ? await stop(session, commands, isOver, signal) : null;
 		const over = isOver() || session.ended;
 		const streams = pipes && (await readStreams(session, commands, { pipes, over, signal }));
 		const durationMs = Math.round(performance.now() - startedAt);
-		commands.programChecked({ isOurs: over || (await commandLine(session.pid)) === (await program) });
+		commands.programChecked({ isOurs: over || (await commandLine(session.programPid)) === (await program) });
 		const finished = commands.last?.run === run ? commands.last : null;
+		if (finished !== null) commands.untold = null;
+		returned = over || outcome.returned === "marked" ? "ended" : outcome.returned;
 		return {
-			returned: over || outcome.returned === "marked" ? "ended" : outcome.returned,
+			returned,
 			timedOut,
+			waitedFor: timedOut ? waitingFor : null,
 			attention: over ? (session.ended ? null : AT_PROMPT) : outcome.attention,
 			from: finished?.from ?? commands.running?.from ?? session.journal.end,
 			to: finished?.to ?? session.journal.end,
@@ -148,12 +183,13 @@ async function runInShell(session: Session, commands: ShellCommands, request: Ru
 			durationMs,
 			shellEnded: session.ended,
 			shellReplaced: commands.replaced,
-			jobs: over && !session.ended ? await commands.jobs.takeNew(session.pid) : [],
+			jobs: over && !session.ended ? await commands.jobs.takeNew(session.programPid) : [],
 			streams,
 			stoppedBy,
 			before,
 		};
 	} finally {
+		turnEnds(returned);
 		commands.forget(run); // only what was never taken
 		if (pipes !== null && (commands.streamsEnded || session.ended)) void pipes.remove();
 		else if (pipes !== null) commands.streams.leave(pipes);
@@ -166,23 +202,29 @@ const first = (conditions: readonly Condition<Happened>[], signal?: AbortSignal)
 	wait(conditions, { signal });
 
 interface Delivery extends Pick<RunRequest, "command" | "cwd"> {
+	readonly as: Writer;
 	readonly run: string;
+	readonly stopAt: Deadline["stopAt"];
 	readonly behindPrompt: boolean;
 	readonly streams: CommandScript["streams"];
 }
 
 /** Types the line that makes the shell take the command, and returns when it has. */
 async function deliver(session: Session, commands: ShellCommands, request: Delivery): Promise<void> {
-	const { command, run } = request;
+	const { command, run, stopAt } = request;
 	const { kind, dir, name } = commands.identity;
 	const typed = shells[kind].deliver({ ...request, command: "", paint: "" }).keys.length - 2; // but for Ctrl+U and Enter
 	const { cols, cursor } = session.screen;
-	const paint = request.behindPrompt ? paintOver(command, { cols, column: cursor.column, typed }) : "";
+	const place = { cols, column: cursor.column, typed };
+	const paint = request.behindPrompt ? paintOver(command, place) : "";
+	if (request.behindPrompt) commands.showing(run, shownOf(command, place));
 	const { file, keys } = shells[kind].deliver({ ...request, paint });
 	const isTaken = () => commands.running?.run !== run || commands.running.from !== null;
 	try {
+		await writeDeadline(dir, { run, stopAt });
 		await writeFiles(dir, { [run]: file });
-		await session.type(new TextEncoder().encode(keys));
+		const counts = countInput(new TextEncoder().encode(`${command}\r`));
+		await session.type(new TextEncoder().encode(keys), { as: request.as, counts });
 		// Not for the caller to abort: the file may hold secrets and is removed when the shell has read it.
 		const { returned } = await first([marked(commands, isTaken), ended(session), timeout(TAKEN_MS)]);
 		// The shell was already exiting, and has run nothing.
@@ -243,6 +285,10 @@ function refuseEnded(session: Session): never {
 	throw session.endFault();
 }
 
+/** Of what it printed: from where the caller has read. */
+const unread = (session: Session, end: Finished | null, owner: string): Finished | null =>
+	end && { ...end, from: Math.max(end.from, session.seenBy(owner)) };
+
 /** The prompt is shown. A shell that has just started may be slow, or ask for input itself. */
 async function untilReady(session: Session, commands: ShellCommands, signal: AbortSignal): Promise<void> {
 	if (commands.ready) return;
@@ -276,6 +322,10 @@ function stopAt(deadline: number, session: Session, commands: ShellCommands, isO
 		const leftMs = Math.max(0, deadline - performance.now());
 		const { returned } = await first([marked(commands, isOver), ended(session), timeout(leftMs)], whileAttached);
 		if (returned !== "timeout") return;
+		// Not under the hands of a person.
+		const isFree = [marked(commands, isOver), ended(session), handedBack(session)];
+		if (session.isDriven) await wait<unknown>(isFree, { signal: whileAttached });
+		if (isOver() || session.ended) return;
 		// Before it ends: a caller that waits for it is told with its answer.
 		session.commandStopping(isOver);
 		await stop(session, commands, isOver, whileAttached);
@@ -285,6 +335,17 @@ function stopAt(deadline: number, session: Session, commands: ShellCommands, isO
 			if (!whileAttached.aborted) reportError(error, "stopping a command at its timeout");
 		})
 		.finally(done);
+}
+
+/** In a session that another daemon has left: its command is stopped when its time is over, which it may be already. */
+export async function resumeDeadline(session: Session, replayedTo: number): Promise<void> {
+	const { commands, whileAttached } = session;
+	const deadline = commands === null ? null : await readDeadline(commands.identity.dir);
+	if (commands === null || deadline?.stopAt == null) return;
+	// Which command runs is known by its marks, once they are here.
+	await wait<unknown>([received(session, replayedTo), ended(session)], { signal: whileAttached });
+	const isOver = () => commands.running?.run !== deadline.run;
+	if (!session.ended && !isOver()) stopAt(performance.now() + deadline.stopAt - Date.now(), session, commands, isOver);
 }
 
 interface Stopping {
@@ -300,7 +361,7 @@ interface Stopping {
 async function stopJob(session: Session, commands: ShellCommands, { step, isOver, signal }: Stopping): Promise<void> {
 	await session.signalMain("SIGSTOP");
 	try {
-		if (step === "SIGINT") await session.signal(step);
+		if (step === "SIGINT") await session.signal(step, OURS);
 		else await session.signalForeground(step);
 		const deadline = performance.now() + STEP_MS;
 		while (!session.ended && performance.now() < deadline && (await session.hasForegroundJob()))
@@ -326,7 +387,7 @@ async function stop(
 			last = step;
 			const isJob = !(await session.mainIsForeground());
 			if (isJob) await stopJob(session, commands, { step, isOver, signal });
-			else if (step === "SIGINT") await session.signal(step);
+			else if (step === "SIGINT") await session.signal(step, OURS);
 			else if (step === "SIGKILL") {
 				await session.close(0);
 				return last;

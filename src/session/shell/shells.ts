@@ -8,7 +8,8 @@ import { basename, join } from "node:path";
 import { inShellQuotes as quoted } from "../../protocol/command-words.ts";
 import { isClosed } from "./closed.ts";
 
-export type ShellKind = "bash" | "zsh" | "fish" | "sh";
+export const SHELL_KINDS = ["bash", "zsh", "fish", "sh"] as const;
+export type ShellKind = (typeof SHELL_KINDS)[number];
 
 export interface ShellLaunch {
 	/** bash, /bin/zsh, … */

@@ -2,10 +2,14 @@
 //
 // One helper per shell copies what commands write into their pipes to files and
 // to the terminal. It keeps a directory of pipes ready, which is taken by renaming it.
+//
+// In a sandbox the program can write in the same directories. So no link there is followed, nothing but pipes is
+// written to and nothing but files is read, and what is removed is moved out of its reach first.
 
 import { constants } from "node:fs";
-import { type FileHandle, mkdir, open, rename, rm, symlink } from "node:fs/promises";
-import { join } from "node:path";
+import { type FileHandle, mkdir, open, rename, rm, rmdir, symlink, unlink } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import { openRegular } from "../../journal/state-file.ts";
 import { HOLDER } from "../../pty/launch.ts";
 import { limits } from "../options.ts";
 
@@ -42,10 +46,10 @@ export class StreamHelper {
 		const dir = join(this.#dir, `${run}.d`);
 		const pipes = { dir, end: `aid=${this.#aid};r=${run}` };
 		const taken = await succeeds(rename(join(this.#dir, "spare"), dir));
-		if (taken && (await isRead(join(dir, "1")))) return new StreamPipes({ ...pipes, state: "ready" });
+		if (taken && (await isRead(dir, "1"))) return new StreamPipes({ ...pipes, state: "ready" });
 		// There is none yet, or it was killed.
 		const program = join(this.#dir, "streams");
-		await Promise.all([program, dir].map((path) => rm(path, { recursive: true, force: true })));
+		await Promise.all([rm(program, { force: true }), removed(dir)]);
 		await Promise.all([mkdir(dir, { mode: 0o700 }), symlink(HOLDER, program)]);
 		return new StreamPipes({ ...pipes, state: "start" });
 	}
@@ -78,7 +82,7 @@ export class StreamPipes {
 	async end(): Promise<void> {
 		await Promise.all(
 			[1, 2].map(async (n) => {
-				const pipe = await openPipe(join(this.#dir, `${n}`));
+				const pipe = await openPipe(this.#dir, `${n}`);
 				await pipe?.write(`\x1b]133;E;${n};${this.#end}\x07`).catch(() => {}); // full: a background job fills it
 				await pipe?.close();
 			}),
@@ -88,21 +92,40 @@ export class StreamPipes {
 	/** What has been copied so far. */
 	async read(): Promise<Streams> {
 		// Never made: the helper could not be started.
-		const read = (name: string) => endsOfFile(join(this.#dir, name)).catch(() => NOTHING);
+		const read = (name: string) => within(this.#dir, (dir) => endsOfFile(join(dir, name))).catch(() => NOTHING);
 		const [stdout, stderr] = await Promise.all([read("out1"), read("out2")]);
 		return { stdout, stderr };
 	}
 
 	/** What a command writes later is still copied to the terminal. */
 	async remove(): Promise<void> {
-		await rm(this.#dir, { recursive: true, force: true }).catch(() => {}); // may be gone with its session
+		await removed(this.#dir).catch(() => {}); // may be gone with its session
 	}
+}
+
+/** By a path to this very directory, which stays the same whatever has its name meanwhile. Not of a link. */
+async function within<T>(dir: string, use: (path: string) => Promise<T>): Promise<T> {
+	await using itself = await open(dir, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);
+	return await use(process.platform === "linux" ? `/proc/self/fd/${itself.fd}` : dir);
+}
+
+const PIPES = ["1", "2", "done", "out1", "out2"];
+
+/** Removes the pipes of a run. What else a program has put beside them stays in the session's own directory. */
+async function removed(dir: string): Promise<void> {
+	const gone = join(dirname(dirname(dir)), `${basename(dir)}.gone`);
+	if (!(await succeeds(rename(dir, gone)))) return; // there is none
+	await within(gone, async (path) => {
+		await Promise.allSettled(PIPES.map((name) => unlink(join(path, name))));
+	}).catch(() => unlink(gone)); // a link
+	await succeeds(rmdir(gone));
 }
 
 /** A file, of a large one its beginning and its end. */
 async function endsOfFile(path: string): Promise<StreamPart> {
 	const { headBytes, tailBytes } = limits;
-	await using file = await open(path);
+	await using file = await openRegular(path);
+	if (file === null) return NOTHING;
 	const { size } = await file.stat();
 	const read = async (from: number, length: number) => {
 		const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, from);
@@ -114,11 +137,16 @@ async function endsOfFile(path: string): Promise<StreamPart> {
 }
 
 /** A pipe to write to; null where it is missing or has no reader, as when the helper was killed. */
-const openPipe = (path: string): Promise<FileHandle | null> =>
-	open(path, constants.O_WRONLY | constants.O_NONBLOCK).catch(() => null);
+async function openPipe(dir: string, name: string): Promise<FileHandle | null> {
+	const flags = constants.O_WRONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW;
+	const pipe = await within(dir, (path) => open(join(path, name), flags)).catch(() => null);
+	if (pipe === null || (await pipe.stat()).isFIFO()) return pipe;
+	await pipe.close();
+	return null;
+}
 
-async function isRead(path: string): Promise<boolean> {
-	const pipe = await openPipe(path);
+async function isRead(dir: string, name: string): Promise<boolean> {
+	const pipe = await openPipe(dir, name);
 	await pipe?.close();
 	return pipe !== null;
 }

@@ -4,12 +4,16 @@
 import { z } from "zod";
 import { type Clean, type CleanLine, clean, oneLine, safe, stacked } from "../../protocol/clean.ts";
 import { exitStatus } from "../../pty/signals.ts";
+import { limits } from "../../session/options.ts";
 import type { Session } from "../../session/session.ts";
 import { cleanLine, cleanText, count } from "../facts.ts";
-import { directory, environment, lineRange, program, text } from "../fields.ts";
-import { notices, type ToolContext, tool, waitMs } from "../tool.ts";
+import { directory, environment, forProgram, lineRange, program, text } from "../fields.ts";
+import { markIn } from "../recall.ts";
+import { withPeople } from "../session-facts.ts";
+import { dueAt, notices, type ToolContext, tool, waitMs } from "../tool.ts";
 import { withEnvironmentNotice } from "../withheld.ts";
 import { command } from "./command.ts";
+import { endReason } from "./end-reason.ts";
 import { askedLines, dialectBudget, type Output, seenOutput, shownLines, tokensOf } from "./new-output.ts";
 import { findNumbered, pickNumbered } from "./numbered.ts";
 
@@ -44,7 +48,7 @@ const forPoll = clamped(5000, 5000, 300_000);
 // Its sessions have numbers; ours have names, and these are theirs.
 const FIRST_NUMBER = 1000;
 
-const maxOutput = z.number().min(1).max(1_000_000).default(10_000).describe("Maximum output, in tokens");
+const maxOutput = z.number().min(1).max(1_000_000).default(limits.answerTokens).describe("Maximum output, in tokens");
 const ms = (text: string) => z.number().optional().describe(text);
 
 export const execCommand = tool({
@@ -63,16 +67,20 @@ export const execCommand = tool({
 		yield_time_ms: ms("Longest wait, in ms: 250 to 30000, 10000 by default"),
 		max_output_tokens: maxOutput,
 		env: environment.optional().describe("Added to the environment"),
+		...forProgram,
 	}),
 	facts: codexFacts,
 	async run(input, context) {
 		const { sessions, caller } = context;
 		const shell = input.shell ?? (caller.env.SHELL || "/bin/bash");
 		const session = await sessions.start({
-			argv: [shell, input.login ? "-lc" : "-c", input.cmd],
+			command: input.cmd,
+			runBy: [shell, input.login ? "-lc" : "-c"],
 			pickName: pickNumbered(FIRST_NUMBER, String),
 			cwd: input.workdir,
 			env: input.env,
+			inherit: input.inherit,
+			limits: input.limits,
 			caller,
 		});
 		const asked = { yields: forCommand(input.yield_time_ms), maxTokens: input.max_output_tokens };
@@ -104,9 +112,9 @@ export const codexWriteStdin = tool({
 		const session = await findNumbered(context, String(input.session_id));
 		const { chars, max_output_tokens: maxTokens } = input;
 		const now = stateOf(session);
-		const again = await askedLines(session, input, dialectBudget("codex", session, maxTokens));
+		const again = await askedLines(session, input, dialectBudget(markIn("codex", session, context), maxTokens));
 		if (again !== null) return result(session, now, again, context);
-		if (chars !== "") await session.type(new TextEncoder().encode(chars));
+		if (chars !== "") await session.type(new TextEncoder().encode(chars), { as: { agent: context.caller.owner } });
 		const yields = (chars === "" ? forPoll : forWrite)(input.yield_time_ms);
 		return answer(session, { yields, maxTokens }, context);
 	},
@@ -120,19 +128,21 @@ interface Asked {
 
 async function answer(session: Session, { yields, maxTokens }: Asked, context: ToolContext): Promise<CodexFacts> {
 	const { caller, signal } = context;
-	await session.wait({ until: {}, timeoutMs: waitMs(context, yields.ms), signal });
+	await session.wait({ until: {}, timeoutMs: waitMs(context, yields.ms), signal, caller: caller.owner });
 	// Before the output: one that has ended prints no more.
 	const now = stateOf(session);
-	const news = await seenOutput(session, caller.owner, dialectBudget("codex", session, maxTokens));
-	const facts = result(session, now, news, context);
-	return yields.notices.length === 0 ? facts : { ...facts, notices: yields.notices };
+	const budget = { ...dialectBudget(markIn("codex", session, context), maxTokens), by: dueAt(context, yields.ms) };
+	const news = await seenOutput(session, caller.owner, budget);
+	const facts = withPeople(result(session, now, news, context), session, context);
+	const notices = [...yields.notices, ...(facts.notices ?? [])];
+	return notices.length === 0 ? facts : { ...facts, notices };
 }
 
-const stateOf = ({ ended, exit }: Session) => ({ ended, exit });
+const stateOf = (session: Session) => ({ ended: session.ended, exit: session.exit, reason: endReason(session) });
 
 function result(
 	{ name }: Session,
-	{ ended, exit }: ReturnType<typeof stateOf>,
+	{ ended, exit, reason }: ReturnType<typeof stateOf>,
 	shown: Output,
 	{ startedAt }: ToolContext,
 ): CodexFacts {
@@ -143,6 +153,7 @@ function result(
 		...(ended ? { exit_code: exitStatus(exit) ?? -1 } : { session_id: Number(name) }),
 		...(exit?.signal == null ? {} : { signal: oneLine(exit.signal) }),
 		...(shown.lines === undefined ? {} : { lines: shown.lines }),
+		...(reason === null ? {} : { notices: [safe`it was ended: ${reason}`] }),
 	};
 }
 

@@ -7,13 +7,17 @@ import { clean, cleanJson, oneLine } from "../../protocol/clean.ts";
 import type { Fault } from "../../protocol/fault.ts";
 import { exitStatus } from "../../pty/signals.ts";
 import { hasEnded } from "../../session/lifecycle.ts";
+import { limits } from "../../session/options.ts";
 import type { Session } from "../../session/session.ts";
 import { cleanLine, count } from "../facts.ts";
 import { advanced, directory, environment, forProgram, lineRange, program, text } from "../fields.ts";
-import { ownerOf, target } from "../session-facts.ts";
-import { type RefusalContext, type ToolContext, tool, waitMs } from "../tool.ts";
+import { markIn } from "../recall.ts";
+import { target, withOwnerNotice } from "../session-facts.ts";
+import { dueAt, ownerOf, type RefusalContext, type ToolContext, tool, waitMs } from "../tool.ts";
 import { withEnvironmentNotice } from "../withheld.ts";
+import { cardsWithin, leftOut, leftOutOf } from "./cards-within.ts";
 import { command } from "./command.ts";
+import { reason } from "./end-reason.ts";
 import { askedLines, dialectBudget, type Output, rawOutput, seenOutput, shownLines } from "./new-output.ts";
 
 const error = z.strictObject({ code: z.string(), message: cleanLine, next: cleanLine });
@@ -35,7 +39,7 @@ type ExecFacts = z.output<typeof execFacts>;
 
 const sessionId = z.string().min(1).max(200);
 const yieldTime = z.int().min(0).max(280_000).default(100).describe("Longest wait, in ms");
-const maxOutput = z.int().min(1).max(1_000_000).default(10_000).describe("Maximum output, in tokens");
+const maxOutput = z.int().min(1).max(1_000_000).default(limits.answerTokens).describe("Maximum output, in tokens");
 const raw = z.boolean().optional();
 
 interface Answering {
@@ -67,7 +71,8 @@ export const unifiedExec = tool({
 		const { sessions, caller } = context;
 		const shell = input.shell ?? (caller.env.SHELL || "/bin/bash");
 		const session = await sessions.start({
-			argv: [shell, input.login ? "-lc" : "-c", input.cmd],
+			command: input.cmd,
+			runBy: [shell, input.login ? "-lc" : "-c"],
 			cwd: input.workdir,
 			env: input.env,
 			inherit: input.inherit,
@@ -101,9 +106,14 @@ export const writeStdin = tool({
 	async run(input, context) {
 		const session = await target(context, input.session_id);
 		const now = stateOf(session);
-		const again = await askedLines(session, input, dialectBudget("exec", session, input.max_output_tokens));
-		if (again !== null) return result(session, now, again);
-		if (input.chars !== "") await session.type(new TextEncoder().encode(input.chars));
+		const again = await askedLines(
+			session,
+			input,
+			dialectBudget(markIn("exec", session, context), input.max_output_tokens),
+		);
+		if (again !== null) return withOwnerNotice(result(session, now, again), session, context);
+		if (input.chars !== "")
+			await session.type(new TextEncoder().encode(input.chars), { as: { agent: context.caller.owner } });
 		return answer(session, input, context);
 	},
 	refuse,
@@ -153,9 +163,10 @@ export const listPtySessions = tool({
 				pid: count.nullable(),
 				created_at: count,
 				last_output_at: count,
-				reason: z.exactOptional(cleanLine).describe("Why it ended, where the exit code does not say it"),
+				reason,
 			}),
 		),
+		left_out: leftOut,
 		error: z.exactOptional(error),
 	}),
 	async run(_, { sessions, caller }) {
@@ -164,7 +175,7 @@ export const listPtySessions = tool({
 			.filter(({ record }) => record.owner === caller.owner)
 			.map(({ record, session }) => ({
 				session_id: record.id,
-				cmd: oneLine(commandOf(record), 1000),
+				cmd: oneLine(record.command, 1000),
 				workdir: oneLine(record.cwd, 4096),
 				running: !hasEnded(record.state),
 				exit_code: exitStatus(record.exit),
@@ -173,15 +184,12 @@ export const listPtySessions = tool({
 				last_output_at: session?.lastOutputAt ?? record.updatedAt,
 				...(hasEnded(record.state) && record.reason !== null ? { reason: oneLine(record.reason) } : {}),
 			}));
-		return { success: true, sessions: mine };
+		const shown = cardsWithin(mine);
+		return { success: true, sessions: [...shown], ...leftOutOf(mine, shown) };
 	},
 	refuse: ({ code, message, next }) => ({ success: false, sessions: [], error: { code, message, next } }),
 	render: cleanJson,
 });
-
-/** What was asked for, without the shell that runs it. */
-const commandOf = ({ argv, command: whole }: SessionRecord): string =>
-	argv.length === 3 && /^-l?c$/.test(argv[1]!) ? argv[2]! : whole;
 
 /** TERM to the program itself, which may print something before it ends. */
 async function askToEnd(session: Session, { sessions, signal }: ToolContext): Promise<void> {
@@ -191,12 +199,16 @@ async function askToEnd(session: Session, { sessions, signal }: ToolContext): Pr
 
 async function answer(session: Session, input: Answering, context: ToolContext): Promise<ExecFacts> {
 	const { caller, signal } = context;
-	await session.wait({ until: {}, timeoutMs: waitMs(context, input.yield_time_ms), signal });
+	await session.wait({ until: {}, timeoutMs: waitMs(context, input.yield_time_ms), signal, caller: caller.owner });
 	const isRaw = input.raw ?? session.readsRaw(caller.owner);
-	const budget = dialectBudget("exec", session, input.max_output_tokens);
+	const budget = {
+		...dialectBudget(markIn("exec", session, context), input.max_output_tokens),
+		by: dueAt(context, input.yield_time_ms),
+	};
 	// Before the output: one that has ended prints no more.
 	const now = stateOf(session);
-	return result(session, now, await (isRaw ? rawOutput : seenOutput)(session, caller.owner, budget), isRaw);
+	const output = await (isRaw ? rawOutput : seenOutput)(session, caller.owner, budget);
+	return withOwnerNotice(result(session, now, output, isRaw), session, context);
 }
 
 const stateOf = (session: Session) => ({

@@ -3,17 +3,18 @@
 
 import { z } from "zod";
 import { Fault } from "../../protocol/fault.ts";
+import { ownWords } from "../../session/own-words.ts";
 import type { Session } from "../../session/session.ts";
 import { type AskedLines, type Budget, type FittedLines, fitAsItCame, fitNew, numberedLines } from "../excerpt.ts";
 import { count } from "../facts.ts";
-import { markIn } from "../recall.ts";
+import type { CutMark } from "../recall.ts";
 
 const CHARS_PER_TOKEN = 4;
 
-export const dialectBudget = (set: "exec" | "codex", session: Session, maxTokens: number): Budget => ({
+export const dialectBudget = (mark: CutMark, maxTokens: number): Budget => ({
 	maxTokens,
 	charsPerToken: CHARS_PER_TOKEN,
-	mark: markIn(set, session),
+	mark,
 });
 
 /** Before it was cut. */
@@ -28,7 +29,7 @@ export type Output = Pick<FittedLines, "text" | "truncated" | "chars"> & {
 export async function seenOutput(session: Session, owner: string, budget: Budget): Promise<Output> {
 	const { giveBack, ...taken } = session.takeNew(owner);
 	const fitted = await fitNew(session, taken, budget);
-	if (fitted.truncated && fitted.lines === null) giveBack();
+	if (fitted.truncated && fitted.lines === null && fitted.passedOver === undefined) giveBack();
 	return outputOf(fitted);
 }
 
@@ -41,12 +42,12 @@ const outputOf = ({ text, truncated, chars }: FittedLines): Output => ({ text, t
 /** Lines by number, where a call asks for these; nothing of it counts as read. Null: what is new. */
 export async function askedLines(
 	session: Session,
-	{ chars, from, to }: { readonly chars: string } & AskedLines,
+	{ chars, from, to, column }: { readonly chars: string } & AskedLines,
 	budget: Budget,
 ): Promise<Output | null> {
 	if (from === undefined && to === undefined) return null;
 	if (chars !== "") throw new Fault("bad_input", { problems: ["`from` and `to` only read: leave `chars` empty"] });
-	const fitted = await numberedLines(session, { from, to }, budget);
+	const fitted = await numberedLines(session, { from, to, column }, budget);
 	const { text, lines } = numbered(fitted);
 	return { ...outputOf(fitted), text, ...(lines && { lines }) };
 }
@@ -55,7 +56,7 @@ export async function askedLines(
 export function numbered(fitted: FittedLines): Pick<Output, "text" | "lines"> {
 	const { from, to, total } = fitted.lines!;
 	if (from <= to || total === 0) return { text: fitted.text, lines: linesShown(fitted) };
-	return { text: `[… no lines from ${from} on: there are ${total} …]` };
+	return { text: ownWords(`no lines from ${from} on: there are ${total}`) };
 }
 
 /** In the facts of an answer. */

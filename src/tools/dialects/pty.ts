@@ -4,16 +4,18 @@
 import { z } from "zod";
 import type { SessionRecord } from "../../journal/records.ts";
 import { STATUSES } from "../../protocol/answer.ts";
-import { clean, cleanJson, oneLine, safe } from "../../protocol/clean.ts";
+import { type CleanLine, clean, cleanJson, inQuotes, oneLine, safe } from "../../protocol/clean.ts";
 import type { Fault } from "../../protocol/fault.ts";
 import { exitStatus } from "../../pty/signals.ts";
 import { hasEnded } from "../../session/lifecycle.ts";
+import type { SessionsInReach } from "../../session/reach.ts";
 import type { Session } from "../../session/session.ts";
-import { outputOf, type Sessions } from "../../session/sessions.ts";
+import { outputOf } from "../../session/sessions.ts";
 import { compose } from "../../session/typing.ts";
-import { numberedLines, outerLines, unasked } from "../excerpt.ts";
+import { isKey } from "../../terminal/key-names.ts";
 import { cleanLine, cleanText, count } from "../facts.ts";
 import {
+	advanced,
 	directory,
 	environment,
 	forProgram,
@@ -24,12 +26,15 @@ import {
 	text,
 	width,
 } from "../fields.ts";
-import { markIn } from "../recall.ts";
-import { target } from "../session-facts.ts";
-import { tool } from "../tool.ts";
+import { SHOWN_ENDED } from "../list.ts";
+import { target, withOwnerNotice } from "../session-facts.ts";
+import { ownerOf, tool } from "../tool.ts";
 import { withEnvironmentNotice } from "../withheld.ts";
+import { captured } from "./capture.ts";
+import { cardsWithin, leftOut, leftOutOf } from "./cards-within.ts";
 import { command } from "./command.ts";
-import { numbered, type Output, shownLines } from "./new-output.ts";
+import { endReason, reason } from "./end-reason.ts";
+import { shownLines } from "./new-output.ts";
 
 /** Keys wait this long for a program that takes each only after the one before. */
 const PACED_MS = 10_000;
@@ -56,6 +61,7 @@ const card = z.strictObject({
 	is_running: z.boolean(),
 	pid: count.nullable(),
 	exit_code,
+	reason,
 	created_at: count,
 	updated_at: count,
 	resolved_at: count.nullable(),
@@ -64,6 +70,8 @@ const card = z.strictObject({
 	last_line: cleanLine.describe("Of one that could not be started: why"),
 	truncated: z.boolean(),
 	parent_session_id: z.string().nullable().describe("The conversation that opened it"),
+	owner: z.string().nullable().describe("Who opened it: names are each owner's own"),
+	left_out: leftOut,
 });
 
 export const ptyCreate = tool({
@@ -122,21 +130,47 @@ export const ptySendKeys = tool({
 	]),
 	async run({ terminal_id, keys, enter }, context) {
 		const session = await target(context, terminal_id);
-		if (session.ended) return { terminal_id: session.id, bytes_written: 0 };
+		const notices = typeof keys === "string" && isNamedKey(keys.trim()) ? [typedAsText(keys.trim())] : [];
+		const written = (bytes_written: number) => {
+			const facts = { terminal_id: session.id, bytes_written, ...(notices.length > 0 && { notices }) };
+			return withOwnerNotice(facts, session, context, "terminal");
+		};
+		if (session.ended) return written(0);
+		const pressed = typeof keys === "string" ? listedKeys(keys) : keys;
 		const typing =
-			typeof keys === "string" ? { text: keys, submit: enter } : { keys: enter ? [...keys, "enter"] : keys };
+			pressed === null ? { text: String(keys), submit: enter } : { keys: enter ? [...pressed, "enter"] : pressed };
 		let bytes_written = 0;
 		const parts = compose(typing, () => session.screen.modes).map((encode) => () => {
 			const bytes = encode();
 			bytes_written += bytes.length;
 			return bytes;
 		});
-		await session.press(parts, { queuedBytes: keys.length, pacedMs: PACED_MS });
-		return { terminal_id: session.id, bytes_written };
+		await session.press(parts, { as: { agent: context.caller.owner }, queuedBytes: keys.length, pacedMs: PACED_MS });
+		return written(bytes_written);
 	},
 	refuse,
 	render: cleanJson,
 });
+
+/** A key by its name: no character, which is itself. */
+const isNamedKey = (name: string): boolean => isKey(name) && [...name].length > 1;
+
+const typedAsText = (key: string): CleanLine =>
+	safe`${inQuotes(oneLine(key))} was typed as text; keys: [${inQuotes(oneLine(key))}] with enter: false presses the key`;
+
+/** A list of keys that was written as JSON; null where it is text, which may be a list of anything. */
+function listedKeys(text: string): readonly string[] | null {
+	const named = z.array(z.string()).safeParse(jsonIn(text)).data ?? [];
+	return named.every(isKey) && named.some(isNamedKey) ? named : null;
+}
+
+function jsonIn(text: string): unknown {
+	try {
+		return /^\s*\[/.test(text) ? JSON.parse(text) : undefined;
+	} catch {
+		return undefined; // text that begins with a bracket
+	}
+}
 
 export const ptyCapture = tool({
 	name: "pty_capture",
@@ -149,6 +183,13 @@ export const ptyCapture = tool({
 		terminal_id: terminalId,
 		lines: z.int().min(0).max(100_000).default(50),
 		tail: z.boolean().default(true),
+		skip: z
+			.int()
+			.min(0)
+			.max(100_000)
+			.optional()
+			.describe("Of a full-screen program: so many rows at that end are passed over")
+			.meta(advanced),
 		...lineRange,
 	}),
 	facts: z.union([
@@ -157,48 +198,29 @@ export const ptyCapture = tool({
 			text: cleanText,
 			bytes_out: count,
 			lines_out: count.nullable(),
-			truncated: z.boolean().describe("More was printed than memory holds; `from` and `to` reach all that is on disk"),
+			truncated: z
+				.boolean()
+				.describe(
+					"More was printed than memory holds, or than an answer has room for; `from` and `to` reach all that is on disk",
+				),
 			state,
 			exit_code,
+			reason,
 			lines: shownLines,
 		}),
 		failure,
 	]),
 	async run({ terminal_id, ...asked }, context) {
 		const session = await target(context, terminal_id);
-		const { bytes_out, lines_out, truncated, state, exit_code } = await cardFor(context.sessions, session);
-		const { text, lines } = await captured(session, asked);
-		const facts = { bytes_out, lines_out, truncated, state, exit_code, ...(lines !== undefined && { lines }) };
-		return { terminal_id: session.id, text: clean(text).text, ...facts };
+		const { bytes_out, lines_out, truncated, state, exit_code, reason } = await cardFor(context.sessions, session);
+		const { text, lines, truncated: isCut } = await captured(session, asked, context);
+		const more = { ...(reason !== undefined && { reason }), ...(lines !== undefined && { lines }) };
+		const facts = { bytes_out, lines_out, truncated: truncated || isCut, state, exit_code, ...more };
+		return withOwnerNotice({ terminal_id: session.id, text: clean(text).text, ...facts }, session, context, "terminal");
 	},
 	refuse,
 	render: cleanJson,
 });
-
-interface Captured {
-	readonly lines: number;
-	readonly tail: boolean;
-	readonly from?: number | undefined;
-	readonly to?: number | undefined;
-}
-
-/** Of a full-screen program its screen; otherwise, and where they are asked for by number, lines of all that was printed. */
-async function captured(session: Session, asked: Captured): Promise<Pick<Output, "text" | "lines">> {
-	const { lines: count, tail, from, to } = asked;
-	const mark = markIn("pty", session);
-	if (from !== undefined || to !== undefined) {
-		const fitted = await numberedLines(session, { from, to, count }, unasked(mark));
-		return numbered(fitted);
-	}
-	if (count === 0) return { text: "" };
-	const { screen } = session;
-	if (screen.modes.alternateScreen && !session.ended) {
-		const all = screen.snapshot().text.split("\n");
-		return { text: (tail ? all.slice(-count) : all.slice(0, count)).join("\n") };
-	}
-	const { text } = await outerLines(session, { count, end: tail ? "last" : "first" }, mark);
-	return { text };
-}
 
 const SIGNALS = ["TERM", "KILL", "INT"] as const;
 
@@ -217,9 +239,9 @@ export const ptyKill = tool({
 		const { sessions } = context;
 		const session = await target(context, terminal_id);
 		if (signal !== "INT") await sessions.close(session, { force: signal === "KILL", keep: false });
-		else if (!session.ended) await sessions.signal(session, "INT");
+		else if (!session.ended) await sessions.signal(session, "INT", { agent: context.caller.owner });
 		const { state, exit_code } = await cardFor(sessions, session);
-		return { terminal_id: session.id, state, exit_code, signal };
+		return withOwnerNotice({ terminal_id: session.id, state, exit_code, signal }, session, context, "terminal");
 	},
 	refuse,
 	render: cleanJson,
@@ -228,26 +250,35 @@ export const ptyKill = tool({
 export const ptyList = tool({
 	name: "pty_list",
 	title: "List terminals",
-	description: "All terminals, the newest first, or only those in one state.",
+	description: "What runs and your last ended ones, newest first; or all in one state.",
 	effect: "reads",
 	input: z.object({ state: state.optional() }),
 	// A bare list: facts are whatever JSON the row asks for.
 	facts: z.union([z.array(card), failure]),
-	async run({ state: wanted }, { sessions }) {
-		return sessions
-			.list()
-			.filter(({ record }) => wanted === undefined || record.state === wanted)
+	async run({ state: wanted }, { sessions, caller }) {
+		const isMine = ({ owner }: Pick<SessionRecord, "owner">) => owner === ownerOf(caller);
+		const all = sessions.list().filter(({ record }) => wanted === undefined || record.state === wanted);
+		const ended = all.filter(({ record }) => hasEnded(record.state));
+		const lastEnded = ended.filter(({ record }) => isMine(record)).slice(0, SHOWN_ENDED);
+		const cards = all
+			.filter((one) => wanted !== undefined || !ended.includes(one) || lastEnded.includes(one))
 			.map(({ record, session }) => cardOf(record, session));
+		// Where there is no room for all, the caller's own.
+		const shown = new Set(cardsWithin([...cards.filter(isMine), ...cards.filter((card) => !isMine(card))]));
+		const listed = cards.filter((card) => shown.has(card));
+		return listed.map((card, at) => (at < listed.length - 1 ? card : { ...card, ...leftOutOf(all, listed) }));
 	},
 	refuse,
 	render: cleanJson,
 });
 
-const cardFor = async (sessions: Sessions, session: Session) => cardOf(await sessions.recordOf(session), session);
+const cardFor = async (sessions: SessionsInReach, session: Session) =>
+	cardOf(await sessions.recordOf(session), session);
 
 function cardOf(record: SessionRecord, session: Session | null): z.output<typeof card> {
 	const { bytesOut, linesOut, lastLine, truncated } = outputOf({ record, session });
 	const now = session?.status ?? record.state;
+	const because = session === null ? hasEnded(now) && record.reason : endReason(session);
 	return {
 		terminal_id: record.id,
 		name: oneLine(record.name),
@@ -257,6 +288,7 @@ function cardOf(record: SessionRecord, session: Session | null): z.output<typeof
 		is_running: !hasEnded(now),
 		pid: record.pid,
 		exit_code: exitStatus(session?.exit ?? record.exit),
+		...(because && { reason: oneLine(because) }),
 		created_at: record.createdAt,
 		updated_at: record.updatedAt,
 		resolved_at: record.resolvedAt,
@@ -266,5 +298,6 @@ function cardOf(record: SessionRecord, session: Session | null): z.output<typeof
 		last_line: oneLine(record.pid === null && record.reason !== null ? record.reason : lastLine),
 		truncated,
 		parent_session_id: record.parent,
+		owner: record.owner,
 	};
 }

@@ -6,17 +6,21 @@ import { type CleanLine, clean, cleanJson, inQuotes, joined, oneLine, safe } fro
 import { exitStatus } from "../../pty/signals.ts";
 import type { Session } from "../../session/session.ts";
 import { openHeredoc } from "../../session/shell/closed.ts";
-import type { Finished } from "../../session/shell/commands.ts";
 import type { StartSpec } from "../../session/start-spec.ts";
-import { CHARS_PER_TOKEN } from "../../terminal/budget.ts";
-import { fitBetween, numberedLines, outerLines, streamTexts, unasked } from "../excerpt.ts";
+import { estimateTokens } from "../../terminal/budget.ts";
+import { commandBefore } from "../command-before.ts";
+import { numberedLines, outerLines, unasked } from "../excerpt.ts";
 import { cleanLine, cleanText } from "../facts.ts";
 import { environment, forProgram, forShell, lineRange, script } from "../fields.ts";
 import { markIn } from "../recall.ts";
+import { inSeconds } from "../render.ts";
+import { withOwnerNotice } from "../session-facts.ts";
 import { runIn, withShellNotice } from "../shell-named.ts";
+import { asSeen, streamTexts } from "../stream-texts.ts";
 import { answerBy, type ToolContext, tool } from "../tool.ts";
 import { withEnvironmentNotice } from "../withheld.ts";
 import { command } from "./command.ts";
+import { endReason, reason } from "./end-reason.ts";
 import { numbered, type Output, shownLines } from "./new-output.ts";
 import { findNumbered, pickNumbered } from "./numbered.ts";
 
@@ -27,15 +31,21 @@ const MAX_SECONDS = 86_400;
 const TIMED_OUT = 124;
 /** Of the command before: the end of a build, say. */
 const MAX_TOKENS_BEFORE = 4000;
+/** `bg_1`, `bg1` and 1 mean `bg_001`: no other process could be called so. */
+const withZeros = (id: string): string =>
+	id.replace(/^(?:bg_?)?0*(\d{1,16})$/i, (_, number: string) => backgroundName(Number(number)));
+const backgroundName = (number: number): string => `bg_${String(number).padStart(3, "0")}`;
 const processId = z
 	.string()
 	.max(20)
-	.regex(/^bg_\d{3,}$/, "such as bg_001");
+	.regex(/^(?:bg_?)?\d+$/i, "such as bg_001")
+	.transform(withZeros);
 /** Also of the shell: its own words for the newest, or the id that a cut names. */
 const readableId = z
 	.string()
 	.max(26)
-	.regex(/^(?:bg_\d{3,}|bash|[0-9a-z]{26})$/, "such as bg_001, or bash for the shell of run_bash");
+	.regex(/^(?:(?:bg_?)?\d+|bash|[0-9a-z]{26})$/i, "such as bg_001, or bash for the shell of run_bash")
+	.transform(withZeros);
 
 export const runBash = tool({
 	name: "run_bash",
@@ -68,6 +78,7 @@ export const runBash = tool({
 			onTimeout: "stop",
 			waits: false,
 			separate: true,
+			owner: caller.owner,
 			signal,
 			answerBy: answerBy(context),
 		} as const;
@@ -76,12 +87,24 @@ export const runBash = tool({
 			signal.throwIfAborted();
 			return runIn(SHELL, { ...wanted, sessions, caller, program: "bash" }, request);
 		});
-		const { stdout, stderr } = await streamTexts(session, outcome, markIn("terminal", session));
+		const mark = markIn("terminal", session, context);
+		const before = await commandBefore(session, outcome, {
+			...unasked(mark),
+			maxTokens: MAX_TOKENS_BEFORE,
+			owner: caller.owner,
+		});
+		const budget = unasked(mark);
+		const maxTokens = budget.maxTokens - estimateTokens(before?.text ?? "");
+		const streams = asSeen({ ...budget, maxTokens }, session.screen.cols);
+		const { stdout, stderr: all } = await streamTexts(session, outcome, streams);
+		// An interactive bash says so when it exits; no command wrote it.
+		const stderr = outcome.shellEnded ? all.replace(/(^|\n)exit\n$/, "$1") : all;
 		const heredoc = openHeredoc(command);
 		const notes = [
 			...(note === null ? [] : [note]),
 			...(outcome.returned === "timeout" && !outcome.timedOut ? [goesOn(context, timeout_seconds)] : []),
-			...(outcome.shellEnded ? [safe`the command ended the shell; the next one gets a new shell`] : []),
+			...(outcome.waitedFor === null ? [] : [NO_INPUT]),
+			...(outcome.shellEnded ? [endedShell(endReason(session))] : []),
 			...(heredoc !== null && stderr.includes(`(wanted \`${heredoc}')`) ? [endless(heredoc)] : []),
 		];
 		const facts = {
@@ -90,17 +113,17 @@ export const runBash = tool({
 			exit_code: outcome.timedOut ? TIMED_OUT : outcome.exitCode,
 			timed_out: outcome.timedOut,
 			...(notes.length === 0 ? {} : { note: joined(notes, "; ") }),
-			...(outcome.before === null ? {} : { before: await endOf(session, outcome.before) }),
+			...(before && { before: { output: before.text, exit_code: before.exitCode } }),
 		};
 		return withShellNotice(facts, context, { ...wanted, isNew });
 	},
 	render: cleanJson,
 });
 
-async function endOf(session: Session, { from, to, exitCode }: Finished) {
-	const budget = { maxTokens: MAX_TOKENS_BEFORE, charsPerToken: CHARS_PER_TOKEN, mark: markIn("terminal", session) };
-	return { output: clean((await fitBetween(session, { from, to }, budget)).text).text, exit_code: exitCode };
-}
+const NO_INPUT = safe`it was waiting for input, which it cannot get here: give it in the command (a flag, a pipe, a here-document)`;
+
+const endedShell = (reason: CleanLine | null): CleanLine =>
+	safe`${reason === null ? "the command ended the shell" : safe`the shell is gone (${reason})`}; the next one gets a new shell`;
 
 /** bash's warning is easily overlooked, and all that follows in the command was taken for text. */
 const endless = (word: string): CleanLine =>
@@ -108,7 +131,7 @@ const endless = (word: string): CleanLine =>
 
 /** The caller's host would have given up before the timeout. */
 const goesOn = ({ answerWithinMs = 0 }: ToolContext, seconds: number): CleanLine =>
-	safe`still running: this answer was limited to ${Math.round(answerWithinMs / 1000)} s; the next run_bash waits until the command ends or its ${seconds} s are over, and tells its end`;
+	safe`still running: this answer was limited to ${inSeconds(answerWithinMs)} s; the next run_bash waits until the command ends or its ${seconds} s are over, and tells its end`;
 
 export const startBackgroundProcess = tool({
 	name: "start_background_process",
@@ -138,24 +161,28 @@ export const getProcessOutput = tool({
 		is_running: z.boolean(),
 		process_id: cleanLine,
 		exit_code: z.exactOptional(z.int().nullable()).describe("Once it has ended; 128 + n after signal n"),
+		reason,
 		lines: shownLines,
 	}),
-	async run({ process_id, lines: count, from, to }, context) {
+	async run({ process_id, lines: count, from, to, column }, context) {
 		const session = await findNumbered(context, process_id === SHELL ? shellId(context) : process_id);
 		// Before the output: one that has ended prints no more, so that nothing is missing from it.
 		const { ended, exit } = session;
-		const mark = markIn("terminal", session);
+		const because = endReason(session);
+		const mark = markIn("terminal", session, context);
 		const isRange = from !== undefined || to !== undefined;
 		const output: Pick<Output, "text" | "lines"> = isRange
-			? numbered(await numberedLines(session, { from, to, count }, unasked(mark)))
+			? numbered(await numberedLines(session, { from, to, count, column }, unasked(mark)))
 			: { text: (await outerLines(session, { count, end: "last" }, mark)).text };
-		return {
+		const facts = {
 			output: clean(output.text).text,
 			is_running: !ended,
 			process_id: oneLine(process_id),
 			...(ended ? { exit_code: exitStatus(exit) } : {}),
+			...(because !== null && { reason: because }),
 			...(output.lines && { lines: output.lines }),
 		};
+		return withOwnerNotice(facts, session, context, "process");
 	},
 	render: cleanJson,
 });
@@ -185,6 +212,6 @@ async function startNumbered(
 ): Promise<Session> {
 	const shell = sessions.shells(caller.owner, SHELL)[0]?.session;
 	const cwd = shell && !shell.ended ? await shell.cwd() : undefined;
-	const pickName = pickNumbered(1, (number) => `bg_${String(number).padStart(3, "0")}`);
-	return sessions.start({ argv: ["bash", "-c", command], pickName, cwd, ...chosen, keep: true, caller });
+	const pickName = pickNumbered(1, backgroundName);
+	return sessions.start({ command, runBy: ["bash", "-c"], pickName, cwd, ...chosen, keep: true, caller });
 }

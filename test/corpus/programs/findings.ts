@@ -201,6 +201,39 @@ export const cases: Case[] = [
 		],
 		{ needs: ["fish"] },
 	),
+	program(
+		"A8 vim with a timer",
+		["vim", "-u", "NONE"],
+		[
+			{ truth: "screen" },
+			{ line: ":call timer_start(100, {->0}, {'repeat': -1})", truth: "screen" },
+			{ text: "ox", truth: "screen", shows: /x/ },
+			{ keys: ["escape"], truth: "screen" },
+		],
+		{ needs: ["vim"] },
+	),
+	program(
+		"A7 bash, very many completions",
+		["bash", "--norc", "--noprofile"],
+		[
+			{ truth: "command" },
+			{ text: "ls /usr/bin/", truth: "command" },
+			{ keys: ["tab", "tab"], truth: "key", shows: /possibilities/ },
+			{ text: "n", truth: "command" },
+		],
+	),
+	program(
+		"A7 zsh, very many completions",
+		["zsh", "-f"],
+		[
+			{ truth: "command" },
+			{ line: "autoload -U compinit; compinit -u", truth: "command" },
+			{ text: "ls /usr/bin/", truth: "command" },
+			{ keys: ["tab"], truth: "key", shows: /possibilities/ },
+			{ text: "n", truth: "command" },
+		],
+		{ needs: ["zsh"] },
+	),
 	program("A9 Ctrl+S", bash("for i in $(seq 100000); do echo line $i; sleep 0.01; done"), [
 		{ truth: "busy", forMs: 300, shows: /line/ },
 		{ keys: ["ctrl+s"], truth: "busy", forMs: 1200 },

@@ -78,6 +78,23 @@ export const cases: Case[] = [
 		],
 	),
 	program(
+		"htop, often",
+		["htop", "-d", "2"],
+		[
+			{ truth: "screen", shows: /PID/ },
+			{ keys: ["down"], truth: "screen" },
+			{ keys: ["f6"], truth: "screen" },
+		],
+	),
+	program(
+		"top, often",
+		["top", "-d", "0.2"],
+		[
+			{ truth: "screen", shows: /PID/ },
+			{ text: "q", truth: "ended" },
+		],
+	),
+	program(
 		"top",
 		["top"],
 		[

@@ -1,0 +1,132 @@
+// The routes of the page, each declared once: what it needs, takes and answers. The app serves them, and
+// the description in openapi.ts is made from the same records.
+
+import { z } from "zod";
+import { Fault } from "../protocol/fault.ts";
+import { approvalSchema } from "../tools/facts.ts";
+import { sessionName } from "../tools/fields.ts";
+import { problemsOf } from "../tools/input-problems.ts";
+import type { PeopleWatch } from "../tools/people-watch.ts";
+import type { SessionActions } from "../tools/session-actions.ts";
+import type { Caller } from "../tools/tool.ts";
+import type { Ability } from "./roles.ts";
+import { sharedLink } from "./shared-link.ts";
+import type { Tokens } from "./tokens.ts";
+
+/** What the page needs beside the tools. */
+export interface PeopleParts {
+	readonly watch: PeopleWatch;
+	readonly actions: SessionActions;
+	/** How agents are told of the person at the page. */
+	readonly person: string;
+}
+
+export interface RouteRequest<B> {
+	/** The session that the address names, for this caller; of an approval, its id. */
+	readonly session: { readonly id: string; readonly name: string };
+	readonly body: B;
+	readonly caller: Caller;
+	readonly people: PeopleParts;
+	readonly tokens: Tokens;
+	/** Where we listen. */
+	readonly url: string;
+}
+
+export interface Route<B extends z.ZodObject = z.ZodObject> {
+	readonly method: "post" | "delete";
+	readonly path: string;
+	/** What the address names, where it is no session. */
+	readonly of?: "approval";
+	readonly needs: Ability;
+	/** In a refusal: "Sharing a session". */
+	readonly doing: string;
+	readonly summary: string;
+	readonly description?: string;
+	readonly body: B | null;
+	readonly answer: z.ZodType<object>;
+	run(request: RouteRequest<z.output<B>>): Promise<object>;
+}
+
+const route = <B extends z.ZodObject>(record: Route<B>): Route => record as unknown as Route;
+
+const MAX_SHARED_MINUTES = 30 * 24 * 60;
+const SHARED_MINUTES = 60;
+const MAX_NOTE_CHARS = 2000;
+const time = z.int().min(0);
+const sessionId = z.strictObject({ session: z.string().describe("The id") });
+const SESSION = "/v1/sessions/:id";
+
+export const PEOPLE_ROUTES: readonly Route[] = [
+	route({
+		method: "post",
+		path: `${SESSION}/restart`,
+		// Not an agent's: it passes no rule of the policy, and an agent has `start`.
+		needs: "administers",
+		doing: "Starting a session again",
+		summary: "End it if it runs, and start the same again",
+		description:
+			"The same command, directory, size, limits and added environment, under its name and for its owner, as a new session. The rest of the environment, umask and resource limits are those of whoever opened HTTP: what the program had inherited is not recorded.",
+		body: z.strictObject({}),
+		answer: sessionId,
+		run: async ({ session, caller, people }) => ({ session: await people.actions.restart(session.id, caller) }),
+	}),
+	route({
+		method: "post",
+		path: `${SESSION}/rename`,
+		needs: "types",
+		doing: "Renaming a session",
+		summary: "Give it another name",
+		body: z.strictObject({ name: sessionName }),
+		answer: z.strictObject({ session: z.string(), name: z.string() }),
+		run: async ({ session, body: { name }, people }) => {
+			await people.actions.rename(session.id, name);
+			return { session: session.id, name };
+		},
+	}),
+	route({
+		method: "delete",
+		path: SESSION,
+		needs: "administers",
+		doing: "Removing a session",
+		summary: "Delete an ended session and its output",
+		body: null,
+		answer: sessionId,
+		run: async ({ session: { id }, people }) => {
+			await people.actions.remove(id);
+			return { session: id };
+		},
+	}),
+	route({
+		method: "post",
+		path: `${SESSION}/share`,
+		needs: "administers",
+		doing: "Sharing a session",
+		summary: "A link that shows this session, and only shows it, until it ends",
+		description: "It can be opened once; the browser that did keeps seeing the session until `expiresAt`.",
+		body: z.strictObject({ minutes: z.number().positive().max(MAX_SHARED_MINUTES).default(SHARED_MINUTES) }),
+		answer: z.strictObject({ url: z.string(), expiresAt: time }),
+		run: async ({ session, body: { minutes }, tokens, url }) => {
+			const { link, expiresAt } = sharedLink(tokens, { ...session, minutes, url });
+			return { url: link, expiresAt };
+		},
+	}),
+	route({
+		method: "post",
+		path: "/v1/approvals/:id",
+		of: "approval",
+		needs: "approves",
+		doing: "Approving a call",
+		summary: "Approve or deny a call that waits for a person",
+		body: z.strictObject({ approve: z.boolean(), note: z.string().max(MAX_NOTE_CHARS).optional() }),
+		answer: approvalSchema,
+		run: async ({ session: { id }, body, people }) => people.actions.decide(id, { ...body, who: people.person }),
+	}),
+];
+
+/** The body of a request to a route. */
+export function bodyOf(route: Route, given: unknown): z.output<z.ZodObject> {
+	const schema = route.body ?? z.strictObject({});
+	const parsed = schema.safeParse(given);
+	if (!parsed.success) throw new Fault("bad_input", { problems: problemsOf(parsed.error, schema, given) });
+	return parsed.data;
+}

@@ -1,0 +1,218 @@
+// R4.14: what a rule sees of a command line.
+
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { commandOf, commandsIn } from "./command-line.ts";
+import { mayRun, ruleFor } from "./rules.ts";
+
+const PUSH = "git push *";
+const asks = (line: string, pattern = PUSH) => mayRun(pattern, commandsIn(line));
+
+/** Each would push. */
+const HIDDEN = [
+	"git push",
+	"git push origin main",
+	"  git   push  origin",
+	"/usr/bin/git push",
+	"\\git push",
+	"'git' push",
+	'"git" push',
+	"g'i't p\"us\"h x",
+	"git pu\\\nsh",
+	"true; git push",
+	"true;git push",
+	"true && git push",
+	"false || git push",
+	"true & git push",
+	"true | git push",
+	"true\ngit push",
+	"(git push)",
+	"(cd x && git push)",
+	"{ git push; }",
+	"echo $(git push)",
+	'echo "$(git push)"',
+	'echo "a `git push` b"',
+	"echo `git push`",
+	"echo ${x:-$(git push)}",
+	"echo $(( $(git push) + 1 ))",
+	"x=$(git push)",
+	"A=1 B=2 git push",
+	"bash -c 'git push'",
+	"sh -ec 'cd x; git push'",
+	'bash --norc -c "git push"',
+	"bash -c \"bash -c 'git push'\"",
+	"bash <<EOF\ngit push\nEOF",
+	"bash <<-'EOF'\n\tgit push\n\tEOF",
+	"bash <<EOF && true\ngit push\nEOF",
+	"cat <<EOF\n$(git push)\nEOF",
+	'cat <<EOF\n$(bash -c "git push")\nEOF',
+	"bash <<< 'git push'",
+	"echo git push | bash",
+	"curl x | sudo sh",
+	"bash < file",
+	"bash <(echo git push)",
+	"env git push",
+	"env A=1 -i git push",
+	"env -S 'git push'",
+	"sudo git push",
+	"sudo -u bob -- git push",
+	"nohup git push &",
+	"time -p git push",
+	"exec git push",
+	"exec -a x git push",
+	"command git push",
+	"timeout 5 git push",
+	"nice -n 5 git push",
+	"echo push | xargs git",
+	"echo x | xargs -n1 git push",
+	"echo 'git push' | xargs -I{} sh -c {}",
+	"find . -exec git push \\;",
+	"eval git push",
+	'eval "git push"',
+	"alias g='git push'",
+	"trap 'git push' EXIT",
+	"su bob -c 'git push'",
+	"ssh host 'git push'",
+	"f() { git push; }; f",
+	"function f { git push; }; f",
+	"if true; then git push; fi",
+	"for i in 1 2; do git push; done",
+	"while git push; do :; done",
+	"case x in x) git push;; esac",
+	"! git push",
+	"git push > log 2>&1",
+	"> log git push",
+	"2>/dev/null git push",
+	"git -C dir push",
+	"git --no-pager push origin",
+	"$GIT push",
+	"${GIT} push",
+	"g$(echo it) push",
+	"g${x}it push",
+	"git $x",
+	"git $(echo push)",
+	"git pu?h",
+	"$'\\x67it' push",
+	"git $'push'",
+	"{git,push,origin}",
+	"git {push,origin}",
+	"!!",
+	"!git",
+	"^pull^push",
+	"git !$",
+	"echo 'unclosed",
+	'echo "unclosed',
+	"echo $(unclosed",
+	"cat <<EOF\nno end",
+	"echo a # ; git push",
+	"diff <(git push) x",
+	"coproc git push",
+	"git\tpush",
+	"{fd}>x git push",
+	"echo git push | tee >(bash)",
+	"echo git push > >(sudo sh)",
+	"source /dev/stdin <<< 'git push'",
+	"source <(echo git push)",
+	"echo git push | . /dev/stdin",
+	"alias g=git",
+	"alias l=ls g=/usr/bin/git",
+	"hash -p /usr/bin/git ls",
+	"complete -C 'git push' x",
+	"mapfile -C 'git push' x",
+	"npx git push",
+];
+
+/** None of these does. */
+const HARMLESS = [
+	"git status",
+	"git pull",
+	"git pushed",
+	"echo git push",
+	"echo 'git push'",
+	'printf "%s" "git push"',
+	"ls -la | grep push",
+	"cat <<'EOF'\ngit push\nEOF",
+	"cat <<EOF\ngit push $HOME\nEOF",
+	"make && ./run.sh $HOME",
+	"rm -rf build",
+	"x='git push'",
+	"for f in *.txt; do wc -l $f; done",
+	"echo $((1 + 2))",
+	"((i++))",
+	"[ -f x ] && echo yes",
+	"[[ $x == y ]] && echo yes",
+	"grep 'git' push",
+	"npm run build 2>&1 | tee log",
+	"sudo apt-get install -y git",
+	"bash script.sh",
+	"bash",
+	"source script.sh",
+	". venv/bin/activate",
+	"alias ll='ls -l'",
+	"hash -r",
+	"make | tee >(grep git)",
+	"echo done!",
+	"",
+];
+
+describe("commands after shell parsing (R4.14)", () => {
+	test.each(HIDDEN)("is seen: %j", (line) => expect(asks(line)).toBe(true));
+	test.each(HARMLESS)("is let through: %j", (line) => expect(asks(line)).toBe(false));
+
+	test("the words of a command are what the shell would pass", () => {
+		expect(commandsIn("a 'b c'\"d\" \\e $x 2>f").commands).toEqual([{ words: ["a", "b cd", "e", "\0"] }]);
+		expect(commandsIn("cat <<A; b\nx\nA").commands).toEqual([{ words: ["cat"], stdin: "x" }, { words: ["b"] }]);
+	});
+
+	test("arguments without a shell are not parsed", () => {
+		expect(mayRun(PUSH, commandOf(["echo", "x; git push"]))).toBe(false);
+		expect(mayRun(PUSH, commandOf(["git", "push"]))).toBe(true);
+		expect(mayRun(PUSH, commandOf(["bash", "-c", "git push"]))).toBe(true);
+	});
+
+	test("an allow rule needs every command to be certain", () => {
+		const allows = (line: string) =>
+			ruleFor([{ command: "git *", then: "allow" }], deed(line), { owner: "a", cwd: "/", env: {} }) !== null;
+		const deed = (line: string) =>
+			({ tool: "run", effect: "types", othersSession: false, line: commandsIn(line) }) as const;
+		expect(["git status", "git add x; git commit"].map(allows)).toEqual([true, true]);
+		expect(["git status; rm x", "git $x", "git $(rm x)", "$git", "git 'x"].map(allows)).toEqual(Array(5).fill(false));
+	});
+
+	test("a line that is made to take long counts as matching", () => {
+		expect(asks(Array(900).fill("sudo").join(" "))).toBe(true);
+		expect(asks(`${"$(".repeat(500)}x${")".repeat(500)}`)).toBe(true);
+	});
+
+	test("no text makes it fail, and a command stays visible between any two separators", () => {
+		const shellish = fc.string({ unit: fc.constantFrom(..."ab$(){}`'\"\\;&|<>\n !#*[]=EOF") });
+		fc.assert(
+			fc.property(shellish, (text) => void asks(text)),
+			{ numRuns: 2000 },
+		);
+		const word = fc.stringMatching(/^[a-z]{1,8}$/);
+		const around = fc.tuple(word, fc.constantFrom("; ", " && ", " || ", " | ", " & ", "\n", " $(", " `"));
+		fc.assert(fc.property(around, ([before, separator]) => asks(`${before}${separator}git push`)));
+	});
+});
+
+describe("rules (R4.14)", () => {
+	const caller = { owner: "mcp:a:1", cwd: "/", env: {} };
+	const types = { tool: "send", effect: "types", othersSession: true, signal: undefined } as const;
+
+	test("the first that matches counts, by owner, tool, effect, signal and whose session it is", () => {
+		const of = (...rules: Parameters<typeof ruleFor>[0]) => ruleFor(rules, types, caller)?.then ?? null;
+		expect(of()).toBe(null);
+		expect(of({ owner: "mcp:*", then: "allow" }, { then: "deny" })).toBe("allow");
+		expect(of({ owner: "cli", then: "deny" })).toBe(null);
+		expect(of({ token: "ci", then: "deny" })).toBe(null);
+		expect(of({ tool: "send", then: "ask" })).toBe("ask");
+		expect(of({ tool: "types", then: "ask" })).toBe("ask");
+		expect(of({ tool: "ends", then: "ask" })).toBe(null);
+		expect(of({ othersSession: true, then: "deny" })).toBe("deny");
+		expect(of({ command: "*", then: "deny" })).toBe(null);
+		expect(of({ signal: "KILL", then: "deny" })).toBe(null);
+		const kill = { ...types, effect: "ends", signal: "KILL" } as const;
+		expect(ruleFor([{ signal: "SIGKILL", then: "deny" }], kill, caller)?.then).toBe("deny");
+	});
+});

@@ -1,0 +1,21 @@
+// Everything on disk below a directory, to be searched for what must not be there.
+
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { gunzipSync, inflateSync } from "node:zlib";
+
+/** Every file, also what is compressed in it. */
+export function* filesBelow(directory: string): Generator<[string, string]> {
+	for (const entry of readdirSync(directory, { recursive: true, withFileTypes: true })) {
+		if (!entry.isFile()) continue;
+		const path = join(entry.parentPath, entry.name);
+		const bytes = readFileSync(path);
+		yield [path.slice(directory.length), bytes.toString("latin1")];
+		for (const inflate of [gunzipSync, inflateSync])
+			try {
+				yield [`${path.slice(directory.length)} inflated`, inflate(bytes).toString("latin1")];
+			} catch {
+				// It is not compressed.
+			}
+	}
+}

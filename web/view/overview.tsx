@@ -1,0 +1,158 @@
+// All open terminals at a glance: a grid of live thumbnails.
+
+import type { Terminal } from "@xterm/xterm";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { daemon } from "../live/daemon-client.ts";
+import { byUrgency, isOver, type PersonSession, shownState } from "../live/person-session.ts";
+import { useStore } from "../live/store.ts";
+import { age } from "../live/timeline.ts";
+import { useControl } from "../mission-control.ts";
+import { paint } from "../terminal/cell-painter.ts";
+import type { Grid } from "../terminal/fit.ts";
+import { inertTerminal } from "../terminal/inert-terminal.ts";
+import { Thumbnails } from "../terminal/thumbnails.ts";
+import { drawnOnChange } from "./drawn-on-change.ts";
+import { NewSessionDialog } from "./new-session-dialog.tsx";
+import { PortLink } from "./session-entry.tsx";
+import { StateBadge } from "./state-mark.tsx";
+import { useNow } from "./use-now.ts";
+
+export function Overview() {
+	const control = useControl();
+	useStore(control.watch.sessions);
+	useStore(control.me);
+	const isLoaded = useStore(control.watch.isLoaded);
+	const now = useNow(10_000);
+	const [thumbnails, setThumbnails] = useState<Thumbnails | null>(null);
+	useEffect(() => {
+		const made = new Thumbnails({
+			terminal: inertTerminal({ cols: 80, rows: 24 }, null, { scrollback: 0 }),
+			fetch: daemon.snapshot,
+		});
+		setThumbnails(made);
+		return () => made.dispose();
+	}, []);
+	const open = control.sessions.filter((session) => !isOver(session)).toSorted(byUrgency);
+	for (const { session, offset } of open) thumbnails?.changed(session, offset);
+	return (
+		<div class="overview">
+			<header class="bar">
+				<h1>Overview</h1>
+				<span class="summary">{summary(open)}</span>
+			</header>
+			{thumbnails !== null && open.length > 0 && (
+				<ul class="grid">
+					{open.map((session) => (
+						<Card key={session.session} session={session} thumbnails={thumbnails} age={age(now - session.updatedAt)} />
+					))}
+				</ul>
+			)}
+			{isLoaded && open.length === 0 && <Nothing />}
+		</div>
+	);
+}
+
+function summary(open: readonly PersonSession[]): string {
+	if (open.length === 0) return "";
+	const needing = open.filter(({ needs }) => needs !== null).length;
+	const working = open.filter(({ state }) => state === "working" || state === "starting").length;
+	return [
+		`${open.length} open`,
+		working > 0 && `${working} working`,
+		needing > 0 && `${needing} ${needing === 1 ? "needs" : "need"} you`,
+	]
+		.filter(Boolean)
+		.join(" · ");
+}
+
+interface CardParts extends ThumbnailParts {
+	readonly age: string;
+}
+
+const Card = drawnOnChange(({ session, thumbnails, age }: CardParts) => {
+	const control = useControl();
+	return (
+		<li class="card" data-shown={shownState(session)} data-needs={session.needs !== null}>
+			<button type="button" class="card-open" onClick={() => control.go(session)} aria-label={`Open ${session.name}`}>
+				<Thumbnail session={session} thumbnails={thumbnails} />
+			</button>
+			<div class="card-foot">
+				<span class="card-name">{session.name}</span>
+				<span class="entry-age">{age}</span>
+				<StateBadge session={session} />
+				<span class="card-ports">
+					{session.ports.map((port) => (
+						<PortLink key={port} port={port} />
+					))}
+				</span>
+				{session.needs?.kind === "question" && (
+					<span class="card-question" title={session.needs.question ?? undefined}>
+						{session.needs.question}
+					</span>
+				)}
+			</div>
+		</li>
+	);
+});
+
+interface ThumbnailParts {
+	readonly session: PersonSession;
+	readonly thumbnails: Thumbnails;
+}
+
+function Thumbnail({ session, thumbnails }: ThumbnailParts) {
+	const canvas = useRef<HTMLCanvasElement>(null);
+	const offset = useRef(session.offset);
+	offset.current = session.offset;
+	useEffect(() => {
+		const element = canvas.current!;
+		let hide: (() => void) | null = null;
+		const draw = (terminal: Terminal, grid: Grid) => drawIn(element, terminal, grid);
+		const follow = (isVisible: boolean) => {
+			if (isVisible === (hide !== null)) return;
+			hide?.();
+			hide = isVisible ? thumbnails.show(session.session, offset.current, draw) : null;
+		};
+		let isOnScreen = false;
+		const update = () => follow(isOnScreen && document.visibilityState === "visible");
+		const observer = new IntersectionObserver(([entry]) => {
+			isOnScreen = entry?.isIntersecting === true;
+			update();
+		});
+		observer.observe(element);
+		document.addEventListener("visibilitychange", update);
+		return () => {
+			observer.disconnect();
+			document.removeEventListener("visibilitychange", update);
+			hide?.();
+		};
+	}, [session.session, thumbnails]);
+	return <canvas ref={canvas} class="thumbnail" />;
+}
+
+function drawIn(canvas: HTMLCanvasElement, terminal: Terminal, grid: Grid): void {
+	const { clientWidth, clientHeight } = canvas;
+	const scale = Math.min(2, window.devicePixelRatio || 1);
+	const [width, height] = [Math.round(clientWidth * scale), Math.round(clientHeight * scale)];
+	if (width === 0 || height === 0) return;
+	// Setting a size clears it, even to the same.
+	if (canvas.width !== width || canvas.height !== height) Object.assign(canvas, { width, height });
+	const context = canvas.getContext("2d");
+	if (context !== null) paint(context, terminal.buffer.active, grid);
+}
+
+function Nothing() {
+	const control = useControl();
+	return (
+		<div class="nothing">
+			<h2>No terminal is open</h2>
+			<p>Terminals appear here as soon as an agent starts one. Give an agent Dialtone with:</p>
+			<pre>dialtone mcp --help</pre>
+			{control.mayAct && (
+				<button type="button" onClick={() => control.dialog.set(<NewSessionDialog />)}>
+					New terminal
+				</button>
+			)}
+		</div>
+	);
+}
