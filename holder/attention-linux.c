@@ -97,12 +97,14 @@ static void read_group_members(struct attention *a) {
 	a->group_lives = group > 0 && (kill(-group, 0) == 0 || errno == EPERM);
 }
 
-static void count_our_unread(struct attention *a) {
+static int our_unread(const struct attention *a) {
 	// Open only for a moment: while we hold it the master would not report that the last program is gone.
 	int slave = os_open_slave(a->master, a->pts, true);
-	count_unread(&a->places[0], slave);
+	struct place ours = a->places[0];
+	count_unread(&ours, slave);
 	if (slave >= 0)
 		close(slave);
+	return ours.unread;
 }
 
 // --- a probe -----------------------------------------------------------------------------------
@@ -194,21 +196,24 @@ void attention_count_reads(struct attention *a, bool on) {
 }
 
 bool attention_look(struct attention *a) {
-	bool again = true;
+	bool again = true, taken = false;
 	// A line editor sets its modes right before it sleeps: those that count are the ones it sleeps with.
 	for (int try = 0; again && try <= TRIES; try++) {
 		read_group(a);
 		read_modes(&a->places[0], a->master);
-		count_our_unread(a);
+		a->places[0].unread = our_unread(a);
 		read_group_members(a);
 		if (!a->readable)
 			break;
 		look_afresh(a);
 		bool moved = read_group(a);
 		bool other = read_modes(&a->places[0], a->master);
+		// Read after it was counted and before its reader was looked at: nobody runs after that, and the count would stand.
+		taken = a->places[0].unread > 0 && our_unread(a) != a->places[0].unread;
 		// One that wakes up now and then is not certain anyhow.
-		again = moved || other || ((a->doubts & DOUBT_CHANGED) != 0 && a->wakes_ms < 0);
+		again = moved || other || taken || ((a->doubts & DOUBT_CHANGED) != 0 && a->wakes_ms < 0);
 	}
+	a->settled &= !taken;
 	a->wrote_since_look = false;
 	note_sleep(a);
 	struct take take;

@@ -24,6 +24,7 @@ export default function setup(): () => void {
 		const added = [...(changes() ?? [])].filter((line) => before !== null && !before.has(line));
 		if (added.length === 0) return;
 		process.exitCode = 1; // vitest reports an error here and exits with 0
+		console.log(`failed: the tests changed the checkout: ${added.join(" ⏎ ")}`);
 		throw new Error(`the tests changed the checkout:\n${added.join("\n")}`);
 	};
 }

@@ -1,6 +1,7 @@
 // Two blocks at the end of a run: which programs are missing, with what was skipped for lack of them; and a line for
 // each failure, which a reader of much output finds there.
 
+import { relative } from "node:path";
 import type { Reporter, SerializedError, TestModule } from "vitest/node";
 import { PACKAGES } from "./programs.ts";
 
@@ -10,8 +11,10 @@ export default class EndReport implements Reporter {
 	onTestRunEnd(modules: readonly TestModule[], unhandled: readonly SerializedError[]): void {
 		reportSkipped(modules);
 		reportFailed(modules);
-		for (const { message, stack } of unhandled)
-			console.log(`failed: outside of a test: ${oneLine(message)} ⏎ ${oneLine(stack ?? "")}`);
+		for (const { message, stack, VITEST_TEST_PATH: file } of unhandled) {
+			const where = typeof file === "string" ? `${relative(process.cwd(), file)}:?: ` : "";
+			console.log(`failed: ${where}outside of a test: ${oneLine(message)} ⏎ ${oneLine(stack ?? "")}`);
+		}
 	}
 }
 

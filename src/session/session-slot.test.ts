@@ -2,7 +2,16 @@
 // in which order launches, adoptions and ends happen.
 
 import { execFileSync } from "node:child_process";
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import {
+	chmodSync,
+	existsSync,
+	mkdirSync,
+	mkdtempSync,
+	readdirSync,
+	readFileSync,
+	rmSync,
+	writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { setTimeout as delay, setImmediate as nextTurn } from "node:timers/promises";
@@ -180,6 +189,21 @@ describe("a slot over a fake terminal", () => {
 		expect(await sessions.find("cat")).toMatchObject({ id, status: "running" });
 		expect(sessions.list()[0]!.record.reason).toBeNull();
 		expect(await sessions.endAll()).toEqual([]);
+	});
+
+	test("R4.11: an adoption is no news of a session, also where its daemon was killed before it had recorded the launch", async () => {
+		const terminals = new FakeTerminals();
+		const first = await open(terminals);
+		const { id } = await first.start({ argv: ["cat"], name: "cat", caller });
+		await first[Symbol.asyncDispose]();
+		const file = join(home, "sessions", id, "meta.json");
+		const record = JSON.parse(readFileSync(file, "utf8"));
+		const early = { state: "starting", pid: null, born: null, holder: null, updatedAt: record.createdAt };
+		writeFileSync(file, JSON.stringify({ ...record, ...early }));
+		await using sessions = await open(terminals);
+		expect(await sessions.find("cat")).toMatchObject({ id, status: "running" });
+		expect(sessions.list()[0]!.record).toMatchObject({ state: "running", updatedAt: record.createdAt });
+		await sessions.endAll();
 	});
 
 	test("open does not wait for adoptions; each session waits for its own", async () => {

@@ -390,7 +390,8 @@ export class SessionSlot {
 		const holder = before.holder?.pid === session.holderPid ? before.holder : identityOf(session.holderPid);
 		const program = before.pid === session.pid ? { pid: session.pid, born: before.born } : identityOf(session.pid);
 		const moved = before.pid !== program.pid || before.holder !== holder;
-		if (isNew || moved || before.reason !== null) this.update({ state, ...program, holder, reason: null });
+		// Not `update`: to be found by another daemon is nothing that the session did.
+		if (isNew || moved || before.reason !== null) this.#change({ state, ...program, holder, reason: null });
 		let last = "";
 		subscriptions.push(
 			session.onEnded(() => this.#ended(live)),

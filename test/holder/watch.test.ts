@@ -1,9 +1,13 @@
 // Facts as they change, while somebody watches, and an offset that is a true barrier.
 
 import { afterEach, describe, expect, test } from "vitest";
+import { needing } from "../programs.ts";
+import { compiled } from "../pty/stage.ts";
 import { Client, cleanUp, launch } from "./raw-holder.ts";
 
 afterEach(cleanUp);
+
+const isFreshReader = ({ doing, fresh }: { doing: string; fresh: boolean }) => doing === "tty-read" && fresh;
 
 describe("R1.4 facts", () => {
 	test("name the terminal's modes, the foreground group and what is unread", async () => {
@@ -40,15 +44,40 @@ describe("R1.4 facts", () => {
 						facts.inputOffset === typed &&
 						facts.unread === 0 &&
 						facts.queued === 0 &&
-						facts.threads.some(
-							(thread: { doing: string; fresh: boolean }) => thread.doing === "tty-read" && thread.fresh,
-						),
+						facts.threads.some(isFreshReader),
 				);
 			await client.until(() => waiting() !== undefined);
 			await client.until(() => client.cursor >= waiting().offset);
 			expect(client.text).toContain(`w${turn}-w${turn}? `);
 		}
 	});
+
+	// Such facts would stand until the next full probe, and a caller be told a quarter of a second late. Here looks
+	// take long between the count and the threads, so that mostly what was typed ahead is read in between.
+	test(
+		"never say that input is unread by who sleeps in a read of a line again",
+		needing("gcc", "python3"),
+		async () => {
+			const script =
+				"import sys, time\nfor round in range(10):\n print('type', round, flush=True)\n time.sleep(0.06)\n" +
+				" sys.stdin.readline()\n print('taken', round, flush=True)\n sys.stdin.readline()";
+			const session = await launch({ argv: ["python3", "-c", script], through: [compiled("slow-look")] });
+			const client = await Client.open(session.socket);
+			await client.watch(true);
+			for (let round = 0; round < 10; round++) {
+				await client.until(() => client.text.includes(`type ${round}`));
+				await client.type("ahead\n");
+				await client.until(() => client.text.includes(`taken ${round}`));
+				await client.until(() => {
+					const { offset, unread, threads } = client.pushed.at(-1) ?? {};
+					return offset >= client.cursor && unread === 0 && threads.some(isFreshReader);
+				});
+				await client.type("next\n");
+			}
+			const isReader = ({ doing }: { doing: string }) => doing === "tty-read";
+			expect(client.pushed.filter(({ unread, threads }) => unread > 0 && threads.some(isReader))).toEqual([]);
+		},
+	);
 
 	test("are pushed to nobody who has stopped watching, and an idle session is left alone", async () => {
 		const session = await launch({ argv: ["cat"] });
