@@ -58,7 +58,10 @@ static void look_at_end(struct holdings *holdings, int fd, const struct opened *
 		holdings->risks |= RISK_CONNECTED;
 }
 
-// Masters of terminals; and pipes and sockets, through which others may have something to say.
+// Without a type: inotify, a performance counter and the like.
+static bool is_anonymous(const struct opened *file) { return (file->mode & S_IFMT) == 0; }
+
+// Masters of terminals; and what others, or the kernel, may have something to say through.
 static void add_holding(void *context, pid_t pid, int fd) {
 	struct holdings *holdings = context;
 	struct opened file;
@@ -66,7 +69,7 @@ static void add_holding(void *context, pid_t pid, int fd) {
 	int index;
 	if (!proc_descriptor(pid, fd, &file))
 		return;
-	if (S_ISFIFO(file.mode) || S_ISSOCK(file.mode))
+	if (S_ISFIFO(file.mode) || S_ISSOCK(file.mode) || is_anonymous(&file))
 		look_at_end(holdings, fd, &file);
 	if (!S_ISCHR(file.mode) || file.device != makedev(5, 2))
 		return;

@@ -42,6 +42,8 @@ _dt_d() {
 	set +aefuvx
 	_dt_s=$1 _dt_done=1
 	shift
+	# One code says nothing that $? does not, and `job &` leaves the one of the command before.
+	(($# > 1)) || set -- "$_dt_s"
 	builtin printf -v pipe ',%s' "$@"
 	_dt_where
 	_dt_say "D;$_dt_s" "${_dt_r:+;r=$_dt_r};pipe=${pipe#,};cwd=$_dt_cwd"

@@ -75,6 +75,11 @@ describe("commands become tool calls", () => {
 		expect(lastInput()).toEqual({ session: "py", text: "abc", submit: false });
 		await dialtone(["send", "py", "--paste", "-"], "one\ntwo\n");
 		expect(lastInput()).toEqual({ session: "py", paste: "one\ntwo\n", submit: true });
+		// A line from a pipe has its Enter: another one would answer the next question.
+		await dialtone(["send", "py", "-"], "one\n");
+		expect(lastInput()).toEqual({ session: "py", text: "one\n", submit: false });
+		await dialtone(["send", "py", "-"], "one");
+		expect(lastInput()).toEqual({ session: "py", text: "one", submit: true });
 	});
 
 	test("conditions and times are handed on in the tool's own words", async () => {

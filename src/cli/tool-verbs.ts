@@ -102,12 +102,14 @@ export const VERBS: readonly Verb[] = [
 		input: async ({ words, flags, io }) => {
 			const text = await textOf(words.slice(1), io);
 			const keys = flags.list("key").flatMap((key) => key.split(" ").filter(Boolean));
+			// The end of its last line is that line's Enter: a second one would answer what is asked next.
+			const isEntered = !flags.on("paste") && text?.endsWith("\n") === true;
 			return {
 				...(flags.on("paste") ? { paste: text } : { text }),
 				// A line of text, or a secret, is submitted with Enter; keys include their own.
 				submit:
 					(flags.get("submit") as boolean | undefined) ??
-					((text ?? flags.get("secret")) !== undefined && keys.length === 0),
+					((text ?? flags.get("secret")) !== undefined && keys.length === 0 && !isEntered),
 				keys: keys.length > 0 ? keys : undefined,
 			};
 		},

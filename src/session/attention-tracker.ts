@@ -4,12 +4,13 @@
 // facts: those older than our own last write, and those whose output we have not
 // received yet. Without a waiter nothing is probed.
 
+import { setTimeout as delay } from "node:timers/promises";
 import type { Attention } from "../protocol/answer.ts";
 import type { KernelFacts } from "../protocol/kernel-facts.ts";
 import { Listeners } from "../protocol/listeners.ts";
 import { isStopped } from "../pty/process-tree.ts";
 import type { Pty } from "../pty/pty.ts";
-import { type Debounced, debounce, decide, type ScreenFacts, type ShellFacts } from "./attention.ts";
+import { type Debounced, DOUBT_MS, debounce, decide, type ScreenFacts, type ShellFacts } from "./attention.ts";
 import { PROMPTED_MS } from "./attention-rules.ts";
 import { type EscapeTimer, escapeTimer, TYPED as TYPED_ESCAPE } from "./escape-timer.ts";
 import { readerAmong } from "./evidence.ts";
@@ -32,6 +33,10 @@ const TYPED: Attention = {
 };
 
 const TAKES_LINE: readonly Attention["waitingFor"][] = ["line", "command"];
+/** A timer may fire a millisecond before its time. */
+const TIMER_MS = 2;
+/** As long as an answer takes to be composed: what was readable then is not inside `execve` now. */
+const RECENT_MS = 100;
 const ESCAPE = 0x1b;
 const CTRL_S = 0x13;
 const CTRL_Q = 0x11;
@@ -126,9 +131,10 @@ export class AttentionTracker implements Disposable {
 		return this.#isCurrent && this.#source.pty.responsive ? this.#attention : null;
 	}
 
-	/** The program is at rest at this moment, and every process of it could be read to know that. */
+	/** The program was at rest a moment ago, and every process of it could be read to know that. */
 	get hasInspected(): boolean {
-		return this.#inspected && this.current?.activity === "waiting";
+		const isRecent = Date.now() - this.#decidedAt < RECENT_MS;
+		return isRecent && this.#inspected && this.attention.activity === "waiting";
 	}
 
 	/** The command of the process that reads the terminal; null where none was seen to. */
@@ -170,7 +176,8 @@ export class AttentionTracker implements Disposable {
 		if (this.#watchers++ === 0) {
 			this.#watchedAt = Date.now();
 			this.#asking = null;
-			this.#isCurrent = false;
+			// What it did since then was seen by nobody: nothing of that verdict holds over.
+			this.#debounced = null;
 		}
 		this.#unwatch ??= this.#source.pty.watch();
 		if (ask) void this.#refresh();
@@ -181,6 +188,7 @@ export class AttentionTracker implements Disposable {
 			if (--this.#watchers > 0) return;
 			this.#unwatch?.();
 			this.#unwatch = null;
+			this.#isCurrent = false;
 			this.#forgetRecheck();
 		};
 	}
@@ -188,6 +196,11 @@ export class AttentionTracker implements Disposable {
 	/** A single probe, for a caller that does not wait. */
 	async check(): Promise<Attention> {
 		await this.#refresh();
+		// It may have been at work for a while, or only for this moment. A watcher is told later which.
+		if (this.#watchers === 0 && this.#debounced?.doubtedAt != null) {
+			await delay(DOUBT_MS + TIMER_MS);
+			await this.#refresh();
+		}
 		return this.attention;
 	}
 

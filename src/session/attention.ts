@@ -108,7 +108,7 @@ export interface Debounced {
 }
 
 // A program that wakes up periodically (Python's REPL, ten times a second) is asleep again within this time.
-const DOUBT_MS = 60;
+export const DOUBT_MS = 60;
 // A shell notices at once that its job was stopped and takes the terminal back; this is for a busy machine.
 const TAKEN_BACK_MS = 250;
 

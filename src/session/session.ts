@@ -496,6 +496,8 @@ export class Session implements AsyncDisposable {
 			const first = await wait<Outcome>(conditions, { signal });
 			const outcome = (first.matched ? null : await lateMatch(conditions, signal)) ?? first;
 			returned = outcome.returned;
+			// Whose turn it is then is told as well, and had not been looked for.
+			if (outcome.matched) await this.refresh();
 			return hasCondition(until) ? outcome : { ...outcome, matched: null };
 		} catch (error) {
 			// Only the output shows that a pattern is slow: by then the program was started, or the text typed, which a fault would deny.

@@ -10,7 +10,7 @@ import type { Session } from "../session/session.ts";
 import type { LineRange } from "../session/transcript-view.ts";
 import type { ScreenDiff } from "../terminal/screen-diff.ts";
 import { type FittedLines, fitNew, nativeBudget, withinTokens } from "./excerpt.ts";
-import { dueAt, ownerOf, type ToolContext } from "./tool.ts";
+import { dueAt, isLimited, ownerOf, type ToolContext } from "./tool.ts";
 
 const MAX_BECAUSE_CHARS = 400;
 const MAX_PATH_CHARS = 4096;
@@ -59,6 +59,9 @@ export async function onSession(
 	return sessionFacts(session, context, { outcome, maxTokens, typed, port, ...(askedMs !== undefined && { askedMs }) });
 }
 
+/** Of Ctrl+Z: 128 + SIGTSTP. */
+const STOPPED_BY_KEY = 148;
+
 /** What is new to the caller, whose turn it is, and everything else worth knowing. */
 export async function sessionFacts(
 	session: Session,
@@ -91,7 +94,11 @@ export async function sessionFacts(
 	const { unentered } = session;
 	const last = session.commands?.running === null ? session.commands.last : null;
 	if (attention.waitingFor === "command" && last !== null && tellCommand(session, caller.owner))
-		notices.push(safe`the command ended with exit code ${last.exitCode ?? "unknown"}`);
+		notices.push(
+			last.exitCode === STOPPED_BY_KEY
+				? safe`the command was stopped (exit code ${last.exitCode}): \`fg\` continues it`
+				: safe`the command ended with exit code ${last.exitCode ?? "unknown"}`,
+		);
 	const [{ text, truncated, lines, leftOut, passedOver }, ports, cwd] = await Promise.all([
 		request.fitted ??
 			withinTokens(
@@ -124,7 +131,7 @@ export async function sessionFacts(
 		matched: request.outcome.matched ?? null,
 		...(match?.several && { matchedBy: match.by }),
 		...(matchedLine !== null && { matchedLine }),
-		...(request.outcome.returned === "timeout" && isEarly(context, askedMs) && limitedTo(context, askedMs)),
+		...(request.outcome.returned === "timeout" && isLimited(context, askedMs) && limitedTo(context, askedMs)),
 		text: clean(text).text,
 		offset,
 		truncated,
@@ -226,9 +233,6 @@ export function withPeople<F extends object>(facts: F, session: Session, { calle
 /** What people did since this caller was last told; it counts as told. */
 const peopleFor = (session: Session, owner: string): readonly CleanLine[] =>
 	session.driving.takeReports(owner).map(describeReport);
-
-const isEarly = ({ startedAt, answerWithinMs }: ToolContext, askedMs: number) =>
-	answerWithinMs !== undefined && performance.now() - startedAt < askedMs;
 
 /** The wait was shorter than it was to be, because the caller's host would have given up. */
 export function limitedTo({ answerWithinMs = 0 }: ToolContext, askedMs: number): Pick<SessionFacts, "limited"> {

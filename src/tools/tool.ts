@@ -39,6 +39,10 @@ export function waitMs(context: ToolContext, askedMs: number): number {
 	return Math.max(0, Math.min(askedMs, answerBy(context) - performance.now()));
 }
 
+/** The caller gives up before the time that was asked for. Not by the clock: a timer may fire a millisecond before its time. */
+export const isLimited = ({ answerWithinMs }: Pick<ToolContext, "answerWithinMs">, askedMs: number): boolean =>
+	answerWithinMs !== undefined && answerWithinMs < askedMs;
+
 /** Beyond its timeout, for what is much to render. The rest of the answer takes as long again on a busy machine. */
 const LATE_MS = 200;
 

@@ -240,6 +240,7 @@ const BESIDE = [
 	"table-of-grandchild",
 	"adopted",
 	"signalled-by-socket",
+	"signalled-by-watch",
 	"throttled",
 ];
 /** What is typed goes to a process of another group, which answers on the terminal. */

@@ -226,6 +226,15 @@ describe("what a model reads", () => {
 		expect(await shells.text("yes | head -1", { shell: "model" })).toMatch(/^\[model\] exit code 0 <<(\d+)\ny\n\1$/);
 	});
 
+	test("a job that begins in the background after a failure has not failed", async () => {
+		await shells.run("false", { shell: "model" });
+		const text = await shells.text("sleep 60 &", { shell: "model" });
+		expect(text).toMatch(/^\[model\] exit code 0\b/);
+		expect(text).not.toContain("pipe");
+		await shells.run("kill %1", { shell: "model" });
+		expect((await shells.run("! false", { shell: "model" })).pipeStatus).toEqual([0]);
+	});
+
 	test("colours, redrawn lines and hidden characters are gone; a command without output is one line", async () => {
 		expect(await shells.text("printf '\\e[31mred\\e[0m 10%%\\r\\e[Kdone\\n'", { shell: "model" })).toMatch(
 			/ <<(\d+)\ndone\n\1$/,

@@ -5,6 +5,7 @@
 #include <netinet/in.h>
 #include <sched.h>
 #include <semaphore.h>
+#include <sys/inotify.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/select.h>
@@ -249,6 +250,17 @@ static void signalled_by_socket(void) {
 	MUST(read(0, buffer, 10));
 }
 
+// It is signalled when something happens in a directory.
+static void signalled_by_watch(void) {
+	int fd = (int)MUST(inotify_init1(0));
+	MUST(inotify_add_watch(fd, "/tmp", IN_CREATE));
+	catch(SIGIO, nothing);
+	MUST(fcntl(fd, F_SETOWN, getpid()));
+	MUST(fcntl(fd, F_SETFL, O_ASYNC));
+	ready();
+	MUST(read(0, buffer, 10));
+}
+
 // Line mode in which a letter ends the line, or interrupts.
 static void letter(int character, unsigned char is) {
 	struct termios modes;
@@ -294,6 +306,7 @@ int main(int count, char **arguments) {
 		{"table-of-grandchild", table_of_grandchild},
 		{"adopted", adopted},
 		{"signalled-by-socket", signalled_by_socket},
+		{"signalled-by-watch", signalled_by_watch},
 		{"letter-ends", letter_ends},
 		{"letter-interrupts", letter_interrupts},
 		{"throttled", throttled},
