@@ -17,6 +17,7 @@ import { reportListenerErrorsByDefault } from "./protocol/listeners.ts";
 import type { OutputChunk } from "./protocol/output.ts";
 import { places, preparePlaces } from "./pty/places.ts";
 import type { Options } from "./session/options.ts";
+import { Policy } from "./session/policy.ts";
 import type { InputOf } from "./tools/catalogue.ts";
 import type { Answer, Client } from "./tools/client.ts";
 import { VERSION } from "./version.ts";
@@ -60,6 +61,7 @@ export class Dialtone implements AsyncDisposable {
 			run: where.run,
 			state: where.state,
 			version: VERSION,
+			mayBeElsewhere: () => new Policy(where.state).current().elsewhere === "allow",
 			idleMs: 0,
 			log: {
 				info: () => {},

@@ -25,6 +25,7 @@ import { leadsSession } from "./pty/process-stat.ts";
 import { giveScope } from "./pty/scope.ts";
 import { userName } from "./pty/user-name.ts";
 import { resolveOptions } from "./session/options.ts";
+import { Policy } from "./session/policy.ts";
 import { sessionsWithin } from "./session/scope.ts";
 import type { Sessions } from "./session/sessions.ts";
 import { type Client, TOOL_SETS } from "./tools/client.ts";
@@ -66,6 +67,7 @@ export async function runDaemon(where: Places): Promise<number> {
 		run: where.run,
 		state: where.state,
 		version: VERSION,
+		mayBeElsewhere: () => new Policy(where.state).current().elsewhere === "allow",
 		log,
 		idleMs: IDLE_MS,
 		open: async ({ epoch, socket }, onFenced) => {

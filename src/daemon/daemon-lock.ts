@@ -7,7 +7,7 @@
 // older daemon at the holders; the last one is kept in the state directory, because
 // $RUN may be removed under running sessions (a cleaner of /tmp, a person).
 
-import { existsSync, linkSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, linkSync, readdirSync, readlinkSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { identityOf, isAlive } from "../pty/process-stat.ts";
 import { readPrivate, setAsideUnlessFile } from "./private-file.ts";
@@ -23,6 +23,8 @@ export interface DaemonLock {
 	readonly pid: number;
 	/** The kernel's start time of that process, so that a reused pid is not taken for it; null where unknown. */
 	readonly born: string | null;
+	/** In which its pid means something; null where unknown. */
+	readonly pidNamespace: string | null;
 	/** Derived from the epoch, never read from the file. */
 	readonly socket: string;
 	readonly version: string;
@@ -64,7 +66,7 @@ export function lastNumber(where: LockPlaces): number {
 export function acquireLock(where: LockPlaces, last: number, version: string): DaemonLock | null {
 	const { run, state } = where;
 	const epoch = last + 1;
-	const lock = { ...identityOf(process.pid), version };
+	const lock = { ...identityOf(process.pid), pidNamespace: pidNamespace(), version };
 	const draft = join(run, `.daemon.${process.pid}.${epoch}`);
 	const number = join(state, `.epoch.${process.pid}.${epoch}`);
 	try {
@@ -108,14 +110,31 @@ function readLock(run: string, epoch: number): DaemonLock | null {
 		return null;
 	}
 	if (typeof found !== "object" || found === null) return null;
-	const { pid, born, version } = found as Record<string, unknown>;
+	const { pid, born, version, pidNamespace = null } = found as Record<string, unknown>; // 0.1.0 wrote no namespace
 	if (typeof pid !== "number" || !Number.isSafeInteger(pid) || pid <= 0) return null;
-	if (typeof version !== "string" || (born !== null && typeof born !== "string")) return null;
-	return { epoch, pid, born, version, socket: socketOf(run, epoch) };
+	if (typeof version !== "string" || !isTextOrNull(born) || !isTextOrNull(pidNamespace)) return null;
+	return { epoch, pid, born, pidNamespace, version, socket: socketOf(run, epoch) };
 }
 
-/** Whether the process that took this lock is still alive. */
-export const isHeld: (lock: DaemonLock) => boolean = isAlive;
+const isTextOrNull = (value: unknown): value is string | null => value === null || typeof value === "string";
+
+/** Null where the system does not tell. */
+function pidNamespace(): string | null {
+	try {
+		return readlinkSync("/proc/self/ns/pid");
+	} catch {
+		return null; // not Linux, or no /proc
+	}
+}
+
+/** Whether the process that took this lock is still alive, as far as its number means something here. */
+export const isHeld = (lock: DaemonLock): boolean => !isElsewhere(lock) && isAlive(lock);
+
+/** Taken in another PID namespace: only its socket tells whether its daemon lives. */
+export function isElsewhere(lock: DaemonLock): boolean {
+	const own = pidNamespace();
+	return lock.pidNamespace !== null && own !== null && lock.pidNamespace !== own;
+}
 
 /** Removes the lock and its socket. */
 export function releaseLock(run: string, lock: DaemonLock): void {
@@ -150,7 +169,7 @@ function lastEpoch(where: LockPlaces): number {
 	const epoch = writtenEpoch(where);
 	if (epoch !== null) return epoch;
 	const { run, state } = where;
-	const sessions = readdir(run).some(isHolderSocket) || readdir(join(state, "sessions")).length > 0;
+	const sessions = holderSockets(run).length > 0 || readdir(join(state, "sessions")).length > 0;
 	return sessions || epochFiles(where).some(existsSync) ? ceiling() : 0;
 }
 
@@ -169,5 +188,8 @@ function writtenEpoch(where: LockPlaces): number | null {
 /** Earlier versions kept it in $RUN. */
 const epochFiles = ({ run, state }: LockPlaces) => [join(state, "epoch"), join(run, "epoch")];
 
-/** Its session may be running. */
-const isHolderSocket = (name: string) => name.endsWith(".sock") && !/^d\d+\.sock$/.test(name);
+/** Their sessions may be running. */
+export const holderSockets = (run: string): readonly string[] =>
+	readdir(run)
+		.filter((name) => name.endsWith(".sock") && !/^d\d+\.sock$/.test(name))
+		.map((name) => join(run, name));

@@ -5,7 +5,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { Fault, isFault } from "../protocol/fault.ts";
 import { checkPrivate } from "../pty/private-directory.ts";
 import type { Caller } from "../tools/tool.ts";
-import { isHeld, newestLock } from "./daemon-lock.ts";
+import { isElsewhere, isHeld, newestLock } from "./daemon-lock.ts";
 import { pinnedBefore } from "./pinned-http.ts";
 import { SocketClient } from "./socket-client.ts";
 import { type Done, portOf } from "./wire.ts";
@@ -110,7 +110,7 @@ async function greet(options: ReachOptions, tries = 1): Promise<{ client: Socket
 	const { run, caller, version } = options;
 	if (!checkPrivate(run)) return null;
 	const lock = newestLock(run);
-	if (lock === null || !isHeld(lock)) return null;
+	if (lock === null || !(isHeld(lock) || isElsewhere(lock))) return null;
 	let client: SocketClient;
 	try {
 		client = await SocketClient.connect(lock.socket, caller);

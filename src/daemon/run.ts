@@ -11,12 +11,13 @@ import { deferred } from "../pty/deferred.ts";
 import { type Condition, wait, within } from "../pty/wait.ts";
 import type { Options } from "../session/options.ts";
 import type { Client } from "../tools/client.ts";
+import { type DaemonPlaces, mustBeBesideSessions, rememberPlace } from "./beside-sessions.ts";
 import type { Callers } from "./callers.ts";
 import {
 	acquireLock,
 	type DaemonLock,
+	isElsewhere,
 	isHeld,
-	type LockPlaces,
 	lastNumber,
 	newestLock,
 	releaseLock,
@@ -37,7 +38,7 @@ const REPLACED_MS = 500;
 // One that loses a race finds the winner's lock next time; two losses in a row are rare.
 const LOCK_ATTEMPTS = 50;
 
-export interface DaemonParts extends LockPlaces {
+export interface DaemonParts extends DaemonPlaces {
 	readonly version: string;
 	readonly log: DaemonLog;
 	/** 0: never stops by itself. */
@@ -211,14 +212,17 @@ async function acquireOrDefer(parts: DaemonParts): Promise<DaemonLock | null> {
 	for (let attempt = 0; attempt < LOCK_ATTEMPTS; attempt++) {
 		const last = lastNumber(parts);
 		const newest = newestLock(run);
-		if (newest !== null && isHeld(newest)) {
+		if (newest !== null && (isHeld(newest) || isElsewhere(newest))) {
 			if (await listens(run, newest)) return null;
 			if (isHeld(newest)) {
 				throw new Fault("no_daemon", { problem: `process ${newest.pid} has the lock but does not answer` });
 			}
 		}
+		await mustBeBesideSessions(parts);
 		const mine = acquireLock(parts, last, version);
-		if (mine !== null) return mine;
+		if (mine === null) continue;
+		rememberPlace(parts.state);
+		return mine;
 	}
 	throw new Fault("no_daemon", { problem: `its lock in ${run} could not be taken in ${LOCK_ATTEMPTS} attempts` });
 }

@@ -14,7 +14,8 @@ export interface Peer {
 	readonly confined: string | null;
 }
 
-const NAMESPACES = { user: "user", pid: "PID", mnt: "mount", net: "network" } as const;
+/** Those that confine, with what people call them. */
+export const NAMESPACES = { user: "user", pid: "PID", mnt: "mount", net: "network" } as const;
 /** A chain of parents is seldom longer than ten; this only ends a loop that pids used twice could make. */
 const MOST_PARENTS = 10_000;
 

@@ -160,6 +160,46 @@ test.for([
 	await client[Symbol.asyncDispose]();
 });
 
+/** The command line under another program, as an agent in a session could run it. */
+const cliUnder = (home: Home, ...argv: string[]) =>
+	spawnSync(argv[0]!, [...argv.slice(1), process.execPath, MAIN, "send", "victim", "touched"], {
+		env: home.env,
+		cwd: home.path,
+		encoding: "utf8",
+	});
+
+test("G7 a caller in another PID namespace finds the daemon, and does not replace it", asRoot, async () => {
+	await using home = new Home();
+	await using client = await home.connect();
+	await client.call("start", { name: "victim", argv: ["cat"], ...patient });
+	for (const more of [["--mount-proc"], []]) {
+		const { stderr } = cliUnder(home, "unshare", "--pid", "--fork", ...more);
+		expect(stderr).toContain("You are confined");
+	}
+	expect(client.lost).toBe(false);
+	expect((await client.call("read", { session: "victim", view: "screen" })).facts.text).toBe("");
+});
+
+test("G7 where no daemon runs, a confined caller does not become that of the sessions which do", asRoot, async () => {
+	await using home = new Home();
+	const first = await home.connect();
+	await first.call("start", { name: "victim", argv: ["cat"], ...patient });
+	await first.stop({ sessions: false });
+	for (const [program, ...args] of [
+		["unshare", "-n"],
+		["unshare", "-Ur"],
+		["unshare", "-pf", "--mount-proc"],
+		["setpriv", "--no-new-privs"],
+	])
+		expect(cliUnder(home, program!, ...args).stderr, args.join(" ")).toContain("You are confined");
+	await using next = await home.connect();
+	expect((await next.call("read", { session: "victim", view: "screen" })).facts.text).toBe("");
+	// With the policy's word it may.
+	await next.stop({ sessions: false });
+	policyOf(home, { elsewhere: "allow" });
+	expect(cliUnder(home, "unshare", "-n").stderr).toBe("");
+});
+
 test("R4.9 a confined program does not reach the daemon's socket, nor its files", needing("bwrap"), async () => {
 	await using home = new Home();
 	const workspace = realpathSync(mkdtempSync(join(tmpdir(), "dt-workspace-")));

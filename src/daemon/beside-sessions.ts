@@ -1,0 +1,101 @@
+// A daemon runs where the sessions were started that it finds running: in the same namespaces, and no less free. One that
+// a confined caller has started, because none ran, would otherwise give it all of them.
+
+import { once } from "node:events";
+import { readlinkSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { createConnection } from "node:net";
+import { join } from "node:path";
+import { Fault } from "../protocol/fault.ts";
+import { bootId } from "../pty/boot-id.ts";
+import { NAMESPACES } from "../pty/peer.ts";
+import { privilegesOf } from "../pty/process-stat.ts";
+import { within } from "../pty/wait.ts";
+import { holderSockets, type LockPlaces } from "./daemon-lock.ts";
+import { readPrivate } from "./private-file.ts";
+
+const FILE = "daemon-place.json";
+const MAX_BYTES = 4096;
+const CONNECT_MS = 1000;
+
+/** Where the last daemon ran. */
+interface Place {
+	readonly boot: string;
+	/** By their short names; null where the system does not tell. */
+	readonly namespaces: Readonly<Record<string, string | null>>;
+	readonly noNewPrivileges: boolean;
+}
+
+export interface DaemonPlaces extends LockPlaces {
+	/** The policy lets callers of other namespaces in: then a daemon may be there, too. */
+	readonly mayBeElsewhere?: () => boolean;
+}
+
+/** Throws `caller_confined` where sessions run that another place's daemon had. */
+export async function mustBeBesideSessions({ run, state, mayBeElsewhere }: DaemonPlaces): Promise<void> {
+	const before = lastPlace(state);
+	const why = before === null ? null : difference(before, ownPlace());
+	if (why === null || mayBeElsewhere?.() || !(await anyHolderListens(run))) return;
+	throw new Fault("caller_confined", { why });
+}
+
+export function rememberPlace(state: string): void {
+	const draft = join(state, `.${FILE}.${process.pid}`);
+	try {
+		writeFileSync(draft, JSON.stringify(ownPlace()), { mode: 0o600 });
+		renameSync(draft, join(state, FILE));
+	} catch {
+		rmSync(draft, { force: true }); // a full disk: the next daemon is compared with the one before
+	}
+}
+
+function ownPlace(): Place {
+	const namespaces = Object.fromEntries(Object.keys(NAMESPACES).map((name) => [name, ownNamespace(name)]));
+	return { boot: bootId(), namespaces, noNewPrivileges: privilegesOf(process.pid)?.noNew === true };
+}
+
+function ownNamespace(name: string): string | null {
+	try {
+		return readlinkSync(`/proc/self/ns/${name}`);
+	} catch {
+		return null; // not Linux, or no /proc
+	}
+}
+
+/** Null where there is none, or none that can be read: an earlier version wrote none. */
+function lastPlace(state: string): Place | null {
+	try {
+		const { boot, namespaces, noNewPrivileges } = JSON.parse(
+			readPrivate(join(state, FILE), MAX_BYTES),
+		) as Partial<Place>;
+		if (typeof boot !== "string" || typeof namespaces !== "object" || namespaces === null) return null;
+		return { boot, namespaces, noNewPrivileges: noNewPrivileges === true };
+	} catch {
+		return null;
+	}
+}
+
+/** How this process is confined compared to there; null where it is not, or where the machine was started anew. */
+function difference(there: Place, here: Place): string | null {
+	if (there.boot !== here.boot) return null;
+	for (const [name, called] of Object.entries(NAMESPACES)) {
+		const [theirs, ours] = [there.namespaces[name] ?? null, here.namespaces[name] ?? null];
+		if (theirs !== null && ours !== null && theirs !== ours) return `you are in another ${called} namespace`;
+	}
+	return here.noNewPrivileges && !there.noNewPrivileges ? "no_new_privs is set for you" : null;
+}
+
+/** Sockets of holders that were killed stay behind. */
+async function anyHolderListens(run: string): Promise<boolean> {
+	for (const path of holderSockets(run)) {
+		const socket = createConnection(path);
+		try {
+			await within(CONNECT_MS, "connecting", once(socket, "connect"));
+			return true;
+		} catch {
+			// nobody listens there
+		} finally {
+			socket.destroy();
+		}
+	}
+	return false;
+}
