@@ -60,7 +60,7 @@ export const PEOPLE_ROUTES: readonly Route[] = [
 	route({
 		method: "post",
 		path: `${SESSION}/restart`,
-		// Not an agent's: it passes no rule of the policy, and an agent has `start`.
+		// Not an agent's, as all of these: they pass no rule of the policy, and an agent has `start`.
 		needs: "administers",
 		doing: "Starting a session again",
 		summary: "End it if it runs, and start the same again",
@@ -73,7 +73,7 @@ export const PEOPLE_ROUTES: readonly Route[] = [
 	route({
 		method: "post",
 		path: `${SESSION}/rename`,
-		needs: "types",
+		needs: "administers",
 		doing: "Renaming a session",
 		summary: "Give it another name",
 		body: z.strictObject({ name: sessionName }),

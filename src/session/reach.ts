@@ -36,15 +36,21 @@ export function reachOf(
 	caller: Caller,
 	effect: "reads" | "types" | "starts" | "ends",
 ): SessionsInReach {
-	const acts = effect === "types" || effect === "starts";
+	const acts = effect !== "reads";
 	if (caller.inside === undefined && !acts) return sessions;
 	const { inside, confine } = sessions.policy.current();
 	const isOwnOnly = caller.inside !== undefined && inside === "own";
 	const isConfined = confine.length > 0 || (caller.inside?.sandbox ?? null) !== null;
 	if (!isOwnOnly && !(acts && isConfined)) return sessions;
+	const owner = caller.sessionsOf ?? caller.owner;
 	return new ReachedSessions(sessions, {
 		inside: isOwnOnly ? caller.inside! : null,
-		confines: acts ? (record) => sessions.mustBeConfined(record, caller) : null,
+		confines: acts
+			? async (record) => {
+					// It may end what is its own, also from before it was confined.
+					if (effect !== "ends" || record.owner !== owner) await sessions.mustBeConfined(record, caller);
+				}
+			: null,
 	});
 }
 

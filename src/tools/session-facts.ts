@@ -114,6 +114,8 @@ export async function sessionFacts(
 		match && leftOut && lines
 			? await lineOfMatch(session, { match, lines, leftOut, typed: request.typed, by }, context)
 			: null;
+	if (session.isConfined && session.tellStanding(caller.owner, "sandbox", "enforced"))
+		notices.push(safe`sandbox: enforced`);
 	const isNews = !ended && session.tellStanding(caller.owner, "ports", ports.join());
 	// "matched" says it where this is what was waited for.
 	if (isNews && !(request.outcome.matched && ports.join() === String(request.port)))

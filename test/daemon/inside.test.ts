@@ -200,6 +200,23 @@ test("G7 where no daemon runs, a confined caller does not become that of the ses
 	expect(cliUnder(home, "unshare", "-n").stderr).toBe("");
 });
 
+test("R4.9 a confined caller ends no unconfined session of another, and may end its own", async () => {
+	await using home = new Home();
+	await using client = await home.connect();
+	const agent = { caller: { ...caller, owner: "agent" } };
+	const start = { argv: ["cat"], ...patient };
+	const other = (await client.call("start", { name: "other", ...start })).facts.session;
+	const own = (await client.call("start", { name: "own", ...start }, agent)).facts.session;
+	policyOf(home, { confine: [{ owner: "agent", sandbox: { workspace: home.path } }] });
+	for (const [tool, input] of [
+		["close", { session: other }],
+		["signal", { session: other, signal: "TERM" }],
+	] as const)
+		await expect(client.call(tool, input, agent)).rejects.toMatchObject({ code: "sandbox_exceeded" });
+	expect((await client.call("read", { session: other })).facts.status).toBe("running");
+	expect((await client.call("close", { session: own }, agent)).facts.status).not.toBe("running");
+});
+
 test("R4.9 a confined program does not reach the daemon's socket, nor its files", needing("bwrap"), async () => {
 	await using home = new Home();
 	const workspace = realpathSync(mkdtempSync(join(tmpdir(), "dt-workspace-")));
@@ -208,6 +225,8 @@ test("R4.9 a confined program does not reach the daemon's socket, nor its files"
 	const reach = `python3 -c 'import socket; socket.socket(socket.AF_UNIX).connect("${socket}")' 2>&1; ls -d ${home.path} 2>&1`;
 	const { facts } = await client.call("start", { command: reach, cwd: workspace, sandbox: true, ...patient });
 	expect(facts.sandbox).toBe("enforced");
+	// Also in what a model reads, once.
+	expect(facts.notices).toContain("sandbox: enforced");
 	expect(facts.text).toMatch(/FileNotFoundError|No such file/);
 	expect(facts.text).toContain("No such file or directory");
 	await client[Symbol.asyncDispose]();
