@@ -1,6 +1,7 @@
 // A daemon runs where the sessions were started that it finds running: in the same namespaces, and no less free. One that
 // a confined caller has started, because none ran, would otherwise give it all of them.
 
+import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { readlinkSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { createConnection } from "node:net";
@@ -13,7 +14,7 @@ import { within } from "../pty/wait.ts";
 import { holderSockets, type LockPlaces } from "./daemon-lock.ts";
 import { readPrivate } from "./private-file.ts";
 
-const FILE = "daemon-place.json";
+const FILE = "daemon-place";
 const MAX_BYTES = 4096;
 const CONNECT_MS = 1000;
 
@@ -41,7 +42,8 @@ export async function mustBeBesideSessions({ run, state, mayBeElsewhere }: Daemo
 export function rememberPlace(state: string): void {
 	const draft = join(state, `.${FILE}.${process.pid}`);
 	try {
-		writeFileSync(draft, JSON.stringify(ownPlace()), { mode: 0o600 });
+		const text = JSON.stringify(ownPlace());
+		writeFileSync(draft, `${sumOf(text)}\n${text}`, { mode: 0o600 });
 		renameSync(draft, join(state, FILE));
 	} catch {
 		rmSync(draft, { force: true }); // a full disk: the next daemon is compared with the one before
@@ -61,14 +63,14 @@ function ownNamespace(name: string): string | null {
 	}
 }
 
-/** Null where there is none, or none that can be read: an earlier version wrote none. */
+/** A damaged file must not look like another place, in which no daemon would start. */
+const sumOf = (text: string) => createHash("sha256").update(text).digest("hex");
+
+/** Null where there is none (an earlier version wrote none), or where it is damaged. */
 function lastPlace(state: string): Place | null {
 	try {
-		const { boot, namespaces, noNewPrivileges } = JSON.parse(
-			readPrivate(join(state, FILE), MAX_BYTES),
-		) as Partial<Place>;
-		if (typeof boot !== "string" || typeof namespaces !== "object" || namespaces === null) return null;
-		return { boot, namespaces, noNewPrivileges: noNewPrivileges === true };
+		const [sum, text = ""] = readPrivate(join(state, FILE), MAX_BYTES).split("\n", 2);
+		return sum === sumOf(text) ? (JSON.parse(text) as Place) : null;
 	} catch {
 		return null;
 	}

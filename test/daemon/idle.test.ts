@@ -51,7 +51,7 @@ describe("a daemon without sessions and clients", () => {
 		expect(await stays(daemon.stopped, 600)).toBe(true);
 		setRunning(0);
 		await daemon.stopped;
-		expect(readdirSync(run).sort()).toEqual(["daemon-place.json", "epoch"]);
+		expect(readdirSync(run).sort()).toEqual(["daemon-place", "epoch"]);
 		rmSync(run, { recursive: true });
 	});
 });

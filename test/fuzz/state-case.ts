@@ -24,6 +24,7 @@ export const FILES = {
 		"policy.json",
 		"learnt.json",
 		"epoch",
+		"daemon-place",
 		"run/daemon.7",
 		"run/d7.sock",
 		"audit/000001.jsonl",
