@@ -3,12 +3,12 @@
 
 import { createHash } from "node:crypto";
 import { once } from "node:events";
-import { readlinkSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { renameSync, rmSync, writeFileSync } from "node:fs";
 import { createConnection } from "node:net";
 import { join } from "node:path";
 import { Fault } from "../protocol/fault.ts";
 import { bootId } from "../pty/boot-id.ts";
-import { NAMESPACES } from "../pty/peer.ts";
+import { NAMESPACES, ownNamespace } from "../pty/peer.ts";
 import { privilegesOf } from "../pty/process-stat.ts";
 import { within } from "../pty/wait.ts";
 import { holderSockets, type LockPlaces } from "./daemon-lock.ts";
@@ -53,14 +53,6 @@ export function rememberPlace(state: string): void {
 function ownPlace(): Place {
 	const namespaces = Object.fromEntries(Object.keys(NAMESPACES).map((name) => [name, ownNamespace(name)]));
 	return { boot: bootId(), namespaces, noNewPrivileges: privilegesOf(process.pid)?.noNew === true };
-}
-
-function ownNamespace(name: string): string | null {
-	try {
-		return readlinkSync(`/proc/self/ns/${name}`);
-	} catch {
-		return null; // not Linux, or no /proc
-	}
 }
 
 /** A damaged file must not look like another place, in which no daemon would start. */

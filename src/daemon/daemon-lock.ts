@@ -7,8 +7,9 @@
 // older daemon at the holders; the last one is kept in the state directory, because
 // $RUN may be removed under running sessions (a cleaner of /tmp, a person).
 
-import { existsSync, linkSync, readdirSync, readlinkSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, linkSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { ownNamespace } from "../pty/peer.ts";
 import { identityOf, isAlive } from "../pty/process-stat.ts";
 import { readPrivate, setAsideUnlessFile } from "./private-file.ts";
 
@@ -66,7 +67,7 @@ export function lastNumber(where: LockPlaces): number {
 export function acquireLock(where: LockPlaces, last: number, version: string): DaemonLock | null {
 	const { run, state } = where;
 	const epoch = last + 1;
-	const lock = { ...identityOf(process.pid), pidNamespace: pidNamespace(), version };
+	const lock = { ...identityOf(process.pid), pidNamespace: ownNamespace("pid"), version };
 	const draft = join(run, `.daemon.${process.pid}.${epoch}`);
 	const number = join(state, `.epoch.${process.pid}.${epoch}`);
 	try {
@@ -118,21 +119,12 @@ function readLock(run: string, epoch: number): DaemonLock | null {
 
 const isTextOrNull = (value: unknown): value is string | null => value === null || typeof value === "string";
 
-/** Null where the system does not tell. */
-function pidNamespace(): string | null {
-	try {
-		return readlinkSync("/proc/self/ns/pid");
-	} catch {
-		return null; // not Linux, or no /proc
-	}
-}
-
 /** Whether the process that took this lock is still alive, as far as its number means something here. */
 export const isHeld = (lock: DaemonLock): boolean => !isElsewhere(lock) && isAlive(lock);
 
 /** Taken in another PID namespace: only its socket tells whether its daemon lives. */
 export function isElsewhere(lock: DaemonLock): boolean {
-	const own = pidNamespace();
+	const own = ownNamespace("pid");
 	return lock.pidNamespace !== null && own !== null && lock.pidNamespace !== own;
 }
 

@@ -1,6 +1,7 @@
 // The process at the other end of a unix socket, by the kernel's word: below which holder it runs, and
 // whether it is confined in a way that this process is not. Looked at once for each connection.
 
+import { readlinkSync } from "node:fs";
 import { readlink } from "node:fs/promises";
 import type { Socket } from "node:net";
 import { connectedPid, isPeerAlive } from "./native.ts";
@@ -53,3 +54,12 @@ async function confinementOf(pid: number): Promise<string | null> {
 
 const namespaceOf = (pid: number | "self", name: string): Promise<string | null> =>
 	readlink(`/proc/${pid}/ns/${name}`).catch(() => null);
+
+/** One of this process's own; null where the system does not tell. */
+export function ownNamespace(name: string): string | null {
+	try {
+		return readlinkSync(`/proc/self/ns/${name}`);
+	} catch {
+		return null; // not Linux, or no /proc
+	}
+}
