@@ -5,7 +5,7 @@
 //
 // A pair of pipes is a directory: fifos 1, 2 and done, files out1 and out2. One
 // is always kept ready as "spare"; the daemon takes it by renaming it. The end
-// mark carries the shell's nonce, which comes from a file, never as an argument.
+// mark carries a nonce, which comes through stdin: it is in no file and no argument.
 #include "streams.h"
 
 #include <errno.h>
@@ -127,11 +127,11 @@ static void release_others(const struct pair *current) {
 
 static bool read_marks(void) {
 	char nonce[MARK_MAX - 32];
-	int file = open("nonce", O_RDONLY | O_CLOEXEC);
-	ssize_t length = file < 0 ? -1 : read(file, nonce, sizeof nonce - 1);
-	shut(&file);
+	ssize_t length = read(STDIN_FILENO, nonce, sizeof nonce - 1);
 	if (length <= 0) return false;
 	nonce[length] = 0;
+	nonce[strcspn(nonce, "\n")] = 0;
+	if (*nonce == 0) return false;
 	for (int i = 0; i < 2; i++)
 		mark_length = (size_t)snprintf(marks[i], sizeof marks[i], "\033]133;E;%d;aid=%s;", i + 1, nonce);
 	return true;

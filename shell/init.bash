@@ -7,7 +7,16 @@
 # `set -e -u -x -a -f` (`local -`). Marks go to /dev/tty, because a command may
 # have redirected 1 and 2 for good.
 
-_dt_dir=@DIR@ _dt_aid=@AID@ _dt_n=0 _dt_r= _dt_s=0 _dt_cwd= _dt_done=1 _dt_p=
+_dt_dir=@DIR@ _dt_aid= _dt_end= _dt_n=0 _dt_r= _dt_s=0 _dt_cwd= _dt_done=1 _dt_p=
+# The nonces of the marks and of the streams' ends, before any other program runs. They are in no file after that: a new bash
+# in this process (_dt_exit) gets them through a descriptor.
+if [[ -s $_dt_dir/state ]]; then
+	IFS=' ' read -r _dt_aid _dt_end <&9
+	exec 9<&-
+else
+	IFS=' ' read -r _dt_aid _dt_end <"$_dt_dir/nonce"
+	: >|"$_dt_dir/nonce"
+fi
 _dt_first='{ _dt_prompt "$?" "${PIPESTATUS[@]}"; } 2>/dev/null'
 _dt_last='{ _dt_wrap; } 2>/dev/null'
 _dt_a="\\[\\e]133;A;aid=$_dt_aid\\a\\]"
@@ -21,7 +30,7 @@ _dt() {
 	set +aefuvx
 	IFS= read -r -d '' _DT <"$_dt_dir/$1"
 	_dt_p=$_dt_dir/$1.d
-	[[ -z ${2-} ]] || "$_dt_dir/streams" streams "$_dt_dir" "$1"
+	[[ -z ${2-} ]] || "$_dt_dir/streams" streams "$_dt_dir" "$1" <<<"$_dt_end"
 	return 0
 } 2>/dev/null
 
@@ -56,8 +65,8 @@ _dt_w() {
 	local s=$? -
 	set +aefuvx
 	[[ ! -p $_dt_p/done ]] || {
-		builtin printf '\e]133;E;1;aid=%s;r=%s\a' "$_dt_aid" "$1" >"$_dt_p/1"
-		builtin printf '\e]133;E;2;aid=%s;r=%s\a' "$_dt_aid" "$1" >"$_dt_p/2"
+		builtin printf '\e]133;E;1;aid=%s;r=%s\a' "$_dt_end" "$1" >"$_dt_p/1"
+		builtin printf '\e]133;E;2;aid=%s;r=%s\a' "$_dt_end" "$1" >"$_dt_p/2"
 		builtin read -r -t 1
 	} <>"$_dt_p/done"
 	return "$s"
@@ -138,12 +147,12 @@ _dt_exit() {
 	} >"$_dt_dir/state"
 	_dt_d "$_dt_code" "$_dt_code"
 	[[ ! -p $_dt_p/1 ]] || exec >/dev/tty
-	exec "$BASH" --init-file "$_dt_dir/init.bash" -i 2>/dev/tty
+	exec "$BASH" --init-file "$_dt_dir/init.bash" -i 2>/dev/tty 9<<<"$_dt_aid $_dt_end"
 } 2>/dev/null
 
-if [[ -r $_dt_dir/state ]]; then
+if [[ -s $_dt_dir/state ]]; then
 	. "$_dt_dir/state" 2>/dev/null
-	rm -f -- "$_dt_dir/state"
+	: >|"$_dt_dir/state"
 else
 	@USER@
 	@PAGERS@

@@ -3,7 +3,8 @@
 # tells itself, on its last line, because only there $pipestatus is still its own.
 
 set -g _DT @DIR@
-set -g _dt_aid @AID@
+read -g -d ' ' _dt_aid _dt_end <$_DT/nonce
+true >$_DT/nonce
 set -g _dt_n 0
 set -g _dt_r ''
 set -g _dt_s 0
@@ -22,7 +23,7 @@ function _dt
 	set -g _dt_done ''
 	set -g _dt_text (string collect <$_DT/$argv[1])
 	set -g _dt_p $_DT/$argv[1].d
-	test -z "$argv[2]"; or $_DT/streams streams $_DT $argv[1] 2>/dev/null
+	test -z "$argv[2]"; or printf %s $_dt_end | $_DT/streams streams $_DT $argv[1] 2>/dev/null
 	_dt_c
 end
 
@@ -52,8 +53,8 @@ function _dt_w
 	set -l s $status
 	if test -p $_dt_p/done
 		begin
-			printf '\e]133;E;1;aid=%s;r=%s\a' $_dt_aid $argv[1] >$_dt_p/1
-			printf '\e]133;E;2;aid=%s;r=%s\a' $_dt_aid $argv[1] >$_dt_p/2
+			printf '\e]133;E;1;aid=%s;r=%s\a' $_dt_end $argv[1] >$_dt_p/1
+			printf '\e]133;E;2;aid=%s;r=%s\a' $_dt_end $argv[1] >$_dt_p/2
 			read -l copied
 		end <$_dt_p/done
 	end

@@ -2,7 +2,9 @@
 # words these are. There is no hook before the prompt, so a command that was
 # broken off is known by the `$?` that the prompt carries; and no pipe status.
 
-_DT=@DIR@ _dt_aid=@AID@ _dt_n=0 _dt_r='' _dt_s=0
+_DT=@DIR@ _dt_n=0 _dt_r='' _dt_s=0
+read -r _dt_aid _dt_end <"$_DT/nonce"
+: >|"$_DT/nonce"
 unset ENV
 
 # After a command that ended by itself the shell's own $? is 0: then the one that was told counts.
@@ -24,14 +26,16 @@ _dt_d() {
 
 # Starts the helper that copies the streams of this and later runs.
 _dt_h() {
-	"$_DT/streams" streams "$_DT" "$1"
+	"$_DT/streams" streams "$_DT" "$1" <<-END
+		$_dt_end
+	END
 } 2>/dev/null
 
 _dt_w() {
 	_dt_q=$?
 	[ ! -p "$_DT/$1.d/done" ] || {
-		printf '\033]133;E;1;aid=%s;r=%s\007' "$_dt_aid" "$1" >"$_DT/$1.d/1"
-		printf '\033]133;E;2;aid=%s;r=%s\007' "$_dt_aid" "$1" >"$_DT/$1.d/2"
+		printf '\033]133;E;1;aid=%s;r=%s\007' "$_dt_end" "$1" >"$_DT/$1.d/1"
+		printf '\033]133;E;2;aid=%s;r=%s\007' "$_dt_end" "$1" >"$_DT/$1.d/2"
 		read -r _dt_i
 	} <"$_DT/$1.d/done"
 	return "$_dt_q"

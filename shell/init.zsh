@@ -2,7 +2,8 @@
 # an eval whole, so the start is marked twice (before it, and by its first line),
 # and an `always` block marks the end of what could not be parsed.
 
-typeset -g _dt_dir=@DIR@ _dt_aid=@AID@ _dt_r= _dt_cwd= _dt_done=1 _dt_p= _DT=
+# _dt_aid and _dt_end were read by .zshenv.
+typeset -g _dt_dir=@DIR@ _dt_r= _dt_cwd= _dt_done=1 _dt_p= _DT=
 typeset -gi _dt_n=0 _dt_s=0
 
 _dt() {
@@ -11,7 +12,7 @@ _dt() {
 	_dt_r=$1
 	_DT=$(<$_dt_dir/$1)
 	_dt_p=$_dt_dir/$1.d
-	[[ -z ${2-} ]] || $_dt_dir/streams streams $_dt_dir $1
+	[[ -z ${2-} ]] || $_dt_dir/streams streams $_dt_dir $1 <<<$_dt_end
 	_dt_say C ";r=$_dt_r"
 } 2>/dev/null
 
@@ -41,8 +42,8 @@ _dt_w() {
 	local -i s=$?
 	emulate -L zsh
 	[[ ! -p $_dt_p/done ]] || {
-		builtin printf '\e]133;E;1;aid=%s;r=%s\a' "$_dt_aid" "$1" >$_dt_p/1
-		builtin printf '\e]133;E;2;aid=%s;r=%s\a' "$_dt_aid" "$1" >$_dt_p/2
+		builtin printf '\e]133;E;1;aid=%s;r=%s\a' "$_dt_end" "$1" >$_dt_p/1
+		builtin printf '\e]133;E;2;aid=%s;r=%s\a' "$_dt_end" "$1" >$_dt_p/2
 		builtin read -r -t 1 REPLY
 	} <>$_dt_p/done
 	return $s

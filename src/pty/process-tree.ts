@@ -42,12 +42,20 @@ export async function commandLine(pid: number): Promise<string | null> {
 }
 
 /** The group that has the terminal of a shell; 0 if unknown. */
-export function foregroundOf(shell: number): number {
+export const foregroundOf = (shell: number): number => groupsOf(shell).foreground;
+
+/** Whether a shell's own group has its terminal; also where that is unknown. */
+export function hasTerminal(shell: number): boolean {
+	const { own, foreground } = groupsOf(shell);
+	return foreground <= 0 || foreground === own;
+}
+
+function groupsOf(shell: number): { readonly own: number; readonly foreground: number } {
 	// The name in parentheses may contain anything, also parentheses.
-	const [, , , , , foreground] = text(`/proc/${shell}/stat`)
+	const [, , own, , , foreground] = text(`/proc/${shell}/stat`)
 		.replace(/^.*\) /s, "")
 		.split(" ");
-	return Number(foreground ?? 0);
+	return { own: Number(own ?? 0), foreground: Number(foreground ?? 0) };
 }
 
 /** Whether any of these processes is in this group and has not ended. */

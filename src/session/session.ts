@@ -16,7 +16,14 @@ import { deferred } from "../pty/deferred.ts";
 import { PtyIoError } from "../pty/errors.ts";
 import type { Limits } from "../pty/launch-block.ts";
 import { canBeRead } from "../pty/process-stat.ts";
-import { descendants, hasLiving, listeningPorts, programIn, workingDirectory } from "../pty/process-tree.ts";
+import {
+	descendants,
+	hasLiving,
+	hasTerminal,
+	listeningPorts,
+	programIn,
+	workingDirectory,
+} from "../pty/process-tree.ts";
 import type { Pty, PtyExit, Survivor } from "../pty/pty.ts";
 import { type Condition, settled, wait } from "../pty/wait.ts";
 import type { Screen, ScreenOptions, ScreenState } from "../terminal/screen.ts";
@@ -186,6 +193,7 @@ export class Session implements AsyncDisposable {
 		this.journal = journal;
 		const commands = parts.commands ?? null;
 		this.commands = commands;
+		commands?.guard({ from: parts.replayedUntil, isForeground: () => hasTerminal(this.programPid) });
 		this.turns = new TurnLog({
 			directory: parts.keepsTurns ? journal.directory : null,
 			offset: () => journal.end,

@@ -1,9 +1,9 @@
 // Finds the shell's own marks in raw output: where a prompt is, where a command
 // began, where it ended and how.
 //
-// A mark is OSC 133 with the nonce of the session, so text that merely looks like
+// A mark is OSC 133 with a nonce of the session, so text that merely looks like
 // one (a log, a spoofing program) is ignored; and marks are numbered, so a
-// replayed one is ignored too. session/shell/ acts on them.
+// replayed one is ignored too. session/shell/ acts on them, and judges each before it counts.
 
 export type MarkKind = "A" | "B" | "C" | "D" | "E";
 
@@ -37,9 +37,19 @@ const MAX_MISSING = 1000;
 /** The least that a mark with a number takes, of what a gap has swallowed. */
 const MIN_MARK_BYTES = 40;
 
+export interface Nonces {
+	readonly aid: string;
+	/** Of the marks that end a stream. */
+	readonly end: string;
+}
+
+/** Whether a mark counts. `isOld`: its number was used before, so it does not. */
+export type Judge = (mark: Mark, isOld: boolean) => boolean;
+
 /** An incremental scanner; feed it every byte once, in order. */
 export class MarkScanner {
-	readonly #aid: string;
+	readonly #nonces: Nonces;
+	readonly #judge: Judge;
 	#next = -1;
 	#start = 0;
 	/** How much of the prefix has matched; then the body so far. */
@@ -50,18 +60,19 @@ export class MarkScanner {
 	/** How many numbers may be missing before the next mark. */
 	#missing = MAX_MISSING;
 
-	constructor(aid: string) {
-		this.#aid = aid;
+	constructor(nonces: Nonces, judge: Judge = () => true) {
+		this.#nonces = nonces;
+		this.#judge = judge;
 	}
 
-	feed(bytes: Uint8Array, offset: number): Mark[] {
+	/** Each mark before the next one is judged; to be read to the end. */
+	*feed(bytes: Uint8Array, offset: number): Generator<Mark> {
 		// A mark cut off by a gap is dropped.
 		if (offset !== this.#next) {
 			this.#matched = 0;
 			this.#missing += Math.ceil(Math.abs(offset - this.#next) / MIN_MARK_BYTES);
 		}
 		this.#next = offset + bytes.length;
-		const marks: Mark[] = [];
 		let at = 0;
 		while (at < bytes.length) {
 			if (this.#matched === 0) {
@@ -76,12 +87,11 @@ export class MarkScanner {
 				} else this.#matched = 0;
 			} else if (this.#take(bytes[at]!, offset + at)) {
 				const mark = this.#read(offset + at + 1);
-				if (mark) marks.push(mark);
 				this.#matched = 0;
 				at++;
+				if (mark) yield mark;
 			} else at++;
 		}
-		return marks;
 	}
 
 	#begin(offset: number): void {
@@ -117,14 +127,10 @@ export class MarkScanner {
 			const equals = field.indexOf("=");
 			named.set(equals < 0 ? "" : field.slice(0, equals), field.slice(equals + 1));
 		}
-		if (named.get("aid") !== this.#aid) return null;
+		if (named.get("aid") !== (kind === "E" ? this.#nonces.end : this.#nonces.aid)) return null;
 		const count = integer(named.get("n"));
-		if (count !== null) {
-			if (count <= this.#count || count > this.#count + this.#missing) return null;
-			this.#count = count;
-			this.#missing = MAX_MISSING;
-		}
-		return {
+		if (count !== null && count > this.#count + this.#missing) return null;
+		const mark = {
 			kind,
 			offset: this.#start,
 			end,
@@ -134,6 +140,13 @@ export class MarkScanner {
 			cwd: unescaped(named.get("cwd")),
 			stream: kind === "E" ? integer(named.get("")) : null,
 		};
+		const isOld = count !== null && count <= this.#count;
+		if (!this.#judge(mark, isOld) || isOld) return null;
+		if (count !== null) {
+			this.#count = count;
+			this.#missing = MAX_MISSING;
+		}
+		return mark;
 	}
 }
 

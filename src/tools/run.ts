@@ -177,6 +177,8 @@ function noteOf(
 		const how = oneLine(exit?.signal ?? `exit code ${exit?.code}`);
 		return safe`the command ended the shell (${how}); the next \`run\` gets a new one`;
 	}
+	if (outcome.disputed)
+		return safe`the end of the command was told twice, with different exit codes: a program may have forged one`;
 	if (outcome.shellReplaced) return safe`the shell became another program (exec); the next \`run\` gets a new shell`;
 	const limit = limitOfCode(outcome.exitCode, within);
 	return limit === null ? note : oneLine(limit);

@@ -2,7 +2,7 @@
 
 import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { until } from "../condition.ts";
 import { needing } from "../programs.ts";
@@ -147,7 +147,7 @@ test("a command that ends the shell gives what it printed", async () => {
 test("G5: while a command runs with its streams apart, no process has the nonce as an argument", async () => {
 	const shell = "nonce-apart";
 	const dir = await handOver(shell);
-	const nonce = await readFile(join(dir, "nonce"), "utf8");
+	const nonce: string = JSON.parse(await readFile(join(dirname(dir), "shell.json"), "utf8")).end;
 	const running = shells.run("sleep 1 & cat /proc/[0-9]*/cmdline | tr '\\0' ' '; wait", { shell, separate: true });
 	const seen: string[] = [];
 	for (const pid of readdirSync("/proc").filter((name) => /^\d+$/.test(name))) {

@@ -17,6 +17,8 @@ export interface ShellIdentity {
 	readonly program: string;
 	/** The nonce of its marks. */
 	readonly aid: string;
+	/** The nonce of the marks that end its streams: they pass through pipes that programs have open. */
+	readonly end: string;
 	/** Its name. */
 	readonly name: string;
 	/** Where commands are delivered. */
@@ -46,6 +48,14 @@ export interface Finished {
 	readonly cwd: string | null;
 	/** Its text as it is on the screen; null where a person typed it, or before a restart. */
 	readonly shown: string | null;
+	/** It was told with different codes, of which one is not the shell's: so none is known. */
+	readonly disputed: boolean;
+}
+
+/** When an end counts: not while another program has the terminal. Output before `from` is history. */
+export interface Guard {
+	readonly from: number;
+	readonly isForeground: () => boolean;
 }
 
 export class ShellCommands {
@@ -63,13 +73,17 @@ export class ShellCommands {
 	#last: Finished | null = null;
 	#streamsEnded = new Set<number>();
 	#isOurs: boolean;
+	#guard: Guard | null = null;
+	/** The end that was told while another program had the terminal: that program forged it, or one of the prompt's runs already. */
+	#claim: Mark | null = null;
+	#disputed = false;
 
 	/** `isOurs` unless it read start files of another version. */
 	constructor(identity: ShellIdentity, { isOurs = true }: { isOurs?: boolean } = {}) {
 		this.identity = identity;
 		this.#isOurs = isOurs;
 		this.streams = new StreamHelper(identity);
-		this.#scanner = new MarkScanner(identity.aid);
+		this.#scanner = new MarkScanner(identity, (mark, isOld) => this.#counts(mark, isOld));
 	}
 
 	/** The shell has become another program, or is one of another version: its marks are no longer reliable. */
@@ -80,6 +94,11 @@ export class ShellCommands {
 	/** Whether the shell is still the program that we started. */
 	programChecked({ isOurs }: { readonly isOurs: boolean }): void {
 		this.#isOurs = isOurs;
+	}
+
+	/** From now on ends are checked. */
+	guard(guard: Guard): void {
+		this.#guard = guard;
 	}
 
 	/** Null until the first mark. */
@@ -136,6 +155,8 @@ export class ShellCommands {
 	/** A command is about to be typed: from now on the shell is busy. */
 	expect(run: string, command: string): void {
 		this.#running = { run, command, shown: null, from: null };
+		this.#claim = null;
+		this.#disputed = false;
 		this.#prompt = null;
 		this.#streamsEnded.clear();
 	}
@@ -157,6 +178,27 @@ export class ShellCommands {
 			this.#apply(mark);
 			this.#marks.emit();
 		}
+	}
+
+	/**
+	 * A shell tells the end of a command when it has the terminal back. What a program forges while it has it does not count,
+	 * and its number is not used up: the shell's own mark has the same. One that is forged in the last moment is followed by the shell's.
+	 */
+	#counts(mark: Mark, isOld: boolean): boolean {
+		if (mark.kind !== "D" && mark.kind !== "B") return true;
+		if (isOld) {
+			if (mark.kind === "D" && mark.run !== null && this.#last?.run === mark.run && !isSameEnd(this.#last, mark))
+				this.#last = { ...this.#last, ...UNKNOWN };
+			return false;
+		}
+		const running = this.#running;
+		if (running === null || running.from === null || (mark.kind === "D" && mark.run !== running.run)) return true;
+		if (this.#guard === null || mark.offset < this.#guard.from || this.#guard.isForeground()) return true;
+		if (mark.kind === "D") {
+			if (this.#claim !== null && !isSameEnd(this.#claim, mark)) this.#disputed = true;
+			this.#claim ??= mark;
+		}
+		return false;
 	}
 
 	#apply(mark: Mark): void {
@@ -194,6 +236,7 @@ export class ShellCommands {
 	#ended(mark: Mark): void {
 		const running = this.#running;
 		if (running !== null && (running.run !== mark.run || running.from === null)) return;
+		this.#disputed = false; // told with the terminal in its hands
 		this.#finish(running, mark, mark.pipeStatus);
 	}
 
@@ -207,7 +250,12 @@ export class ShellCommands {
 	#promptSeen(mark: Mark): void {
 		// A prompt while a command should run: a shell without hooks, or one that lost them. Its prompt has the code.
 		const running = this.#running;
-		if (running !== null && running.from !== null) {
+		const claim = this.#claim;
+		if (running !== null && running.from !== null && claim !== null) {
+			// 0 says nothing: it may be that of what told the end.
+			this.#disputed ||= Boolean(mark.exitCode) && mark.exitCode !== claim.exitCode;
+			this.#finish(running, claim, claim.pipeStatus);
+		} else if (running !== null && running.from !== null) {
 			const offset = this.#promptFrom ?? mark.offset;
 			this.#finish(running, { ...mark, offset }, mark.exitCode === null ? [] : [mark.exitCode]);
 		}
@@ -225,9 +273,19 @@ export class ShellCommands {
 			pipeStatus,
 			cwd: mark.cwd,
 			shown: running?.shown ?? null,
+			disputed: false,
+			...(this.#disputed && UNKNOWN),
 		};
+		this.#claim = null;
+		this.#disputed = false;
 		this.#running = null;
 		this.#prompt = null;
 		if (running !== null) this.#ends.emit(this.#last);
 	}
 }
+
+const UNKNOWN = { exitCode: null, pipeStatus: [], disputed: true } as const;
+
+type End = Pick<Mark, "exitCode" | "pipeStatus">;
+
+const isSameEnd = (a: End, b: End): boolean => a.exitCode === b.exitCode && `${a.pipeStatus}` === `${b.pipeStatus}`;

@@ -18,14 +18,12 @@ import {
 	replaceState,
 } from "../../journal/state-file.ts";
 import { ShellCommands, type ShellIdentity } from "./commands.ts";
-import { SHELL_KINDS, shellKind, shells } from "./shells.ts";
+import { NONCES, SHELL_KINDS, shellKind, shells } from "./shells.ts";
 
 /** Changes with the contract between shell/ and `deliver`. */
-const SHELL_VERSION = 2;
+const SHELL_VERSION = 3;
 const FOLDER = "shell";
 const IDENTITY = "shell.json";
-// For the helper of `separate`, which must not have it as an argument.
-const NONCE = "nonce";
 const DEADLINE = "deadline.json";
 
 export interface ShellSpec {
@@ -56,13 +54,14 @@ export async function prepareShell(
 		kind,
 		program: spec.program,
 		aid: randomBytes(16).toString("hex"),
+		end: randomBytes(16).toString("hex"),
 		name: spec.name,
 		dir,
 	};
 	const { clean = false, login = false } = spec;
 	const start = shells[kind].start({ ...identity, clean, login, env });
 	await mkdir(dir, { mode: 0o700 });
-	await writeFiles(dir, { ...start.files, [NONCE]: identity.aid });
+	await writeFiles(dir, { ...start.files, [NONCES]: `${identity.aid} ${identity.end}\n` });
 	await replaceState(join(directory, IDENTITY), JSON.stringify(identity));
 	return { argv: start.argv, env: start.env, commands: new ShellCommands(identity) };
 }
@@ -72,6 +71,8 @@ const schema = z.object({
 	kind: z.enum(SHELL_KINDS),
 	program: z.string(),
 	aid: z.string().min(1),
+	/** One of an older version has none, and is typed nothing. */
+	end: z.string().min(1).default("-"),
 	name: z.string(),
 	dir: z.string(),
 });
@@ -118,7 +119,7 @@ export async function readDeadline(dir: string): Promise<Deadline | null> {
 
 const deadlineSchema = z.object({ run: z.string(), stopAt: z.number().nullable() });
 
-/** Only this user may read these files: commands contain secrets, and the start files the nonce. */
+/** Only this user may read these files: commands contain secrets, and the shell reads its nonces from one. */
 export async function writeFiles(dir: string, files: Readonly<Record<string, string>>): Promise<void> {
 	await Promise.all(
 		Object.entries(files).map(async ([name, text]) => {

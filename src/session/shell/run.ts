@@ -66,6 +66,8 @@ export interface RunOutcome {
 	readonly shellEnded: boolean;
 	/** The shell became another program (`exec`): commands can no longer be told apart. */
 	readonly shellReplaced: boolean;
+	/** Its end was told twice, with different codes. */
+	readonly disputed: boolean;
 	/** What it left running in the background. */
 	readonly jobs: readonly Job[];
 	readonly streams: Streams | null;
@@ -154,6 +156,9 @@ async function runInShell(session: Session, commands: ShellCommands, request: Ru
 		});
 		// The job ends before its shell: that end is not the command's own.
 		if (outcome.returned === "marked" && session.isEnding) await first([ended(session), timeout(ENDING_MS)], signal);
+		// An end that was forged in the last moment of a program is followed by the shell's own, before its prompt.
+		if (outcome.returned === "marked" && session.isConfined)
+			await first([attention(session), ended(session), timeout(STEP_MS)], signal);
 		const timedOut = outcome.returned === "timeout" && returnBy === deadline;
 		if (outcome.returned === "timeout" && !timedOut) stopLater();
 		// Before it is stopped: nobody has watched what is not answered.
@@ -167,6 +172,7 @@ async function runInShell(session: Session, commands: ShellCommands, request: Ru
 		const streams = pipes && (await readStreams(session, commands, { pipes, over, signal }));
 		const durationMs = Math.round(performance.now() - startedAt);
 		commands.programChecked({ isOurs: over || (await commandLine(session.programPid)) === (await program) });
+		const jobs = over && !session.ended ? await commands.jobs.takeNew(session.programPid) : [];
 		const finished = commands.last?.run === run ? commands.last : null;
 		if (finished !== null) commands.untold = null;
 		returned = over || outcome.returned === "marked" ? "ended" : outcome.returned;
@@ -183,7 +189,8 @@ async function runInShell(session: Session, commands: ShellCommands, request: Ru
 			durationMs,
 			shellEnded: session.ended,
 			shellReplaced: commands.replaced,
-			jobs: over && !session.ended ? await commands.jobs.takeNew(session.programPid) : [],
+			disputed: finished?.disputed === true,
+			jobs,
 			streams,
 			stoppedBy,
 			before,

@@ -11,13 +11,14 @@ import { isClosed } from "./closed.ts";
 export const SHELL_KINDS = ["bash", "zsh", "fish", "sh"] as const;
 export type ShellKind = (typeof SHELL_KINDS)[number];
 
+/** The file from which a shell reads the nonces of its marks, and which it empties at once. */
+export const NONCES = "nonce";
+
 export interface ShellLaunch {
 	/** bash, /bin/zsh, … */
 	readonly program: string;
 	/** This session's private directory, 0700. */
 	readonly dir: string;
-	/** The nonce: in a file that only this user can read, never in the environment. */
-	readonly aid: string;
 	/** No start file of the user is read. */
 	readonly clean: boolean;
 	readonly login: boolean;
@@ -118,13 +119,12 @@ const BASH_LOGIN = `[[ ! -r /etc/profile ]] || . /etc/profile
 	done`;
 
 const bash: Shell = {
-	start: ({ program, dir, aid, clean, login }) => ({
+	start: ({ program, dir, clean, login }) => ({
 		argv: [program, "--init-file", join(dir, "init.bash"), "-i"],
 		env: {},
 		files: {
 			"init.bash": script("init.bash", {
 				DIR: quoted(dir),
-				AID: aid,
 				USER: clean ? "unset HISTFILE" : login ? BASH_LOGIN : "[[ ! -r ~/.bashrc ]] || . ~/.bashrc",
 				PAGERS: NO_PAGERS,
 			}),
@@ -145,9 +145,13 @@ const bash: Shell = {
 	},
 };
 
+/** Before the user's own files, and kept in no other: see init.bash. */
+const zshNonces = (dir: string) =>
+	`typeset -g _dt_aid _dt_end\nIFS=' ' read -r _dt_aid _dt_end <${quoted(join(dir, NONCES))}\n: >|${quoted(join(dir, NONCES))}\n`;
+
 // zsh looks for its start files in ZDOTDIR: ours are there for as long as they are read, then the user's is restored.
 const zsh: Shell = {
-	start({ program, dir, aid, clean, login, env }) {
+	start({ program, dir, clean, login, env }) {
 		const home = env.ZDOTDIR;
 		const back = home === undefined ? "unset ZDOTDIR" : `ZDOTDIR=${quoted(home)}`;
 		const own = (file: string) =>
@@ -157,11 +161,10 @@ const zsh: Shell = {
 			argv: [program, ...(login ? ["-l"] : []), "-i"],
 			env: { ZDOTDIR: dir },
 			files: {
-				".zshenv": `${clean ? "setopt no_global_rcs\n" : ""}${borrow(".zshenv")}`,
+				".zshenv": `${clean ? "setopt no_global_rcs\n" : ""}${zshNonces(dir)}${borrow(".zshenv")}`,
 				".zprofile": `[[ -n $_dt_back ]] && ZDOTDIR=$_dt_back || unset ZDOTDIR\n${own(".zprofile")}\nZDOTDIR=${quoted(dir)}\n`,
 				".zshrc": `[[ -n $_dt_back ]] && ZDOTDIR=$_dt_back || unset ZDOTDIR\nunset _dt_back\n${script("init.zsh", {
 					DIR: quoted(dir),
-					AID: aid,
 					USER: clean ? "unset HISTFILE" : own(".zshrc"),
 					PAGERS: NO_PAGERS,
 				})}`,
@@ -182,7 +185,7 @@ const zsh: Shell = {
 };
 
 const fish: Shell = {
-	start: ({ program, dir, aid, clean, login }) => ({
+	start: ({ program, dir, clean, login }) => ({
 		argv: [
 			program,
 			...(clean ? ["--no-config"] : []),
@@ -192,7 +195,7 @@ const fish: Shell = {
 			`source ${fishQuoted(join(dir, "init.fish"))}`,
 		],
 		env: {},
-		files: { "init.fish": script("init.fish", { DIR: fishQuoted(dir), AID: aid, PAGERS: NO_PAGERS_FISH }) },
+		files: { "init.fish": script("init.fish", { DIR: fishQuoted(dir), PAGERS: NO_PAGERS_FISH }) },
 	}),
 	deliver(script) {
 		const { run, streams } = script;
@@ -208,13 +211,12 @@ const fish: Shell = {
 };
 
 const sh: Shell = {
-	start: ({ program, dir, aid, clean, login, env }) => ({
+	start: ({ program, dir, clean, login, env }) => ({
 		argv: [program, ...(login ? ["-l"] : []), "-i"],
 		env: { ENV: join(dir, "init.sh") },
 		files: {
 			"init.sh": script("init.sh", {
 				DIR: quoted(dir),
-				AID: aid,
 				USER: clean || !env.ENV ? ":" : `[ ! -r ${quoted(env.ENV)} ] || . ${quoted(env.ENV)}`,
 				PAGERS: NO_PAGERS,
 			}),

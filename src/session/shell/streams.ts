@@ -31,20 +31,20 @@ export const NOTHING: StreamPart = { head: new Uint8Array(0), tail: new Uint8Arr
 /** The helper of one shell; started by the shell itself when a command first needs it. */
 export class StreamHelper {
 	readonly #dir: string;
-	readonly #aid: string;
+	readonly #nonce: string;
 	/** Of commands that were still running when their call returned. */
 	readonly #left = new Set<StreamPipes>();
 
-	constructor({ dir, aid }: { readonly dir: string; readonly aid: string }) {
+	constructor({ dir, end }: { readonly dir: string; readonly end: string }) {
 		this.#dir = dir;
-		this.#aid = aid;
+		this.#nonce = end;
 	}
 
 	/** Pipes for one run. */
 	async open(run: string): Promise<StreamPipes> {
 		this.removeLeft();
 		const dir = join(this.#dir, `${run}.d`);
-		const pipes = { dir, end: `aid=${this.#aid};r=${run}` };
+		const pipes = { dir, end: `aid=${this.#nonce};r=${run}` };
 		const taken = await succeeds(rename(join(this.#dir, "spare"), dir));
 		if (taken && (await isRead(dir, "1"))) return new StreamPipes({ ...pipes, state: "ready" });
 		// There is none yet, or it was killed.
