@@ -168,10 +168,28 @@ async function resolveBinds(
 		...sandbox.ro.map((path) => resolveBind(path, false, kept)),
 		...also.map((path) => ownBind(path)),
 	]);
+	const above = await Promise.all(directoriesAbove(binds).map((path) => resolveBind(path, true, kept)));
 	// A parent first, or it would hide what is within; of the same path the read-only one is last.
-	return binds.sort(
+	return [...binds, ...above].sort(
 		(one, other) => one.path.length - other.path.length || Number(other.writable) - Number(one.writable),
 	);
+}
+
+/**
+ * The directories between what is only to be read and the writable directory that it is in. Bound, too, because nobody can move
+ * what is a mount: with its parent moved away, another could be made in its place.
+ */
+function directoriesAbove(binds: readonly Bind[]): readonly string[] {
+	const named = new Set(binds.map(({ path }) => path));
+	const found = binds
+		.filter(({ writable }) => !writable)
+		.flatMap(({ path }) => {
+			const between: string[] = [];
+			for (let at = dirname(path); at !== sep && !named.has(at); at = dirname(at)) between.push(at);
+			const around = binds.find((bind) => bind.path === dirname(between.at(-1) ?? path));
+			return around?.writable ? between : [];
+		});
+	return [...new Set(found)];
 }
 
 /** Of what is ours or the system's. */

@@ -2,7 +2,16 @@
 // that could not fail would show nothing.
 
 import { type ChildProcess, spawn } from "node:child_process";
-import { copyFileSync, existsSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+	copyFileSync,
+	existsSync,
+	mkdirSync,
+	readFileSync,
+	renameSync,
+	rmSync,
+	symlinkSync,
+	writeFileSync,
+} from "node:fs";
 import { createServer, type Server } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -195,6 +204,28 @@ describe.each(USERS)("R4.9 G7 out of a sandbox, as %s", (user: User) => {
 		expect(said).toBe("evil\n");
 		expect(readFileSync(join(box.home, ".bashrc"), "utf8")).toBe("# the user's own\n");
 		expect(existsSync(join(box.home, ".profile"))).toBe(false);
+	});
+
+	test("what may only be read below the workspace is neither written, moved, nor replaced with its parents", async () => {
+		const kept = join(box.workspace, "sub/deep/.git");
+		mkdirSync(kept, { recursive: true });
+		writeFileSync(join(kept, "config"), "the user's own\n");
+		for (const path of ["sub", "sub/deep", "sub/deep/.git", "sub/deep/.git/config"])
+			box.give(join(box.workspace, path));
+		const tries = [
+			"echo evil > sub/deep/.git/config",
+			"mv sub/deep/.git sub/deep/git",
+			"mv sub/deep sub/other",
+			"mv sub other",
+			"rm -r sub/deep",
+		];
+		const line = `${tries.map((one) => `{ ${one}; } 2>/dev/null && echo "did: ${one}"`).join("; ")}; echo mine > sub/mine; cat sub/mine`;
+		expect((await box.run(line, { ro: [kept] })).said).toBe("mine\n");
+		expect(readFileSync(join(kept, "config"), "utf8")).toBe("the user's own\n");
+		expect((await box.run("mv sub other && echo moved")).said, "without it, to see that it can succeed").toBe(
+			"moved\n",
+		);
+		rmSync(join(box.workspace, "other"), { recursive: true });
 	});
 
 	test("a workspace that becomes a link after it was checked is not entered", async () => {
