@@ -124,7 +124,9 @@ const dependencies: Dependencies = {
 		return (await import("./mcp/hosts.ts")).hostsHelp({ command, args: [...args, "mcp"] });
 	},
 	toolCards: async (sets) => (await import("./tools/catalogue.ts")).toolCards(sets),
+	refuseConfined,
 	secrets: async () => {
+		await refuseConfined();
 		const { SecretFile } = await import("./session/secret-file.ts");
 		return new SecretFile(where.state, process.env);
 	},
@@ -136,7 +138,10 @@ const dependencies: Dependencies = {
 	},
 };
 
-/** Tokens are a file of this user: a daemon that runs tells whether this process is confined to a session. */
+/**
+ * Tokens, the policy and the audit log are files of this user: a daemon that runs tells whether this process is confined to
+ * a session. It keeps agents from them by mistake: a program that is not in a sandbox could read the files itself.
+ */
 async function refuseConfined(): Promise<void> {
 	await using client = await findDaemon(reach("cli", { anyVersion: true }));
 	const refused = (await client?.hello(VERSION))?.refused;

@@ -81,12 +81,14 @@ test("G7 a child of one session can neither use another, nor act as a person, op
 	expect((await client.call("read", { session: "other", view: "screen" })).facts.text).not.toContain("typed");
 	const { done } = await askInside(client, "inner", call("list", {}));
 	expect(done?.answer?.facts.sessions).toEqual([]);
-	// Nor does the command line make it a token, or kill the daemon that refuses to stop.
-	for (const verb of ["token create mine", "daemon stop", "serve --port 0", "web"]) {
+	// Nor does the command line make it a token, kill the daemon that refuses to stop, or tell what others did and may use.
+	const verbs = ["token create mine", "daemon stop", "serve --port 0", "web"];
+	for (const verb of [...verbs, "audit", "audit --verify", "secrets", "secrets test any"]) {
 		const line = `DIALTONE_HOME=${home.path} ${process.execPath} ${MAIN} ${verb} --json; echo "exit $?"`;
 		const until = { pattern: "exit \\d+\n", only: true };
 		const { facts } = await client.call("send", { session: "inner", text: line, submit: true, until, ...patient });
 		expect(facts.text, verb).toMatch(/inside_session|not allowed from inside session/);
+		expect(facts.text, verb).not.toContain("exit 0");
 	}
 	expect((await client.status()).http).toBeNull();
 	await client[Symbol.asyncDispose]();
