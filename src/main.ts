@@ -167,7 +167,10 @@ async function orKilled<T>(ms: number, stop: () => Promise<T>): Promise<T> {
 	try {
 		return await within(ms, "stopping the daemon", stop());
 	} catch (error) {
-		if (isFault(error, "inside_session") || isFault(error, "caller_confined")) throw error;
+		const isAnswer = (["inside_session", "caller_confined", "daemon_confined"] as const).some((code) =>
+			isFault(error, code),
+		);
+		if (isAnswer) throw error;
 		const pid = await killDaemon(where.run);
 		if (pid === null) throw error; // there was none: the reason is another
 		process.stderr.write(`dialtone: process ${pid} did not answer and was killed\n`);
