@@ -124,7 +124,9 @@ const dependencies: Dependencies = {
 		return (await import("./mcp/hosts.ts")).hostsHelp({ command, args: [...args, "mcp"] });
 	},
 	toolCards: async (sets) => (await import("./tools/catalogue.ts")).toolCards(sets),
+	refuseConfined,
 	secrets: async () => {
+		await refuseConfined();
 		const { SecretFile } = await import("./session/secret-file.ts");
 		return new SecretFile(where.state, process.env);
 	},
@@ -136,7 +138,10 @@ const dependencies: Dependencies = {
 	},
 };
 
-/** Tokens are a file of this user: a daemon that runs tells whether this process is confined to a session. */
+/**
+ * Tokens, the policy and the audit log are files of this user: a daemon that runs tells whether this process is confined to
+ * a session. It keeps agents from them by mistake: a program that is not in a sandbox could read the files itself.
+ */
 async function refuseConfined(): Promise<void> {
 	await using client = await findDaemon(reach("cli", { anyVersion: true }));
 	const refused = (await client?.hello(VERSION))?.refused;
@@ -162,7 +167,10 @@ async function orKilled<T>(ms: number, stop: () => Promise<T>): Promise<T> {
 	try {
 		return await within(ms, "stopping the daemon", stop());
 	} catch (error) {
-		if (isFault(error, "inside_session") || isFault(error, "caller_confined")) throw error;
+		const isAnswer = (["inside_session", "caller_confined", "daemon_confined"] as const).some((code) =>
+			isFault(error, code),
+		);
+		if (isAnswer) throw error;
 		const pid = await killDaemon(where.run);
 		if (pid === null) throw error; // there was none: the reason is another
 		process.stderr.write(`dialtone: process ${pid} did not answer and was killed\n`);

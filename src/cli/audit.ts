@@ -13,6 +13,7 @@ import { abortedByReader, drained } from "./stream-commands.ts";
 import { fitted, table } from "./table.ts";
 
 export async function audit({ flags, json, io, dependencies }: Invocation): Promise<number> {
+	await dependencies.refuseConfined();
 	const directory = join(dependencies.stateDir, AUDIT_DIRECTORY);
 	if (flags.on("verify")) return verified(directory, json, io.out);
 	const isWanted = filterOf(flags);

@@ -99,6 +99,8 @@ export interface Dependencies {
 	toolCards(sets: readonly ToolSet[]): Promise<readonly ToolCard[]>;
 	tokens(): Promise<TokenStore>;
 	secrets(): Promise<SecretStore>;
+	/** Throws where this process is inside a session, or confined: for what is read from the owner's files. */
+	refuseConfined(): Promise<void>;
 	/** Where everything is kept. */
 	readonly stateDir: string;
 	/** The fault, if this error means that nothing can be kept there. */

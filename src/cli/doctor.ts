@@ -8,6 +8,8 @@ import { setAsideIn } from "../journal/state-file.ts";
 import { oneLine } from "../protocol/clean.ts";
 import { Fault } from "../protocol/fault.ts";
 import { checkPrivate } from "../pty/private-directory.ts";
+import { tryConfining } from "../pty/sandbox.ts";
+import { SandboxError, type SandboxProblem } from "../pty/sandbox-error.ts";
 import { LEARNT_FILE, readLearnt } from "../session/learnt.ts";
 import { isKnownVariable, optionTable } from "../session/option-table.ts";
 import { resolveOptions } from "../session/options.ts";
@@ -22,6 +24,13 @@ interface Check {
 	readonly name: string;
 	readonly check: (dependencies: Dependencies, env: NodeJS.ProcessEnv) => Verdict | Promise<Verdict>;
 }
+
+const FOR_SANDBOX: Partial<Record<SandboxProblem, string>> = {
+	no_bwrap: "Debian: bubblewrap.",
+	no_helper: "Run `npm run setup`.",
+	no_namespaces:
+		"Allow user namespaces to this user: the sysctls user.max_user_namespaces, kernel.unprivileged_userns_clone=1, kernel.apparmor_restrict_unprivileged_userns=0, or the container's settings.",
+};
 
 const CHECKS: readonly Check[] = [
 	{
@@ -76,6 +85,18 @@ const CHECKS: readonly Check[] = [
 			return Number(scope) > 1
 				? { ok: "warn", found: `ptrace_scope is ${scope}`, next: "Waiting is then marked `guess`; 0 or 1 would work." }
 				: { ok: true, found: `/proc/PID/syscall can be read (ptrace_scope ${scope})` };
+		},
+	},
+	{
+		name: "sandbox",
+		check: async () => {
+			try {
+				return { ok: true, found: `${await tryConfining()} can confine programs` };
+			} catch (error) {
+				if (!(error instanceof SandboxError)) throw error;
+				const next = `${FOR_SANDBOX[error.problem] ?? "See docs/sandbox.md."} Until then what asks for a sandbox is not started.`;
+				return { ok: "warn", found: `no program can be confined: ${error.message}`, next };
+			}
 		},
 	},
 	{

@@ -70,6 +70,7 @@ const BY_FAULT: Partial<Record<FaultCode, number>> = {
 	unusable_home: EXIT.noDaemon,
 	unsafe_home: EXIT.notAllowed,
 	foreign_daemon: EXIT.notAllowed,
+	daemon_confined: EXIT.notAllowed,
 	not_allowed: EXIT.notAllowed,
 	denied_by_policy: EXIT.notAllowed,
 	denied_by_person: EXIT.notAllowed,

@@ -79,7 +79,7 @@ function difference(there: Place, here: Place): string | null {
 }
 
 /** Sockets of holders that were killed stay behind. */
-async function anyHolderListens(run: string): Promise<boolean> {
+export async function anyHolderListens(run: string): Promise<boolean> {
 	for (const path of holderSockets(run)) {
 		const socket = createConnection(path);
 		try {

@@ -118,9 +118,9 @@ async function greet(options: ReachOptions, tries = 1): Promise<{ client: Socket
 		if (isFault(error, "foreign_daemon")) throw error;
 		return null; // it has taken its lock and does not listen yet, or is just stopping
 	}
+	let hello: NonNullable<Done["hello"]>;
 	try {
-		const { version: theirs } = await client.hello(version);
-		return { client, theirs };
+		hello = await client.hello(version);
 	} catch {
 		const gone = client.lost;
 		await client[Symbol.asyncDispose]();
@@ -132,6 +132,21 @@ async function greet(options: ReachOptions, tries = 1): Promise<{ client: Socket
 		await delay(tries * GREETING_MS);
 		return greet(options, tries + 1);
 	}
+	if (hello.refused?.fault === "caller_confined") await refuseConfinedDaemon(client, run);
+	return { client, theirs: hello.version };
+}
+
+/** Throws where it is the daemon that is confined. One with sessions is let be: no other could have them. */
+async function refuseConfinedDaemon(client: SocketClient, run: string): Promise<void> {
+	const [{ confinementOfDaemon }, { anyHolderListens }] = await Promise.all([
+		import("./confined-daemon.ts"),
+		import("./beside-sessions.ts"),
+	]);
+	const pid = client.daemonPid;
+	const why = confinementOfDaemon(pid);
+	if (why === null || (await anyHolderListens(run))) return;
+	await client[Symbol.asyncDispose]();
+	throw new Fault("daemon_confined", { pid, why });
 }
 
 /** By the three numbers of a version. */

@@ -11,7 +11,7 @@ import { Listeners } from "../protocol/listeners.ts";
 import type { OutputChunk } from "../protocol/output.ts";
 import { deferred } from "../pty/deferred.ts";
 import { INHERIT, type Inherit } from "../pty/environment.ts";
-import { foreignPeer } from "../pty/native.ts";
+import { foreignPeer, listeningPid } from "../pty/native.ts";
 import { type Condition, onAbort, until, wait, within } from "../pty/wait.ts";
 import { asInherited } from "../session/inheriting.ts";
 import { limits, options } from "../session/options.ts";
@@ -119,6 +119,11 @@ export class SocketClient implements Client {
 	/** The daemon is gone; a new connection reaches the next one. */
 	get lost(): boolean {
 		return this.#lost;
+	}
+
+	/** The daemon's process by the number that it has here; 0 where it has none. */
+	get daemonPid(): number {
+		return listeningPid(this.#socket);
 	}
 
 	/** The daemon's version and pid: compared with our own version before any other request. */

@@ -1,5 +1,6 @@
 // The audit log on disk, as anybody can read and check it: files of JSON lines, each line with the hash of the one
-// before. `head.json` says how far it went, so that lines missing at the end are noticed too.
+// before. `audit-head.json` beside their directory says how far it went, so that lines missing at the end, or all of
+// them, are noticed too.
 
 import { createHash } from "node:crypto";
 import {
@@ -15,10 +16,11 @@ import {
 	rmSync,
 	writeFileSync,
 } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 
 export const AUDIT_DIRECTORY = "audit";
-export const HEAD_FILE = "head.json";
+/** In the state directory: whoever removes the log does not remove it with it. */
+export const HEAD_FILE = "audit-head.json";
 /** Before the first line there is none. */
 export const NO_HASH = "0".repeat(64);
 const FILE = /^\d{6}\.jsonl$/;
@@ -107,9 +109,11 @@ export function* auditLines(directory: string): Generator<AuditLine> {
 	}
 }
 
+export const headPath = (directory: string): string => join(dirname(directory), HEAD_FILE);
+
 export function readHead(directory: string): Head | null {
 	try {
-		const { n, hash } = JSON.parse(readRegular(join(directory, HEAD_FILE))) as Head;
+		const { n, hash } = JSON.parse(readRegular(headPath(directory))) as Head;
 		return typeof n === "number" && typeof hash === "string" ? { n, hash } : null;
 	} catch {
 		return null; // missing or damaged, which is the same to a reader
@@ -207,6 +211,8 @@ class Check {
 			const problem = `${HEAD_FILE} is missing or damaged: lines may be missing at the end`;
 			return files.length === 0 ? null : { ...at, problem };
 		}
+		if (files.length === 0 && head.n > 0)
+			return { ...at, problem: `the whole log is missing: it had ${head.n} ${head.n === 1 ? "line" : "lines"}` };
 		const missing = head.n - (last?.n ?? 0);
 		if (missing > 0)
 			return { ...at, problem: `${missing} ${missing === 1 ? "line is" : "lines are"} missing at the end` };

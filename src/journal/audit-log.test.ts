@@ -15,11 +15,13 @@ import { auditFiles, auditLines, HEAD_FILE, verify } from "./audit-chain.ts";
 import { type AuditLimits, AuditLog } from "./audit-log.ts";
 
 describe("the audit log (R4.14)", () => {
+	let state: string;
 	let directory: string;
 	beforeEach(() => {
-		directory = mkdtempSync(join(tmpdir(), "dt-audit-"));
+		state = mkdtempSync(join(tmpdir(), "dt-audit-"));
+		directory = join(state, "audit");
 	});
-	afterEach(() => rmSync(directory, { recursive: true, force: true }));
+	afterEach(() => rmSync(state, { recursive: true, force: true }));
 
 	const write = async (count: number, limits: Partial<AuditLimits> = {}) => {
 		await using log = new AuditLog(directory, limits);
@@ -32,6 +34,10 @@ describe("the audit log (R4.14)", () => {
 	const path = (name = "000001.jsonl") => join(directory, name);
 	const change = (edit: (lines: string[]) => string[], name?: string) =>
 		writeFileSync(path(name), `${edit(readFileSync(path(name), "utf8").trimEnd().split("\n")).join("\n")}\n`);
+	/** A new home. */
+	const forget = () => {
+		for (const name of ["audit", HEAD_FILE]) rmSync(join(state, name), { recursive: true, force: true });
+	};
 	const broken = () => verify(directory).broken;
 
 	test("lines keep their order, and daemons that follow each other make one chain", async () => {
@@ -42,7 +48,7 @@ describe("the audit log (R4.14)", () => {
 	});
 
 	test("what is told after the end, or of a home that is gone, makes no directory", async () => {
-		const home = join(directory, "home");
+		const home = join(state, "home");
 		const log = new AuditLog(join(home, "audit"));
 		log.add({ do: "send" });
 		await log[Symbol.asyncDispose]();
@@ -74,7 +80,7 @@ describe("the audit log (R4.14)", () => {
 			[(lines) => lines.with(-1, lines.at(-1)!.replace('"owner":"a"', '"owner":"b"')), 11],
 		];
 		for (const [edit, line] of tamper) {
-			rmSync(directory, { recursive: true });
+			forget();
 			await write(10);
 			change(edit);
 			expect(broken()).toMatchObject({ file: "000001.jsonl", line });
@@ -87,8 +93,38 @@ describe("the audit log (R4.14)", () => {
 		expect(broken()?.problem).toBe("3 lines are missing at the end");
 		await write(2);
 		expect(broken()?.problem).toContain("lines were missing or changed before it");
-		rmSync(path(HEAD_FILE));
+		rmSync(join(state, HEAD_FILE));
 		expect(broken()).not.toBe(null);
+	});
+
+	test("that all of it was removed is found, also when the next daemon has written", async () => {
+		expect(broken()).toBe(null);
+		await write(10);
+		rmSync(directory, { recursive: true });
+		expect(broken()?.problem).toBe("the whole log is missing: it had 11 lines");
+		await write(2);
+		expect(broken()?.problem).toContain("lines were missing or changed before it");
+	});
+
+	test("what is removed while a daemon runs is found, and the daemon's next lines are kept", async () => {
+		await using log = new AuditLog(directory);
+		log.add({ do: "send" });
+		await log.flushed();
+		rmSync(directory, { recursive: true });
+		log.add({ do: "close" });
+		await log.flushed();
+		expect([...auditLines(directory)].map((line) => line.do)).toEqual(["file", "cut", "close"]);
+		expect(broken()?.problem).toContain("lines were missing or changed before it");
+	});
+
+	test("a daemon that dies before it has noted how far it went leaves a log that is whole", async () => {
+		await write(10);
+		const head = readFileSync(join(state, HEAD_FILE));
+		await write(3);
+		writeFileSync(join(state, HEAD_FILE), head);
+		expect(broken()).toBe(null);
+		await write(3);
+		expect(verify(directory)).toMatchObject({ lines: 17, broken: null });
 	});
 
 	test("a line that was cut short by a kill is told, and the chain goes on", async () => {
@@ -98,7 +134,7 @@ describe("the audit log (R4.14)", () => {
 		await write(5);
 		expect(verify(directory)).toEqual({ lines: 12, files: 1, torn: 1, lost: 0, broken: null });
 		// Nothing but an incomplete line is excused.
-		rmSync(directory, { recursive: true });
+		forget();
 		await write(5);
 		truncateSync(path(), readFileSync(path()).length - 4);
 		expect(broken()?.problem).toBe("1 line is missing at the end");

@@ -8,9 +8,9 @@ import { join } from "node:path";
 import {
 	auditFiles,
 	fileName,
-	HEAD_FILE,
 	type Head,
 	hashOfLine,
+	headPath,
 	NO_HASH,
 	parseLine,
 	readHead,
@@ -149,10 +149,13 @@ export class AuditLog {
 	async #ready(): Promise<Current> {
 		const { maxBytes } = this.#limits;
 		let current = this.#current;
-		// Another daemon of this home wrote to it: its line is the last.
-		if (current !== null && (await current.file.stat()).size !== current.size) {
-			await current.file.close();
-			current = this.#current = null;
+		if (current !== null) {
+			const { size, nlink } = await current.file.stat();
+			// Another daemon of this home wrote to it, and its line is the last; or somebody removed it.
+			if (size !== current.size || nlink === 0) {
+				await current.file.close();
+				current = this.#current = null;
+			}
 		}
 		current ??= await this.#opened();
 		if (current.size >= maxBytes && current.torn === 0) {
@@ -189,7 +192,7 @@ export class AuditLog {
 	 * program that fills the disk it takes 3 ms, and 30 now and then (measured), of every call's time.
 	 */
 	async #writeHead(head: Head): Promise<void> {
-		const path = join(this.directory, HEAD_FILE);
+		const path = headPath(this.directory);
 		const draft = `${path}.draft`;
 		await rm(draft, { force: true });
 		await writeFile(draft, JSON.stringify(head), { mode: 0o600, flag: "wx" });

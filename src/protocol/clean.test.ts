@@ -112,5 +112,7 @@ function fieldOf(name: string, text: string): string | number | object | undefin
 	if (name === "others") return [{ id: text, owner: text }];
 	if (name === "processes") return [{ pid: 7, command: text }];
 	if (["problems", "tools", "open", "nearest", "did"].includes(name)) return [text, text];
-	return ["limit", "offset", "expected", "lines", "free", "port", "uid", "since", "seconds"].includes(name) ? 7 : text;
+	return ["limit", "offset", "expected", "lines", "free", "port", "uid", "pid", "since", "seconds"].includes(name)
+		? 7
+		: text;
 }

@@ -505,7 +505,15 @@ export const faults = {
 		status: 403,
 		message: ({ why }) =>
 			safe`You are confined (${oneLine(why)}), and what is started here would not be: nothing was done.`,
-		next: () => safe`The owner of the machine can allow such callers: "elsewhere": "allow" in policy.json.`,
+		next: () =>
+			safe`The owner of the machine can allow such callers: "elsewhere": "allow" in policy.json. Where it is the daemon that is confined, see docs/confined-sessions.md.`,
+	}),
+	daemon_confined: row<{ pid: number; why: string }>({
+		status: 503,
+		message: ({ pid, why }) =>
+			safe`The daemon (process ${pid}) is confined (${oneLine(why)}) and you are not: a confined program started it when none ran.`,
+		next: ({ pid }) =>
+			safe`End it with \`kill ${pid}\`: no session runs, so nothing is lost, and the next call starts a daemon that is not confined.`,
 	}),
 	too_many_requests: row<{ what: string }>({
 		status: 429,

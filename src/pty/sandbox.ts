@@ -8,10 +8,12 @@
 // What is on the system's own disk or in /proc is asked for synchronously: each takes microseconds, and through the
 // thread pool a start took 5 ms longer. A home and a workspace may be on a server that does not answer.
 
+import { execFile } from "node:child_process";
 import { accessSync, constants, existsSync, lstatSync, readFileSync, readlinkSync, realpathSync } from "node:fs";
 import { realpath, stat } from "node:fs/promises";
 import { homedir } from "node:os";
 import { basename, dirname, join, sep } from "node:path";
+import { promisify } from "node:util";
 import type { LaunchSpec } from "./launch-block.ts";
 import { places } from "./places.ts";
 import { type Bind, isWithin, resolveBind, SYSTEM } from "./sandbox-binds.ts";
@@ -54,6 +56,9 @@ const PROXY_WITHIN = "/run/dialtone-proxy";
 /** Of each directory that is made for the sandbox alone. They are in memory. */
 const PRIVATE_BYTES = 1024 ** 3;
 
+/** It takes a few milliseconds. */
+const TRY_MS = 10_000;
+
 /**
  * What root could change or read without any capability, because root owns it. The rest of its files ask for one.
  * bwrap leaves /proc/sys writable for uid 0: a program could have set core_pattern.
@@ -65,7 +70,7 @@ const PROC_FILES = ["kpagecgroup", "kpagecount", "kpageflags"];
 export async function confined(launch: LaunchSpec, sandbox: Sandbox, parts: Parts): Promise<LaunchSpec> {
 	const bwrap = foundBwrap(parts.bwrapIn ?? BWRAP_IN);
 	const helper = parts.helper ?? HELPER;
-	checkNamespaces(launch, helper);
+	checkNamespaces(uidOf(launch), helper);
 	const homes = await homesOf(launch);
 	const binds = await resolveBinds(launch, sandbox, { homes, also: parts.also ?? [] });
 	const proxied = typeof sandbox.network === "object";
@@ -98,6 +103,22 @@ export async function confined(launch: LaunchSpec, sandbox: Sandbox, parts: Part
 	};
 }
 
+/** Starts a program in the namespaces of a sandbox, to see whether this machine allows it. Returns the path of bwrap; throws SandboxError. */
+export async function tryConfining(parts: Pick<Parts, "bwrapIn" | "helper"> = {}): Promise<string> {
+	const bwrap = foundBwrap(parts.bwrapIn ?? BWRAP_IN);
+	checkNamespaces(ownUid(), parts.helper ?? HELPER);
+	const mounts = ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", ...privateMount("/tmp")];
+	try {
+		// bwrap itself is the one program that is surely there.
+		const argv = [...namespaces({ network: "none" }), ...mounts, "--", bwrap, "--version"];
+		await promisify(execFile)(bwrap, argv, { timeout: TRY_MS, killSignal: "SIGKILL" });
+		return bwrap;
+	} catch (error) {
+		const { stderr, message } = error as Error & { stderr?: string };
+		throw new SandboxError("no_namespaces", stderr?.trim() || message, { cause: error });
+	}
+}
+
 function foundBwrap(directories: readonly string[]): string {
 	const path = directories.map((directory) => join(directory, "bwrap")).find(isExecutable);
 	if (path !== undefined) return path;
@@ -114,7 +135,7 @@ function isExecutable(path: string): boolean {
 }
 
 /** What can be known beforehand. Whatever else forbids them (a container's filter, AppArmor) makes the launch fail with bwrap's words. */
-function checkNamespaces(launch: LaunchSpec, helper: string): void {
+function checkNamespaces(uid: number, helper: string): void {
 	if (!isExecutable(helper))
 		throw new SandboxError(
 			"no_helper",
@@ -122,8 +143,7 @@ function checkNamespaces(launch: LaunchSpec, helper: string): void {
 		);
 	const isOff = (file: string) => textOf(file).trim() === "0"; // absent: not a limit
 	const off =
-		isOff("/proc/sys/user/max_user_namespaces") ||
-		(uidOf(launch) !== 0 && isOff("/proc/sys/kernel/unprivileged_userns_clone"));
+		isOff("/proc/sys/user/max_user_namespaces") || (uid !== 0 && isOff("/proc/sys/kernel/unprivileged_userns_clone"));
 	if (off) throw new SandboxError("no_namespaces", "user namespaces are switched off on this machine");
 }
 
@@ -136,7 +156,8 @@ function textOf(file: string): string {
 	}
 }
 
-const uidOf = ({ uid }: LaunchSpec) => uid ?? process.getuid?.() ?? 0;
+const ownUid = () => process.getuid?.() ?? 0;
+const uidOf = ({ uid }: LaunchSpec) => uid ?? ownUid();
 
 /** Every directory that is a home to the program or to us, resolved. */
 async function homesOf(launch: LaunchSpec): Promise<readonly string[]> {
@@ -206,7 +227,7 @@ async function ownBind(path: string): Promise<Bind> {
 	return { path, writable: true, device: facts.dev, inode: facts.ino };
 }
 
-function namespaces({ network }: Sandbox): readonly string[] {
+function namespaces({ network }: Pick<Sandbox, "network">): readonly string[] {
 	return [
 		..."--unshare-user --unshare-pid --unshare-ipc --unshare-uts --unshare-cgroup-try --as-pid-1".split(" "),
 		...(network === "host" ? [] : ["--unshare-net"]),

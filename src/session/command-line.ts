@@ -36,6 +36,14 @@ const BEFORE_COMMAND = new Set([
 	...["begin", "end", "and", "or", "not"],
 ]);
 const ASSIGNMENT = /^[A-Za-z_]\w*(?:\[.*\])?\+?=/;
+/** Variables whose value is run by a shell or by another program. */
+const RUN_VARIABLE = new RegExp(
+	`^(?:${[
+		"(?:\\w+_)?(?:PAGER|EDITOR|VISUAL|BROWSER|ASKPASS)",
+		...["GIT_SSH", "GIT_SSH_COMMAND", "GIT_EXTERNAL_DIFF", "GIT_PROXY_COMMAND", "GIT_CONFIG_VALUE_\\d+"],
+		...["GIT_CONFIG_PARAMETERS", "LESSOPEN", "LESSCLOSE", "PROMPT_COMMAND", "RSYNC_RSH", "CVS_RSH"],
+	].join("|")})$`,
+);
 /** What follows up to the next separator is no command. */
 const NO_COMMAND = new Set(["for", "select", "case"]);
 
@@ -43,6 +51,28 @@ export function commandsIn(text: string): CommandLine {
 	const parser = new Parser(0);
 	parser.parse(text);
 	return parser;
+}
+
+/** The command in `NAME=value` where something runs it. */
+export function commandInVariable(assignment: string): string | null {
+	const [, name = "", text = ""] = /^([A-Za-z_]\w*)(?:\[[^\]]*\])?\+?=(.*)$/s.exec(assignment) ?? [];
+	if (!RUN_VARIABLE.test(name)) return null;
+	// A bar is for `less` and says how the command is read; with `!` an alias of git is a command, without it another git.
+	const value = text.replace(/^[|!-]+/, "").replaceAll(ANY, "$x");
+	if (name === "GIT_CONFIG_PARAMETERS") return `git -c ${value}`;
+	return name.startsWith("GIT_CONFIG_") ? `${value}\ngit ${value}` : value;
+}
+
+/** The same line with the commands in these variables. */
+export function withVariables(line: CommandLine, env: Readonly<Record<string, string>>): CommandLine {
+	const more = Object.entries(env)
+		.map(([name, value]) => commandInVariable(`${name}=${value}`))
+		.filter((text) => text !== null)
+		.map(commandsIn);
+	return {
+		commands: [...line.commands, ...more.flatMap(({ commands }) => commands)],
+		unclear: line.unclear || more.some(({ unclear }) => unclear),
+	};
 }
 
 /** A program and its arguments, with no shell between. */
@@ -116,7 +146,10 @@ class Parser implements CommandLine {
 
 	#add(command: Draft): void {
 		const { words } = command;
-		while (words.length > 0 && (BEFORE_COMMAND.has(words[0]!) || ASSIGNMENT.test(words[0]!))) words.shift();
+		while (words.length > 0 && (BEFORE_COMMAND.has(words[0]!) || ASSIGNMENT.test(words[0]!))) {
+			const inVariable = commandInVariable(words.shift()!);
+			if (inVariable !== null) this.#nested(inVariable);
+		}
 		// Its name follows, and then its body.
 		if (words[0] === "function") words.splice(0, words[2] === "{" ? 3 : 2);
 		const [first] = words;

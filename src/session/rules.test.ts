@@ -2,7 +2,7 @@
 
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { commandOf, commandsIn } from "./command-line.ts";
+import { commandOf, commandsIn, withVariables } from "./command-line.ts";
 import { mayRun, ruleFor } from "./rules.ts";
 
 const PUSH = "git push *";
@@ -120,6 +120,43 @@ const HIDDEN = [
 	"complete -C 'git push' x",
 	"mapfile -C 'git push' x",
 	"npx git push",
+	"/lib64/ld-linux-x86-64.so.2 /usr/bin/git push",
+	"/lib/ld-musl-x86_64.so.1 --library-path /x git push",
+	"ld.so git push",
+	"bind -x '\"\\C-x\": git push'",
+	'bind -x \'"\\C-x": "git push"\'',
+	'bind \'"\\C-x": "git push\\n"\'',
+	'bind \'"\\C-x":"git push\\C-m"\'',
+	"bindkey -s '^X' 'git push^M'",
+	"git -c core.pager='git push' log",
+	"git -c core.pager='cat; git push' log",
+	"git --config-env=core.pager=X log",
+	"git -c core.editor='git push' commit",
+	"git -c alias.x='!git push' x",
+	"git -c alias.x=push x origin",
+	"git -c alias.x='!git' x push",
+	"git -c $x log",
+	"git -c core.pager=$x log",
+	'git -c core.pager="\'unclosed" log',
+	"git config --global alias.p push",
+	"git config core.sshCommand 'git push;'",
+	"git rebase -x 'git push' main",
+	"git rebase --exec='git push' main",
+	"git bisect run git push",
+	"git submodule foreach --recursive git push",
+	"GIT_PAGER='git push' git log",
+	"PAGER='git push' man ls",
+	"A=1 PAGER='x; git push' man ls",
+	"PAGER='git push'",
+	"PAGER=$x man ls",
+	"export EDITOR='git push'",
+	"env -i GIT_PAGER='git push' git log",
+	"sudo MANPAGER='git push' man ls",
+	"LESSOPEN='|git push %s' less x",
+	"PROMPT_COMMAND='git push'",
+	"PROMPT_COMMAND[1]='git push'",
+	"GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=alias.x GIT_CONFIG_VALUE_0=push git x",
+	"GIT_CONFIG_PARAMETERS=\"'alias.x'='push'\" git x",
 ];
 
 /** None of these does. */
@@ -152,6 +189,20 @@ const HARMLESS = [
 	"hash -r",
 	"make | tee >(grep git)",
 	"echo done!",
+	"/lib64/ld-linux-x86-64.so.2 --list /bin/ls",
+	"bind -P",
+	"bind '\"\\e[A\": history-search-backward'",
+	"bind -x '\"\\C-l\": clear'",
+	"git -c core.pager=cat log",
+	"git -c user.name=\"O'Brien\" commit -m 'git push'",
+	'git -c user.name="$name" commit',
+	"git -c alias.st=status st",
+	"git clean -x .",
+	"git config user.name Ana",
+	"PAGER=cat git log",
+	"EDITOR=true git commit",
+	"export PAGER=less",
+	"echo PAGER='git push'",
 	"",
 ];
 
@@ -170,13 +221,23 @@ describe("commands after shell parsing (R4.14)", () => {
 		expect(mayRun(PUSH, commandOf(["bash", "-c", "git push"]))).toBe(true);
 	});
 
+	test("commands in the variables that a call sets are seen", () => {
+		const line = commandOf(["git", "log"]);
+		expect(mayRun(PUSH, withVariables(line, { GIT_PAGER: "git push" }))).toBe(true);
+		expect(mayRun(PUSH, withVariables(line, { GIT_PAGER: "'unclosed" }))).toBe(true);
+		expect(mayRun(PUSH, withVariables(line, { GIT_PAGER: "cat", NOTE: "git push" }))).toBe(false);
+		expect(mayRun(PUSH, commandOf(["env", "-i", "PAGER=git push", "man"]))).toBe(true);
+	});
+
 	test("an allow rule needs every command to be certain", () => {
 		const allows = (line: string) =>
 			ruleFor([{ command: "git *", then: "allow" }], deed(line), { owner: "a", cwd: "/", env: {} }) !== null;
 		const deed = (line: string) =>
 			({ tool: "run", effect: "types", othersSession: false, line: commandsIn(line) }) as const;
 		expect(["git status", "git add x; git commit"].map(allows)).toEqual([true, true]);
-		expect(["git status; rm x", "git $x", "git $(rm x)", "$git", "git 'x"].map(allows)).toEqual(Array(5).fill(false));
+		expect(["git status; rm x", "git $x", "git $(rm x)", "$git", "git 'x", "PAGER=rm git log"].map(allows)).toEqual(
+			Array(6).fill(false),
+		);
 	});
 
 	test("a line that is made to take long counts as matching", () => {

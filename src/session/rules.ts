@@ -1,7 +1,8 @@
 // Which rule of the policy a call falls under: the first that matches says whether it is allowed, needs a
 // person, or is refused. No rule: allowed.
 
-import { ANY, type CommandLine, commandsIn, type SimpleCommand } from "./command-line.ts";
+import { ANY, type CommandLine, commandInVariable, commandsIn, type SimpleCommand } from "./command-line.ts";
+import { commandsOfGit } from "./git-commands.ts";
 import { isAbout, matchesGlob, type Rule } from "./policy.ts";
 import type { Caller } from "./start-spec.ts";
 
@@ -39,8 +40,14 @@ const RUNNERS = new Set([
 	...["systemd-run", "busybox", "toybox", "eval", "trap", "alias", "strace", "ltrace", "taskset", "chrt", "prlimit"],
 	...["unbuffer", "fakeroot", "screen", "tmux", "sg", "pkexec", "coproc", "noglob", "nocorrect", "setarch", "gosu"],
 	...["dbus-run-session", "firejail", "proot", "expect", "entr", "fd", "docker", "podman", "kubectl", "setpriv"],
-	...["complete", "mapfile", "readarray", "npx"],
+	...["complete", "mapfile", "readarray", "npx", "bind", "bindkey"],
 ]);
+/** The dynamic loader runs the program that it is given: `/lib64/ld-linux-x86-64.so.2`. */
+const LOADER = /^ld(?:64)?(?:-[\w.-]+)?\.so(?:\.\d+)*$/;
+/** Those that set variables for what comes later. */
+const SETTING = new Set(["export", "declare", "typeset", "local", "readonly", "setenv"]);
+/** Those that give a key a command, or text to enter. */
+const BINDING = new Set(["bind", "bindkey"]);
 /** Those that add arguments which are not in the command line. */
 const ADDING = new Set(["xargs", "parallel"]);
 const SHELLS = new Set(["sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "fish", "rbash", "csh", "tcsh"]);
@@ -56,6 +63,15 @@ export const isShell = (program: string): boolean => SHELLS.has(named(program).r
 
 /** `/usr/bin/git` is git. */
 const named = (word: string): string => word.slice(word.lastIndexOf("/") + 1).replace(/^=/, "");
+
+/** `"\C-x": command`; the escapes of a text may enter it. */
+const boundIn = (word: string): string =>
+	word
+		.replace(/^\s*(?:"(?:\\.|[^"\\])*"|[^\s:]+)\s*:/s, "")
+		.trim()
+		.replace(/^(["'])(.*)\1$/s, "$2")
+		.replace(/\\(?:[CM]-)*./g, "\n")
+		.replace(/\^[JM]/gi, "\n");
 
 /** Whether any command of the line could be one of these: for rules that ask or deny. */
 export function mayRun(pattern: string, line: CommandLine): boolean {
@@ -78,6 +94,11 @@ class Search {
 		return this.inLine(commandsIn(text.replaceAll(ANY, "$x")));
 	}
 
+	#inVariable(word: string): boolean {
+		const text = commandInVariable(word);
+		return text !== null && this.#inText(text);
+	}
+
 	#in({ words, stdin }: SimpleCommand): boolean {
 		this.#comparisons += words.length;
 		if (words.length > MAX_WORDS || this.#comparisons > MAX_COMPARISONS) return true;
@@ -89,8 +110,12 @@ class Search {
 		const runsLines = isShell(program) || SOURCING.has(program);
 		if (runsLines && stdin !== undefined && (stdin === null || this.#inText(stdin))) return true;
 		if (NAMING.has(program) && rest.some((word) => this.#inText(`${word.replace(/^[^=]*=/, "")} $x`))) return true;
+		if (BINDING.has(program) && rest.some((word) => this.#inText(boundIn(word)))) return true;
+		if (program === "git" && this.inLine(commandsOfGit(rest))) return true;
 		const adds = ADDING.has(program);
-		if (!runsLines && !adds && !RUNNERS.has(program)) return false;
+		const runs = RUNNERS.has(program) || LOADER.test(program);
+		if ((runs || SETTING.has(program)) && rest.some((word) => this.#inVariable(word))) return true;
+		if (!runsLines && !adds && !runs) return false;
 		if (adds && rest.some(isShell)) return true;
 		// Which of its arguments begins the command depends on its options: any may.
 		const more = adds ? [ANY] : [];

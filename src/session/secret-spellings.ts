@@ -1,4 +1,4 @@
-// How a secret may appear in what a program prints: as it is, in base64, in a URL, in JSON.
+// How a secret may appear in what a program prints: as it is, in base64, in a URL, in JSON, in HTML.
 
 import { learn, MAX_SECRET_CHARS, MIN_SECRET_CHARS } from "../protocol/masking.ts";
 
@@ -20,12 +20,29 @@ function spellingsOf(value: string): readonly string[] {
 			encoded.replace(/%[0-9A-F]{2}/g, (code) => code.toLowerCase()),
 			json,
 			json.replaceAll("/", "\\/"),
+			...html(value),
 			json.replace(/[^\x20-\x7e]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`),
 		]),
 	];
 }
 
 const percent = (character: string) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`;
+
+/** How libraries escape a double and a single quote. */
+const QUOTES = [
+	['"', "'"],
+	["&quot;", "'"],
+	["&quot;", "&#39;"],
+	["&quot;", "&#039;"],
+	["&quot;", "&#x27;"],
+	["&quot;", "&apos;"],
+	["&#34;", "&#39;"],
+] as const;
+
+function html(value: string): readonly string[] {
+	const text = value.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+	return QUOTES.map(([double, single]) => text.replaceAll('"', double).replaceAll("'", single));
+}
 
 /** The characters that are the same whatever comes after so many bytes, and after the value: both alphabets. */
 function base64(value: string, before: number): readonly string[] {

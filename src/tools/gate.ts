@@ -6,7 +6,7 @@ import type { SessionRecord } from "../journal/records.ts";
 import { type Clean, type CleanLine, clean, cleanJson, oneLine, safe } from "../protocol/clean.ts";
 import { Fault } from "../protocol/fault.ts";
 import type { Approvals, Wanted } from "../session/approvals.ts";
-import { type CommandLine, commandOf, commandsIn } from "../session/command-line.ts";
+import { type CommandLine, commandOf, commandsIn, withVariables } from "../session/command-line.ts";
 import { hasEnded } from "../session/lifecycle.ts";
 import { isAbout, type PolicyFile, type Rule } from "../session/policy.ts";
 import { isShell, ruleFor } from "../session/rules.ts";
@@ -170,7 +170,13 @@ const targetOf = ({ record: { id, name, owner }, session }: Found): Target => ({
 });
 
 /** The commands of a call; undefined where it runs none. */
-function lineOf(
+function lineOf(asked: Asked, found: Found | null, shell: string): CommandLine | undefined {
+	const line = lineAsked(asked, found, shell);
+	const again = asked.again === undefined ? undefined : found?.record.env;
+	return line && withVariables(line, { ...again, ...asked.env });
+}
+
+function lineAsked(
 	{ command, runBy, argv, again, typed, session }: Asked,
 	found: Found | null,
 	shell: string,

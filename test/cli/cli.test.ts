@@ -292,10 +292,14 @@ describe("the daemon and the installation", () => {
 		expect(stdout).toMatch(/^\d+\.\d+/);
 	});
 
-	test("the doctor finds this installation well", async () => {
+	test("the doctor finds this installation well", needing("bwrap"), async () => {
 		const { ok, checks } = (await line.json(["doctor"])) as { ok: boolean; checks: { name: string; ok: unknown }[] };
 		expect(checks.filter((check) => check.ok === false)).toEqual([]);
 		expect(ok).toBe(true);
+		expect(checks.find(({ name }) => name === "sandbox")).toMatchObject({
+			ok: true,
+			found: "/usr/bin/bwrap can confine programs",
+		});
 	});
 
 	test.for(["bash", "zsh", "fish"])("completion for %s is a script that this shell takes", async (shell, context) => {

@@ -2,7 +2,7 @@
 // something else, gets no more than what it has there.
 
 import { execFileSync, spawnSync } from "node:child_process";
-import { mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -81,12 +81,14 @@ test("G7 a child of one session can neither use another, nor act as a person, op
 	expect((await client.call("read", { session: "other", view: "screen" })).facts.text).not.toContain("typed");
 	const { done } = await askInside(client, "inner", call("list", {}));
 	expect(done?.answer?.facts.sessions).toEqual([]);
-	// Nor does the command line make it a token, or kill the daemon that refuses to stop.
-	for (const verb of ["token create mine", "daemon stop", "serve --port 0", "web"]) {
+	// Nor does the command line make it a token, kill the daemon that refuses to stop, or tell what others did and may use.
+	const verbs = ["token create mine", "daemon stop", "serve --port 0", "web"];
+	for (const verb of [...verbs, "audit", "audit --verify", "secrets", "secrets test any"]) {
 		const line = `DIALTONE_HOME=${home.path} ${process.execPath} ${MAIN} ${verb} --json; echo "exit $?"`;
 		const until = { pattern: "exit \\d+\n", only: true };
 		const { facts } = await client.call("send", { session: "inner", text: line, submit: true, until, ...patient });
 		expect(facts.text, verb).toMatch(/inside_session|not allowed from inside session/);
+		expect(facts.text, verb).not.toContain("exit 0");
 	}
 	expect((await client.status()).http).toBeNull();
 	await client[Symbol.asyncDispose]();
@@ -199,6 +201,23 @@ test("G7 where no daemon runs, a confined caller does not become that of the ses
 	policyOf(home, { elsewhere: "allow" });
 	expect(cliUnder(home, "unshare", "-n").stderr).toBe("");
 });
+
+test.for(["-Ur", "-Urn", "-Urm"])(
+	"G7 who finds a daemon that a confined caller has started (unshare %s) is told which process to end",
+	asRoot,
+	async (how) => {
+		await using home = new Home();
+		cliUnder(home, "unshare", how); // there is no such session; the daemon stays
+		const told = JSON.parse((await home.cli("ls", "--json")).stdout);
+		expect(told).toMatchObject({ fault: "daemon_confined", next: expect.stringContaining(`kill ${told.facts.pid}`) });
+		const { pid } = told.facts as { pid: number };
+		process.kill(pid, "SIGTERM");
+		await until("it has ended", () => !existsSync(`/proc/${pid}`));
+		expect((await home.cli("ls", "--json")).code).toBe(0);
+		// Nobody is told to end a daemon that is free.
+		expect(cliUnder(home, "unshare", how).stderr).toContain("You are confined");
+	},
+);
 
 test("R4.9 a confined caller ends no unconfined session of another, and may end its own", async () => {
 	await using home = new Home();

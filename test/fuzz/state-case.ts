@@ -28,7 +28,7 @@ export const FILES = {
 		"run/daemon.7",
 		"run/d7.sock",
 		"audit/000001.jsonl",
-		"audit/head.json",
+		"audit-head.json",
 		"audit/key",
 		"audit/noticed.json",
 	],

@@ -5,6 +5,7 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { tryConfining } from "../../src/pty/sandbox.ts";
 import { root } from "../pty/stage.ts";
 import { Box, isRoot } from "./box.ts";
 
@@ -68,6 +69,20 @@ await confined(spec, sandbox, {}).then(() => console.log("confined"), (error) =>
 		});
 		await new Promise((resolve) => child.once("close", resolve));
 		expect(said).toBe("no_namespaces\n");
+	});
+});
+
+describe("R4.9 whether programs can be confined is known before one is started", () => {
+	test("here they can", async () => {
+		expect(await tryConfining()).toMatch(/\/bwrap$/);
+	});
+
+	test("without bwrap, without the helper, and where bwrap fails, in its words", async () => {
+		await expect(tryConfining({ bwrapIn: [box.outside] })).rejects.toMatchObject({ problem: "no_bwrap" });
+		await expect(tryConfining({ helper: "/no/such" })).rejects.toMatchObject({ problem: "no_helper" });
+		const message = "bwrap: No permissions to create new namespace";
+		writeFileSync(join(box.outside, "bwrap"), `#!/bin/sh\necho '${message}' >&2\nexit 1\n`, { mode: 0o755 });
+		await expect(tryConfining({ bwrapIn: [box.outside] })).rejects.toMatchObject({ problem: "no_namespaces", message });
 	});
 });
 

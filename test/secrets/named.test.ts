@@ -67,7 +67,7 @@ afterEach(async () => {
 
 /** Asks for a password and says how long it was; then does as the rest says. */
 const ASKS = (then: string) => `
-import getpass, base64, sys, json, time, urllib.parse, os, termios
+import getpass, base64, html, sys, json, time, urllib.parse, os, termios
 p = getpass.getpass("Password: ")
 print("got", len(p), flush=True)
 ${then}
@@ -250,6 +250,7 @@ for k in range(3):
     show("b64url " + base64.urlsafe_b64encode(b"x" * k + p.encode() + b"yy").decode())
 show("url " + urllib.parse.quote(p, safe=""))
 show("form " + urllib.parse.quote_plus(p))
+show("html " + html.escape(p))
 show("json " + json.dumps(p)); show("json " + json.dumps(p, ensure_ascii=False))
 for c in p:
     sys.stdout.write(c); sys.stdout.flush(); time.sleep(0.002)
@@ -280,7 +281,8 @@ show("END")
 		}
 		const raw = Buffer.concat(bytes).toString();
 		shown.push(raw, raw.replace(/\x1b\[[\d;]*m/g, ""));
-		const spellings = [VALUE, base64(VALUE), encodeURIComponent(VALUE), JSON.stringify(VALUE).slice(1, -1)];
+		const inHtml = VALUE.replaceAll('"', "&quot;");
+		const spellings = [VALUE, inHtml, base64(VALUE), encodeURIComponent(VALUE), JSON.stringify(VALUE).slice(1, -1)];
 		for (const spelling of spellings) for (const each of shown) expect(each).not.toContain(spelling);
 		for (const k of [1, 2]) {
 			const aligned = Buffer.from("x".repeat(k) + VALUE)

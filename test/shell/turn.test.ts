@@ -1,6 +1,8 @@
 // R1.4, R5.1: a command that asks something is the caller's turn; one past its
 // time is ended, and the shell is not.
 
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { named, needing, skipWithout } from "../programs.ts";
 import { Shells } from "./shells.ts";
@@ -196,6 +198,31 @@ describe("R5.1 a command past its timeout", () => {
 			text: expect.stringContaining("finished"),
 		});
 	});
+
+	test.for(["bash", "zsh", "fish", "dash"])(
+		"a %s that does not read its terminal is told within the time of the call, and does not run the command later",
+		async (program, context) => {
+			skipWithout(context, ...named([program]));
+			const shell = `deaf-${program}`;
+			const pid = Number(
+				(await shells.run(program === "fish" ? "echo $fish_pid" : "echo $$", { shell, program })).text,
+			);
+			const made = join(shells.home, shell);
+			process.kill(pid, "SIGSTOP");
+			try {
+				const from = performance.now();
+				await expect(shells.run(`touch ${made}`, { shell, program, timeoutMs: 1000 })).rejects.toMatchObject({
+					code: "shell_busy",
+					message: expect.stringContaining("nothing was run"),
+				});
+				expect(performance.now() - from).toBeLessThan(10_000);
+			} finally {
+				process.kill(pid, "SIGCONT");
+			}
+			expect((await shells.run("echo usable", { shell, program })).text).toBe("usable\n");
+			expect(existsSync(made)).toBe(false);
+		},
+	);
 
 	test("an agent that goes away leaves the command running", async () => {
 		const gone = new AbortController();

@@ -77,6 +77,8 @@ describe("a rule that asks or denies (R4.14)", () => {
 		const refused = await agent.attempt("run", { command: `true; sudo rm -rf ${made}` });
 		expect(refused.text).toContain("denied_by_policy");
 		expect(refused.text).toContain("never");
+		const paged = await agent.attempt("start", { argv: ["git", "log"], env: { GIT_PAGER: `rm -rf ${made}` } });
+		expect(paged.text).toContain("denied_by_policy");
 		expect(await waiting()).toEqual([]);
 		expect(existsSync(made)).toBe(false);
 	}, 120_000);

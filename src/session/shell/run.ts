@@ -81,6 +81,10 @@ export interface RunOutcome {
 const START_MS = 30_000;
 // The first mark normally comes within a millisecond or two; this is for a machine that swaps.
 const TAKEN_MS = 20_000;
+// As much also where the call has less: on a busy machine a shell that does take it may need it.
+const LEAST_TAKEN_MS = 2000;
+// A shell that has read the file tells so within this.
+const READ_MS = 250;
 // Most commands have ended by then; the holder watches only the others.
 const UNWATCHED_MS = 5;
 const STEP_MS = 2000;
@@ -127,11 +131,14 @@ async function runInShell(session: Session, commands: ShellCommands, request: Ru
 	try {
 		if (request.separate) pipes = await commands.streams.open(run);
 		const until = request.onTimeout === "stop" ? Date.now() + request.timeoutMs : null;
+		const deadline = startedAt + request.timeoutMs;
+		const returnBy = Math.min(deadline, request.answerBy ?? deadline);
 		await deliver(session, commands, {
 			...request,
 			as,
 			run,
 			stopAt: until,
+			takenBy: returnBy,
 			behindPrompt,
 			streams: pipes?.state ?? null,
 		});
@@ -139,8 +146,6 @@ async function runInShell(session: Session, commands: ShellCommands, request: Ru
 		turnEnds = session.turns.waits(request.owner);
 		const { signal, waits } = request;
 		const isOver = () => commands.running?.run !== run;
-		const deadline = startedAt + request.timeoutMs;
-		const returnBy = Math.min(deadline, request.answerBy ?? deadline);
 		const conditions = [
 			marked(commands, isOver),
 			ended(session),
@@ -212,6 +217,8 @@ interface Delivery extends Pick<RunRequest, "command" | "cwd"> {
 	readonly as: Writer;
 	readonly run: string;
 	readonly stopAt: Deadline["stopAt"];
+	/** Of `performance.now()`. */
+	readonly takenBy: number;
 	readonly behindPrompt: boolean;
 	readonly streams: CommandScript["streams"];
 }
@@ -227,18 +234,31 @@ async function deliver(session: Session, commands: ShellCommands, request: Deliv
 	if (request.behindPrompt) commands.showing(run, shownOf(command, place));
 	const { file, keys } = shells[kind].deliver({ ...request, paint });
 	const isTaken = () => commands.running?.run !== run || commands.running.from !== null;
+	const remove = () => unlink(join(dir, run)).catch(() => {}); // may be gone with its session
 	try {
 		await writeDeadline(dir, { run, stopAt });
 		await writeFiles(dir, { [run]: file });
 		const counts = countInput(new TextEncoder().encode(`${command}\r`));
 		await session.type(new TextEncoder().encode(keys), { as: request.as, counts });
 		// Not for the caller to abort: the file may hold secrets and is removed when the shell has read it.
-		const { returned } = await first([marked(commands, isTaken), ended(session), timeout(TAKEN_MS)]);
+		const taken = [marked(commands, isTaken), ended(session)];
+		const leftMs = Math.min(TAKEN_MS, Math.max(LEAST_TAKEN_MS, request.takenBy - performance.now()));
+		let { returned } = await first([...taken, timeout(leftMs)]);
+		if (returned === "timeout") {
+			// So that it is not run later, by a shell that was stopped. It may have been read just now.
+			await remove();
+			({ returned } = await first([...taken, timeout(READ_MS)]));
+		}
 		// The shell was already exiting, and has run nothing.
 		if (returned === "ended") refuseEnded(session);
-		if (returned === "timeout") throw new Fault("internal", { problem: `shell "${name}" did not take the command` });
+		if (returned === "timeout")
+			throw new Fault("shell_busy", {
+				shell: name,
+				running: "what keeps it from reading its terminal (or it is stopped)",
+				session: session.name,
+			});
 	} finally {
-		await unlink(join(dir, run)).catch(() => {}); // may be gone with its session
+		await remove();
 	}
 }
 
