@@ -55,6 +55,10 @@ tls {
   timeout: 5
 }
 
+# A machine that is cut off counts as connected until this finds out; its callers would wait. By default that is minutes.
+ping_interval: "5s"
+ping_max: 2
+
 jetstream {
   store_dir: "data"
 }
