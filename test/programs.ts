@@ -146,6 +146,15 @@ const ABILITIES: Readonly<Record<string, () => boolean>> = {
 	cgroups: () => process.getuid?.() === 0 && canKillCgroups(),
 	/** A share of the processor for each session. */
 	autogroups: () => existsSync("/proc/self/autogroup"),
+	/** Networks of its own, joined by a bridge: root, and not in a container that forbids it. */
+	"network namespaces": () =>
+		process.getuid?.() === 0 &&
+		spawnSync("unshare", ["-n", "-m", find("ip") ?? "false", "link", "add", "type", "bridge"]).status === 0,
+	/** A kernel that can delay and lose packets. */
+	netem: () =>
+		process.getuid?.() === 0 &&
+		spawnSync("unshare", ["-n", find("tc") ?? "false", "qdisc", "add", "dev", "lo", "root", "netem", "delay", "1ms"])
+			.status === 0,
 	/** Mounts of its own: root, and not in a container that forbids it. */
 	mounts: () => process.getuid?.() === 0 && spawnSync("unshare", ["-m", "true"]).status === 0,
 };

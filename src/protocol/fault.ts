@@ -525,6 +525,11 @@ export const faults = {
 		message: ({ problem }) => safe`HTTP for other machines cannot be opened: ${oneLine(problem, PROBLEM_CHARS)}.`,
 		next: () => safe`Correct it and run \`dialtone serve\` again; nothing was opened.`,
 	}),
+	fleet_files_unusable: row<{ problem: string }>({
+		status: 400,
+		message: ({ problem }) => safe`The fleet's files cannot be used: ${oneLine(problem, PROBLEM_CHARS)}.`,
+		next: () => safe`Correct it and repeat the command; nothing was changed.`,
+	}),
 	too_many_bad_tokens: row<{ seconds: number }>({
 		status: 429,
 		message: () => safe`Too many requests had a token that is not valid.`,

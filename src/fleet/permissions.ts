@@ -1,0 +1,130 @@
+// What each user of the fleet may publish and subscribe: the one declaration, from which the server's configuration
+// is made and against which the tests try every subject with a real server.
+//
+// A tenant has two accounts. In `<tenant>` are all its users and the subjects `dt.>`; in `<tenant>_store`, which has no
+// users, are the buckets and the event stream, reached through imports. The reason: a server sends the answer to a
+// JetStream request to whatever reply subject the asker names, unchecked. In one account, whoever may read a key could
+// delete a stream or write another's record that way; across an import the answer does not enter the store again.
+
+import type { Role } from "../tools/client.ts";
+
+/** `host` serves sessions and asks nothing; the others ask. One that asks may be a host, too (`FleetUser.host`). */
+export const FLEET_ROLES = ["host", "admin", "drive", "view", "approve"] as const satisfies readonly (Role | "host")[];
+export type FleetRole = (typeof FLEET_ROLES)[number];
+
+/** Whom a credential is for. */
+export interface FleetGrant {
+	readonly role: FleetRole;
+	/** Whose sessions; null: all owners'. */
+	readonly owner: string | null;
+	/** The host as which it may serve, `*`: any; null: none. */
+	readonly host: string | null;
+}
+
+export interface Permissions {
+	readonly publish: readonly string[];
+	readonly subscribe: readonly string[];
+}
+
+/** The JetStream streams of a tenant: two buckets, and the events. */
+export const STREAMS = { hosts: "KV_dt_hosts", sessions: "KV_dt_sessions", events: "DT_EVENTS" } as const;
+
+/** All owners, where a subject names one. No owner is called so: see `ownerToken`. */
+const ALL_OWNERS = "_";
+
+/** What the store offers to the tenant's users, each within its permissions. */
+export const STORE_SERVICES = ["$JS.API.>", "$JS.FC.>", "$KV.dt_hosts.>", "$KV.dt_sessions.>", "dt.event.>"] as const;
+/** Where it delivers what they watch. */
+export const STORE_DELIVERIES = "_INBOX.>";
+
+/** The owner's name as a token of a subject and of a key: what is not a letter, digit, `-` or `_` as `=XX`. */
+export function ownerToken(owner: string): string {
+	if (owner === "") throw new Error("an owner has a name");
+	if (owner === ALL_OWNERS) return "=5F";
+	const bytes = Buffer.from(owner, "utf8");
+	return [...bytes]
+		.map((byte) => {
+			const letter = String.fromCharCode(byte);
+			return /[A-Za-z0-9_-]/.test(letter) ? letter : `=${byte.toString(16).toUpperCase().padStart(2, "0")}`;
+		})
+		.join("");
+}
+
+/** Where a user's answers arrive: nobody else may subscribe to it. The connection has to be made with it. */
+export const inboxPrefix = (publicKey: string): string => `_INBOX.${publicKey}`;
+
+/** What is not in these lists is refused. */
+export function permissionsOf(grant: FleetGrant, publicKey: string): Permissions {
+	const parts = [
+		{ publish: [], subscribe: [`${inboxPrefix(publicKey)}.>`] },
+		READING_HOSTS,
+		...(grant.role === "host" ? [] : [asking(grant.role, grant.owner)]),
+		...(grant.role === "admin" ? [ADMINISTERING] : []),
+		...(grant.host === null ? [] : [serving(grant.host)]),
+	];
+	const all = (kind: keyof Permissions) => [...new Set(parts.flatMap((part) => part[kind]))];
+	return { publish: all("publish"), subscribe: all("subscribe") };
+}
+
+/**
+ * A key by its name, and a consumer of exactly this filter: the server compares it with that of the request. Never
+ * `STREAM.MSG.GET` or `DIRECT.GET` without a key, which take any sequence number. Consumers have random names and are listed to
+ * admins only, so to have asked about one is to have made it.
+ */
+const reading = (stream: string, ...subjects: readonly string[]): readonly string[] => [
+	...subjects.flatMap((subject) => [
+		`$JS.API.CONSUMER.CREATE.${stream}.*.${subject}`,
+		...(stream === STREAMS.events ? [] : [`$JS.API.DIRECT.GET.${stream}.${subject}`]),
+	]),
+	`$JS.API.CONSUMER.INFO.${stream}.*`,
+	`$JS.API.CONSUMER.DELETE.${stream}.*`,
+	`$JS.FC.${stream}.>`,
+];
+
+const READING_HOSTS: Permissions = { publish: reading(STREAMS.hosts, "$KV.dt_hosts.>"), subscribe: [] };
+
+function asking(role: Role, owner: string | null): Permissions {
+	const asked = `${role}.${owner === null ? ALL_OWNERS : ownerToken(owner)}`;
+	const read = owner === null ? "*" : ownerToken(owner);
+	return {
+		publish: [
+			`dt.open.*.${asked}`,
+			`dt.up.*.${asked}.*`,
+			...reading(STREAMS.sessions, `$KV.dt_sessions.*.${read}.>`, ...(owner === null ? ["$KV.dt_sessions.>"] : [])),
+			...reading(STREAMS.events, `dt.event.*.${read}.>`, ...(owner === null ? ["dt.event.>"] : [])),
+		],
+		subscribe: [`dt.down.${asked}.*`],
+	};
+}
+
+function serving(host: string): Permissions {
+	return {
+		publish: [
+			// The reply to an open. Only there: what a client names as its reply is not to be written with the host's rights.
+			"_INBOX.>",
+			"dt.down.>",
+			`dt.event.${host}.*.*`,
+			`$KV.dt_hosts.${host}`,
+			`$KV.dt_sessions.${host}.*.*`,
+			...reading(STREAMS.sessions, `$KV.dt_sessions.${host}.>`),
+			// Any host makes the buckets and the stream when it finds none.
+			"$JS.API.INFO",
+			...Object.values(STREAMS).flatMap((stream) => [
+				`$JS.API.STREAM.INFO.${stream}`,
+				`$JS.API.STREAM.CREATE.${stream}`,
+			]),
+		],
+		subscribe: [`dt.open.${host}.*.*`, `dt.up.${host}.*.*.*`],
+	};
+}
+
+const ADMINISTERING: Permissions = {
+	publish: [
+		"$JS.API.INFO",
+		...Object.values(STREAMS).flatMap((stream) => [
+			...["INFO", "CREATE", "UPDATE", "DELETE", "PURGE", "MSG.GET"].map((act) => `$JS.API.STREAM.${act}.${stream}`),
+			...["LIST", "NAMES"].map((act) => `$JS.API.CONSUMER.${act}.${stream}`),
+		]),
+	],
+	subscribe: [],
+};
