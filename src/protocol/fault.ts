@@ -364,6 +364,28 @@ export const faults = {
 			return safe`It may have taken effect. The ${noun} is still running: call ${wait} and look before you repeat anything.`;
 		},
 	}),
+	fleet_unreachable: row<{
+		problem: string;
+		/** Milliseconds since the epoch. */
+		since?: number;
+	}>({
+		status: 503,
+		message: ({ problem, since }) =>
+			safe`The fleet is unreachable${since === undefined ? "" : safe` since ${timeOf(since)}`}: ${oneLine(problem, PROBLEM_CHARS)}.`,
+		next: () =>
+			safe`Sessions of this machine work as before; those of others can be used again when its server is back.`,
+	}),
+	host_unreachable: row<{
+		host: string;
+		problem: string;
+		/** Milliseconds since the epoch. */
+		since?: number;
+	}>({
+		status: 503,
+		message: ({ host, problem, since }) =>
+			safe`The host "${oneLine(host)}" is unreachable${since === undefined ? "" : safe` since ${timeOf(since)}`}: ${oneLine(problem, PROBLEM_CHARS)}.`,
+		next: () => safe`What runs there may go on; try again when the host is back.`,
+	}),
 	http_open: row<{ url: string; port: number }>({
 		status: 409,
 		message: ({ url, port }) => safe`The daemon serves HTTP at ${oneLine(url)}, not on port ${port}.`,
