@@ -247,9 +247,9 @@ export class Link extends Duplex {
 	override _destroy(error: Error | null, done: (error: Error | null) => void): void {
 		if (this.#timer !== null) clearTimeout(this.#timer);
 		this.#unsubscribe();
-		const isOver = this.#peerEnded && this.writableFinished;
-		// A reason that is the peer's own doing is told, too: it may be a mistake.
-		if (!this.#peerGone && !isOver)
+		// After our end the peer still reads what it has, and ends by itself.
+		const isToldAlready = error === null && this.writableFinished;
+		if (!this.#peerGone && !isToldAlready)
 			this.#send("reset", Buffer.from(error?.message ?? "").subarray(0, MAX_REASON_BYTES));
 		this.#count(0);
 		this.#held = [];
