@@ -3,12 +3,13 @@
 // by something else gets nothing, because what it starts would run outside of that.
 
 import type { Socket } from "node:net";
+import type { SessionEvent } from "../protocol/events.ts";
 import { Fault } from "../protocol/fault.ts";
 import { peerOf } from "../pty/peer.ts";
 import { mustBeFrom } from "../session/reach.ts";
 import type { Sessions } from "../session/sessions.ts";
 import type { Caller, EnclosingSession } from "../session/start-spec.ts";
-import type { Question } from "./wire.ts";
+import type { Done, Question } from "./wire.ts";
 
 /** The process at the other end of a connection. */
 export interface CallerProcess {
@@ -16,6 +17,16 @@ export interface CallerProcess {
 	readonly inside: EnclosingSession | null;
 	/** How it is confined, if the daemon is not. */
 	readonly confined: string | null;
+}
+
+/** What one connection may ask for, and be told. */
+export interface Authority {
+	/** The question as it may be asked, or a fault. */
+	admit(question: Question): Promise<Question>;
+	/** For one stream of events: whether each may be told. */
+	hearing(): (event: SessionEvent) => Promise<boolean>;
+	/** The answer to a question that was admitted, as far as it may be told. */
+	told(question: Question, done: Done): Promise<Done>;
 }
 
 export interface Callers {
@@ -110,6 +121,19 @@ export class ProcessCallers implements Callers {
 		const record = await this.#sessions.recordNamed(session).catch(() => null); // removed since
 		return record?.within.includes(inside.id) === true;
 	}
+}
+
+/** What a process may ask for and be told on its connection. */
+export function authorityOf(callers: Callers, by: CallerProcess): Authority {
+	return {
+		admit: (question) => callers.admit(question, by),
+		hearing: () => async (event) => callers.mayHearOf(event.session, by),
+		told: async (question, done) => {
+			// What a command line may do to our files, without a request, is asked here before.
+			const refused = question.do === "hello" ? callers.refused(by) : null;
+			return refused === null ? done : { hello: { ...done.hello!, refused: refused.toJSON() } };
+		},
+	};
 }
 
 const withCaller = <Q extends { readonly caller: Caller }>(question: Q, change: Partial<Caller>): Q => ({

@@ -39,6 +39,17 @@ export interface LastingClientParts {
 	readonly connect: () => Promise<SocketClient>;
 	/** Connects only where one runs. */
 	readonly find: () => Promise<SocketClient | null>;
+	/** Where it cannot be started from here: how long a request that was cut off waits for it. */
+	readonly patienceMs?: number;
+}
+
+interface Asked {
+	readonly doing: string;
+	/** By us, who send the same. */
+	readonly repeatable: boolean;
+	/** By anybody: it changes nothing. */
+	readonly harmless: boolean;
+	readonly signal?: AbortSignal | undefined;
 }
 
 export class LastingClient implements Client {
@@ -73,6 +84,7 @@ export class LastingClient implements Client {
 		return this.#ask({
 			doing: tool,
 			repeatable: isRepeatable(tool, same),
+			harmless: REPEATABLE.has(tool),
 			signal: options.signal,
 			ask: (client) => {
 				const elapsedMs = performance.now() - since;
@@ -86,7 +98,7 @@ export class LastingClient implements Client {
 	};
 
 	tools(sets?: readonly ToolSet[]): Promise<readonly ToolCard[]> {
-		return this.#ask({ doing: "tools", repeatable: true, ask: (client) => client.tools(sets) });
+		return this.#ask({ doing: "tools", repeatable: true, harmless: true, ask: (client) => client.tools(sets) });
 	}
 
 	/** Events of the next daemon follow those of the one before; its numbers begin anew. */
@@ -108,7 +120,7 @@ export class LastingClient implements Client {
 	async *output(session: string, { from, signal }: OutputOptions): AsyncGenerator<OutputChunk> {
 		let at = from;
 		for (let tries = 1; !signal.aborted; tries++) {
-			const client = await this.#connected();
+			const client = tries === 1 ? await this.#connected() : await this.#connectedAgain(signal);
 			try {
 				for await (const chunk of client.output(session, { from: at, signal })) {
 					yield chunk;
@@ -126,7 +138,7 @@ export class LastingClient implements Client {
 	/** With the next daemon it begins anew, with the screen. */
 	async *view(session: string, { signal }: ViewOptions): AsyncGenerator<ViewChunk> {
 		for (let tries = 1; !signal.aborted; tries++) {
-			const client = await this.#connected();
+			const client = tries === 1 ? await this.#connected() : await this.#connectedAgain(signal);
 			try {
 				for await (const chunk of client.view(session, { signal })) {
 					yield chunk;
@@ -141,19 +153,24 @@ export class LastingClient implements Client {
 	}
 
 	snapshot(session: string, options?: SnapshotOptions): Promise<ScreenSnapshot> {
-		return this.#ask({ doing: "snapshot", repeatable: true, ask: (client) => client.snapshot(session, options) });
+		return this.#ask({
+			doing: "snapshot",
+			repeatable: true,
+			harmless: true,
+			ask: (client) => client.snapshot(session, options),
+		});
 	}
 
 	act(session: string, act: PersonAct): Promise<PersonDone> {
 		// What is typed has an id, so that it is typed once; to take over or hand back twice is as good as once.
 		const same = "text" in act || "base64" in act ? { id: randomBytes(16).toString("hex"), ...act } : act;
-		return this.#ask({ doing: act.act, repeatable: true, ask: (client) => client.act(session, same) });
+		return this.#ask({ doing: act.act, repeatable: true, harmless: false, ask: (client) => client.act(session, same) });
 	}
 
 	/** Goes on with the next daemon, which knows the lease. */
 	async *drivers(session: string, { lease, signal }: DriversOptions): AsyncGenerator<DriverView> {
 		for (let tries = 1; !signal.aborted; tries++) {
-			const client = await this.#connected();
+			const client = tries === 1 ? await this.#connected() : await this.#connectedAgain(signal);
 			try {
 				for await (const view of client.drivers(session, { lease, signal })) {
 					yield view;
@@ -168,15 +185,20 @@ export class LastingClient implements Client {
 	}
 
 	approvals(): Promise<readonly Approval[]> {
-		return this.#ask({ doing: "approvals", repeatable: true, ask: (client) => client.approvals() });
+		return this.#ask({ doing: "approvals", repeatable: true, harmless: true, ask: (client) => client.approvals() });
 	}
 
 	decide(id: string, decision: Decision): Promise<Approval> {
-		return this.#ask({ doing: "decide", repeatable: false, ask: (client) => client.decide(id, decision) });
+		return this.#ask({
+			doing: "decide",
+			repeatable: false,
+			harmless: false,
+			ask: (client) => client.decide(id, decision),
+		});
 	}
 
 	status(): Promise<DaemonStatus> {
-		return this.#ask({ doing: "status", repeatable: true, ask: (client) => client.status() });
+		return this.#ask({ doing: "status", repeatable: true, harmless: true, ask: (client) => client.status() });
 	}
 
 	async [Symbol.asyncDispose](): Promise<void> {
@@ -186,24 +208,18 @@ export class LastingClient implements Client {
 		await client?.[Symbol.asyncDispose]();
 	}
 
-	async #ask<T>(request: {
-		readonly doing: string;
-		readonly repeatable: boolean;
-		readonly signal?: AbortSignal | undefined;
-		readonly ask: (client: SocketClient) => Promise<T>;
-	}): Promise<T> {
+	async #ask<T>(request: Asked & { readonly ask: (client: SocketClient) => Promise<T> }): Promise<T> {
 		const { doing, signal, ask } = request;
+		let last: Replaced | null = null;
 		for (let tries = 1; ; tries++) {
-			const client = await this.#connected();
+			const client = last === null ? await this.#connected() : await this.#connectedAfter(last, request);
 			try {
 				return await ask(client);
 			} catch (error) {
 				if (!isReplaced(error)) throw error;
 				const repeatable = request.repeatable || wasNotDone(error);
-				if (!repeatable || tries >= MAX_TRIES || this.#disposed) {
-					const silent = isFault(error, "daemon_replaced") && error.facts.silent === true;
-					throw new Fault("daemon_replaced", { doing, repeatable, ...(silent && { silent }) }, { cause: error });
-				}
+				if (!repeatable || tries >= MAX_TRIES || this.#disposed) throw replacedFault(doing, repeatable, error);
+				last = error;
 				await this.#lost(client, tries, signal);
 			}
 		}
@@ -217,6 +233,29 @@ export class LastingClient implements Client {
 			if (known && !known.lost) return known;
 			if (this.#current === current) return this.#connect();
 			// Another caller has begun to connect meanwhile.
+		}
+	}
+
+	/** After a loss: the next connection, for which it waits where none can be made. */
+	async #connectedAgain(signal: AbortSignal | undefined): Promise<SocketClient> {
+		const until = performance.now() + (this.#parts.patienceMs ?? 0);
+		for (let ms = RETRY_MS.first; ; ms = Math.min(2 * ms, RETRY_MS.most)) {
+			try {
+				return await this.#connected();
+			} catch (error) {
+				if (this.#disposed || performance.now() >= until) throw error;
+			}
+			await delay(ms, undefined, signal === undefined ? {} : { signal });
+		}
+	}
+
+	/** The same for a request that may have been done before the loss: then that is what its caller has to know. */
+	async #connectedAfter(last: Replaced, { doing, harmless, signal }: Asked): Promise<SocketClient> {
+		try {
+			return await this.#connectedAgain(signal);
+		} catch (error) {
+			if (this.#parts.patienceMs === undefined || harmless || wasNotDone(last)) throw error;
+			throw replacedFault(doing, false, last);
 		}
 	}
 
@@ -300,6 +339,12 @@ type Replaced = Fault<"daemon_replaced"> | Fault<"taken_over"> | Fault<"no_daemo
 /** The daemon is gone, is stopping, or no longer owns the session. */
 function isReplaced(error: unknown): error is Replaced {
 	return isFault(error, "daemon_replaced") || isFault(error, "taken_over") || isFault(error, "no_daemon");
+}
+
+function replacedFault(doing: string, repeatable: boolean, cause: Replaced): Fault<"daemon_replaced"> {
+	const { silent, host } = isFault(cause, "daemon_replaced") ? cause.facts : {};
+	const facts = { ...(silent === true && { silent }), ...(host !== undefined && { host }) };
+	return new Fault("daemon_replaced", { doing, repeatable, ...facts }, { cause });
 }
 
 /** The daemon said so itself. */

@@ -2,7 +2,7 @@
 // (turns.ts), and only while its client reads the answers. So a thousand requests in one write
 // cost the other clients one request at a time, and what waits is not parsed, let alone computed.
 
-import type { Socket } from "node:net";
+import type { Duplex } from "node:stream";
 import { faultAt, guarded } from "../protocol/boundary.ts";
 import { Listeners } from "../protocol/listeners.ts";
 import { until } from "../pty/wait.ts";
@@ -34,7 +34,7 @@ export interface Reader {
 }
 
 export class RequestQueue implements Served {
-	readonly #socket: Socket;
+	readonly #socket: Duplex;
 	readonly #shared: SharedQueue;
 	readonly #reader: Reader;
 	readonly #lines = new Lines();
@@ -43,7 +43,7 @@ export class RequestQueue implements Served {
 	readonly #read = new Listeners<void>("request queue");
 	#quick = 0;
 
-	constructor(socket: Socket, shared: SharedQueue, reader: Reader) {
+	constructor(socket: Duplex, shared: SharedQueue, reader: Reader) {
 		this.#socket = socket;
 		this.#shared = shared;
 		this.#reader = reader;

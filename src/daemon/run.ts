@@ -24,7 +24,7 @@ import {
 	removeLocksBefore,
 } from "./daemon-lock.ts";
 import type { HttpControl } from "./http-control.ts";
-import { listen } from "./server.ts";
+import { type DaemonServer, listen } from "./server.ts";
 
 // A daemon that has just taken its lock listens within milliseconds; one that does not in 10 s never will.
 const LISTEN_TIMEOUT_MS = 10_000;
@@ -68,7 +68,7 @@ export interface DaemonSessions {
 	readonly close: () => Promise<void>;
 }
 
-export interface Daemon {
+export interface Daemon extends Pick<DaemonServer, "serve"> {
 	readonly lock: DaemonLock;
 	readonly client: Client;
 	/** Settles when the daemon has stopped, for whatever reason; never rejects. */
@@ -88,7 +88,7 @@ export async function becomeDaemon(parts: DaemonParts): Promise<Daemon | null> {
 	const { run, version, log } = parts;
 	const lock = await acquireOrDefer(parts);
 	if (lock === null) return null;
-	let stopListening: ((answered: Promise<unknown>) => Promise<void>) | null = null;
+	let server: DaemonServer | null = null;
 	let stopCounting: (() => void) | null = null;
 	let open: DaemonSessions | null = null;
 	let clients = 0;
@@ -123,7 +123,7 @@ export async function becomeDaemon(parts: DaemonParts): Promise<Daemon | null> {
 		await step("releasing the lock", STEP_MS, async () => releaseLock(run, lock));
 		stopping.abort(replace ? "replaced" : "stopped");
 		const closing = step("detaching from the sessions", STEP_MS, () => open?.close());
-		await step("closing the socket", 2 * STEP_MS, () => stopListening?.(closing));
+		await step("closing the socket", 2 * STEP_MS, () => server?.stop(closing));
 		await closing;
 		log.info({ epoch: lock.epoch }, "stopped");
 	};
@@ -162,7 +162,7 @@ export async function becomeDaemon(parts: DaemonParts): Promise<Daemon | null> {
 
 	try {
 		open = await parts.open(lock, () => replaced("fenced by a holder"));
-		stopListening = await listen(lock.socket, {
+		server = await listen(lock.socket, {
 			client: open.client,
 			callers: open.callers,
 			version,
@@ -191,7 +191,7 @@ export async function becomeDaemon(parts: DaemonParts): Promise<Daemon | null> {
 	stopCounting = open.onSessions(restartIdleTimer);
 	restartIdleTimer();
 	log.info({ epoch: lock.epoch, socket: lock.socket, sessions: open.runningSessions() }, "listening");
-	return { lock, client: open.client, stopped: stopped.promise, stop };
+	return { lock, client: open.client, stopped: stopped.promise, stop, serve: server.serve };
 }
 
 /** Calls back when a lock appears or vanishes; null where the system cannot tell: then each connection is the occasion. */

@@ -3,7 +3,8 @@
 
 import { once } from "node:events";
 import { chmodSync } from "node:fs";
-import { createServer, type Socket } from "node:net";
+import { createServer } from "node:net";
+import type { Duplex } from "node:stream";
 import { faultAt, guarded } from "../protocol/boundary.ts";
 import { Fault } from "../protocol/fault.ts";
 import { Connections } from "../pty/connections.ts";
@@ -11,7 +12,7 @@ import { foreignPeer } from "../pty/native.ts";
 import { onAbort, until, within } from "../pty/wait.ts";
 import { limits, type Options } from "../session/options.ts";
 import type { Client, ViewChunk } from "../tools/client.ts";
-import type { CallerProcess, Callers } from "./callers.ts";
+import { type Authority, authorityOf, type Callers } from "./callers.ts";
 import { HalfMessages } from "./half-messages.ts";
 import type { HttpControl } from "./http-control.ts";
 import { RequestQueue, type SharedQueue } from "./request-queue.ts";
@@ -41,32 +42,43 @@ export interface ServerParts {
 	readonly onDropped: (reason: string) => void;
 }
 
-/**
- * Listens on a socket that only this user can open. Returns the function that stops it: no connection is
- * accepted from then on, and those that are open end once `answered` settles.
- */
-export async function listen(
-	path: string,
-	parts: ServerParts,
-): Promise<(answered?: Promise<unknown>) => Promise<void>> {
-	const clients = new Set<Socket>();
+export interface DaemonServer {
+	/** Serves a connection that came in another way, within the same limits. It may have a client of its own. */
+	serve(connection: Duplex, by: { readonly authority: Authority; readonly client?: Client }): void;
+	/** No connection is accepted from then on, and those that are open end once `answered` settles. */
+	stop(answered?: Promise<unknown>): Promise<void>;
+}
+
+/** Listens on a socket that only this user can open. */
+export async function listen(path: string, parts: ServerParts): Promise<DaemonServer> {
+	const clients = new Set<Duplex>();
 	const { connections: most } = parts.limits;
 	const connections = new Connections({ connections: most, strangers: Math.ceil(most / 2) });
 	const shared = { connections, halves: new HalfMessages(), queue: { turns: new Turns(), quick: 0 }, clients, open: 0 };
 	const count = guarded("counting clients", () => parts.onClients(clients.size));
+	let isStopped = false;
+	const accept = (connection: Duplex, serving: ServerParts, authority: Promise<Authority>) => {
+		if (isStopped) return void connection.destroy();
+		connections.accept(connection);
+		clients.add(connection);
+		connection.on("close", () => {
+			clients.delete(connection);
+			count();
+		});
+		serve(connection, { parts: serving, shared, authority });
+		count();
+	};
 	const server = createServer(
 		guarded(
 			"a connection to the daemon's socket",
 			(socket) => {
 				if (foreignPeer(socket) !== null) return void socket.destroy();
-				connections.accept(socket);
-				clients.add(socket);
-				socket.on("close", () => {
-					clients.delete(socket);
-					count();
-				});
-				serve(socket, parts, shared);
-				count();
+				const { callers } = parts;
+				accept(
+					socket,
+					parts,
+					callers.identify(socket).then((by) => authorityOf(callers, by)),
+				);
 			},
 			(_fault, socket) => socket.destroy(),
 		),
@@ -79,16 +91,31 @@ export async function listen(
 		process.umask(umask);
 	}
 	chmodSync(path, 0o600);
-	return async (answered) => {
-		const closed = once(server, "close");
-		server.close();
-		await answered;
-		for (const socket of clients) socket.destroySoon(); // pending responses are sent first
-		await within(UNREAD_AT_STOP_MS, "reading the last answers", closed).catch(() => {
-			for (const socket of clients) socket.destroy();
-		});
-		await closed;
+	return {
+		serve: (connection, { authority, client = parts.client }) =>
+			accept(connection, { ...parts, client }, Promise.resolve(authority)),
+		stop: async (answered) => {
+			isStopped = true;
+			const closed = once(server, "close");
+			server.close();
+			await answered;
+			const gone = Promise.all([...clients].map(endSoon));
+			await within(UNREAD_AT_STOP_MS, "reading the last answers", Promise.all([closed, gone])).catch(() => {
+				for (const connection of clients) connection.destroy();
+			});
+			await closed;
+		},
 	};
+}
+
+/** Ends it once the responses that wait are sent; settles when it is closed. */
+async function endSoon(connection: Duplex): Promise<void> {
+	if (connection.closed) return;
+	const closed = once(connection, "close").catch(() => {}); // broken meanwhile
+	if (connection.writable) connection.end();
+	if (connection.writableFinished) connection.destroy();
+	else connection.once("finish", () => connection.destroy());
+	await closed;
 }
 
 /** Requests that no program can delay. */
@@ -101,7 +128,7 @@ interface Shared {
 	readonly connections: Connections;
 	readonly halves: HalfMessages;
 	readonly queue: SharedQueue;
-	readonly clients: ReadonlySet<Socket>;
+	readonly clients: ReadonlySet<Duplex>;
 	/** Calls and streams that are open, of all clients. */
 	open: number;
 }
@@ -113,10 +140,15 @@ function mostOpen({ clients, open }: Shared, { callsPerConnection }: ServerParts
 	return Math.min(callsPerConnection, Math.max(limits.openLeast, Math.floor(total / clients.size)));
 }
 
-function serve(socket: Socket, parts: ServerParts, shared: Shared): void {
+interface Serving {
+	readonly parts: ServerParts;
+	readonly shared: Shared;
+	readonly authority: Promise<Authority>;
+}
+
+function serve(socket: Duplex, { parts, shared, authority }: Serving): void {
 	const { connections, halves } = shared;
-	const caller = parts.callers.identify(socket);
-	caller.catch(() => {}); // told to each request
+	authority.catch(() => {}); // told to each request
 	const running = new Map<number, { readonly controller: AbortController; readonly window: StreamWindow }>();
 	const end = ({ controller, window }: { controller: AbortController; window: StreamWindow }) => {
 		controller.abort();
@@ -172,7 +204,7 @@ function serve(socket: Socket, parts: ServerParts, shared: Shared): void {
 			await call.window.room();
 		};
 		const start = () =>
-			admitted(question as Question, parts, { caller, signal: call.controller.signal, more })
+			admitted(question as Question, parts, { authority, signal: call.controller.signal, more })
 				.then(async (done) => {
 					await queue.drained();
 					respond({ id, done });
@@ -203,24 +235,21 @@ function serve(socket: Socket, parts: ServerParts, shared: Shared): void {
 }
 
 interface Asking {
-	readonly caller: Promise<CallerProcess>;
+	readonly authority: Promise<Authority>;
 	readonly signal: AbortSignal;
 	readonly more: (value: More) => Promise<void>;
 }
 
 /** The answer to what this caller may ask for. */
-async function admitted(question: Question, parts: ServerParts, { caller, signal, more }: Asking): Promise<Done> {
-	const { callers } = parts;
-	const by = await caller;
-	const allowed = await callers.admit(question, by);
+async function admitted(question: Question, parts: ServerParts, { authority, signal, more }: Asking): Promise<Done> {
+	const by = await authority;
+	const allowed = await by.admit(question);
+	const hears = by.hearing();
 	const done = await answer(allowed, parts, signal, async (value) => {
-		const session = "event" in value && "session" in value.event ? value.event.session : null;
-		if (session === null || (await callers.mayHearOf(session, by))) await more(value);
+		const isForOthers = "event" in value && "session" in value.event && !(await hears(value.event));
+		if (!isForOthers) await more(value);
 	});
-	if (question.do !== "hello") return done;
-	// What a command line may do to our files, without a request, is asked here before.
-	const refused = callers.refused(by);
-	return refused === null ? done : { hello: { ...done.hello!, refused: refused.toJSON() } };
+	return by.told(question, done);
 }
 
 async function answer(

@@ -2,7 +2,8 @@
 // starts as fast as node itself: no schema, no server, no emulator.
 
 import { once } from "node:events";
-import { createConnection, type Socket } from "node:net";
+import { createConnection } from "node:net";
+import type { Duplex } from "node:stream";
 import type { Approval, Decision } from "../protocol/approval.ts";
 import type { DriverView, PersonAct, PersonDone } from "../protocol/driver.ts";
 import type { EventsDropped, SessionEvent } from "../protocol/events.ts";
@@ -68,10 +69,17 @@ const MARGIN_MS = 2000;
 /** A daemon that does not answer `hello` for this long is stopped or stuck. */
 const HELLO_MS = 10_000;
 
+/** A stream that looks after the other end's life while an answer is awaited. */
+export type Connection = Duplex & { awaited?: boolean };
+
 export class SocketClient implements Client {
-	readonly #socket: Socket;
+	readonly #socket: Connection;
 	readonly #caller: Caller;
+	/** The machine at the other end; null where it is this one. */
+	readonly #host: string | null;
 	readonly #pending = new Map<number, Pending>();
+	/** How many of these await an answer. Those for events do not: there may be none for days. */
+	#awaited = 0;
 	#lastId = 0;
 	#lost = false;
 	/** Given up by us: it was connected and did not answer. */
@@ -80,9 +88,10 @@ export class SocketClient implements Client {
 	#checking: Promise<unknown> | null = null;
 	readonly #closed = deferred<void>();
 
-	private constructor(socket: Socket, caller: Caller) {
+	private constructor(socket: Connection, caller: Caller, host: string | null) {
 		this.#socket = socket;
 		this.#caller = caller;
+		this.#host = host;
 		readLines(
 			socket,
 			(response, bytes) => {
@@ -91,7 +100,10 @@ export class SocketClient implements Client {
 			},
 			() => socket.destroy(), // not a daemon's answer
 		);
-		socket.on("error", () => {}); // `close` follows and fails all requests
+		// `close` follows and fails all requests.
+		socket.on("error", (error: Error & { readonly silent?: boolean }) => {
+			this.#silent ||= error.silent === true;
+		});
 		socket.on("close", () => {
 			this.#lost = true;
 			for (const pending of this.#pending.values()) pending.fail(this.#replaced(pending.doing));
@@ -109,7 +121,12 @@ export class SocketClient implements Client {
 			socket.destroy();
 			throw new Fault("foreign_daemon", { socket: path, uid });
 		}
-		return new SocketClient(socket, caller);
+		return new SocketClient(socket, caller, null);
+	}
+
+	/** Over a connection to the daemon of another machine. */
+	static over(connection: Connection, caller: Caller, host: string): SocketClient {
+		return new SocketClient(connection, caller, host);
 	}
 
 	/** Settles when the connection has ended. */
@@ -140,12 +157,22 @@ export class SocketClient implements Client {
 			do: "call",
 			tool,
 			input,
-			caller: sentWith(tool, await this.#inheritOf(tool, input, caller), caller ?? this.#caller),
+			caller: await this.#sentWith(tool, input, caller),
 			...(answerWithinMs !== undefined && { answerWithinMs }),
 			...(sets !== undefined && { sets }),
 		};
 		return (await this.#ask(question, signal)).answer!;
 	};
+
+	/** What the daemon needs to know of the caller: the rest of its world only where a program may inherit it. */
+	async #sentWith(tool: string, input: unknown, given: Caller | undefined): Promise<Caller> {
+		const caller = given ?? this.#caller;
+		const { owner, sessionsOf, commandLine, parent } = caller;
+		// On another machine its directory and environment mean nothing.
+		if (this.#host !== null || !STARTING_TOOLS.has(tool))
+			return { owner, sessionsOf, commandLine, parent, cwd: "/", env: {} };
+		return { ...caller, ...asInherited(caller, await this.#inheritOf(tool, input, given)) };
+	}
 
 	/** What a call chooses; of what is started again, what was chosen then. */
 	async #inheritOf(tool: string, input: unknown, caller: Caller | undefined): Promise<Inherit | undefined> {
@@ -264,12 +291,13 @@ export class SocketClient implements Client {
 	}
 
 	#replaced(doing: string): Fault {
-		return new Fault("daemon_replaced", { doing, repeatable: false, ...(this.#silent && { silent: true }) });
+		const facts = { ...(this.#silent && { silent: true }), ...(this.#host !== null && { host: this.#host }) };
+		return new Fault("daemon_replaced", { doing, repeatable: false, ...facts });
 	}
 
 	/** Nothing happens when it has been answered. */
 	#cancel(id: number | null): void {
-		if (id !== null && this.#pending.delete(id)) this.#write({ id, do: "cancel" });
+		if (id !== null && this.#settle(id) !== undefined) this.#write({ id, do: "cancel" });
 	}
 
 	/** `end` gets what the daemon said last. */
@@ -326,7 +354,20 @@ export class SocketClient implements Client {
 			return null;
 		}
 		this.#pending.set(id, { ...pending, doing });
+		if (doing !== "events") this.#await(1);
 		return id;
+	}
+
+	#settle(id: number): Pending | undefined {
+		const pending = this.#pending.get(id);
+		this.#pending.delete(id);
+		if (pending !== undefined && pending.doing !== "events") this.#await(-1);
+		return pending;
+	}
+
+	#await(more: number): void {
+		this.#awaited += more;
+		if ("awaited" in this.#socket) this.#socket.awaited = this.#awaited > 0;
 	}
 
 	/** False when the message is too large to be sent. */
@@ -343,7 +384,7 @@ export class SocketClient implements Client {
 			pending.more(response.more, bytes);
 			return;
 		}
-		this.#pending.delete(response.id);
+		this.#settle(response.id);
 		if ("fault" in response) pending.fail(Fault.from(response.fault));
 		else pending.done(response.done);
 	}
@@ -354,13 +395,6 @@ function timeoutOf(question: Question): number | null {
 	const timeoutMs = (question.input as { readonly timeoutMs?: unknown } | null | undefined)?.timeoutMs;
 	if (typeof timeoutMs !== "number" || timeoutMs < 0) return null;
 	return Math.min(timeoutMs, options.timeoutMs.max, question.answerWithinMs ?? Number.POSITIVE_INFINITY);
-}
-
-/** What the daemon needs to know of the caller: the rest of its world only where a program may inherit it. */
-function sentWith(tool: string, inherit: Inherit | undefined, caller: Caller): Caller {
-	const { owner, sessionsOf, commandLine, parent } = caller;
-	if (!STARTING_TOOLS.has(tool)) return { owner, sessionsOf, commandLine, parent, cwd: "/", env: {} };
-	return { ...caller, ...asInherited(caller, inherit) };
 }
 
 /** What the call chooses; the daemon refuses anything else. */

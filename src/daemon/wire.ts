@@ -6,7 +6,7 @@
 // Streams have flow control of their own: the daemon sends each at most `limits.streamBytes` ahead of what its reader
 // has taken, so a slow reader never fills the socket that it shares with other requests.
 
-import type { Socket } from "node:net";
+import type { Duplex } from "node:stream";
 import type { ExitFacts, Status } from "../protocol/answer.ts";
 import type { Approval, Decision } from "../protocol/approval.ts";
 import { guarded } from "../protocol/boundary.ts";
@@ -186,7 +186,7 @@ export class Lines {
 
 /** Calls back with the value of each line and its bytes as they arrive; `onBad` with the reason when the other end breaks the protocol. */
 export function readLines(
-	socket: Socket,
+	socket: Duplex,
 	onLine: (value: unknown, bytes: number) => void,
 	onBad: (problem: string) => void,
 ): void {

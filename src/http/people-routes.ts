@@ -3,13 +3,13 @@
 
 import { z } from "zod";
 import { Fault } from "../protocol/fault.ts";
+import type { Ability } from "../tools/abilities.ts";
 import { approvalSchema } from "../tools/facts.ts";
 import { sessionName } from "../tools/fields.ts";
 import { problemsOf } from "../tools/input-problems.ts";
 import type { PeopleWatch } from "../tools/people-watch.ts";
 import type { SessionActions } from "../tools/session-actions.ts";
 import type { Caller } from "../tools/tool.ts";
-import type { Ability } from "./roles.ts";
 import { sharedLink } from "./shared-link.ts";
 import type { Tokens } from "./tokens.ts";
 

@@ -11,10 +11,10 @@ import type { PersonAct } from "../protocol/driver.ts";
 import { Fault } from "../protocol/fault.ts";
 import { Listeners } from "../protocol/listeners.ts";
 import { onAbort, until } from "../pty/wait.ts";
+import type { Ability } from "../tools/abilities.ts";
 import type { Client, ViewChunk } from "../tools/client.ts";
 import { height, width } from "../tools/fields.ts";
 import { actFields } from "../tools/person-act.ts";
-import type { Ability } from "./roles.ts";
 
 const WINDOW_BYTES = 256 * 1024;
 const OFFSET_BYTES = 8;

@@ -351,18 +351,55 @@ export const faults = {
 		message: ({ problem }) => safe`The Dialtone daemon is unreachable: ${oneLine(problem, PROBLEM_CHARS)}.`,
 		next: () => safe`Run \`dialtone daemon restart\`; sessions keep running.`,
 	}),
-	daemon_replaced: row<{ doing: string; repeatable: boolean; silent?: boolean }>({
+	daemon_replaced: row<{
+		doing: string;
+		repeatable: boolean;
+		silent?: boolean;
+		/** The machine of that daemon, where it is not this one. */
+		host?: string;
+	}>({
 		status: 503,
-		message: ({ doing, silent }) =>
-			silent === true
-				? safe`The Dialtone daemon does not answer (${oneLine(doing)}); sessions keep running.`
-				: safe`The Dialtone daemon was stopped or replaced before it answered (${oneLine(doing)}); sessions keep running.`,
-		next: ({ doing, repeatable }, { noun, wait, shell }) => {
-			if (repeatable) return safe`The ${noun} is still running; retry.`;
+		message: ({ doing, silent, host }) => {
+			const does = oneLine(doing);
+			if (host !== undefined)
+				return silent === true
+					? safe`The host "${oneLine(host)}" does not answer (${does}); what runs there may go on.`
+					: safe`The connection to the host "${oneLine(host)}" was lost before it answered (${does}); what runs there may go on.`;
+			return silent === true
+				? safe`The Dialtone daemon does not answer (${does}); sessions keep running.`
+				: safe`The Dialtone daemon was stopped or replaced before it answered (${does}); sessions keep running.`;
+		},
+		next: ({ doing, repeatable, host }, { noun, wait, shell }) => {
+			if (repeatable)
+				return host === undefined ? safe`The ${noun} is still running; retry.` : safe`Nothing was done; retry.`;
+			if (host !== undefined)
+				return safe`It may have taken effect: when the host is back, call ${wait} and look before you repeat anything.`;
 			if (shell !== undefined && shell.run === doing)
 				return safe`The command may have been run, and your bash goes on: ${shell.read} shows what it printed, and the next \`${oneLine(doing)}\` waits until it has ended.`;
 			return safe`It may have taken effect. The ${noun} is still running: call ${wait} and look before you repeat anything.`;
 		},
+	}),
+	fleet_unreachable: row<{
+		problem: string;
+		/** Milliseconds since the epoch. */
+		since?: number;
+	}>({
+		status: 503,
+		message: ({ problem, since }) =>
+			safe`The fleet is unreachable${since === undefined ? "" : safe` since ${timeOf(since)}`}: ${oneLine(problem, PROBLEM_CHARS)}.`,
+		next: () =>
+			safe`Sessions of this machine work as before; those of others can be used again when its server is back.`,
+	}),
+	host_unreachable: row<{
+		host: string;
+		problem: string;
+		/** Milliseconds since the epoch. */
+		since?: number;
+	}>({
+		status: 503,
+		message: ({ host, problem, since }) =>
+			safe`The host "${oneLine(host)}" is unreachable${since === undefined ? "" : safe` since ${timeOf(since)}`}: ${oneLine(problem, PROBLEM_CHARS)}.`,
+		next: () => safe`What runs there may go on; try again when the host is back.`,
 	}),
 	http_open: row<{ url: string; port: number }>({
 		status: 409,

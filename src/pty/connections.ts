@@ -3,7 +3,7 @@
 // and one at work outranks an idle one, so that an honest client always gets in.
 
 import { readFileSync } from "node:fs";
-import type { Socket } from "node:net";
+import type { Duplex } from "node:stream";
 
 export interface ConnectionLimits {
 	readonly connections: number;
@@ -15,11 +15,11 @@ export class Connections {
 	readonly #max: number;
 	readonly #maxStrangers: number;
 	/** Every connection, with the number of its requests and streams in progress. */
-	readonly #open = new Map<Socket, number>();
+	readonly #open = new Map<Duplex, number>();
 	/** Those that have made no admitted request, the oldest first. */
-	readonly #strangers = new Set<Socket>();
+	readonly #strangers = new Set<Duplex>();
 	/** Those that have, and are without work, the longest idle first. */
-	readonly #idle = new Set<Socket>();
+	readonly #idle = new Set<Duplex>();
 
 	constructor({ connections, strangers }: ConnectionLimits) {
 		// Two servers leave half for sessions, logs and state files.
@@ -28,7 +28,7 @@ export class Connections {
 	}
 
 	/** A new connection, silent so far. */
-	accept(socket: Socket): void {
+	accept(socket: Duplex): void {
 		// From its first moment to its last: node removes its own listener on an upgrade, and a reset would be thrown.
 		socket.on("error", () => {}); // a peer that is gone; "close" follows
 		socket.once("close", () => this.#forget(socket));
@@ -39,12 +39,12 @@ export class Connections {
 	}
 
 	/** It has made no admitted request. */
-	isStranger(socket: Socket): boolean {
+	isStranger(socket: Duplex): boolean {
 		return this.#strangers.has(socket);
 	}
 
 	/** An admitted request begins; the result says that it is over. */
-	begin(socket: Socket): () => void {
+	begin(socket: Duplex): () => void {
 		const requests = this.#open.get(socket);
 		if (requests === undefined) return () => {}; // closed meanwhile
 		this.#open.set(socket, requests + 1);
@@ -62,20 +62,20 @@ export class Connections {
 		for (const socket of [...this.#open.keys()]) this.#close(socket);
 	}
 
-	#close(socket: Socket | undefined): void {
+	#close(socket: Duplex | undefined): void {
 		if (socket === undefined) return;
 		this.#forget(socket);
 		socket.destroy();
 	}
 
-	#forget(socket: Socket): void {
+	#forget(socket: Duplex): void {
 		this.#open.delete(socket);
 		this.#strangers.delete(socket);
 		this.#idle.delete(socket);
 	}
 }
 
-function first(sockets: ReadonlySet<Socket>, except?: Socket): Socket | undefined {
+function first(sockets: ReadonlySet<Duplex>, except?: Duplex): Duplex | undefined {
 	for (const socket of sockets) if (socket !== except) return socket;
 	return undefined;
 }

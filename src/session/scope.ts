@@ -1,6 +1,6 @@
 // What a caller with a token is limited to: one session, the sessions of some owners, or those of one
 // conversation. What is outside does not exist for it: it is neither found, listed nor named. What it may do
-// within is its role, decided in http/roles.ts.
+// within is its role, decided in tools/abilities.ts.
 
 import type { SessionRecord } from "../journal/records.ts";
 import type { Approval } from "../protocol/approval.ts";

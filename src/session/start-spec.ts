@@ -39,6 +39,8 @@ export interface Caller {
 	readonly parent?: string | undefined;
 	/** The name of the token that it showed. Only an interface that has checked it sets this. */
 	readonly token?: string | undefined;
+	/** The machine that it says it calls from, where that is another. Only for words. */
+	readonly from?: string | undefined;
 	/** What it is limited to, by its token. */
 	readonly scope?: Scope | undefined;
 	/** A person at the page: they are not asked to approve what they do. Only an interface that has checked it sets this. */

@@ -138,9 +138,10 @@ interface Context {
 	readonly target: Target | null;
 }
 
-const by = ({ owner, token, parent }: Caller) => ({
+const by = ({ owner, token, from, parent }: Caller) => ({
 	owner: oneLine(owner),
 	...(token !== undefined && { token: oneLine(token) }),
+	...(from !== undefined && { from: oneLine(from) }),
 	...(parent !== undefined && { parent: oneLine(parent) }),
 });
 

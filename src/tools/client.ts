@@ -58,7 +58,7 @@ export const AUTOMATIC_ID = "auto:";
 export const TOOL_SETS = ["native", "exec", "codex", "pty", "terminal"] as const;
 export type ToolSet = (typeof TOOL_SETS)[number];
 
-/** What a token is for; http/roles.ts has what each may do. */
+/** What a token is for; tools/abilities.ts has what each may do. */
 export const ROLES = ["admin", "drive", "view", "approve"] as const;
 export type Role = (typeof ROLES)[number];
 

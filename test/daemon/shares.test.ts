@@ -7,7 +7,7 @@ import { createConnection, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { listen } from "../../src/daemon/server.ts";
+import { type DaemonServer, listen } from "../../src/daemon/server.ts";
 import { limits } from "../../src/session/options.ts";
 import type { Answer, CallOptions } from "../../src/tools/client.ts";
 import { anyCaller } from "../any-caller.ts";
@@ -43,7 +43,7 @@ let served: CountingClient;
 /** The daemon's ends of the connections, in the order in which they were made. */
 let ends: Socket[];
 let clients: Socket[];
-let stop: () => Promise<void>;
+let server: DaemonServer;
 
 beforeEach(async () => {
 	directory = mkdtempSync(join(tmpdir(), "dt-shares-"));
@@ -51,7 +51,7 @@ beforeEach(async () => {
 	served = new CountingClient();
 	ends = [];
 	clients = [];
-	stop = await listen(path, {
+	server = await listen(path, {
 		client: served,
 		version: "1",
 		callers: {
@@ -71,7 +71,7 @@ beforeEach(async () => {
 });
 afterEach(async () => {
 	for (const client of clients) client.destroy();
-	await stop();
+	await server.stop();
 	rmSync(directory, { recursive: true });
 });
 

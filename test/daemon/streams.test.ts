@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { listen } from "../../src/daemon/server.ts";
+import { type DaemonServer, listen } from "../../src/daemon/server.ts";
 import { SocketClient } from "../../src/daemon/socket-client.ts";
 import type { OutputChunk } from "../../src/protocol/output.ts";
 import { limits } from "../../src/session/options.ts";
@@ -40,13 +40,13 @@ class BusyClient extends FakeClient {
 let directory: string;
 let served: BusyClient;
 let client: SocketClient;
-let stop: () => Promise<void>;
+let server: DaemonServer;
 
 beforeEach(async () => {
 	directory = mkdtempSync(join(tmpdir(), "dt-streams-"));
 	const path = join(directory, "s");
 	served = new BusyClient();
-	stop = await listen(path, {
+	server = await listen(path, {
 		client: served,
 		version: "1",
 		callers: anyCaller,
@@ -61,7 +61,7 @@ beforeEach(async () => {
 });
 afterEach(async () => {
 	await client[Symbol.asyncDispose]();
-	await stop();
+	await server.stop();
 	rmSync(directory, { recursive: true });
 });
 

@@ -1,5 +1,5 @@
 // Who gets what: every address, stream and tool × everyone who may ask. What is expected is computed from the
-// tables (routes.ts, people-routes.ts, the catalogue, roles.ts), and what is asked is taken from them: an address or a
+// tables (routes.ts, people-routes.ts, the catalogue, abilities.ts), and what is asked is taken from them: an address or a
 // tool that is added is asked for here too, or fails the first test.
 
 import { once } from "node:events";
@@ -10,8 +10,9 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { WebSocket } from "ws";
 import { httpApp } from "../../src/http/app.ts";
 import { PEOPLE_ROUTES } from "../../src/http/people-routes.ts";
-import { ABILITIES, type Needs } from "../../src/http/roles.ts";
+import type { Needs } from "../../src/http/roles.ts";
 import { ROUTES } from "../../src/http/routes.ts";
+import { ABILITIES } from "../../src/tools/abilities.ts";
 import { catalogue } from "../../src/tools/catalogue.ts";
 import { type Role, STARTING_TOOLS, type ToolSet } from "../../src/tools/client.ts";
 import type { Effect } from "../../src/tools/tool.ts";

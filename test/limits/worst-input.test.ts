@@ -206,7 +206,7 @@ describe("G9 the worst line on the daemon's socket", () => {
 	])("%s", async (what, line) => {
 		const directory = mkdtempSync(join(tmpdir(), "dt-worst-"));
 		const path = join(directory, "s");
-		const stop = await listen(path, {
+		const server = await listen(path, {
 			client: new FakeClient(),
 			version: "1",
 			callers: anyCaller,
@@ -229,7 +229,7 @@ describe("G9 the worst line on the daemon's socket", () => {
 			await answered;
 			socket.destroy();
 		});
-		await stop();
+		await server.stop();
 		rmSync(directory, { recursive: true });
 	});
 });

@@ -1,14 +1,18 @@
-// Scopes at the streams and addresses that name a session without calling a tool: what a token may not see is
-// not found, as if it did not exist.
+// Scopes at the streams and questions that name a session without calling a tool: what a token, or an identity of the
+// fleet, may not see is not found, as if it did not exist.
 
 import type { EventsDropped, SessionEvent } from "../protocol/events.ts";
 import { Fault } from "../protocol/fault.ts";
 import type { Scope } from "../session/scope.ts";
 import type { Sessions } from "../session/sessions.ts";
-import type { TokenRecord } from "./tokens.ts";
 
 /** The sessions within a scope. */
 export type Within = (scope: Scope) => Pick<Sessions, "recordNamed" | "list">;
+
+/** Null: it is limited to nothing. */
+export interface Scoped {
+	readonly scope: Scope | null;
+}
 
 export class ScopedSessions {
 	readonly #within: Within | undefined;
@@ -19,12 +23,12 @@ export class ScopedSessions {
 	}
 
 	/** What a reference means to this token: the same, or the id of a session within its scope. */
-	async meant({ scope }: TokenRecord, reference: string): Promise<string> {
+	async meant({ scope }: Scoped, reference: string): Promise<string> {
 		return scope === null ? reference : (await this.#of(scope).recordNamed(reference)).id;
 	}
 
 	/** Whether this token may know of the session. One that is removed is within none but its own. */
-	sees({ scope }: TokenRecord, id: string): boolean {
+	sees({ scope }: Scoped, id: string): boolean {
 		if (scope === null) return true;
 		if ("session" in scope) return id === scope.session;
 		return this.#of(scope)
@@ -34,18 +38,23 @@ export class ScopedSessions {
 
 	/** Those that this token may know of. */
 	async *events(
-		token: TokenRecord,
+		token: Scoped,
 		events: AsyncIterable<SessionEvent | EventsDropped>,
 	): AsyncGenerator<SessionEvent | EventsDropped> {
+		const hears = this.hearing(token);
+		for await (const event of events) if (event.event === "dropped" || hears(event)) yield event;
+	}
+
+	/** For one stream: whether each event may be told. */
+	hearing(token: Scoped): (event: SessionEvent) => boolean {
 		const told = new Set<string>(); // also of one that is removed
-		for await (const event of events) {
-			if (token.scope !== null && event.event !== "dropped") {
-				if (!told.has(event.session) && !this.sees(token, event.session)) continue;
-				if (event.event === "closed") told.delete(event.session);
-				else told.add(event.session);
-			}
-			yield event;
-		}
+		return ({ event, session }) => {
+			if (token.scope === null) return true;
+			if (!told.has(session) && !this.sees(token, session)) return false;
+			if (event === "closed") told.delete(session);
+			else told.add(session);
+			return true;
+		};
 	}
 
 	#of(scope: Scope): ReturnType<Within> {

@@ -1,0 +1,152 @@
+// The connection to the fleet's servers: made once, reconnected for ever, closed by its owner. What is open over it
+// (links, watches) hears of its loss here: messages may have been lost with it.
+
+import { setTimeout as delay } from "node:timers/promises";
+import {
+	type Authenticator,
+	type ConnectionOptions,
+	connect,
+	type Msg,
+	type NatsConnection,
+	PermissionViolationError,
+	RequestError,
+	TimeoutError,
+} from "@nats-io/transport-node";
+import { Fault } from "../protocol/fault.ts";
+import { Listeners, reportError } from "../protocol/listeners.ts";
+import { within } from "../pty/wait.ts";
+import type { FleetIdentity } from "./identity.ts";
+
+/** One attempt at one server. */
+const CONNECT_MS = 5000;
+const RETRY_MS = { first: 250, most: 5000 };
+/** A server that answers none of these is gone: a cut network closes no socket. */
+const PING = { everyMs: 2000, unanswered: 2 };
+const CLOSE_MS = 1000;
+
+export interface FleetOptions {
+	readonly servers: readonly string[];
+	/** A path. */
+	readonly credentials?: string;
+	/** What was read from the credentials. */
+	readonly authenticator?: Authenticator;
+	/** Paths, or what would be in the files. */
+	readonly tls?: { readonly ca?: string; readonly cert?: string; readonly key?: string };
+	/** Where answers come in: a user's own, which no other may read. */
+	readonly inboxPrefix?: string;
+	readonly host: string;
+	readonly labels: Readonly<Record<string, string>>;
+	readonly as: FleetIdentity;
+}
+
+export class FleetConnection implements AsyncDisposable {
+	readonly nats: NatsConnection;
+	readonly options: FleetOptions;
+	readonly #changed = new Listeners<boolean>("fleet connection");
+	#connected = true;
+	/** Since when it is as it is. */
+	#since = Date.now();
+
+	private constructor(nats: NatsConnection, options: FleetOptions) {
+		this.nats = nats;
+		this.options = options;
+		this.#follow().catch((error: unknown) => reportError(error, "fleet connection"));
+	}
+
+	/** Without a signal it fails when no server answers; with one, it goes on until it aborts. */
+	static async connect(
+		options: FleetOptions,
+		{ signal }: { readonly signal?: AbortSignal } = {},
+	): Promise<FleetConnection> {
+		for (let ms = RETRY_MS.first; ; ms = Math.min(2 * ms, RETRY_MS.most)) {
+			try {
+				return new FleetConnection(await connect(optionsOf(options)), options);
+			} catch (error) {
+				if (signal === undefined) throw new Fault("fleet_unreachable", { problem: messageOf(error) }, { cause: error });
+			}
+			await delay(ms, undefined, { signal });
+		}
+	}
+
+	get isConnected(): boolean {
+		return this.#connected && !this.nats.isClosed();
+	}
+
+	/** Throws where the fleet cannot be reached now. */
+	mustBeConnected(): void {
+		if (this.isConnected) return;
+		throw new Fault("fleet_unreachable", { problem: "the connection to its server is lost", since: this.#since });
+	}
+
+	onChange(listener: (connected: boolean) => void): () => void {
+		return this.#changed.add(listener);
+	}
+
+	/** The answer; null where nobody listens on that subject. Throws a fault where none came in time. */
+	async request(subject: string, payload: string, timeoutMs: number): Promise<Msg | null> {
+		this.mustBeConnected();
+		try {
+			return await this.nats.request(subject, payload, { timeout: timeoutMs });
+		} catch (error) {
+			if (error instanceof RequestError && error.isNoResponders()) return null;
+			if (
+				error instanceof PermissionViolationError ||
+				(error instanceof Error && error.cause instanceof PermissionViolationError)
+			)
+				throw new Fault("not_allowed", { what: "Asking this of the fleet with your credentials" }, { cause: error });
+			const late = error instanceof TimeoutError && this.isConnected;
+			throw new Fault(
+				"fleet_unreachable",
+				{ problem: late ? `no answer in ${timeoutMs} ms` : messageOf(error) },
+				{ cause: error },
+			);
+		}
+	}
+
+	async [Symbol.asyncDispose](): Promise<void> {
+		if (this.nats.isClosed()) return;
+		if (this.#connected) await within(CLOSE_MS, "flushing", this.nats.flush()).catch(() => {}); // it is being closed anyway
+		await this.nats.close();
+	}
+
+	async #follow(): Promise<void> {
+		for await (const { type } of this.nats.status()) {
+			if (type === "disconnect" || type === "close") this.#is(false);
+			else if (type === "reconnect") this.#is(true);
+		}
+		this.#is(false); // closed
+	}
+
+	#is(connected: boolean): void {
+		if (this.#connected === connected) return;
+		this.#connected = connected;
+		this.#since = Date.now();
+		this.#changed.emit(connected);
+	}
+}
+
+function optionsOf({ servers, authenticator, tls, inboxPrefix, host }: FleetOptions): ConnectionOptions {
+	return {
+		servers: [...servers],
+		name: `dialtone ${host}`,
+		timeout: CONNECT_MS,
+		pingInterval: PING.everyMs,
+		maxPingOut: PING.unanswered,
+		maxReconnectAttempts: -1,
+		reconnectTimeWait: RETRY_MS.first,
+		reconnectJitter: RETRY_MS.first,
+		// Credentials may be put right on the server.
+		ignoreAuthErrorAbort: true,
+		noAsyncTraces: true,
+		...(authenticator !== undefined && { authenticator }),
+		...(inboxPrefix !== undefined && { inboxPrefix }),
+		...(tls !== undefined && {
+			tls: { ...certificate("ca", tls.ca), ...certificate("cert", tls.cert), ...certificate("key", tls.key) },
+		}),
+	};
+}
+
+const certificate = (name: "ca" | "cert" | "key", value: string | undefined): object =>
+	value === undefined ? {} : value.startsWith("-----BEGIN") ? { [name]: value } : { [`${name}File`]: value };
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
