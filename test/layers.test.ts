@@ -20,7 +20,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
 	// The lock on the token file asks whether a process is alive.
 	http: ["protocol", "pty", "terminal", "journal", "session", "tools"],
 	cli: ["protocol", "pty", "terminal", "journal", "session", "tools"],
-	fleet: ["protocol", "session", "tools"],
+	fleet: ["protocol", "pty", "terminal", "journal", "session", "tools"],
 };
 
 const IMPORT = /(?:\bfrom|\bimport)\s*\(?\s*["']([^"']+)["']/g;
