@@ -221,6 +221,10 @@ export interface ListedSession {
 	readonly sandbox: SandboxFact | null;
 	/** Of one that has ended: what it left running. Then it counts as running, too. */
 	readonly left?: readonly ProcessFacts[];
+	/** Of one on another host of the fleet. */
+	readonly host?: string;
+	/** Its host is not heard of since then (ms since 1970), and the rest is what was known before. */
+	readonly unreachableSince?: number;
 }
 
 export interface ListFacts {
@@ -228,4 +232,6 @@ export interface ListFacts {
 	readonly now: number;
 	/** Which were asked for; null: all. */
 	readonly status: string | null;
+	/** In a fleet, where there are more: `after` of the call that lists them. */
+	readonly next?: string;
 }

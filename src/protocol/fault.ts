@@ -45,6 +45,7 @@ const REMOVED_FOR = {
 const row = <F>(fields: FaultRow<F>): FaultRow<F> => fields;
 const PROBLEM_CHARS = 1000;
 const MAX_OTHERS = 3;
+const MAX_HOSTS = 10;
 const PATH_CHARS = 4096;
 const listed = (names: readonly string[]) =>
 	joined(
@@ -571,6 +572,50 @@ export const faults = {
 		status: 429,
 		message: () => safe`Too many requests had a token that is not valid.`,
 		next: ({ seconds }) => safe`Use a valid token, which is served at once; others are refused for ${seconds} s.`,
+	}),
+	fleet_unreachable: row<{ problem: string; since?: number }>({
+		status: 503,
+		message: ({ problem, since }) =>
+			safe`The fleet's broker is unreachable${since === undefined ? "" : safe` since ${timeOf(since)}`} (${oneLine(problem, PROBLEM_CHARS)}); nothing was done on another host.`,
+		next: () => safe`Sessions of this host work as before; other hosts answer again when the broker is back.`,
+	}),
+	host_unreachable: row<{
+		host: string;
+		/** Null: it was not heard of since this daemon joined. */
+		since: number | null;
+		/** What was asked for may have been done before its answer was lost. */
+		maybeDone?: boolean;
+	}>({
+		status: 503,
+		message: ({ host, since, maybeDone }) =>
+			safe`Host "${oneLine(host)}" is unreachable${since === null ? "" : safe` since ${timeOf(since)}`}${maybeDone ? "; what you asked for may have been done there" : "; nothing was done"}.`,
+		next: ({ maybeDone }, { read }) =>
+			maybeDone
+				? safe`It is not repeated on another host. Call again when this one is back, and look first (${read}).`
+				: safe`Its sessions may still be running: call again when it is back, or use another host.`,
+	}),
+	unknown_host: row<{ host: string; hosts: readonly string[] }>({
+		status: 404,
+		message: ({ host }) => safe`There is no host called "${oneLine(host)}" in the fleet; nothing was done.`,
+		next: ({ host, hosts }) => {
+			const close = nearest(host, hosts);
+			if (close.length > 0) return safe`Did you mean ${listed(close)}?`;
+			return hosts.length === 0 ? safe`No other host has joined.` : safe`Hosts: ${listed(hosts.slice(0, MAX_HOSTS))}.`;
+		},
+	}),
+	no_host_fits: row<{ wanted: string; why: readonly { readonly host: string; readonly why: string }[] }>({
+		status: 409,
+		message: ({ wanted, why }) => {
+			const each = why.slice(0, MAX_HOSTS).map((one) => safe`${oneLine(one.host)}: ${oneLine(one.why)}`);
+			const more = why.length > MAX_HOSTS ? safe`; and ${why.length - MAX_HOSTS} more` : "";
+			return safe`No host fits ${oneLine(wanted)}; nothing was started (${each.length === 0 ? "no host is known" : safe`${joined(each, "; ")}${more}`}).`;
+		},
+		next: () => safe`Ask for less, name a \`host\`, or end what is not needed on one of them.`,
+	}),
+	not_in_fleet: row<{ what: string }>({
+		status: 409,
+		message: ({ what }) => safe`${oneLine(what)} needs a fleet, which this daemon has not joined; nothing was done.`,
+		next: () => safe`Leave it out to use this host; a person joins a fleet with \`dialtone join\`.`,
 	}),
 	internal: row<{ problem: string }>({
 		status: 500,

@@ -7,8 +7,16 @@ const SHOWN_CHARS = 16;
 /** So many characters of the beginning and of the end. */
 const ENDS = [3, 2, 1] as const;
 
-/** The forms of a name, the best one first: whole, or its two ends. */
-export const nameForms = (name: string): readonly string[] => [
+/** The forms of a name, the best one first: whole, or its two ends. Of `host/name`, the host stays. */
+export function nameForms(name: string): readonly string[] {
+	const at = name.indexOf("/") + 1;
+	return formsOf(name.slice(at)).map((form) => `${name.slice(0, at)}${form}`);
+}
+
+/** Without the host that it may begin with. */
+export const nameOnHost = (name: string): string => name.slice(name.indexOf("/") + 1);
+
+const formsOf = (name: string): readonly string[] => [
 	...(name.length > SHOWN_CHARS ? [] : [name]),
 	...ENDS.filter((chars) => name.length > 2 * chars + 1).map(
 		(chars) => `${name.slice(0, chars)}${CUT}${name.slice(-chars)}`,

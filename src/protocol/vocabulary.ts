@@ -2,6 +2,7 @@
 // action ("read it"), and the row of the set says which of its tools does that.
 
 import { type CleanLine, joined, oneLine, safe } from "./clean.ts";
+import { nameOnHost } from "./short-name.ts";
 
 export interface Vocabulary {
 	/** What the set calls a session, and by what its callers know one. */
@@ -154,7 +155,7 @@ const MAX_NAMES = 20;
 
 /** Of the caller's open sessions, those that this set can name. */
 export const reachable = ({ names: written }: Vocabulary, names: readonly string[]): readonly string[] =>
-	written === undefined ? names : names.filter((name) => written.test(name));
+	written === undefined ? names : names.filter((name) => written.test(nameOnHost(name)));
 
 /** Those that are open. An id says nothing by itself, so the name comes with it. */
 export function openOnes(words: Vocabulary, names: readonly string[], ids: readonly string[] = []): CleanLine {

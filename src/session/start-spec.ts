@@ -25,6 +25,8 @@ export interface Caller {
 	readonly sessionsOf?: string | undefined;
 	/** It calls by command lines: what an answer tells it to call is spelled as one. */
 	readonly commandLine?: boolean | undefined;
+	/** The name of this host in the fleet, for a caller on another one: to it, sessions are called `host/name`. */
+	readonly onHost?: string | undefined;
 	readonly cwd: string;
 	/** The caller's environment without what programs do not inherit. */
 	readonly env: Readonly<Record<string, string>>;

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { oneLine, safe, stacked } from "../protocol/clean.ts";
 import { cleanLine } from "./facts.ts";
 import { advanced, session } from "./fields.ts";
+import { onHost } from "./host-names.ts";
 import { target } from "./session-facts.ts";
 import { tool } from "./tool.ts";
 
@@ -33,7 +34,7 @@ export const askHuman = tool({
 			name: oneLine(asking.name),
 			question: oneLine(input.question, 2000),
 			// To the person, a name means their own session: what they type must not end up there.
-			how: safe`dialtone attach ${oneLine(asking.id)}`,
+			how: safe`dialtone attach ${oneLine(onHost(context.caller, asking.id))}`,
 			page: context.page == null ? null : safe`${oneLine(context.page)}/#${oneLine(asking.id)}`,
 			asked: false,
 		};

@@ -9,6 +9,7 @@ import { codexWriteStdin, execCommand } from "./dialects/codex.ts";
 import { closePtySession, listPtySessions, unifiedExec, writeStdin } from "./dialects/exec.ts";
 import { ptyCapture, ptyCreate, ptyKill, ptyList, ptySendKeys } from "./dialects/pty.ts";
 import { getProcessOutput, runBash, startBackgroundProcess, stopBackgroundProcess } from "./dialects/terminal.ts";
+import { factsOnHost } from "./host-names.ts";
 import { list } from "./list.ts";
 import { read } from "./read.ts";
 import { resize } from "./resize.ts";
@@ -71,7 +72,7 @@ export function refusal(
 	if (tool === undefined) return fault;
 	const worded = fault.in(setOf.get(tool)!);
 	if (tool.refuse === undefined) return worded;
-	const facts = tool.refuse(worded, input, context);
+	const facts = factsOnHost(tool.refuse(worded, input, context), context?.caller);
 	return { facts, text: tool.render(facts), refused: fault.code };
 }
 

@@ -160,12 +160,17 @@ const listed = {
 	inherit: z.enum(INHERIT).nullable().describe("Of its caller's environment; null: what the options say"),
 	sandbox,
 	left: z.exactOptional(processes).describe("Of one that has ended: processes that it left running; `close` ends them"),
+	host: z.exactOptional(z.string()).describe("Of one on another host of the fleet"),
+	unreachableSince: z
+		.exactOptional(count)
+		.describe("Its host is not heard of since then; the rest is what was known before"),
 } satisfies Shape<ListedSession>;
 
 export const listFactsSchema: z.ZodType<ListFacts> = z.strictObject({
 	sessions: z.array(z.strictObject(listed)),
 	now: count,
 	status: z.string().nullable().describe("Which were asked for; null: all"),
+	next: z.exactOptional(z.string()).describe("In a fleet, where there are more: `after` of the call that lists them"),
 });
 
 const driver = z.union([

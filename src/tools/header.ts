@@ -4,7 +4,7 @@
 
 import type { Certainty, MatchedBy, RunFacts, SessionFacts } from "../protocol/answer.ts";
 import { type CleanLine, oneLine, safe } from "../protocol/clean.ts";
-import { nameForms, nameTokens } from "../protocol/short-name.ts";
+import { nameForms, nameOnHost, nameTokens } from "../protocol/short-name.ts";
 
 type HeaderFacts = Pick<
 	SessionFacts,
@@ -82,7 +82,8 @@ const wordTokens = (words: string): number =>
  * `shortest` is said where even the shortest name leaves no room.
  */
 function headed(name: string, sayings: readonly CleanLine[], shortest = sayings.at(-1)!): CleanLine {
-	const fits = (form: string, said: string) => nameTokens(form) + wordTokens(said) + AROUND <= MOST_TOKENS;
+	// A host in the name comes on top: without it the name means nothing.
+	const fits = (form: string, said: string) => nameTokens(nameOnHost(form)) + wordTokens(said) + AROUND <= MOST_TOKENS;
 	const forms = nameForms(name);
 	const all = [
 		...forms.flatMap((form) => sayings.map((said) => ({ form, said }))),

@@ -126,13 +126,15 @@ function aged(because: string, session: Session): string {
 
 function line(listed: ListedSession, now: number): CleanLine {
 	const { name, status, updatedAt, createdAt, command, owner, mine, byName } = listed;
+	const lost =
+		listed.unreachableSince === undefined ? "" : safe`unreachable for ${ageOf(now - listed.unreachableSince)}, was `;
 	const age = ageOf(now - (hasEnded(status) ? updatedAt : createdAt));
 	const prompt = hasPrompt(listed) ? safe` · ${quoted(oneLine(listed.lastLine.trim(), MAX_PROMPT_CHARS))}` : "";
 	const left = listed.left === undefined ? "" : safe` · still running: ${processNames(listed.left)}`;
 	const whose = mine || owner === null ? "" : safe` · of ${quoted(oneLine(owner, MAX_OWNER_CHARS))}`;
 	const id = byName ? "" : safe` · id ${oneLine(listed.session)}`;
 	const confined = listed.sandbox === "enforced" ? safe` · sandboxed` : "";
-	return safe`[${name}] ${stateOf(listed)} · ${age} · ${oneLine(command, MAX_SHOWN_CHARS)}${prompt}${left}${confined}${id}${whose}`;
+	return safe`[${name}] ${lost}${stateOf(listed)} · ${age} · ${oneLine(command, MAX_SHOWN_CHARS)}${prompt}${left}${confined}${id}${whose}`;
 }
 
 /** The last line is what it asks. On a full screen, or while it works, it is any line. */
@@ -147,7 +149,8 @@ function ageOf(ms: number): CleanLine {
 }
 
 function stateOf(listed: ListedSession): CleanLine {
-	const { activity, waitingFor } = listed;
+	const { waitingFor } = listed;
+	const activity = listed.unreachableSince === undefined ? listed.activity : null;
 	if (!hasEnded(listed.status))
 		return activity === null ? safe`running` : doing({ activity, waitingFor, certainty: null });
 	return listed.status === "succeeded"

@@ -40,6 +40,7 @@ import type {
 	ViewOptions,
 } from "./client.ts";
 import { Gate } from "./gate.ts";
+import { factsOnHost, faultOnHost } from "./host-names.ts";
 import { Noticed } from "./noticed.ts";
 import type { Caller, Tool, ToolContext } from "./tool.ts";
 import { snapshotOf, view } from "./view.ts";
@@ -94,7 +95,8 @@ export class LocalClient implements Client {
 			if (!(error instanceof Fault) || UNSHAPED.has(error.code)) throw error;
 			const caller = options.caller ?? this.#parts.caller;
 			const sessions = reachOf(this.#sessionsOf(caller), caller, "reads");
-			const told = refusal({ name, input, sets: options.sets }, error, { sessions, caller });
+			const fault = faultOnHost(error, caller);
+			const told = refusal({ name, input, sets: options.sets }, fault, { sessions, caller });
 			if (told instanceof Fault) throw told;
 			return told;
 		}
@@ -123,10 +125,11 @@ export class LocalClient implements Client {
 		});
 		const facts = await this.#untilStopped(run, { doing: name, repeatable: tool.effect === "reads" });
 		if (passed !== null) this.#audit.done(passed.call, caller, facts);
+		const named = factsOnHost(facts, caller);
 		const notices = [...changed, ...(passed?.notices ?? [])];
 		return caller.commandLine
-			? withNotices(tool, withFlags(tool, facts), inFlagsOf(tool, notices))
-			: withNotices(tool, facts, notices);
+			? withNotices(tool, withFlags(tool, named), inFlagsOf(tool, notices))
+			: withNotices(tool, named, notices);
 	}
 
 	/** One for each scope: calls at the same moment mean the same shell. */

@@ -6,6 +6,7 @@ import { vocabularies } from "../protocol/vocabulary.ts";
 import { ownWords } from "../session/own-words.ts";
 import type { Session } from "../session/session.ts";
 import type { ToolSet } from "./client.ts";
+import { numberOnHost, onHost } from "./host-names.ts";
 import { type Caller, ownerOf, type ToolContext } from "./tool.ts";
 
 /** The fields of a call of `read`, beside its session. */
@@ -46,7 +47,7 @@ export type Reader = Pick<ToolContext, "caller" | "sessions">;
  * mean one of the caller's, and that of an ended one the next one: then its id.
  */
 const referenceTo = (session: Session, reader: Reader): string =>
-	!session.ended && isOwn(session, reader) ? session.name : session.id;
+	onHost(reader.caller, !session.ended && isOwn(session, reader) ? session.name : session.id);
 
 const isOwn = (session: Session, { caller, sessions }: Reader): boolean =>
 	sessions.ownerOf(session) === ownerOf(caller);
@@ -69,15 +70,23 @@ interface SetRecall {
 }
 
 const RECALLS = {
-	exec: { tool: "write_stdin", session: ({ id }) => ({ session_id: id }), maxTokens: "max_output_tokens" },
-	codex: { tool: "write_stdin", session: ({ name }) => ({ session_id: Number(name) }), maxTokens: "max_output_tokens" },
-	pty: { tool: "pty_capture", session: ({ id }) => ({ terminal_id: id }) },
+	exec: {
+		tool: "write_stdin",
+		session: ({ id }, { caller }) => ({ session_id: onHost(caller, id) }),
+		maxTokens: "max_output_tokens",
+	},
+	codex: {
+		tool: "write_stdin",
+		session: ({ name }, { caller }) => ({ session_id: numberOnHost(caller, Number(name)) }),
+		maxTokens: "max_output_tokens",
+	},
+	pty: { tool: "pty_capture", session: ({ id }, { caller }) => ({ terminal_id: onHost(caller, id) }) },
 	// A number is not given twice. The shell of `run_bash` has a name that the next one has, too.
 	terminal: {
 		tool: "get_process_output",
 		session: (session, reader) => {
 			const isNumbered = isOwn(session, reader) && vocabularies.terminal.names.test(session.name);
-			return { process_id: isNumbered ? session.name : session.id };
+			return { process_id: onHost(reader.caller, isNumbered ? session.name : session.id) };
 		},
 	},
 } as const satisfies Partial<Record<ToolSet, SetRecall>>;

@@ -14,6 +14,7 @@ import type { SessionsInReach } from "../session/reach.ts";
 import type { Session } from "../session/session.ts";
 import { type RunOutcome, type RunRequest, runCommand } from "../session/shell/run.ts";
 import { describeEnd } from "../session/terminal-faults.ts";
+import { onHost } from "./host-names.ts";
 import type { Caller, ToolContext } from "./tool.ts";
 import { withEnvironmentNotice } from "./withheld.ts";
 
@@ -99,7 +100,7 @@ async function shellNamed(
 	const fate = replaced
 		? safe`became another program`
 		: unknown
-			? safe`goes on as ${oneLine(latest.record.name)}, but its \`shell.json\` is missing or damaged`
+			? safe`goes on as ${oneLine(onHost(caller, latest.record.name))}, but its \`shell.json\` is missing or damaged`
 			: safe`ended (${oneLine(describeEnd(state, exit, reason))})`;
 	return { session, isNew: true, note: safe`started a new shell: the previous one ${fate}, its state is lost` };
 }

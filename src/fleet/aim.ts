@@ -1,0 +1,97 @@
+// Which host a call is for: by `host` or `placement` in its input, or by a reference `host/name` in one of the fields that
+// name a session. Whatever names no host that is known is for this one.
+
+import { Fault } from "../protocol/fault.ts";
+import { findTool } from "../tools/catalogue.ts";
+import type { ToolSet } from "../tools/client.ts";
+import { hostOfNumber } from "../tools/host-names.ts";
+import { meantField } from "../tools/other-names.ts";
+import { type Placement, placement } from "./placement.ts";
+import { splitReference } from "./session-names.ts";
+
+export interface Aim {
+	/** Null: where nothing is said. */
+	readonly host: string | null;
+	/** Where it is to be started, if that is to be chosen. */
+	readonly placement: Placement | null;
+	/** As that host takes it. */
+	readonly input: unknown;
+}
+
+/** Fields that name a session, of all sets. */
+const REFERENCES: ReadonlySet<string> = new Set(["session", "session_id", "terminal_id", "process_id", "again"]);
+/** What one that is started, or used as a shell, is to be called. */
+const NEW_NAMES: Readonly<Record<string, string>> = { start: "name", pty_create: "name", run: "shell" };
+const PLACED: ReadonlySet<string> = new Set(["start", "run"]);
+
+export interface KnownHosts {
+	isKnown(host: string): boolean;
+	names(): Iterable<string>;
+}
+
+export function aimOf(
+	{ tool, input, sets }: { tool: string; input: unknown; sets?: readonly ToolSet[] | undefined },
+	known: KnownHosts,
+): Aim {
+	const fields = fieldsIn(input);
+	const found = findTool(tool, input, sets);
+	if (fields === null || found === undefined) return { host: null, placement: null, input };
+	const shape = Object.keys(found.input.shape);
+	const { host: named = null, placement: placed = null, ...rest } = fields;
+	const aimed: Record<string, unknown> = {};
+	const hosts = new Set<string>();
+	if (named !== null) hosts.add(hostIn(named, known));
+	for (const [name, value] of Object.entries(rest)) {
+		const field = shape.includes(name) ? name : (meantField(name, shape)?.field ?? name);
+		const isReference = REFERENCES.has(field) || NEW_NAMES[tool] === field;
+		const reference = isReference ? referenceIn(value, known) : null;
+		if (reference !== null) hosts.add(reference.host);
+		Object.defineProperty(aimed, name, { value: reference?.session ?? value, enumerable: true });
+	}
+	const [host = null, ...others] = hosts;
+	if (others.length > 0) throw badInput(`it names several hosts (${[...hosts].join(", ")})`);
+	// In a tool that has the fields itself, or none to place, they are what that tool makes of them.
+	if (placed === null || !PLACED.has(tool))
+		return { host, placement: null, input: placed === null ? aimed : { ...aimed, placement: placed } };
+	const wanted = placementIn(placed);
+	if (host !== null) throw badInput("give `host` or `placement`, not both");
+	return { host: null, placement: wanted, input: aimed };
+}
+
+const badInput = (problem: string) => new Fault("bad_input", { problems: [problem] });
+
+/** Also as JSON, which some callers send. */
+function fieldsIn(input: unknown): Record<string, unknown> | null {
+	if (typeof input === "object" && input !== null && !Array.isArray(input)) return input as Record<string, unknown>;
+	if (typeof input !== "string" || input.length > 20_000 || !/^\s*\{/.test(input)) return null;
+	try {
+		return fieldsIn(JSON.parse(input));
+	} catch {
+		return null; // the tool refuses it
+	}
+}
+
+function hostIn(value: unknown, known: KnownHosts): string {
+	const host = typeof value === "string" ? value.trim().toLowerCase() : "";
+	if (host !== "" && known.isKnown(host)) return host;
+	throw new Fault("unknown_host", { host: String(value), hosts: [...known.names()] });
+}
+
+function referenceIn(value: unknown, known: KnownHosts): { host: string; session: string | number } | null {
+	if (typeof value === "string") {
+		const reference = splitReference(value, (host) => known.isKnown(host));
+		if (reference !== null || !/^\d{8,}$/.test(value)) return reference;
+	}
+	const number = typeof value === "number" || typeof value === "string" ? Number(value) : Number.NaN;
+	const found = hostOfNumber(number, known.names());
+	return found && { host: found.host, session: found.number };
+}
+
+const PLACEMENT_FORM = '"least-loaded", {"host": …}, {"labels": {…}} or {"sameAs": session}';
+
+function placementIn(value: unknown): Placement {
+	const given = typeof value === "string" ? (fieldsIn(value) ?? value) : value;
+	const parsed = placement.safeParse(given);
+	if (parsed.success) return parsed.data;
+	throw badInput(`\`placement\` is ${PLACEMENT_FORM}`);
+}

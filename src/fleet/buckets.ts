@@ -1,0 +1,100 @@
+// What the fleet keeps at the broker: a lease for each host, a small record for each session, and where a start was
+// placed. Who writes what is in publisher.ts and pins.ts, who reads it in view.ts.
+
+import { type JetStreamClient, jetstream } from "@nats-io/jetstream";
+import { type KV, Kvm } from "@nats-io/kv";
+import type { NatsConnection } from "@nats-io/nats-core";
+import { z } from "zod";
+import { ACTIVITIES, SANDBOX_FACTS, STATUSES, WAITING_FOR } from "../protocol/answer.ts";
+
+/** How often a lease is written, and how long it lasts: three are missed before a host counts as unreachable. */
+export const LEASE = { refreshMs: 3000, ttlMs: 10_000 } as const;
+const DAY_MS = 86_400_000;
+/**
+ * Records last longer than any weekend. They are rewritten before (publisher.ts): so those of a host that is gone for
+ * good, and the marks of removals, leave the broker by themselves, and no host needs the right to purge.
+ */
+export const RECORD = { rewriteMs: 3 * DAY_MS, ttlMs: 7 * DAY_MS } as const;
+/** A retry comes within this. */
+const PIN_TTL_MS = DAY_MS;
+
+export const lease = z.object({
+	host: z.string(),
+	bootId: z.string(),
+	daemonEpoch: z.number(),
+	version: z.string(),
+	labels: z.record(z.string(), z.string()),
+	capacity: z.object({ sessions: z.number() }),
+	running: z.number(),
+	/** Of the last minute, by processor: 1 is busy. */
+	load: z.number(),
+	/** When the daemon joined, ms since 1970. */
+	since: z.number(),
+});
+export type Lease = z.infer<typeof lease>;
+
+/** A session as other hosts list it. */
+export const sessionEntry = z.object({
+	name: z.string(),
+	command: z.string(),
+	status: z.enum(STATUSES),
+	activity: z.enum(ACTIVITIES).nullable(),
+	waitingFor: z.enum(WAITING_FOR).nullable(),
+	owner: z.string().nullable(),
+	createdAt: z.number(),
+	/** When one of the others changed. */
+	updatedAt: z.number(),
+	exit: z.object({ code: z.number().nullable(), signal: z.string().nullable() }).nullable(),
+	sandbox: z.enum(SANDBOX_FACTS).nullable(),
+	/** In which boot of its host it was told so: of one that runs, nothing is known after the next boot until its host says it. */
+	boot: z.string(),
+});
+export type SessionEntry = z.infer<typeof sessionEntry>;
+
+/** Enough of a boot id to tell two boots of a host apart. */
+export const bootOf = (bootId: string): string => bootId.slice(0, 8);
+
+export const BUCKETS = { hosts: "dt_hosts", sessions: "dt_sessions", pins: "dt_pins" } as const;
+
+/** Of the stream behind a bucket. */
+export const BUCKET_PREFIX = "KV_";
+
+export interface Buckets {
+	readonly js: JetStreamClient;
+	readonly hosts: KV;
+	readonly sessions: KV;
+	readonly pins: KV;
+	/** Makes them again where the broker has lost them. */
+	ensure(): Promise<void>;
+}
+
+export interface BucketOptions {
+	/** Copies of each; as many as the cluster has servers, up to 3. */
+	readonly replicas?: number;
+	readonly leaseTtlMs?: number;
+}
+
+/** Opens the buckets, and makes those that are missing where this user may. */
+export async function openBuckets(
+	nats: NatsConnection,
+	{ replicas = 1, leaseTtlMs = LEASE.ttlMs }: BucketOptions = {},
+): Promise<Buckets> {
+	const js = jetstream(nats);
+	const kvm = new Kvm(js);
+	const make = (bucket: string, ttl: number) => kvm.create(bucket, { history: 1, ttl, replicas });
+	const all = () =>
+		Promise.all([
+			make(BUCKETS.hosts, leaseTtlMs),
+			make(BUCKETS.sessions, RECORD.ttlMs),
+			make(BUCKETS.pins, PIN_TTL_MS),
+		]);
+	const [hosts, sessions, pins] = await all();
+	const ensure = async () => void (await all());
+	return { js, hosts, sessions, pins, ensure };
+}
+
+/** What the server says where a write names a revision that is not the last one. */
+const WRONG_LAST_SEQUENCE = 10071;
+
+export const isConflict = (error: unknown): boolean =>
+	(error as { readonly code?: unknown } | null)?.code === WRONG_LAST_SEQUENCE;

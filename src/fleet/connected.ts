@@ -1,0 +1,44 @@
+// Whether a connection to the broker is up, as it reports it.
+
+import type { NatsConnection } from "@nats-io/nats-core";
+import { Listeners, reportError } from "../protocol/listeners.ts";
+
+export class Connected implements Disposable {
+	readonly #changes = new Listeners<boolean>("broker");
+	readonly #statuses: ReturnType<NatsConnection["status"]>;
+	/** Since when it is away, ms since 1970; null while it is there. */
+	#awaySince: number | null = null;
+
+	constructor(nats: NatsConnection) {
+		this.#statuses = nats.status();
+		this.#follow(nats).catch((error) => reportError(error, "broker status"));
+	}
+
+	get awaySince(): number | null {
+		return this.#awaySince;
+	}
+
+	/** Told at each change. */
+	onChange(listener: (isConnected: boolean) => void): () => void {
+		return this.#changes.add(listener);
+	}
+
+	async #follow(nats: NatsConnection): Promise<void> {
+		for await (const { type } of this.#statuses) {
+			if (type === "disconnect" || type === "close") this.#set(Date.now());
+			if (type === "reconnect") this.#set(null);
+		}
+		if (nats.isClosed()) this.#set(this.#awaySince ?? Date.now());
+	}
+
+	#set(awaySince: number | null): void {
+		if ((awaySince === null) === (this.#awaySince === null)) return;
+		this.#awaySince = awaySince;
+		this.#changes.emit(awaySince === null);
+	}
+
+	[Symbol.dispose](): void {
+		(this.#statuses as unknown as { stop(): void }).stop();
+		this.#changes.clear();
+	}
+}

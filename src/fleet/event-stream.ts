@@ -1,0 +1,184 @@
+// Events of all hosts in one stream of the broker, `dt.event.<host>.<owner>.<session>`, kept for a day: for those who are
+// connected, and to be replayed from a time or a number.
+//
+// A host reads its own events like any other listener, by position in a bounded log, so nothing local ever waits for the
+// broker: while that is away events are kept there, and what no longer fits is told as dropped. Metadata only: what a
+// program printed last stays on its host.
+
+import { type JetStreamClient, jetstream } from "@nats-io/jetstream";
+import { type NatsConnection, nanos } from "@nats-io/nats-core";
+import type { EventsDropped, SessionEvent } from "../protocol/events.ts";
+import { Listeners, reportError } from "../protocol/listeners.ts";
+import { onAbort, until, within } from "../pty/wait.ts";
+import type { Client } from "../tools/client.ts";
+import type { Connected } from "./connected.ts";
+import { keyToken } from "./session-names.ts";
+import { StreamWatch } from "./stream-watch.ts";
+
+export const EVENTS_STREAM = "DT_EVENTS";
+const PREFIX = "dt.event";
+const KEPT = { ageMs: 86_400_000, bytes: 256 * 1024 * 1024 } as const;
+/** A repetition within this is the same event. */
+const REPEATED_WITHIN_MS = 120_000;
+const REQUEST_MS = 5000;
+/** A listener that is slower than this many is told how many it missed. */
+const MOST_QUEUED = 10_000;
+/** In the place of an owner or a session that there is none of. */
+const NONE = "_";
+
+export interface FleetEvent {
+	readonly host: string;
+	/** Its number in the stream. */
+	readonly number: number;
+	readonly event: SessionEvent | EventsDropped;
+}
+
+export interface EventStreamParts {
+	readonly nats: NatsConnection;
+	readonly connected: Connected;
+	readonly replicas?: number;
+}
+
+export interface PublishedEvents {
+	readonly host: string;
+	readonly local: Pick<Client, "events">;
+	/** Whose a session is. */
+	readonly ownerOf: (session: string) => string | null;
+	/** Of this daemon: its numbers begin anew with each. */
+	readonly epoch: string;
+	readonly signal: AbortSignal;
+}
+
+export interface EventFilter {
+	/** From then on, ms since 1970, or from this number on; without either, what comes. */
+	readonly from?: { readonly time: number } | { readonly seq: number };
+	readonly host?: string;
+	readonly owner?: string;
+	readonly session?: string;
+	/** Left out. */
+	readonly except?: string;
+	readonly signal: AbortSignal;
+}
+
+export class EventStream {
+	readonly #js: JetStreamClient;
+	readonly #parts: EventStreamParts;
+
+	constructor(parts: EventStreamParts) {
+		this.#parts = parts;
+		this.#js = jetstream(parts.nats);
+	}
+
+	/** Makes the stream where it is missing and this user may. */
+	readonly ensure = async (): Promise<void> => {
+		const manager = await within(REQUEST_MS, "the event stream", this.#js.jetstreamManager(false));
+		const found = await manager.streams.info(EVENTS_STREAM).catch((error: unknown) => {
+			if (/stream not found/.test(String(error))) return null;
+			throw error;
+		});
+		if (found !== null) return;
+		await manager.streams.add({
+			name: EVENTS_STREAM,
+			subjects: [`${PREFIX}.>`],
+			max_age: nanos(KEPT.ageMs),
+			max_bytes: KEPT.bytes,
+			discard: "old",
+			duplicate_window: nanos(REPEATED_WITHIN_MS),
+			num_replicas: this.#parts.replicas ?? 1,
+		});
+	};
+
+	/** Tells the fleet of a host's events until the signal aborts. */
+	async publish({ host, local, ownerOf, epoch, signal }: PublishedEvents): Promise<void> {
+		for await (const event of local.events({ signal })) {
+			const isOfSession = event.event !== "dropped" && event.session !== "";
+			const owner = isOfSession ? ownerOf(event.session) : null;
+			const subject = [
+				PREFIX,
+				host,
+				owner === null ? NONE : keyToken(owner),
+				isOfSession ? keyToken(event.session) : NONE,
+			].join(".");
+			const text = JSON.stringify(withoutOutput(event));
+			await this.#untilTaken(subject, text, `${host}:${epoch}:${event.seq}`, signal);
+		}
+	}
+
+	/** Repeats it until the broker has it: with the same id, it has it once. */
+	async #untilTaken(subject: string, text: string, msgID: string, signal: AbortSignal): Promise<void> {
+		const { connected } = this.#parts;
+		for (let failures = 0; !signal.aborted; failures++) {
+			await until(
+				() => signal.aborted || connected.awaySince === null,
+				onAbort(signal),
+				(listener) => connected.onChange(listener),
+			);
+			if (signal.aborted) return;
+			try {
+				await this.#js.publish(subject, text, { msgID, timeout: REQUEST_MS });
+				return;
+			} catch (error) {
+				if (failures === 3) reportError(error, "telling the fleet of an event");
+				await this.ensure().catch(() => {}); // told by the next try
+			}
+		}
+	}
+
+	/** Ends when the signal aborts. */
+	async *events({ from, host, owner, session, except, signal }: EventFilter): AsyncGenerator<FleetEvent> {
+		const queue: FleetEvent[] = [];
+		let dropped: FleetEvent | null = null;
+		const arrived = new Listeners<void>("fleet event");
+		const tokens = [host ?? "*", owner === undefined ? "*" : keyToken(owner), session ?? "*"];
+		await using _watch = new StreamWatch({
+			js: this.#js,
+			ensure: this.ensure,
+			stream: EVENTS_STREAM,
+			filter: [PREFIX, ...tokens].join("."),
+			begin: from ?? "new",
+			connected: this.#parts.connected,
+			onMessage: ({ subject, data, seq }) => {
+				const [, , at = ""] = subject.split(".");
+				const event = eventIn(data);
+				if (event === null || at === except) return;
+				const one: FleetEvent = { host: at, number: seq, event };
+				if (queue.length < MOST_QUEUED) queue.push(one);
+				else dropped = missed(one, dropped);
+				arrived.emit();
+			},
+		});
+		while (!signal.aborted) {
+			const next: FleetEvent | null = queue.shift() ?? dropped;
+			if (next === null) {
+				await until(
+					() => signal.aborted || queue.length > 0,
+					onAbort(signal),
+					(listener) => arrived.add(listener),
+				);
+				continue;
+			}
+			if (next === dropped) dropped = null;
+			yield next;
+		}
+	}
+}
+
+function missed({ host, number, event }: FleetEvent, before: FleetEvent | null): FleetEvent {
+	const sum = before !== null && "dropped" in before.event ? before.event.dropped : 0;
+	return { host, number, event: { seq: event.seq, at: event.at, event: "dropped", dropped: sum + 1 } };
+}
+
+function withoutOutput(event: SessionEvent | EventsDropped): object {
+	if (event.event === "dropped") return event;
+	const { lastLines: _, ...facts } = event;
+	return facts;
+}
+
+function eventIn(data: Uint8Array): SessionEvent | EventsDropped | null {
+	try {
+		const value = JSON.parse(Buffer.from(data).toString()) as SessionEvent | EventsDropped;
+		return typeof value.seq === "number" && typeof value.event === "string" ? value : null;
+	} catch {
+		return null; // not of a Dialtone
+	}
+}

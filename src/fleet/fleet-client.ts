@@ -1,0 +1,354 @@
+// A Client of the whole fleet around that of this host: calls for `host/name` go to that host, everything else is local.
+//
+// Answers of other hosts have their sessions' names as they are used here already (host-client.ts, tools/host-names.ts
+// say why); only what has the shape of data (events, lists, approvals) is named here. What cannot be asked because the
+// broker or a host is away is refused at once, and nothing local ever waits for either.
+
+import { type ListFacts, noticesIn } from "../protocol/answer.ts";
+import type { Approval, Decision } from "../protocol/approval.ts";
+import { type CleanLine, joined, oneLine, safe, stacked } from "../protocol/clean.ts";
+import type { DriverView, PersonAct, PersonDone } from "../protocol/driver.ts";
+import type { EventsDropped, SessionEvent } from "../protocol/events.ts";
+import { Fault, type FaultCode, isFault } from "../protocol/fault.ts";
+import type { OutputChunk } from "../protocol/output.ts";
+import { within } from "../pty/wait.ts";
+import { hasEnded } from "../session/lifecycle.ts";
+import { refusal } from "../tools/catalogue.ts";
+import type {
+	Answer,
+	CallOptions,
+	Client,
+	DaemonStatus,
+	DriversOptions,
+	EventsOptions,
+	OutputOptions,
+	ScreenSnapshot,
+	SnapshotOptions,
+	ToolCard,
+	ToolSet,
+	ViewChunk,
+	ViewOptions,
+} from "../tools/client.ts";
+import { type Caller, ownerOf } from "../tools/tool.ts";
+import { type Aim, aimOf, type KnownHosts } from "./aim.ts";
+import type { EventStream } from "./event-stream.ts";
+import { cardInFleet } from "./fleet-cards.ts";
+import { othersSessions, PAGE, renderFleetList } from "./fleet-list.ts";
+import { MergedEvents } from "./merged-events.ts";
+import { Placer } from "./placed-start.ts";
+import type { Placement, Wanted } from "./placement.ts";
+import type { FleetRegistry } from "./registry.ts";
+import { joinReference, splitReference } from "./session-names.ts";
+
+/** Whose sessions alone a client of another host may reach; without it, as this daemon itself. */
+export interface LimitedTo {
+	readonly owner: string;
+}
+
+export interface FleetClientParts {
+	readonly local: Client;
+	readonly registry: Pick<
+		FleetRegistry,
+		"awaySince" | "hosts" | "host" | "withSessions" | "sessions" | "find" | "running" | "pins"
+	>;
+	/** The name of this host. */
+	readonly host: string;
+	/** A LastingClient over a link. It stays the caller's own to dispose of. */
+	readonly clientOf: (host: string, as?: LimitedTo) => Client;
+	/** The caller of calls that name none. */
+	readonly owner: string;
+	/** Events of other hosts; without it, only local ones are told. */
+	readonly events?: Pick<EventStream, "events">;
+}
+
+/** How long a list of all waits for the hosts' own. */
+const ASKED_MS = 3000;
+/** What a client of this daemon would take for the end of this daemon. */
+const LINK_LOST: ReadonlySet<FaultCode> = new Set(["daemon_replaced", "no_daemon", "taken_over"]);
+
+export class FleetClient implements Client {
+	readonly #parts: FleetClientParts;
+	readonly #known: KnownHosts;
+	readonly #placer: Placer;
+	readonly #events: MergedEvents;
+
+	constructor(parts: FleetClientParts) {
+		this.#parts = parts;
+		const { registry, host, local } = parts;
+		this.#known = {
+			isKnown: (name) => name === host || registry.host(name) !== undefined,
+			names: () => new Set([host, ...registry.hosts().map((view) => view.host)]),
+		};
+		this.#placer = new Placer({
+			pins: registry.pins,
+			hosts: () => registry.hosts(),
+			runs: async (name, owner, session) => {
+				if (registry.host(name)?.reachable !== true) return null;
+				const entry = await registry.find(name, owner, session);
+				return entry !== null && !hasEnded(entry.status);
+			},
+			running: async (owner, name) => {
+				const [found, ...others] = await registry.running(owner, name);
+				return found === undefined || others.length > 0 ? null : found;
+			},
+		});
+		this.#events = new MergedEvents(local, parts.events ?? null, host);
+	}
+
+	readonly call: Client["call"] = async (tool: string, input: unknown, options: CallOptions = {}): Promise<Answer> => {
+		try {
+			const aim = aimOf({ tool, input, sets: options.sets }, this.#known);
+			if (aim.placement !== null) return await this.#place(tool, aim, aim.placement, options);
+			if (tool === "list" && aim.host === null) return await this.#list(aim.input, options);
+			return await this.#callOn(aim.host ?? this.#parts.host, tool, aim.input, options);
+		} catch (error) {
+			if (!(error instanceof Fault)) throw error;
+			// Those of a tool have its words already.
+			const told = isOfFleet(error) ? refusal({ name: tool, input, sets: options.sets }, error) : error;
+			if (told instanceof Fault) throw told;
+			return told;
+		}
+	};
+
+	async #callOn(host: string, tool: string, input: unknown, options: CallOptions): Promise<Answer> {
+		if (host === this.#parts.host) return this.#parts.local.call(tool as never, input, options);
+		const client = this.#clientFor(host, options.caller);
+		const { caller, ...rest } = options;
+		const asked = client.call(tool as never, input, { ...rest, ...(caller && { caller: leaving(caller) }) });
+		return asked.catch((error: unknown) => {
+			throw this.#asHostFault(error, host);
+		});
+	}
+
+	/** A client of another host that can be asked now. */
+	#clientFor(host: string, caller?: Caller): Client {
+		const { registry, clientOf } = this.#parts;
+		if (caller?.inside !== undefined)
+			throw new Fault("inside_session", { what: "Using another host", session: caller.inside.id });
+		const limited = limitedTo(caller);
+		const { awaySince } = registry;
+		if (awaySince !== null) throw new Fault("fleet_unreachable", { problem: "not connected", since: awaySince });
+		const view = registry.host(host);
+		if (view === undefined) throw new Fault("unknown_host", { host, hosts: [...this.#known.names()] });
+		if (!view.reachable) throw new Fault("host_unreachable", { host, since: view.since });
+		return limited === null ? clientOf(host) : clientOf(host, limited);
+	}
+
+	/** That the link to a host was lost, in words that no client takes for the end of its own daemon. */
+	#asHostFault(error: unknown, host: string): unknown {
+		if (!(error instanceof Fault) || !LINK_LOST.has(error.code)) return error;
+		const view = this.#parts.registry.host(host);
+		const since = view === undefined || view.reachable ? null : view.since;
+		const maybeDone =
+			(isFault(error, "daemon_replaced") && !error.facts.repeatable) ||
+			(isFault(error, "taken_over") && error.facts.maybeTyped === true);
+		return new Fault("host_unreachable", { host, since, ...(maybeDone && { maybeDone }) }, { cause: error });
+	}
+
+	async #place(tool: string, { input }: Aim, placement: Placement, options: CallOptions): Promise<Answer> {
+		const { awaySince } = this.#parts.registry;
+		if (awaySince !== null) throw new Fault("fleet_unreachable", { problem: "not connected", since: awaySince });
+		if (options.caller?.inside !== undefined)
+			throw new Fault("inside_session", { what: "Using another host", session: options.caller.inside.id });
+		const owner = options.caller === undefined ? this.#parts.owner : ownerOf(options.caller);
+		return this.#placer.start({
+			wanted: this.#wanted(placement),
+			owner,
+			name: nameOf(tool, input),
+			start: (host) => this.#callOn(host, tool, input, options),
+		});
+	}
+
+	#wanted(placement: Placement): Wanted {
+		if (placement === "least-loaded" || "labels" in placement) return placement;
+		const { host } = this.#parts;
+		if ("sameAs" in placement)
+			return { host: splitReference(placement.sameAs, (name) => this.#known.isKnown(name))?.host ?? host };
+		const named = placement.host.trim().toLowerCase();
+		if (!this.#known.isKnown(named)) throw new Fault("unknown_host", { host: named, hosts: [...this.#known.names()] });
+		return { host: named };
+	}
+
+	async #list(input: unknown, options: CallOptions): Promise<Answer> {
+		const { limit: asked, after, ...fields } = Object(input) as Record<string, unknown>;
+		const { local, registry, host } = this.#parts;
+		const limit = Math.min(PAGE.most, Math.max(1, Math.trunc(Number(asked ?? PAGE.usual)) || PAGE.usual));
+		const here = await local.call("list", fields as object, options);
+		const { caller } = options;
+		if (caller?.inside !== undefined) return here; // to it there is nothing but what was started from there
+		const notices = await this.#untilSessionsKnown();
+		const { since, status } = fields as { readonly since?: number | string; readonly status?: unknown };
+		const facts = here.facts;
+		const others = othersSessions(registry, {
+			status: facts.status ?? (typeof status === "string" ? status : undefined),
+			since: since === undefined ? 0 : typeof since === "number" ? since : Date.parse(since) || 0,
+			limit,
+			after: typeof after === "string" ? after : undefined,
+			owner: caller === undefined ? this.#parts.owner : ownerOf(caller),
+			scope: caller?.scope,
+			except: host,
+		});
+		const all: ListFacts = {
+			...facts,
+			sessions: [...(after === undefined ? facts.sessions : []), ...others.sessions],
+			...(others.next !== null && { next: others.next }),
+		};
+		// Where there is nothing else, the answer is what it always was.
+		if (others.sessions.length === 0 && after === undefined && notices.length === 0) return here;
+		const told = [...noticesIn(facts), ...notices];
+		return {
+			facts: told.length === 0 ? all : { ...all, notices: told },
+			text: stacked([renderFleetList(all), ...(told.length === 0 ? [] : [joined(told, " · ")])]),
+		};
+	}
+
+	/** What there is to say where they are not, or not as they are now. */
+	async #untilSessionsKnown(): Promise<readonly CleanLine[]> {
+		const { registry } = this.#parts;
+		const { awaySince } = registry;
+		if (awaySince !== null)
+			return [
+				safe`the fleet's broker is unreachable since ${oneLine(new Date(awaySince).toISOString())}: other hosts are listed as they were then`,
+			];
+		const known = within(ASKED_MS, "the sessions of other hosts", registry.withSessions());
+		return known.then(
+			() => [],
+			() => [safe`the sessions of other hosts are still being read: list again for all`],
+		);
+	}
+
+	async tools(sets?: readonly ToolSet[]): Promise<readonly ToolCard[]> {
+		return (await this.#parts.local.tools(sets)).map(cardInFleet);
+	}
+
+	events(options: EventsOptions): AsyncIterable<SessionEvent | EventsDropped> {
+		return this.#events.events(options);
+	}
+
+	async *output(session: string, options: OutputOptions): AsyncGenerator<OutputChunk> {
+		yield* this.#stream(session, (client, reference) => client.output(reference, options));
+	}
+
+	async *view(session: string, options: ViewOptions): AsyncGenerator<ViewChunk> {
+		yield* this.#stream(session, (client, reference) => client.view(reference, options));
+	}
+
+	async *drivers(session: string, options: DriversOptions): AsyncGenerator<DriverView> {
+		yield* this.#stream(session, (client, reference) => client.drivers(reference, options));
+	}
+
+	snapshot(session: string, options?: SnapshotOptions): Promise<ScreenSnapshot> {
+		return this.#ask(session, (client, reference) => client.snapshot(reference, options));
+	}
+
+	act(session: string, act: PersonAct): Promise<PersonDone> {
+		return this.#ask(session, (client, reference) => client.act(reference, act));
+	}
+
+	/** Those of this host, and of the others that answer. */
+	async approvals(): Promise<readonly Approval[]> {
+		const { local, registry, host, clientOf } = this.#parts;
+		const others =
+			registry.awaySince !== null ? [] : registry.hosts().filter((view) => view.reachable && view.host !== host);
+		const asked = others.map(async (view) => {
+			const found = await within(ASKED_MS, "what waits for approval", clientOf(view.host).approvals());
+			return found.map((approval) => approvalOn(view.host, approval));
+		});
+		const [here, ...there] = await Promise.allSettled([local.approvals(), ...asked]);
+		if (here.status === "rejected") throw here.reason;
+		const all = [...here.value, ...there.flatMap((one) => (one.status === "fulfilled" ? one.value : []))];
+		return all.sort((a, b) => a.at - b.at);
+	}
+
+	decide(id: string, decision: Decision): Promise<Approval> {
+		return this.#ask(id, async (client, own, host) => {
+			const decided = await client.decide(own, decision);
+			return host === null ? decided : approvalOn(host, decided);
+		});
+	}
+
+	status(): Promise<DaemonStatus> {
+		return this.#parts.local.status();
+	}
+
+	/** Which client is asked, and what the session is called there. */
+	#meant(reference: string): { readonly client: Client; readonly reference: string; readonly host: string | null } {
+		const { local, host } = this.#parts;
+		const found = splitReference(reference, (name) => this.#known.isKnown(name));
+		if (found === null) return { client: local, reference, host: null };
+		if (found.host === host) return { client: local, reference: found.session, host: null };
+		return { client: this.#clientFor(found.host), reference: found.session, host: found.host };
+	}
+
+	async #ask<T>(
+		reference: string,
+		ask: (client: Client, reference: string, host: string | null) => Promise<T>,
+	): Promise<T> {
+		const meant = this.#meant(reference);
+		try {
+			return await ask(meant.client, meant.reference, meant.host);
+		} catch (error) {
+			throw meant.host === null ? error : this.#asHostFault(error, meant.host);
+		}
+	}
+
+	async *#stream<T>(
+		reference: string,
+		open: (client: Client, reference: string) => AsyncIterable<T>,
+	): AsyncGenerator<T> {
+		const meant = this.#meant(reference);
+		try {
+			yield* open(meant.client, meant.reference);
+		} catch (error) {
+			throw meant.host === null ? error : this.#asHostFault(error, meant.host);
+		}
+	}
+
+	/** Ends what it does itself; the clients that it was given are their makers'. */
+	async [Symbol.asyncDispose](): Promise<void> {
+		await this.#events[Symbol.asyncDispose]();
+	}
+}
+
+const OF_FLEET: ReadonlySet<FaultCode> = new Set([
+	...([
+		"fleet_unreachable",
+		"host_unreachable",
+		"unknown_host",
+		"no_host_fits",
+		"inside_session",
+		"bad_input",
+	] as const),
+	"not_allowed",
+]);
+const isOfFleet = ({ code }: Fault): boolean => OF_FLEET.has(code);
+
+/** What leaves this host of a caller: who it is, and nothing of its environment. */
+function leaving({ owner, sessionsOf, commandLine, parent }: Caller): Caller {
+	return { owner, sessionsOf, commandLine, parent, cwd: "/", env: {} };
+}
+
+/** A caller whose token is limited reaches no more on another host: there only an owner can be enforced. */
+function limitedTo(caller: Caller | undefined): LimitedTo | null {
+	const scope = caller?.scope;
+	if (scope === undefined) return null;
+	if ("owner" in scope && !scope.owner.includes("*")) return { owner: scope.owner };
+	throw new Fault("not_allowed", { what: "Using another host with a token for some sessions only" });
+}
+
+/** What a start is called by its caller. */
+function nameOf(tool: string, input: unknown): { kind: "session" | "shell"; name: string } | null {
+	const { name, shell } = Object(input) as { readonly name?: unknown; readonly shell?: unknown };
+	if (tool === "run") return { kind: "shell", name: typeof shell === "string" ? shell : "main" };
+	return typeof name === "string" ? { kind: "session", name } : null;
+}
+
+function approvalOn(host: string, approval: Approval): Approval {
+	const { id, session, name } = approval;
+	return {
+		...approval,
+		id: joinReference(host, id),
+		session: session && joinReference(host, session),
+		name: name && oneLine(joinReference(host, name)),
+	};
+}

@@ -1,0 +1,364 @@
+// Tells the fleet of this host: its lease, again and again, and its sessions, each when its state has changed.
+//
+// The host's name belongs to whoever refreshes its lease. A later daemon of the same boot takes it over; a daemon of
+// another boot, or of another machine with the same name, waits until it is no longer refreshed. Only who has the lease
+// writes sessions. Each write of a record names the revision that it replaces. After a reconnect what the broker has is
+// compared with what there is, and only differences are written.
+
+import { availableParallelism, loadavg } from "node:os";
+import type { SessionRecord } from "../journal/records.ts";
+import { oneLine } from "../protocol/clean.ts";
+import { Listeners } from "../protocol/listeners.ts";
+import { until, within } from "../pty/wait.ts";
+import { inParallel } from "../session/in-parallel.ts";
+import { hasEnded } from "../session/lifecycle.ts";
+import type { Session } from "../session/session.ts";
+import { type Buckets, bootOf, isConflict, type Lease, lease, RECORD, type SessionEntry } from "./buckets.ts";
+import type { Connected } from "./connected.ts";
+import { sessionKey } from "./session-names.ts";
+
+/** The sessions of this host, as `Sessions` has them. */
+export interface OwnSessions {
+	list(): readonly { readonly record: SessionRecord; readonly session: Pick<Session, "attention"> | null }[];
+	readonly events: { onEvent(listener: () => void): () => void };
+	runningCount(): number;
+	onCount(listener: () => void): () => void;
+}
+
+export interface OwnHost {
+	readonly host: string;
+	readonly labels: Readonly<Record<string, string>>;
+	readonly version: string;
+	readonly bootId: string;
+	readonly daemonEpoch: number;
+	/** How many sessions it takes. */
+	readonly capacity: number;
+	readonly sessions: OwnSessions;
+}
+
+export interface PublisherParts {
+	readonly own: OwnHost;
+	readonly buckets: Buckets;
+	readonly connected: Connected;
+	readonly refreshMs: number;
+	readonly ttlMs: number;
+	/** Errors that have no caller. */
+	readonly onProblem: (problem: unknown, doing: string) => void;
+}
+
+/** A record is written at most so often, however often its session changes. */
+const PACE_MS = 500;
+/** Writes at a time. */
+const PARALLEL_WRITES = 64;
+const REQUEST_MS = 5000;
+const MAX_COMMAND_CHARS = 160;
+
+interface Published {
+	/** Null where it is not known whether the last write was done. */
+	revision: number | null;
+	/** What was written, without its time. */
+	said: string;
+	/** Of `performance.now()`. */
+	writtenAt: number;
+	/** Ms since 1970. */
+	at: number;
+}
+
+export class Publisher implements AsyncDisposable {
+	readonly #parts: PublisherParts;
+	readonly #since = Date.now();
+	readonly #published = new Map<string, Published>();
+	readonly #undo: readonly (() => void)[];
+	readonly #idle = new Listeners<void>("publisher");
+	readonly #refresh: NodeJS.Timeout;
+	#paceTimer: NodeJS.Timeout | undefined;
+	/** The revision of our lease; null while it is not ours. */
+	#held: number | null = null;
+	/** Somebody else's lease on our name, and when we saw it first, of `performance.now()`. */
+	#other: { readonly revision: number; readonly seenAt: number } | null = null;
+	#toldOfOther = false;
+	/** The lease could not be written although the broker is connected. */
+	#failing = false;
+	#busy = false;
+	/** It is to look again when it is done. */
+	#again = false;
+	#scheduled = false;
+	/** What the broker has was compared with what there is, since the last reconnect. */
+	#compared = false;
+	#disposed = false;
+
+	constructor(parts: PublisherParts) {
+		this.#parts = parts;
+		const { own, connected, refreshMs } = parts;
+		this.#undo = [
+			own.sessions.events.onEvent(() => this.#soon()),
+			own.sessions.onCount(() => this.#soon()),
+			connected.onChange((isConnected) => {
+				this.#compared = false;
+				if (isConnected) void this.#work(true);
+			}),
+		];
+		this.#refresh = setInterval(() => void this.#work(true), refreshMs);
+		void this.#work(true);
+	}
+
+	/** The broker is connected and takes no lease. */
+	get isFailing(): boolean {
+		return this.#failing;
+	}
+
+	/** Whether this host's name is ours. */
+	get holdsLease(): boolean {
+		return this.#held !== null;
+	}
+
+	/** Settles when all that is to be told has been, or this is disposed: for tests and an orderly end. */
+	settled(): Promise<void> {
+		return until(
+			() =>
+				this.#disposed ||
+				(this.#compared && !this.#busy && !this.#scheduled && !this.#again && this.#paceTimer === undefined),
+			(listener) => this.#idle.add(listener),
+		);
+	}
+
+	/** At the end of this turn: what happens together is told together. */
+	#soon(): void {
+		if (this.#scheduled || this.#disposed) return;
+		this.#scheduled = true;
+		setImmediate(() => {
+			this.#scheduled = false;
+			void this.#work(false);
+		});
+	}
+
+	/** One at a time: the lease where it is due, then what has changed. */
+	async #work(withLease: boolean): Promise<void> {
+		if (this.#disposed) return;
+		if (this.#busy) {
+			this.#again = true;
+			return;
+		}
+		this.#busy = true;
+		this.#again = false;
+		try {
+			if (this.#parts.connected.awaySince === null) {
+				if (withLease || this.#held === null) await this.#lease();
+				if (this.#held !== null) await this.#tell();
+			}
+		} catch (error) {
+			this.#compared = false;
+			await this.#parts.buckets.ensure().catch(() => {}); // the first problem is the one to tell
+			if (this.#parts.connected.awaySince === null && !this.#disposed)
+				this.#parts.onProblem(error, "telling the fleet");
+		} finally {
+			this.#busy = false;
+		}
+		// Without a lease, the next refresh looks.
+		if (this.#again && this.#held !== null && this.#parts.connected.awaySince === null) this.#soon();
+		this.#idle.emit();
+	}
+
+	#leaseNow(): Lease {
+		const { host, labels, version, bootId, daemonEpoch, capacity, sessions } = this.#parts.own;
+		return {
+			host,
+			bootId,
+			daemonEpoch,
+			version,
+			labels: { ...labels },
+			capacity: { sessions: capacity },
+			running: sessions.runningCount(),
+			load: Math.round((loadavg()[0]! / availableParallelism()) * 100) / 100,
+			since: this.#since,
+		};
+	}
+
+	async #lease(): Promise<void> {
+		const { own, buckets, refreshMs } = this.#parts;
+		const { hosts } = buckets;
+		const text = JSON.stringify(this.#leaseNow());
+		try {
+			if (this.#held !== null) {
+				this.#held = await within(refreshMs, "the lease", hosts.update(own.host, text, this.#held, refreshMs));
+				this.#failing = false;
+				return;
+			}
+			const found = await within(REQUEST_MS, "the lease", hosts.get(own.host));
+			const isThere = found !== null && found.operation === "PUT";
+			if (isThere && !this.#mayTake(found.revision, found.string())) return;
+			this.#held = await hosts.put(own.host, text, { previousSeq: found?.revision ?? 0, timeout: refreshMs });
+			this.#failing = false;
+			this.#other = null;
+			this.#toldOfOther = false;
+		} catch (error) {
+			this.#held = null; // expired, taken by another, or not known: looked at the next time
+			if (!isConflict(error)) {
+				this.#failing = true;
+				throw error;
+			}
+			this.#soonLease();
+		}
+	}
+
+	/** The next look need not wait for the next refresh. */
+	#soonLease(): void {
+		setImmediate(() => void this.#work(true));
+	}
+
+	/** Whether a lease on our name that another has written is ours to take. */
+	#mayTake(revision: number, text: string): boolean {
+		const { own, ttlMs, onProblem } = this.#parts;
+		const theirs = lease.safeParse(JSON.parse(text)).data;
+		if (theirs === undefined) return true;
+		if (theirs.bootId === own.bootId && theirs.since <= this.#since) return true; // the daemon before us, or we
+		const now = performance.now();
+		if (this.#other?.revision === revision) return now - this.#other.seenAt > ttlMs;
+		if (this.#other !== null && !this.#toldOfOther) {
+			this.#toldOfOther = true;
+			onProblem(new Error(`another machine or daemon is in the fleet as ${own.host}`), "joining the fleet");
+		}
+		this.#other = { revision, seenAt: now };
+		return false;
+	}
+
+	/** Writes what has changed since it was last written. */
+	async #tell(): Promise<void> {
+		if (!this.#compared) await this.#compare();
+		const { own } = this.#parts;
+		const entries = new Map(
+			own.sessions
+				.list()
+				.map((one) => [sessionKey(own.host, one.record.owner, one.record.id), entryOf(one, own.bootId)]),
+		);
+		const now = performance.now();
+		let next = Number.POSITIVE_INFINITY;
+		const due: (() => Promise<void>)[] = [];
+		const paced = (published: Published | undefined, write: () => Promise<void>) => {
+			const at = published === undefined ? now : published.writtenAt + PACE_MS;
+			if (at <= now) due.push(write);
+			else next = Math.min(next, at);
+		};
+		for (const [key, entry] of entries) {
+			const published = this.#published.get(key);
+			const isSaid = published !== undefined && published.revision !== null && published.said === saidBy(entry);
+			if (!isSaid || Date.now() - published.at > RECORD.rewriteMs) paced(published, () => this.#write(key, entry));
+		}
+		for (const [key, published] of this.#published)
+			if (!entries.has(key)) paced(published, () => this.#remove(key, published));
+		const failed: unknown[] = [];
+		await inParallel(PARALLEL_WRITES, due, async (write) => {
+			if (failed.length === 0) await write().catch((error: unknown) => failed.push(error));
+		});
+		if (failed.length > 0) throw failed[0];
+		clearTimeout(this.#paceTimer);
+		this.#paceTimer = undefined;
+		if (Number.isFinite(next) && !this.#disposed)
+			this.#paceTimer = setTimeout(() => {
+				this.#paceTimer = undefined;
+				this.#soon();
+			}, next - now);
+	}
+
+	/** Reads what the broker has of this host. */
+	async #compare(): Promise<void> {
+		const { own, buckets } = this.#parts;
+		this.#published.clear();
+		const found = await within(REQUEST_MS, "the records", buckets.sessions.history({ key: `${own.host}.>` }));
+		for await (const entry of found) {
+			if (entry.operation !== "PUT") continue;
+			const before = entryIn(entry.string());
+			this.#published.set(entry.key, {
+				revision: entry.revision,
+				said: before === null ? "" : saidBy(before),
+				writtenAt: Number.NEGATIVE_INFINITY,
+				at: entry.created.getTime(),
+			});
+		}
+		this.#compared = true;
+	}
+
+	async #write(key: string, entry: SessionEntry): Promise<void> {
+		const { sessions } = this.#parts.buckets;
+		const before = this.#published.get(key);
+		const now = { revision: null, said: saidBy(entry), writtenAt: performance.now(), at: Date.now() };
+		this.#published.set(key, now);
+		const text = JSON.stringify(entry);
+		try {
+			const previousSeq = before === undefined ? 0 : (before.revision ?? (await this.#revisionOf(key)));
+			Object.assign(now, { revision: await sessions.put(key, text, { previousSeq, timeout: REQUEST_MS }) });
+		} catch (error) {
+			if (!isConflict(error)) throw error;
+			// Another has written it, or we did and were not told; the host that has the lease decides.
+			Object.assign(now, {
+				revision: await sessions.put(key, text, { previousSeq: await this.#revisionOf(key), timeout: REQUEST_MS }),
+			});
+		}
+	}
+
+	async #remove(key: string, published: Published): Promise<void> {
+		const { sessions } = this.#parts.buckets;
+		const revision = published.revision ?? (await this.#revisionOf(key));
+		try {
+			await within(REQUEST_MS, "removing a record", sessions.delete(key, { previousSeq: revision }));
+		} catch (error) {
+			if (!isConflict(error)) throw error;
+			const previousSeq = await this.#revisionOf(key);
+			await within(REQUEST_MS, "removing a record", sessions.delete(key, { previousSeq }));
+		}
+		this.#published.delete(key);
+	}
+
+	/** The last one; 0 where there is none. */
+	async #revisionOf(key: string): Promise<number> {
+		return (await within(REQUEST_MS, "a record", this.#parts.buckets.sessions.get(key)))?.revision ?? 0;
+	}
+
+	/** Leaves: others learn of it at once. Its sessions stay listed, as those of a host that is not there. */
+	async [Symbol.asyncDispose](): Promise<void> {
+		this.#disposed = true;
+		clearInterval(this.#refresh);
+		clearTimeout(this.#paceTimer);
+		for (const undo of this.#undo) undo();
+		await until(
+			() => !this.#busy,
+			(listener) => this.#idle.add(listener),
+		);
+		this.#idle.clear();
+		const { own, buckets, connected } = this.#parts;
+		if (this.#held === null || connected.awaySince !== null) return;
+		const leaving = buckets.hosts.delete(own.host, { previousSeq: this.#held });
+		await within(REQUEST_MS, "leaving the fleet", leaving).catch(() => {}); // then it expires
+	}
+}
+
+/** What others are told of a session. */
+function entryOf({ record, session }: ReturnType<OwnSessions["list"]>[number], bootId: string): SessionEntry {
+	const attention = session === null || hasEnded(record.state) ? null : session.attention;
+	return {
+		name: oneLine(record.name),
+		command: oneLine(record.command, MAX_COMMAND_CHARS),
+		status: record.state,
+		activity: attention?.activity ?? null,
+		waitingFor: attention?.waitingFor ?? null,
+		owner: record.owner,
+		createdAt: record.createdAt,
+		updatedAt: Date.now(),
+		exit: record.exit,
+		sandbox: record.sandbox === null ? "none" : "enforced",
+		boot: bootOf(bootId),
+	};
+}
+
+/** Without its time. How one ended stays said, whatever boot it is. */
+function saidBy({ updatedAt: _, boot, ...entry }: SessionEntry): string {
+	return JSON.stringify(hasEnded(entry.status) ? entry : { ...entry, boot });
+}
+
+function entryIn(text: string): SessionEntry | null {
+	try {
+		return JSON.parse(text) as SessionEntry;
+	} catch {
+		return null; // written by something else: it is written again
+	}
+}

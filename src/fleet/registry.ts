@@ -1,0 +1,125 @@
+// The fleet as a daemon has it: what it tells of its own host (publisher.ts) and what it knows of all (view.ts).
+
+import type { NatsConnection } from "@nats-io/nats-core";
+import { within } from "../pty/wait.ts";
+import { hasEnded } from "../session/lifecycle.ts";
+import { type BucketOptions, type Buckets, LEASE, openBuckets, type SessionEntry } from "./buckets.ts";
+import { Connected } from "./connected.ts";
+import { Pins } from "./pins.ts";
+import { type OwnHost, Publisher } from "./publisher.ts";
+import { keyToken, sessionKey, splitKey } from "./session-names.ts";
+import { type FleetSession, FleetView, type HostView, type SessionFilter } from "./view.ts";
+
+export interface FleetRegistryParts {
+	readonly nats: NatsConnection;
+	/** What is told of this host; without it, this process only looks. */
+	readonly own?: OwnHost;
+	/** Only this owner's sessions are known; null: all. */
+	readonly owner?: string | null;
+	readonly replicas?: number;
+	readonly refreshMs?: number;
+	readonly ttlMs?: number;
+	/** Errors that have no caller. */
+	readonly onProblem: (problem: unknown, doing: string) => void;
+}
+
+const REQUEST_MS = 5000;
+
+export class FleetRegistry implements AsyncDisposable {
+	/** Where starts were placed. */
+	readonly pins: Pins;
+	readonly #buckets: Buckets;
+	readonly #connected: Connected;
+	readonly #view: FleetView;
+	readonly #publisher: Publisher | null;
+
+	private constructor(parts: FleetRegistryParts, buckets: Buckets, connected: Connected) {
+		const { own, owner = null, onProblem, refreshMs = LEASE.refreshMs, ttlMs = LEASE.ttlMs } = parts;
+		this.#buckets = buckets;
+		this.#connected = connected;
+		this.pins = new Pins(buckets);
+		this.#publisher =
+			own === undefined ? null : new Publisher({ own, buckets, connected, refreshMs, ttlMs, onProblem });
+		const isStoreAway = () => this.#publisher?.isFailing === true;
+		this.#view = new FleetView({ buckets, connected, owner, ttlMs, isStoreAway });
+	}
+
+	/** Settles when the hosts are known. */
+	static async open(parts: FleetRegistryParts): Promise<FleetRegistry> {
+		const { replicas, ttlMs } = parts;
+		const options: BucketOptions = {
+			...(replicas !== undefined && { replicas }),
+			...(ttlMs !== undefined && { leaseTtlMs: ttlMs }),
+		};
+		const connected = new Connected(parts.nats);
+		const registry = new FleetRegistry(parts, await openBuckets(parts.nats, options), connected);
+		await registry.#view.ready();
+		return registry;
+	}
+
+	get connected(): Connected {
+		return this.#connected;
+	}
+
+	/** Since when the broker is away, ms since 1970; null while it is there. What is known stays known meanwhile. */
+	get awaySince(): number | null {
+		return this.#view.awaySince;
+	}
+
+	hosts(): readonly HostView[] {
+		return this.#view.hosts();
+	}
+
+	host(name: string): HostView | undefined {
+		return this.#view.host(name);
+	}
+
+	/** Settles when the sessions of all hosts are known. */
+	withSessions(): Promise<void> {
+		return this.#view.withSessions();
+	}
+
+	/** Those that are known, in a fixed order: by host, owner and id. */
+	sessions(filter?: SessionFilter): Generator<FleetSession> {
+		return this.#view.sessions(filter);
+	}
+
+	/** One session as the broker has it now; null where it has none of this id. */
+	async find(host: string, owner: string, id: string): Promise<SessionEntry | null> {
+		const found = await within(REQUEST_MS, "a record", this.#buckets.sessions.get(sessionKey(host, owner, id)));
+		return found === null || found.operation !== "PUT" ? null : found.json<SessionEntry>();
+	}
+
+	/** The hosts on which this owner has a running session of that name, as the broker has them now. */
+	async running(owner: string, name: string): Promise<readonly string[]> {
+		const filter = { key: `*.${keyToken(owner)}.*` };
+		const found = await within(REQUEST_MS, "the records", this.#buckets.sessions.history(filter));
+		const hosts: string[] = [];
+		for await (const entry of found) {
+			if (entry.operation !== "PUT") continue;
+			const record = entry.json<SessionEntry>();
+			if (record.name === name && !hasEnded(record.status)) hosts.push(splitKey(entry.key)!.host);
+		}
+		return hosts;
+	}
+
+	countOn(host: string): number {
+		return this.#view.countOn(host);
+	}
+
+	/** Told when a host or a session has changed. */
+	onChange(listener: () => void): () => void {
+		return this.#view.onChange(listener);
+	}
+
+	/** Settles when all that is to be told of this host has been. */
+	async told(): Promise<void> {
+		await this.#publisher?.settled();
+	}
+
+	async [Symbol.asyncDispose](): Promise<void> {
+		await this.#publisher?.[Symbol.asyncDispose]();
+		await this.#view[Symbol.asyncDispose]();
+		this.#connected[Symbol.dispose]();
+	}
+}

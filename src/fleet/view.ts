@@ -1,0 +1,300 @@
+// What this daemon knows of the fleet: hosts with their leases, and the sessions that they have told of.
+//
+// A lease that is not refreshed in time ends here, by one timer for all: the broker drops an expired key without a
+// word. While the broker is away nothing expires, because nothing is heard of anybody: what was known stays, and
+// `awaySince` says since when. Sessions are kept as the text that came, which is a third of the size of objects, and are
+// followed only while somebody lists them.
+
+import { Listeners } from "../protocol/listeners.ts";
+import { hasEnded } from "../session/lifecycle.ts";
+import { watchBucket } from "./bucket-watch.ts";
+import { BUCKETS, type Buckets, bootOf, type Lease, lease, type SessionEntry, sessionEntry } from "./buckets.ts";
+import type { Connected } from "./connected.ts";
+import { keyToken, splitKey } from "./session-names.ts";
+import type { StreamWatch } from "./stream-watch.ts";
+
+export interface HostView {
+	readonly host: string;
+	/** Null where only its sessions are known. */
+	readonly lease: Lease | null;
+	readonly reachable: boolean;
+	/** Since when it is reachable, or since when it is not heard of; null where that is not known. Ms since 1970. */
+	readonly since: number | null;
+}
+
+export interface FleetSession {
+	readonly host: string;
+	readonly id: string;
+	readonly entry: SessionEntry;
+	/** `told`: what its host says · `unreachable`: what its host said last, and may not be so any more. */
+	readonly state: "told" | "unreachable";
+	/** Of an unreachable one: since when its host is not heard of; null where that is not known. */
+	readonly since: number | null;
+	/** Its place in the order of all. */
+	readonly key: string;
+}
+
+export interface SessionFilter {
+	readonly host?: string;
+	readonly except?: string;
+	/** The key of the last one that was listed before. */
+	readonly after?: string | undefined;
+}
+
+export interface FleetViewParts {
+	readonly buckets: Buckets;
+	readonly connected: Connected;
+	/** Only this owner's sessions; null: all. */
+	readonly owner?: string | null;
+	readonly ttlMs: number;
+	/** How long sessions are followed after they were last asked for. */
+	readonly idleMs?: number;
+	/** The broker is there and keeps nothing: own leases are not taken. Then nothing expires, either. */
+	readonly isStoreAway?: () => boolean;
+}
+
+interface HostState {
+	readonly host: string;
+	lease: Lease | null;
+	reachable: boolean;
+	since: number | null;
+	/** When it was last heard of, ms since 1970. */
+	heardAt: number;
+	/** By owner and id: the record as it came. */
+	readonly sessions: Map<string, string>;
+}
+
+const IDLE_MS = 600_000;
+/** Of the timer for leases: several that end at the same moment are told together. */
+const MARGIN_MS = 20;
+
+export class FleetView implements AsyncDisposable {
+	readonly #parts: FleetViewParts;
+	readonly #hosts = new Map<string, HostState>();
+	/** When each reachable host's lease ends, of `performance.now()`; the first ends first, because all last as long. */
+	readonly #ends = new Map<string, number>();
+	readonly #changes = new Listeners<void>("fleet");
+	readonly #leases: StreamWatch;
+	readonly #undo: () => void;
+	#records: StreamWatch | null = null;
+	#leaseTimer: NodeJS.Timeout | undefined;
+	#idleTimer: NodeJS.Timeout | undefined;
+	#disposed = false;
+
+	constructor(parts: FleetViewParts) {
+		this.#parts = parts;
+		const { buckets, connected } = parts;
+		this.#leases = watchBucket({
+			buckets,
+			bucket: BUCKETS.hosts,
+			connected,
+			always: true, // an expired key leaves no mark
+			silentMs: (parts.ttlMs * 2) / 3,
+			onSilent: () => this.#records?.again(),
+			onChange: (key, value) => (value === null ? this.#left(key) : this.#heard(key, value)),
+			// No onComplete: after a restart of the broker, hosts that live are heard of again soon, and the timer decides.
+		});
+		// Each host gets the time of a lease to be heard of again.
+		this.#undo = connected.onChange((isConnected) => {
+			if (isConnected) for (const host of [...this.#ends.keys()]) this.#expect(host);
+			this.#changes.emit();
+		});
+	}
+
+	/** The hosts that there were when it began are known. */
+	async ready(): Promise<void> {
+		await this.#leases.ready();
+	}
+
+	/** Since when the broker is away, ms since 1970; null while it is there. */
+	get awaySince(): number | null {
+		return this.#parts.connected.awaySince;
+	}
+
+	/** Told when a host or a session has changed. */
+	onChange(listener: () => void): () => void {
+		return this.#changes.add(listener);
+	}
+
+	hosts(): readonly HostView[] {
+		return [...this.#hosts.values()].map(viewOf);
+	}
+
+	host(name: string): HostView | undefined {
+		const state = this.#hosts.get(name);
+		return state && viewOf(state);
+	}
+
+	/** Settles when the sessions of all hosts are known; they are followed for some time from then on. */
+	async withSessions(): Promise<void> {
+		if (this.#disposed) return;
+		const { buckets, connected, owner = null, idleMs = IDLE_MS } = this.#parts;
+		this.#records ??= watchBucket({
+			buckets,
+			bucket: BUCKETS.sessions,
+			...(owner !== null && { filter: `*.${keyToken(owner)}.*` }),
+			connected,
+			onChange: (key, value) => this.#told(key, value),
+			onComplete: (keys) => this.#keepOnly(keys),
+		});
+		clearTimeout(this.#idleTimer);
+		this.#idleTimer = setTimeout(() => void this.#forgetSessions(), idleMs).unref();
+		await this.#records.ready();
+	}
+
+	/** By host, and by owner and id. Those whose record cannot be read are left out. */
+	*sessions({ host, except, after }: SessionFilter = {}): Generator<FleetSession> {
+		const [afterHost = "", ...rest] = after?.split(".") ?? [];
+		const wanted = [...this.#hosts.values()]
+			.filter((one) => one.host !== except && (host === undefined || one.host === host) && one.host >= afterHost)
+			.sort((a, b) => (a.host < b.host ? -1 : 1));
+		for (const state of wanted) {
+			const from = state.host === afterHost ? rest.join(".") : "";
+			const keys = [...state.sessions.keys()].filter((key) => key > from).sort();
+			for (const key of keys) {
+				const entry = entryIn(state.sessions.get(key)!);
+				if (entry !== null) yield sessionOf(state, key, entry);
+			}
+		}
+	}
+
+	/** How many are known, without a look at them. */
+	countOn(host: string): number {
+		return this.#hosts.get(host)?.sessions.size ?? 0;
+	}
+
+	#stateOf(host: string): HostState {
+		const known = this.#hosts.get(host);
+		if (known !== undefined) return known;
+		const state: HostState = { host, lease: null, reachable: false, since: null, heardAt: 0, sessions: new Map() };
+		this.#hosts.set(host, state);
+		return state;
+	}
+
+	#heard(host: string, value: Uint8Array): void {
+		const found = parsed(lease, Buffer.from(value).toString());
+		if (found === null) return; // of another version: it is not heard of
+		const state = this.#stateOf(host);
+		const isNew = !state.reachable || state.lease?.bootId !== found.bootId;
+		state.lease = found;
+		state.heardAt = Date.now();
+		if (isNew) {
+			state.reachable = true;
+			state.since = state.heardAt;
+		}
+		this.#expect(host);
+		if (isNew) this.#changes.emit();
+	}
+
+	/** It has said so itself. */
+	#left(host: string): void {
+		if (!this.#ends.delete(host)) return;
+		this.#lose(this.#stateOf(host), Date.now());
+		this.#arm();
+	}
+
+	#lose(state: HostState, since: number): void {
+		state.reachable = false;
+		state.since = since;
+		this.#changes.emit();
+	}
+
+	#expect(host: string): void {
+		this.#ends.delete(host);
+		this.#ends.set(host, performance.now() + this.#parts.ttlMs);
+		this.#arm();
+	}
+
+	#arm(): void {
+		if (this.#leaseTimer !== undefined || this.#disposed) return;
+		const [first] = this.#ends.values();
+		if (first === undefined) return;
+		const ms = Math.max(0, first - performance.now()) + MARGIN_MS;
+		this.#leaseTimer = setTimeout(() => this.#expire(), ms).unref();
+	}
+
+	#expire(): void {
+		this.#leaseTimer = undefined;
+		const isAway = this.awaySince !== null || this.#parts.isStoreAway?.() === true;
+		const now = performance.now();
+		for (const [host, end] of this.#ends) {
+			if (end > now) break;
+			this.#ends.delete(host);
+			const state = this.#stateOf(host);
+			if (isAway) this.#ends.set(host, now + this.#parts.ttlMs);
+			else this.#lose(state, state.heardAt);
+		}
+		this.#arm();
+	}
+
+	#told(key: string, value: Uint8Array | null): void {
+		const found = splitKey(key);
+		if (found === null) return;
+		// A string of its own: the bytes are a part of all that arrived with them.
+		if (value !== null) this.#stateOf(found.host).sessions.set(found.rest, Buffer.from(value).toString());
+		else this.#hosts.get(found.host)?.sessions.delete(found.rest);
+		this.#dropEmpty(found.host);
+		if (this.#records?.isReady) this.#changes.emit();
+	}
+
+	#keepOnly(keys: ReadonlySet<string>): void {
+		for (const state of [...this.#hosts.values()]) {
+			for (const rest of [...state.sessions.keys()])
+				if (!keys.has(`${state.host}.${rest}`)) state.sessions.delete(rest);
+			this.#dropEmpty(state.host);
+		}
+		this.#changes.emit();
+	}
+
+	/** One of which nothing is known. */
+	#dropEmpty(host: string): void {
+		const state = this.#hosts.get(host);
+		if (state !== undefined && state.lease === null && state.sessions.size === 0) this.#hosts.delete(host);
+	}
+
+	async #forgetSessions(): Promise<void> {
+		const records = this.#records;
+		this.#records = null;
+		for (const state of this.#hosts.values()) state.sessions.clear();
+		await records?.[Symbol.asyncDispose]();
+	}
+
+	async [Symbol.asyncDispose](): Promise<void> {
+		this.#disposed = true;
+		this.#undo();
+		clearTimeout(this.#leaseTimer);
+		clearTimeout(this.#idleTimer);
+		await Promise.all([this.#leases[Symbol.asyncDispose](), this.#forgetSessions()]);
+		this.#changes.clear();
+	}
+}
+
+const viewOf = ({ host, lease, reachable, since }: HostState): HostView => ({ host, lease, reachable, since });
+
+function sessionOf(
+	{ host, lease, reachable, since, heardAt }: HostState,
+	key: string,
+	entry: SessionEntry,
+): FleetSession {
+	// How it ended stays true; of what ran in an earlier boot its host has not spoken yet.
+	const isTold = hasEnded(entry.status) || (reachable && entry.boot === bootOf(lease?.bootId ?? ""));
+	const id = key.slice(key.lastIndexOf(".") + 1);
+	return {
+		host,
+		id,
+		entry,
+		state: isTold ? "told" : "unreachable",
+		since: isTold ? null : reachable ? heardAt : since,
+		key: `${host}.${key}`,
+	};
+}
+
+const entryIn = (text: string): SessionEntry | null => parsed(sessionEntry, text);
+
+function parsed<T>(schema: { safeParse(value: unknown): { data?: T } }, text: string): T | null {
+	try {
+		return schema.safeParse(JSON.parse(text)).data ?? null;
+	} catch {
+		return null; // not JSON: written by something else
+	}
+}

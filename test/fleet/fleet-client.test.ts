@@ -1,0 +1,275 @@
+import { afterAll, beforeAll, describe, expect, test as vitestTest } from "vitest";
+import { type Fault, isFault } from "../../src/protocol/fault.ts";
+import { until } from "../condition.ts";
+import { needing } from "../programs.ts";
+import { callOn, Member } from "./member.ts";
+import { OneServer } from "./one-server.ts";
+
+const test = (name: string, run: () => Promise<void>) => vitestTest(name, needing("nats-server"), run);
+
+let server: OneServer;
+const fleet = new Map<string, Member>();
+let a: Member;
+let b: Member;
+
+beforeAll(async () => {
+	server = await OneServer.start();
+	a = await Member.join(server, fleet, "alpha");
+	b = await Member.join(server, fleet, "beta", { labels: { gpu: "a100" } });
+	await until(
+		"they know each other",
+		() => a.registry.host("beta")?.reachable === true && b.registry.host("alpha")?.reachable === true,
+	);
+});
+afterAll(async () => {
+	for (const member of fleet.values()) await member[Symbol.asyncDispose]();
+	await server[Symbol.asyncDispose]();
+});
+
+const refusalOf = (call: Promise<unknown>): Promise<Fault> =>
+	call.then(
+		(answer) => Promise.reject(new Error(`it was answered: ${JSON.stringify(answer)}`)),
+		(error: Fault) => error,
+	);
+
+describe("a session of another host", () => {
+	test("is started, typed into and read by its name there", async () => {
+		const started = await callOn(a, "start", { command: "cat", name: "c1", host: "beta" });
+		expect(started.facts.name).toBe("beta/c1");
+		expect(started.facts.session).toMatch(/^beta\/[0-9a-z]{26}$/);
+		expect(started.text).toMatch(/^\[beta\/c1\] /);
+		const sent = await callOn(a, "send", { session: "beta/c1", text: "hello there", submit: true });
+		expect(sent.text).toContain("hello there");
+		expect(sent.text).toMatch(/^\[beta\/c1\] /);
+		const byId = await callOn(a, "read", { session: started.facts.session, view: "lines" });
+		expect(byId.facts.name).toBe("beta/c1");
+		// As a header writes it, and with the host in a field of its own.
+		expect((await callOn(a, "read", { session: "[beta/c1]", view: "screen" })).facts.name).toBe("beta/c1");
+		expect((await callOn(a, "read", { session: "c1", host: "beta", view: "screen" })).facts.name).toBe("beta/c1");
+		await callOn(a, "close", { session: "beta/c1" });
+	});
+
+	test("has the environment and directory of its own machine", async () => {
+		const caller = { owner: "test", cwd: "/", env: { FROM_HERE: "1", PATH: process.env.PATH ?? "" } };
+		const ran = await callOn(a, "run", { command: "echo [$FROM_HERE] $HOME; pwd", host: "beta" }, { caller });
+		expect(ran.facts.text).toContain(`[] ${b.home}\n${b.home}`);
+		expect(ran.facts.shell).toBe("beta/main");
+		const again = await callOn(a, "run", { command: "echo again", shell: ran.facts.shell }, { caller });
+		expect(again.text).toMatch(/^\[beta\/main\] exit code 0/);
+	});
+
+	test("spells the call for what was cut so that it can be made", async () => {
+		const ran = await callOn(a, "run", { command: "seq 1 5000", host: "beta", maxTokens: 200 });
+		const [, call = ""] = /left out: read (\{.*?\}) …\]/.exec(ran.text) ?? [];
+		const input = JSON.parse(call) as { session: string };
+		expect(input.session).toBe("beta/main");
+		expect((await callOn(a, "read", input)).facts.text).toContain("\n");
+	});
+
+	test("is named in refusals", async () => {
+		const fault = await refusalOf(callOn(a, "read", { session: "beta/nope" }));
+		expect(fault.code).toBe("session_not_found");
+		expect(fault.message).toContain('"beta/nope"');
+		expect(fault.next).toContain("beta/main");
+		const taken = await callOn(a, "start", { command: "cat", name: "twice", host: "beta" });
+		expect(taken.facts.name).toBe("beta/twice");
+		const refused = await refusalOf(callOn(a, "start", { command: "cat", name: "beta/twice" }));
+		expect(refused.message).toContain('"beta/twice"');
+		await callOn(a, "close", { session: "beta/twice" });
+	});
+
+	test("is known by its own id in every dialect", async () => {
+		const exec = await callOn(a, "unified_exec", { cmd: "cat", host: "beta", yield_time_ms: 500 });
+		const { session_id } = exec.facts as { session_id: string };
+		expect(session_id).toMatch(/^beta\//);
+		const written = await callOn(
+			a,
+			"write_stdin",
+			{ session_id, chars: "abc\n", yield_time_ms: 500 },
+			{ sets: ["exec"] },
+		);
+		expect(written.text).toContain("abc");
+		expect(JSON.parse(written.text).session_id).toBe(session_id);
+		await callOn(a, "close_pty_session", { session_id });
+
+		const created = await callOn(a, "pty_create", { cmd: "cat", host: "beta" });
+		const { terminal_id } = created.facts as { terminal_id: string };
+		expect(terminal_id).toMatch(/^beta\//);
+		await callOn(a, "pty_send_keys", { terminal_id, keys: "xyz" });
+		await until("it is shown", async () => (await callOn(a, "pty_capture", { terminal_id })).text.includes("xyz"));
+		await callOn(a, "pty_kill", { terminal_id });
+		const missing = await callOn(a, "pty_capture", { terminal_id: "beta/none" });
+		expect(missing.text).toContain("beta/none");
+
+		// A number has no room for a name: the host is in its upper digits.
+		const local = await callOn(a, "exec_command", { cmd: "cat", yield_time_ms: 300 });
+		const remote = await callOn(a, "exec_command", { cmd: "cat", host: "beta", yield_time_ms: 300 });
+		const number = (remote.facts as { session_id: number }).session_id;
+		expect(number).not.toBe((local.facts as { session_id: number }).session_id);
+		expect(remote.text).toContain(`session ID ${number}`);
+		const codex = { sets: ["codex"] } as const;
+		const typed = await callOn(a, "write_stdin", { session_id: number, chars: "on beta\n", yield_time_ms: 500 }, codex);
+		expect(typed.text).toContain("on beta");
+		for (const session_id of [number, (local.facts as { session_id: number }).session_id])
+			await callOn(a, "write_stdin", { session_id, chars: "\u0004", yield_time_ms: 2000 }, codex);
+
+		const background = await callOn(a, "start_background_process", {
+			command: "echo bg; sleep 60",
+			host: "beta",
+		});
+		const { process_id } = background.facts as { process_id: string };
+		expect(process_id).toMatch(/^beta\/bg_/);
+		await until("it printed", async () => (await callOn(a, "get_process_output", { process_id })).text.includes("bg"));
+		await callOn(a, "stop_background_process", { process_id });
+	});
+
+	test("is streamed, shown and driven by its name there", async () => {
+		const { facts } = await callOn(a, "start", { command: "cat", name: "watched", host: "beta" });
+		await callOn(a, "send", { session: "beta/watched", text: "streamed", submit: true });
+		const stop = new AbortController();
+		let seen = "";
+		for await (const chunk of a.client.output("beta/watched", { from: 0, signal: stop.signal })) {
+			if ("bytes" in chunk) seen += Buffer.from(chunk.bytes).toString();
+			if (seen.includes("streamed")) break;
+		}
+		expect((await a.client.snapshot(facts.session)).content).toContain("streamed");
+		for await (const chunk of a.client.view("beta/watched", { signal: stop.signal })) {
+			expect("snapshot" in chunk).toBe(true);
+			break;
+		}
+		for await (const { driver } of a.client.drivers("beta/watched", { signal: stop.signal })) {
+			expect(driver.kind).toBe("agent");
+			break;
+		}
+		await callOn(a, "close", { session: "beta/watched" });
+	});
+});
+
+describe("routing", () => {
+	test("what names no known host is local", async () => {
+		expect((await refusalOf(callOn(a, "read", { session: "gamma/x" }))).code).toBe("session_not_found");
+		const fault = await refusalOf(callOn(a, "read", { session: "x", host: "betta" }));
+		expect(fault.code).toBe("unknown_host");
+		expect(fault.next).toContain("beta");
+		expect((await refusalOf(callOn(a, "read", { session: "beta/x", host: "alpha" }))).code).toBe("bad_input");
+		const own = await callOn(a, "start", { command: "cat", name: "here", host: "alpha" });
+		expect(own.facts.name).toBe("here");
+		expect((await callOn(a, "read", { session: "alpha/here" })).facts.name).toBe("here");
+		await callOn(a, "close", { session: "here" });
+	});
+
+	test("a caller inside a session, or with a narrow token, reaches no other host", async () => {
+		const inside = { id: "x", owner: "test", parent: null, sandbox: null, within: [] };
+		const caller = { owner: "test", cwd: "/", env: {} };
+		const call = (more: object) => callOn(a, "read", { session: "beta/main" }, { caller: { ...caller, ...more } });
+		expect((await refusalOf(call({ inside }))).code).toBe("inside_session");
+		expect((await refusalOf(call({ scope: { session: "x" } }))).code).toBe("not_allowed");
+		expect((await refusalOf(call({ scope: { owner: "mcp:*" } }))).code).toBe("not_allowed");
+		const listed = await callOn(a, "list", {}, { caller: { ...caller, scope: { owner: "nobody" } } });
+		expect(listed.facts.sessions).toEqual([]);
+	});
+
+	test("tools have the field only here", async () => {
+		const [start] = await a.client.tools();
+		expect(Object.keys(start!.inputSchema.properties as object)).toEqual(expect.arrayContaining(["host", "placement"]));
+		const [local] = await a.local.tools();
+		expect(Object.keys(local!.inputSchema.properties as object)).not.toContain("host");
+	});
+});
+
+describe("the list", () => {
+	test("has the sessions of all hosts, from what they have told", async () => {
+		await callOn(a, "start", { command: "cat", name: "mine-here" });
+		await callOn(a, "start", { command: "cat", name: "mine-there", host: "beta" });
+		await b.registry.told();
+		b.asked.length = 0;
+		await until("it is listed", async () => {
+			const { facts } = await callOn(a, "list", { status: "running" });
+			const names = facts.sessions.map(({ name }) => String(name));
+			return names.includes("mine-here") && names.includes("beta/mine-there");
+		});
+		const listed = await callOn(a, "list", {});
+		expect(b.asked).toEqual([]);
+		expect(listed.text).toContain("[beta/mine-there] ");
+		const page = await callOn(a, "list", { status: "running", limit: 1 });
+		const { next } = page.facts;
+		expect(next).toMatch(/^beta\./);
+		const rest = (await callOn(a, "list", { status: "running", after: next })).facts;
+		const first = page.facts.sessions;
+		expect(rest.sessions.some(({ session }) => first.some((one) => one.session === session))).toBe(false);
+		const there = await callOn(a, "list", { host: "beta", status: "running" });
+		expect(b.asked).toEqual(["list"]);
+		expect(there.text).toContain("[beta/mine-there] ");
+		await callOn(a, "close", { session: "beta/mine-there" });
+		await callOn(a, "close", { session: "mine-here" });
+	});
+});
+
+describe("events", () => {
+	test("of other hosts come with their names, and can be replayed", async () => {
+		const stop = new AbortController();
+		const seen: string[] = [];
+		const listening = (async () => {
+			for await (const event of a.client.events({ signal: stop.signal }))
+				if (event.event !== "dropped") seen.push(`${event.event} ${event.name}`);
+		})();
+		await b.local.call("start", { command: "true", name: "told" });
+		await until("it is heard", () => seen.includes("ended beta/told"));
+		expect(seen).toContain("started beta/told");
+		stop.abort();
+		await listening;
+		const again = new AbortController();
+		const replayed: string[] = [];
+		for await (const event of a.client.events({ afterSeq: 0, signal: again.signal })) {
+			if (event.event !== "dropped") replayed.push(`${event.event} ${event.name}`);
+			if (replayed.includes("ended beta/told")) break;
+		}
+		expect(replayed).toContain("started beta/told");
+	});
+});
+
+describe("a host that is away", () => {
+	test("is refused at once, and its sessions are listed as unreachable, never as ended", async () => {
+		const c = await Member.join(server, fleet, "gone");
+		await c.local.call("start", { command: "cat", name: "left" });
+		await c.registry.told();
+		await until("it is known", () => a.registry.host("gone")?.reachable === true);
+		await until("it is listed", async () => (await callOn(a, "list", {})).text.includes("[gone/left] "));
+		c.isCut = true;
+		const lost = await refusalOf(callOn(a, "read", { session: "gone/left" }));
+		expect(isFault(lost, "host_unreachable")).toBe(true);
+		const home = c.registry;
+		await home[Symbol.asyncDispose](); // its lease is gone
+		await until("it is away", () => a.registry.host("gone")?.reachable === false);
+		const since = performance.now();
+		const fault = await refusalOf(callOn(a, "read", { session: "gone/left" }));
+		expect(performance.now() - since).toBeLessThan(200);
+		expect(fault.code).toBe("host_unreachable");
+		expect(fault.message).toMatch(/since \d{4}-/);
+		const listed = await callOn(a, "list", {});
+		const left = listed.facts.sessions.find(({ name }) => String(name) === "gone/left")!;
+		expect(left.unreachableSince).toBeGreaterThan(0);
+		expect(left.activity).toBe("unresponsive");
+		expect(left.exit).toBeNull();
+		expect(listed.text).toMatch(/\[gone\/left\] unreachable for \d+ s, was running/);
+		fleet.delete("gone");
+		await c[Symbol.asyncDispose]();
+	});
+
+	test("without the broker, this host is used as before and others are refused at once", async () => {
+		await server.down();
+		await until("it is noticed", () => a.registry.awaySince !== null);
+		const since = performance.now();
+		expect((await refusalOf(callOn(a, "read", { session: "beta/main" }))).code).toBe("fleet_unreachable");
+		expect(performance.now() - since).toBeLessThan(200);
+		expect((await callOn(a, "run", { command: "echo local" })).facts.text).toContain("local");
+		const listed = await callOn(a, "list", {});
+		expect(listed.text).toContain("broker is unreachable since");
+		await server.up();
+		await until("it is back", () => a.registry.awaySince === null);
+		await until("it answers", async () =>
+			(await callOn(a, "run", { command: "echo back", host: "beta" })).text.includes("back"),
+		);
+		expect(a.registry.host("beta")?.reachable).toBe(true);
+	});
+});

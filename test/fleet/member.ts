@@ -1,0 +1,149 @@
+// A host of a fleet inside the test's process: real sessions in a home of its own, and what the fleet knows of it.
+// Links between hosts are calls: `isCut` cuts them off, as a network does.
+
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { assemble } from "../../src/assemble.ts";
+import { EventStream } from "../../src/fleet/event-stream.ts";
+import { FleetClient } from "../../src/fleet/fleet-client.ts";
+import { asHost } from "../../src/fleet/host-client.ts";
+import { FleetRegistry } from "../../src/fleet/registry.ts";
+import { Fault } from "../../src/protocol/fault.ts";
+import { places, preparePlaces } from "../../src/pty/places.ts";
+import type { Options } from "../../src/session/options.ts";
+import type { Sessions } from "../../src/session/sessions.ts";
+import type { FactsOf, InputOf, ToolName } from "../../src/tools/catalogue.ts";
+import type { Answer, CallOptions, Client } from "../../src/tools/client.ts";
+import type { LocalClient } from "../../src/tools/local-client.ts";
+import { VERSION } from "../../src/version.ts";
+import type { OneServer } from "./one-server.ts";
+
+export const SHORT = { refreshMs: 200, ttlMs: 800 } as const;
+
+export interface MemberOptions {
+	readonly labels?: Readonly<Record<string, string>>;
+	readonly capacity?: number;
+	readonly options?: Partial<Options>;
+}
+
+export class Member implements AsyncDisposable {
+	readonly host: string;
+	readonly home: string;
+	readonly local: LocalClient;
+	readonly sessions: Sessions;
+	readonly registry: FleetRegistry;
+	readonly client: FleetClient;
+	/** What other hosts call. */
+	readonly served: Client;
+	/** No call from other hosts arrives. */
+	isCut = false;
+	/** Answers of `start` are lost on the way back, so many times. */
+	losesAnswers = 0;
+	/** Calls that arrived from other hosts. */
+	readonly asked: string[] = [];
+	readonly #stop = new AbortController();
+	readonly #published: Promise<void>;
+
+	private constructor(
+		parts: Pick<Member, "host" | "home" | "local" | "sessions" | "registry">,
+		fleet: Map<string, Member>,
+		events: EventStream,
+	) {
+		const { host, home, local, sessions, registry } = parts;
+		this.host = host;
+		this.home = home;
+		this.local = local;
+		this.sessions = sessions;
+		this.registry = registry;
+		const env = { PATH: process.env.PATH ?? "", HOME: home, SHELL: "/bin/bash" };
+		this.served = asHost(local, host, { cwd: home, env });
+		this.client = new FleetClient({
+			local,
+			registry,
+			host,
+			owner: "test",
+			clientOf: (other) => linkTo(fleet, other),
+			events,
+		});
+		this.#published = events.publish({
+			host,
+			local,
+			ownerOf: (id) => sessions.list().find(({ record }) => record.id === id)?.record.owner ?? null,
+			epoch: home,
+			signal: this.#stop.signal,
+		});
+		fleet.set(host, this);
+	}
+
+	static async join(
+		server: OneServer,
+		fleet: Map<string, Member>,
+		host: string,
+		{ labels = {}, capacity = 64, options = {} }: MemberOptions = {},
+	): Promise<Member> {
+		const home = mkdtempSync(join(tmpdir(), `dt-fleet-${host}-`));
+		const where = places({ DIALTONE_HOME: home });
+		preparePlaces(where);
+		const { sessions, client: local } = await assemble({
+			places: where,
+			epoch: 1,
+			caller: { owner: "test", cwd: home, env: { PATH: process.env.PATH ?? "", HOME: home, SHELL: "/bin/bash" } },
+			socket: null,
+			options: { ...options, maxSessions: capacity },
+			onProblem: (problem, doing) => console.error(doing, problem),
+			onFenced: () => {},
+		});
+		const nats = await server.connect();
+		const own = { host, labels, version: VERSION, bootId: `boot-of-${host}`, daemonEpoch: 1, capacity, sessions };
+		const onProblem = () => {}; // the broker is stopped on purpose
+		const registry = await FleetRegistry.open({ nats, own, onProblem, ...SHORT });
+		const events = new EventStream({ nats, connected: registry.connected });
+		await events.ensure();
+		return new Member({ host, home, local, sessions, registry }, fleet, events);
+	}
+
+	async [Symbol.asyncDispose](): Promise<void> {
+		this.#stop.abort();
+		await this.#published;
+		await this.client[Symbol.asyncDispose]();
+		await this.registry[Symbol.asyncDispose]();
+		await this.sessions.endAll();
+		await this.local[Symbol.asyncDispose]();
+		rmSync(this.home, { recursive: true, force: true, maxRetries: 5 });
+	}
+}
+
+/** A call with the fields that only a fleet has. */
+export function callOn<N extends ToolName>(
+	{ client }: Pick<Member, "client">,
+	tool: N,
+	input: InputOf<N> & {
+		readonly host?: string;
+		readonly placement?: unknown;
+		limit?: number;
+		after?: string | undefined;
+	},
+	options?: CallOptions,
+): Promise<Answer<FactsOf<N>>> {
+	return client.call(tool, input, options);
+}
+
+function linkTo(fleet: Map<string, Member>, host: string): Client {
+	const member = fleet.get(host)!;
+	const { served } = member;
+	const reached = () => {
+		if (member.isCut) throw new Fault("no_daemon", { problem: "no responders" });
+	};
+	const call = (async (tool: string, input: unknown, options = {}) => {
+		reached();
+		member.asked.push(tool);
+		const answer = await served.call(tool as never, input, options);
+		if (tool === "start" && member.losesAnswers > 0) {
+			member.losesAnswers--;
+			throw new Fault("daemon_replaced", { doing: tool, repeatable: false });
+		}
+		return answer;
+	}) as Client["call"];
+	return { ...served, call };
+}
