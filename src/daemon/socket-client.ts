@@ -2,7 +2,7 @@
 // starts as fast as node itself: no schema, no server, no emulator.
 
 import { once } from "node:events";
-import { createConnection } from "node:net";
+import { createConnection, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { Approval, Decision } from "../protocol/approval.ts";
 import type { DriverView, PersonAct, PersonDone } from "../protocol/driver.ts";
@@ -140,7 +140,7 @@ export class SocketClient implements Client {
 
 	/** The daemon's process by the number that it has here; 0 where it has none. */
 	get daemonPid(): number {
-		return listeningPid(this.#socket);
+		return this.#socket instanceof Socket ? listeningPid(this.#socket) : 0;
 	}
 
 	/** The daemon's version and pid: compared with our own version before any other request. */

@@ -1,8 +1,6 @@
 // The names of hosts and of their sessions: `host/name` and `host/id`, and the keys under which the broker keeps them.
 
-const HOST = /^[a-z0-9][a-z0-9-]{0,62}$/;
-
-export const isHostName = (name: string): boolean => HOST.test(name);
+import { isHostName, tokenOf } from "./subjects.ts";
 
 export interface HostReference {
 	readonly host: string;
@@ -21,16 +19,8 @@ export function splitReference(reference: string, isKnown: (host: string) => boo
 
 export const joinReference = (host: string, session: string): string => `${host}/${session}`;
 
-/** A token of a subject: letters, digits, `_` and `-` as they are, other bytes as `=XX`. */
-export const keyToken = (text: string): string =>
-	text === ""
-		? "=00"
-		: [...Buffer.from(text)]
-				.map((byte) => {
-					const character = String.fromCharCode(byte);
-					return /[A-Za-z0-9_-]/.test(character) ? character : `=${byte.toString(16).toUpperCase().padStart(2, "0")}`;
-				})
-				.join("");
+/** A name as a token of a key. One that is empty, which no owner is, has a token that no other has. */
+export const keyToken = (text: string): string => (text === "" ? "=00" : tokenOf(text));
 
 export const sessionKey = (host: string, owner: string | null, id: string): string =>
 	`${host}.${keyToken(owner ?? "")}.${id}`;

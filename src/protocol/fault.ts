@@ -380,28 +380,6 @@ export const faults = {
 			return safe`It may have taken effect. The ${noun} is still running: call ${wait} and look before you repeat anything.`;
 		},
 	}),
-	fleet_unreachable: row<{
-		problem: string;
-		/** Milliseconds since the epoch. */
-		since?: number;
-	}>({
-		status: 503,
-		message: ({ problem, since }) =>
-			safe`The fleet is unreachable${since === undefined ? "" : safe` since ${timeOf(since)}`}: ${oneLine(problem, PROBLEM_CHARS)}.`,
-		next: () =>
-			safe`Sessions of this machine work as before; those of others can be used again when its server is back.`,
-	}),
-	host_unreachable: row<{
-		host: string;
-		problem: string;
-		/** Milliseconds since the epoch. */
-		since?: number;
-	}>({
-		status: 503,
-		message: ({ host, problem, since }) =>
-			safe`The host "${oneLine(host)}" is unreachable${since === undefined ? "" : safe` since ${timeOf(since)}`}: ${oneLine(problem, PROBLEM_CHARS)}.`,
-		next: () => safe`What runs there may go on; try again when the host is back.`,
-	}),
 	http_open: row<{ url: string; port: number }>({
 		status: 409,
 		message: ({ url, port }) => safe`The daemon serves HTTP at ${oneLine(url)}, not on port ${port}.`,
@@ -581,14 +559,16 @@ export const faults = {
 	}),
 	host_unreachable: row<{
 		host: string;
+		/** What is known beside that it does not answer. */
+		problem?: string;
 		/** Null: it was not heard of since this daemon joined. */
-		since: number | null;
+		since?: number | null;
 		/** What was asked for may have been done before its answer was lost. */
 		maybeDone?: boolean;
 	}>({
 		status: 503,
-		message: ({ host, since, maybeDone }) =>
-			safe`Host "${oneLine(host)}" is unreachable${since === null ? "" : safe` since ${timeOf(since)}`}${maybeDone ? "; what you asked for may have been done there" : "; nothing was done"}.`,
+		message: ({ host, problem, since, maybeDone }) =>
+			safe`Host "${oneLine(host)}" is unreachable${since == null ? "" : safe` since ${timeOf(since)}`}${problem === undefined ? "" : safe` (${oneLine(problem, PROBLEM_CHARS)})`}${maybeDone ? "; what you asked for may have been done there" : "; nothing was done"}.`,
 		next: ({ maybeDone }, { read }) =>
 			maybeDone
 				? safe`It is not repeated on another host. Call again when this one is back, and look first (${read}).`
