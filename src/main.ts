@@ -87,6 +87,16 @@ const dependencies: Dependencies = {
 		// What is still open must not keep a daemon that has stopped beside the next one.
 		run: async () => process.exit(await (await import("./serve.ts")).runDaemon(where)),
 	},
+	fleet: {
+		ask: async (act) => {
+			await using client = act === "status" ? await findDaemon(reach("cli")) : await reachDaemon(reach("cli"));
+			return (await client?.fleet(act)) ?? null;
+		},
+		files: async () => {
+			await refuseConfined();
+			return import("./fleet/init.ts");
+		},
+	},
 	serve: async ({ foreground, ...wish }) => {
 		const { serveInBackground, serveInForeground } = await import("./serve-http.ts");
 		const options = { where, connect: () => reachDaemon(reach("cli")), ...wish };

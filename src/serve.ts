@@ -15,6 +15,7 @@ import { fileLog } from "./daemon/log.ts";
 import { keepPinned } from "./daemon/pinned-http.ts";
 import { becomeDaemon, type Daemon } from "./daemon/run.ts";
 import type { TlsPlace } from "./daemon/wire.ts";
+import { FleetMembership } from "./fleet-membership.ts";
 import { Fault } from "./protocol/fault.ts";
 import { Listeners, reportListenerErrors } from "./protocol/listeners.ts";
 import { liftLimits } from "./pty/native.ts";
@@ -58,6 +59,7 @@ export async function runDaemon(where: Places): Promise<number> {
 	const log = fileLog(join(where.state, "daemon.log"), process.env.DIALTONE_LOG_LEVEL);
 	reportListenerErrors((err, origin) => log.error({ err, origin }, "an error that had no caller"));
 	let daemon: Daemon | null = null;
+	let membership: FleetMembership | undefined;
 	const stop = () => void daemon?.stop({ sessions: false });
 	handleUncaught(log, stop);
 	// Our output may have no reader: a warning printed by node must not end the daemon (EPIPE).
@@ -85,21 +87,29 @@ export async function runDaemon(where: Places): Promise<number> {
 				onManyHibernated: collectGarbage,
 			});
 			const changes = new Listeners<void>("in use");
+			const fleet = new FleetMembership({
+				state: where.state,
+				local: client,
+				sessions,
+				onProblem: (problem, doing) => log.error({ err: problem }, doing),
+			});
 			const http = new HttpControl(
-				(port, caller, tls) => openHttp({ where, client, sessions, port, caller, tls }),
+				(port, caller, tls) => openHttp({ where, client: fleet.client, sessions, port, caller, tls }),
 				() => {
 					keepPinned(where.run, http.state?.pinned ? http.state : null);
 					changes.emit();
 				},
 			);
+			membership = fleet;
 			return {
-				client,
+				client: fleet.client,
+				fleet,
 				callers: new ProcessCallers(sessions),
 				limits: sessions.options,
 				http,
 				runningSessions: () => sessions.runningCount(),
 				onSessions: (listener) => {
-					const undo = [sessions.onCount(listener), changes.add(listener)];
+					const undo = [sessions.onCount(listener), changes.add(listener), fleet.onChange(listener)];
 					return () => {
 						for (const each of undo) each();
 					};
@@ -108,6 +118,7 @@ export async function runDaemon(where: Places): Promise<number> {
 				close: async () => {
 					client.interrupt();
 					await setImmediate(); // what was cut off is answered first
+					await fleet.close();
 					await Promise.all([http.close(), client[Symbol.asyncDispose]()]);
 				},
 			};
@@ -115,6 +126,7 @@ export async function runDaemon(where: Places): Promise<number> {
 	});
 	process.stdout.write("ready\n");
 	if (daemon === null) return 0;
+	void membership?.resume(daemon).catch((err: unknown) => log.error({ err }, "joining the fleet"));
 	for (const name of ["SIGINT", "SIGTERM"] as const) process.on(name, stop);
 	await daemon.stopped;
 	return 0;

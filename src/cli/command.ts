@@ -2,6 +2,7 @@
 // completion are each derived from the list of these records in commands.ts.
 
 import type { Fault } from "../protocol/fault.ts";
+import type { FleetStatus, FleetWish } from "../protocol/fleet.ts";
 import type { Scope } from "../session/scope.ts";
 import type { ListedSecret } from "../session/secrets.ts";
 import type { Caller } from "../session/start-spec.ts";
@@ -88,6 +89,12 @@ export interface Dependencies {
 		/** Runs the daemon in this process until it is stopped. */
 		run(): Promise<number>;
 	};
+	readonly fleet: {
+		/** The fleet that the daemon is a member of, after that; null where it is of none. */
+		ask(act: "status" | "leave" | FleetWish): Promise<FleetStatus | null>;
+		/** What writes the files of a fleet. */
+		files(): Promise<FleetFiles>;
+	};
 	serve(options: ServeOptions): Promise<number>;
 	readonly page: PageLinks;
 	mcp(options: { sets: readonly ToolSet[] }): Promise<number>;
@@ -108,6 +115,28 @@ export interface Dependencies {
 	/** Where a session's files are. */
 	sessionDir(session: string): string;
 	readonly holderPath: string;
+}
+
+/** The servers' configuration and the users' credentials, in a directory. */
+export interface FleetFiles {
+	/** The credentials files. */
+	initFleet(
+		directory: string,
+		plan: {
+			readonly nodes?: readonly { readonly name: string; readonly host: string; readonly port: number }[];
+			readonly tenants?: readonly string[];
+		},
+	): readonly string[];
+	addUser(directory: string, tenant: string, user: NewFleetUser): string;
+	removeUser(directory: string, tenant: string, name: string): void;
+	addTenant(directory: string, tenant: string): readonly string[];
+}
+
+export interface NewFleetUser {
+	readonly name: string;
+	readonly role: "host" | Role;
+	readonly owner: string | null;
+	readonly host: string | null;
 }
 
 export interface StoppedDaemon {

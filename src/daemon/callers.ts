@@ -58,6 +58,7 @@ const FROM_INSIDE = {
 	approvals: { refused: "Seeing what waits for approval" },
 	decide: { refused: "Approving a call" },
 	http: { refused: "Opening HTTP" },
+	fleet: { refused: "Joining or leaving a fleet" },
 	stop: { refused: "Stopping the daemon" },
 } as const satisfies Record<Question["do"], "always" | "as" | "own" | { readonly refused: string }>;
 

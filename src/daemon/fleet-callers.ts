@@ -41,6 +41,7 @@ const FROM_FLEET = {
 	approvals: "approves",
 	decide: "approves",
 	http: { refused: "Opening HTTP from another machine" },
+	fleet: { refused: "Joining or leaving a fleet from another machine" },
 	stop: { refused: "Stopping the daemon from another machine" },
 } as const satisfies Record<Question["do"], "nothing" | "tool" | "act" | Ability | { readonly refused: string }>;
 

@@ -59,6 +59,13 @@ const caller = z.object({
 	parent: parent.optional(),
 });
 
+const fleetWish = z.object({
+	servers: z.array(name).max(50),
+	credentials: z.exactOptional(z.string().max(MAX_PATH_CHARS)),
+	host: z.exactOptional(name),
+	labels: few(100, z.record(name, name)),
+});
+
 const sets = few(TOOL_SETS.length, z.array(z.enum(TOOL_SETS)));
 
 const request = z.discriminatedUnion("do", [
@@ -91,6 +98,11 @@ const request = z.discriminatedUnion("do", [
 		tls: z.exactOptional(z.object({ host: name, names: z.array(name).max(20), cert: name, key: name })),
 		caller,
 	}),
+	z.discriminatedUnion("act", [
+		z.object({ id, do: z.literal("fleet"), act: z.literal("status") }),
+		z.object({ id, do: z.literal("fleet"), act: z.literal("leave") }),
+		z.object({ id, do: z.literal("fleet"), act: z.literal("join"), wish: fleetWish }),
+	]),
 	z.object({ id, do: z.literal("stop"), sessions: z.boolean(), replace: z.exactOptional(z.boolean()) }),
 	z.object({ id, do: z.literal("cancel") }),
 	z.object({ id, do: z.literal("took"), bytes: offset }),

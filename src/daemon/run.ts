@@ -23,6 +23,7 @@ import {
 	releaseLock,
 	removeLocksBefore,
 } from "./daemon-lock.ts";
+import type { FleetControl } from "./fleet-control.ts";
 import type { HttpControl } from "./http-control.ts";
 import { type DaemonServer, listen } from "./server.ts";
 
@@ -62,6 +63,8 @@ export interface DaemonSessions {
 	readonly onSessions: (listener: () => void) => () => void;
 	/** Absent where this process serves no HTTP. */
 	readonly http?: HttpControl;
+	/** Absent where this process can be no member of a fleet. */
+	readonly fleet?: FleetControl;
 	/** Ends every session; returns the names of those that could not be ended. */
 	readonly endAll: () => Promise<readonly string[]>;
 	/** Ends the calls that have not been answered, and detaches from the sessions; they keep running. */
@@ -151,7 +154,11 @@ export async function becomeDaemon(parts: DaemonParts): Promise<Daemon | null> {
 	const restartIdleTimer = () => {
 		if (idle !== null) clearTimeout(idle);
 		idle = null;
-		const used = clients > 0 || (open?.runningSessions() ?? 0) > 0 || (open?.http?.state ?? null) !== null;
+		const used =
+			clients > 0 ||
+			(open?.runningSessions() ?? 0) > 0 ||
+			(open?.http?.state ?? null) !== null ||
+			(open?.fleet?.status() ?? null) !== null;
 		if (requested || parts.idleMs === 0 || used) return;
 		idle = setTimeout(
 			guarded("stopping when idle", () => stop({ sessions: false })),
@@ -169,6 +176,7 @@ export async function becomeDaemon(parts: DaemonParts): Promise<Daemon | null> {
 			limits: open.limits,
 			stopping: stopping.signal,
 			http: open.http ?? null,
+			fleet: open.fleet ?? null,
 			onStop: async ({ sessions, replace }) => {
 				const left = sessions ? await endSessions() : [];
 				const http = open?.http?.state ?? null;

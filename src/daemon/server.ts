@@ -13,6 +13,7 @@ import { onAbort, until, within } from "../pty/wait.ts";
 import { limits, type Options } from "../session/options.ts";
 import type { Client, ViewChunk } from "../tools/client.ts";
 import { type Authority, authorityOf, type Callers } from "./callers.ts";
+import type { FleetControl } from "./fleet-control.ts";
 import { HalfMessages } from "./half-messages.ts";
 import type { HttpControl } from "./http-control.ts";
 import { RequestQueue, type SharedQueue } from "./request-queue.ts";
@@ -36,6 +37,8 @@ export interface ServerParts {
 	readonly stopping: AbortSignal;
 	/** Null where this process serves no HTTP. */
 	readonly http: HttpControl | null;
+	/** Null where this process can be no member of a fleet. */
+	readonly fleet: FleetControl | null;
 	/** Called whenever the number of clients changes. */
 	readonly onClients: (count: number) => void;
 	/** A connection was ended for this reason. */
@@ -254,7 +257,7 @@ async function admitted(question: Question, parts: ServerParts, { authority, sig
 
 async function answer(
 	question: Question,
-	{ client, version, onStop, http, stopping }: ServerParts,
+	{ client, version, onStop, http, fleet, stopping }: ServerParts,
 	signal: AbortSignal,
 	more: (value: More) => Promise<void>,
 ): Promise<Done> {
@@ -295,6 +298,13 @@ async function answer(
 			return { approvals: [await client.decide(question.approval, question.decision)] };
 		case "status":
 			return { status: await client.status() };
+		case "fleet": {
+			if (fleet === null)
+				throw new Fault("not_supported", { what: "A fleet in this program", instead: "Use its daemon." });
+			if (question.act === "join") return { fleet: await fleet.join(question.wish) };
+			if (question.act === "leave") await fleet.leave();
+			return { fleet: fleet.status() };
+		}
 		case "stop":
 			return onStop({ sessions: question.sessions, replace: question.replace === true });
 		case "http": {

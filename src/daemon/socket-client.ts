@@ -8,6 +8,7 @@ import type { Approval, Decision } from "../protocol/approval.ts";
 import type { DriverView, PersonAct, PersonDone } from "../protocol/driver.ts";
 import type { EventsDropped, SessionEvent } from "../protocol/events.ts";
 import { Fault } from "../protocol/fault.ts";
+import type { FleetStatus, FleetWish } from "../protocol/fleet.ts";
 import { Listeners } from "../protocol/listeners.ts";
 import type { OutputChunk } from "../protocol/output.ts";
 import { deferred } from "../pty/deferred.ts";
@@ -247,6 +248,12 @@ export class SocketClient implements Client {
 		const end: Done = {};
 		for await (const more of this.#stream(question, signal, end)) if ("http" in more) await onOpen(more.http.url);
 		return signal.aborted ? "released" : (end.stopping ?? "stopped");
+	}
+
+	/** The fleet that the daemon is a member of; null where it is of none. */
+	async fleet(act: "status" | "leave" | FleetWish): Promise<FleetStatus | null> {
+		const question: Question = typeof act === "string" ? { do: "fleet", act } : { do: "fleet", act: "join", wish: act };
+		return (await this.#ask(question)).fleet!;
 	}
 
 	/** Stops the daemon; settles when it has closed the connection, with the sessions that could not be ended. */

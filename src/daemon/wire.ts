@@ -13,6 +13,7 @@ import { guarded } from "../protocol/boundary.ts";
 import type { DriverView, PersonAct, PersonDone } from "../protocol/driver.ts";
 import type { EventsDropped, SessionEvent } from "../protocol/events.ts";
 import type { FaultJson } from "../protocol/fault.ts";
+import type { FleetStatus, FleetWish } from "../protocol/fleet.ts";
 import { hasAtMostValues } from "../protocol/json-size.ts";
 import { limits } from "../session/options.ts";
 import type { Answer, DaemonStatus, ScreenSnapshot, SnapshotOptions, ToolCard, ToolSet } from "../tools/client.ts";
@@ -39,6 +40,8 @@ export type Question =
 	| { readonly do: "decide"; readonly approval: string; readonly decision: Decision }
 	| { readonly do: "status" }
 	| HttpQuestion
+	| { readonly do: "fleet"; readonly act: "status" | "leave" }
+	| { readonly do: "fleet"; readonly act: "join"; readonly wish: FleetWish }
 	| {
 			readonly do: "stop";
 			readonly sessions: boolean;
@@ -113,6 +116,8 @@ export type Done = {
 	left?: readonly string[];
 	/** Where HTTP is open; in the answer to `stop`: where it was. */
 	http?: { readonly url: string; readonly pinned: boolean; readonly tls?: TlsPlace } | null;
+	/** The fleet that it is a member of; null where it is of none. */
+	fleet?: FleetStatus | null;
 	/** Why a request that lasts was ended by the daemon. */
 	stopping?: "stopped" | "replaced";
 	tools?: readonly ToolCard[];

@@ -1,18 +1,13 @@
-// This host's Client as callers on other hosts have it: their sessions here are called `host/name`, and what they
-// start has the environment and directory of this machine, not of theirs.
+// This host's Client as callers on other hosts have it: their sessions here are called `host/name`. Who they are, and what
+// the programs get that they start, is settled before (daemon/fleet-callers.ts).
 
 import type { CallOptions, Client } from "../tools/client.ts";
-import type { Caller } from "../tools/tool.ts";
-
-/** What a program gets that is started from another host. */
-export type Surroundings = Pick<Caller, "cwd" | "env"> &
-	Partial<Pick<Caller, "umask" | "nice" | "rlimits" | "inheriting">>;
 
 /** The client to serve links with. */
-export function asHost(client: Client, host: string, here: Surroundings): Client {
+export function asHost(client: Client, host: string): Client {
 	const call = ((tool: string, input: unknown, options: CallOptions = {}) => {
-		const { env: _, withheld: __, umask: ___, nice: ____, rlimits: _____, ...who } = options.caller ?? { owner: host };
-		return client.call(tool as never, input, { ...options, caller: { ...who, ...here, onHost: host } });
+		const caller = options.caller ?? { owner: host, cwd: "/", env: {} };
+		return client.call(tool as never, input, { ...options, caller: { ...caller, onHost: host } });
 	}) as Client["call"];
 	return {
 		call,

@@ -6,6 +6,7 @@
 // JetStream request to whatever reply subject the asker names, unchecked. In one account, whoever may read a key could
 // delete a stream or write another's record that way; across an import the answer does not enter the store again.
 
+import { ABILITIES } from "../tools/abilities.ts";
 import type { Role } from "../tools/client.ts";
 
 /** `host` serves sessions and asks nothing; the others ask. One that asks may be a host, too (`FleetUser.host`). */
@@ -26,14 +27,26 @@ export interface Permissions {
 	readonly subscribe: readonly string[];
 }
 
-/** The JetStream streams of a tenant: two buckets, and the events. */
-export const STREAMS = { hosts: "KV_dt_hosts", sessions: "KV_dt_sessions", events: "DT_EVENTS" } as const;
+/** The JetStream streams of a tenant: three buckets, and the events. */
+export const STREAMS = {
+	hosts: "KV_dt_hosts",
+	sessions: "KV_dt_sessions",
+	pins: "KV_dt_pins",
+	events: "DT_EVENTS",
+} as const;
 
 /** All owners, where a subject names one. No owner is called so: see `ownerToken`. */
 const ALL_OWNERS = "_";
 
 /** What the store offers to the tenant's users, each within its permissions. */
-export const STORE_SERVICES = ["$JS.API.>", "$JS.FC.>", "$KV.dt_hosts.>", "$KV.dt_sessions.>", "dt.event.>"] as const;
+export const STORE_SERVICES = [
+	"$JS.API.>",
+	"$JS.FC.>",
+	"$KV.dt_hosts.>",
+	"$KV.dt_sessions.>",
+	"$KV.dt_pins.>",
+	"dt.event.>",
+] as const;
 /** Where it delivers what they watch. */
 export const STORE_DELIVERIES = "_INBOX.>";
 
@@ -92,6 +105,10 @@ function asking(role: Role, owner: string | null): Permissions {
 			`dt.up.*.${asked}.*`,
 			...reading(STREAMS.sessions, `$KV.dt_sessions.*.${read}.>`, ...(owner === null ? ["$KV.dt_sessions.>"] : [])),
 			...reading(STREAMS.events, `dt.event.*.${read}.>`, ...(owner === null ? ["dt.event.>"] : [])),
+			// Where its starts were placed: an owner's own.
+			...(ABILITIES[role].includes("starts")
+				? [`$KV.dt_pins.${read}.*.*`, `$JS.API.DIRECT.GET.${STREAMS.pins}.$KV.dt_pins.${read}.*.*`]
+				: []),
 		],
 		subscribe: [`dt.down.${asked}.*`],
 	};

@@ -120,7 +120,7 @@ function accountsOf(tenant: string, users: readonly FleetUser[]): string {
 		`      { stream: { account: ${store}, subject: ${quoted(STORE_DELIVERIES)} } }\n`,
 	];
 	return `  ${store}: {
-    jetstream: { max_streams: 3 }
+    jetstream: { max_streams: 4 }
     exports: [
 ${exported.join("")}    ]
   }

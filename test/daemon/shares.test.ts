@@ -65,6 +65,7 @@ beforeEach(async () => {
 		onStop: async () => ({}),
 		stopping: new AbortController().signal,
 		http: null,
+		fleet: null,
 		onClients: () => {},
 		onDropped: () => {},
 	});

@@ -54,6 +54,7 @@ beforeEach(async () => {
 		onStop: async () => ({}),
 		stopping: new AbortController().signal,
 		http: null,
+		fleet: null,
 		onClients: () => {},
 		onDropped: () => {},
 	});

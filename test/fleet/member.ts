@@ -57,7 +57,13 @@ export class Member implements AsyncDisposable {
 		this.sessions = sessions;
 		this.registry = registry;
 		const env = { PATH: process.env.PATH ?? "", HOME: home, SHELL: "/bin/bash" };
-		this.served = asHost(local, host, { cwd: home, env });
+		const served = asHost(local, host);
+		// What programs get that are started from elsewhere is settled by who accepts a link.
+		const call = ((tool: string, input: unknown, options: CallOptions = {}) => {
+			const caller = { ...(options.caller ?? { owner: host }), cwd: home, env };
+			return served.call(tool as never, input, { ...options, caller });
+		}) as Client["call"];
+		this.served = { ...served, call };
 		this.client = new FleetClient({
 			local,
 			registry,

@@ -32,6 +32,10 @@ const QUESTIONS: { readonly [D in Question["do"]]: (random: Random) => object } 
 	decide: () => ({ approval: "00000000", decision: { approve: true, who: "fuzz" } }),
 	status: () => ({}),
 	http: () => ({ port: 0, exact: false, keep: "hold", caller: { owner: "fuzz", cwd: "/", env: {} } }),
+	fleet: (random) =>
+		random.chance(0.5)
+			? { act: random.pick(["status", "leave"]) }
+			: { act: "join", wish: { servers: ["nats://127.0.0.1:1"], host: "fuzz", labels: { a: "b" } } },
 	// Never sent as it is: it would be obeyed.
 	stop: () => ({ sessions: false }),
 };

@@ -214,6 +214,7 @@ describe("G9 the worst line on the daemon's socket", () => {
 			onStop: async () => ({}),
 			stopping: new AbortController().signal,
 			http: null,
+			fleet: null,
 			onClients: () => {},
 			onDropped: () => {},
 		});

@@ -1,0 +1,142 @@
+// The commands for a fleet: join, leave, who is there, and the files of its servers.
+
+import { resolve } from "node:path";
+import type { FleetHostStatus, FleetStatus } from "../protocol/fleet.ts";
+import type { FleetFiles, Invocation, NewFleetUser } from "./command.ts";
+import { EXIT } from "./exit-codes.ts";
+import { badInput, type Flags } from "./flags.ts";
+import { table } from "./table.ts";
+
+export async function join({ words, flags, json, io, dependencies }: Invocation): Promise<number> {
+	const credentials = flags.string("creds");
+	const host = flags.string("as");
+	if (words.length === 0 && credentials === undefined) throw badInput("give a server (nats://host:4222), or --creds");
+	const status = await dependencies.fleet.ask({
+		servers: words,
+		labels: labelsIn(flags),
+		...(credentials !== undefined && { credentials: resolve(credentials) }),
+		...(host !== undefined && { host }),
+	});
+	if (json) io.out(`${JSON.stringify(status)}\n`);
+	else io.out(`Joined as ${status!.host}.\n${hostsTable(status!)}`);
+	return EXIT.ok;
+}
+
+export async function leave({ json, io, dependencies }: Invocation): Promise<number> {
+	const before = await dependencies.fleet.ask("status");
+	if (before !== null) await dependencies.fleet.ask("leave");
+	if (json) io.out(`${JSON.stringify({ left: before !== null })}\n`);
+	else io.out(before === null ? "This machine is in no fleet.\n" : "Left the fleet; sessions keep running.\n");
+	return EXIT.ok;
+}
+
+const NEEDS_DIRECTORY = new Set(["init", "user", "tenant"]);
+
+export async function fleet(invocation: Invocation): Promise<number> {
+	const [word = "", directory] = invocation.words;
+	if (NEEDS_DIRECTORY.has(word)) {
+		if (directory === undefined) throw badInput(`give the directory: dialtone fleet ${word} DIR`);
+		return files(invocation, word, resolve(directory));
+	}
+	if (directory !== undefined) throw badInput(`\`fleet ${word}\` takes no more words`);
+	if (word === "ls") return list(invocation);
+	const { json, io, dependencies } = invocation;
+	const status = await dependencies.fleet.ask("status");
+	if (json) io.out(`${JSON.stringify(word === "hosts" ? (status?.hosts ?? []) : status)}\n`);
+	else if (status === null) io.out("This machine is in no fleet. Join one: dialtone join --creds FILE\n");
+	else io.out(word === "hosts" ? hostsTable(status) : `${statusText(status)}${hostsTable(status)}`);
+	return status === null ? EXIT.noDaemon : EXIT.ok;
+}
+
+async function list({ json, io, dependencies }: Invocation): Promise<number> {
+	await using client = await dependencies.connect();
+	const { facts, text } = await client.call("list", {}, { caller: dependencies.observer() });
+	io.out(`${json ? JSON.stringify(facts) : text}\n`);
+	return EXIT.ok;
+}
+
+function statusText({ host, servers, role, owner, connected, problem, since }: FleetStatus): string {
+	const as = owner === null ? role : `${role} of ${owner}`;
+	const state = connected ? "connected" : `not connected (${problem ?? "unknown"})`;
+	return `This host: ${host}, as ${as}\nServers: ${servers.join(", ")}, ${state} since ${at(since)}\n`;
+}
+
+function hostsTable({ hosts }: FleetStatus): string {
+	const rows = hosts.toSorted((a, b) => (a.host < b.host ? -1 : 1)).map(row);
+	return table([["HOST", "STATE", "SINCE", "SESSIONS", "LOAD", "VERSION", "LABELS"], ...rows]);
+}
+
+const row = ({ host, reachable, since, running, capacity, load, version, labels }: FleetHostStatus): string[] => [
+	host,
+	reachable ? "reachable" : "unreachable",
+	since === null ? "-" : at(since),
+	running === null ? "-" : `${running} of ${capacity}`,
+	load === null ? "-" : load.toFixed(2),
+	version ?? "-",
+	Object.entries(labels)
+		.map(([name, value]) => `${name}=${value}`)
+		.join(" "),
+];
+
+const at = (ms: number) => new Date(ms).toISOString();
+
+function labelsIn(flags: Flags): Record<string, string> {
+	return Object.fromEntries(
+		flags.list("label").map((pair) => {
+			const [, name, value] = /^([^=]+)=(.*)$/s.exec(pair) ?? [];
+			if (name === undefined || value === undefined) throw badInput(`"${pair}" is no label: NAME=VALUE`);
+			return [name, value];
+		}),
+	);
+}
+
+async function files({ words, flags, json, io, dependencies }: Invocation, word: string, directory: string) {
+	const written = writtenBy(await dependencies.fleet.files(), { word, directory, name: words[2], flags });
+	if (json) io.out(`${JSON.stringify({ credentials: written })}\n`);
+	else {
+		const next =
+			word === "init"
+				? `Start each server in its directory: cd ${directory}/nodes/NAME && nats-server -c server.conf\nThen, on each machine: dialtone join --creds FILE\n`
+				: "Copy nodes/NAME/accounts.conf to the servers and have them reload: nats-server --signal reload\n";
+		io.out(`${written.map((path) => `${path}\n`).join("")}${next}`);
+	}
+	return EXIT.ok;
+}
+
+interface Asked {
+	readonly word: string;
+	readonly directory: string;
+	readonly name: string | undefined;
+	readonly flags: Flags;
+}
+
+/** The credentials files that were made. */
+function writtenBy(make: FleetFiles, { word, directory, name, flags }: Asked): readonly string[] {
+	const tenants = flags.list("tenant");
+	if (word === "init") {
+		const nodes = flags.list("node").map(nodeIn);
+		return make.initFleet(directory, { ...(nodes.length > 0 && { nodes }), ...(tenants.length > 0 && { tenants }) });
+	}
+	if (name === undefined) throw badInput(`give a name: dialtone fleet ${word} DIR NAME`);
+	if (word === "tenant") return make.addTenant(directory, name);
+	const [tenant = "main"] = tenants;
+	if (flags.on("remove")) {
+		make.removeUser(directory, tenant, name);
+		return [];
+	}
+	const role = (flags.string("role") ?? "drive") as NewFleetUser["role"];
+	return [
+		make.addUser(directory, tenant, {
+			name,
+			role,
+			owner: flags.string("owner") ?? (role === "drive" ? name : null),
+			host: flags.string("as") ?? (role === "host" ? name : null),
+		}),
+	];
+}
+
+function nodeIn(text: string) {
+	const [, name, host, port] = /^([^=]+)=(.+):(\d+)$/.exec(text) ?? [];
+	if (name === undefined || host === undefined) throw badInput(`"${text}" is no node: NAME=HOST:PORT`);
+	return { name, host, port: Number(port) };
+}

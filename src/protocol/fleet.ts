@@ -1,0 +1,42 @@
+// What a person and the daemon say to each other of a fleet: how to join one, and what is known of it.
+
+/** How to join. Paths are absolute. */
+export interface FleetWish {
+	/** Of NATS: `nats://host:port`, `tls://host:port`. None: those in the credentials. */
+	readonly servers: readonly string[];
+	/** The file with the key, as `dialtone fleet init` writes it, or one of NATS. */
+	readonly credentials?: string;
+	/** What this host is called there. Without it: as the credentials say, or as the machine. */
+	readonly host?: string;
+	readonly labels: Readonly<Record<string, string>>;
+}
+
+export interface FleetHostStatus {
+	readonly host: string;
+	readonly reachable: boolean;
+	/** Since when it is reachable, or not heard of. Ms since 1970; null where that is not known. */
+	readonly since: number | null;
+	readonly version: string | null;
+	readonly labels: Readonly<Record<string, string>>;
+	/** Sessions that run, and how many it takes; null where it has not said so. */
+	readonly running: number | null;
+	readonly capacity: number | null;
+	/** Processes that want to run, for each of its processors. */
+	readonly load: number | null;
+}
+
+export interface FleetStatus {
+	/** This host's name. */
+	readonly host: string;
+	readonly servers: readonly string[];
+	readonly role: string;
+	/** Null: all owners. */
+	readonly owner: string | null;
+	readonly labels: Readonly<Record<string, string>>;
+	readonly connected: boolean;
+	/** Why it is not connected, where that is known. */
+	readonly problem: string | null;
+	/** Since when it is connected, or away. */
+	readonly since: number;
+	readonly hosts: readonly FleetHostStatus[];
+}
