@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { within } from "../../src/pty/wait.ts";
 import { HANG_MS, until } from "../condition.ts";
 import { needing } from "../programs.ts";
 import { BROKER_NEEDS, Brokers } from "./broker.ts";
@@ -28,5 +29,25 @@ test(
 		expect(heard).toEqual(sent);
 		link.reset();
 		await far.closed();
+	},
+);
+
+test(
+	"a host from which nothing comes any more is given up by the server within seconds",
+	needing(...BROKER_NEEDS),
+	async () => {
+		await using brokers = await Brokers.start();
+		await using link = await SlowLink.to(brokers.servers[0]!);
+		const near = await brokers.connect("admin");
+		const far = await brokers.connect("admin", { servers: link.address });
+		far.subscribe("dt.open.h1.*.*", { callback: (_, message) => void message.respond("here") });
+		await far.flush();
+		const ask = () => near.request("dt.open.h1.admin._", "", { timeout: 500 });
+		expect((await ask()).string()).toBe("here");
+		link.stall({ onlyToServer: true });
+		await expect(ask()).rejects.toThrow(/timeout/i);
+		// Not asked in the meantime: the server sends no pings to a client that it sends other things to.
+		await within(40_000, "the server's end", far.closed());
+		await expect(ask()).rejects.toThrow(/no responders/);
 	},
 );

@@ -7,6 +7,7 @@ import { connect, createServer, type Server, type Socket } from "node:net";
 export class SlowLink implements AsyncDisposable {
 	readonly #server: Server;
 	readonly #ends = new Set<Socket>();
+	readonly #clients = new Set<Socket>();
 	readonly #timers = new Set<NodeJS.Timeout>();
 	/** Each way. */
 	delayMs = 0;
@@ -16,6 +17,8 @@ export class SlowLink implements AsyncDisposable {
 	private constructor(target: URL) {
 		this.#server = createServer((near) => {
 			const far = connect(Number(target.port), target.hostname);
+			this.#clients.add(near);
+			near.on("close", () => this.#clients.delete(near));
 			this.#join(near, far);
 			this.#join(far, near);
 		});
@@ -35,10 +38,10 @@ export class SlowLink implements AsyncDisposable {
 		return `tls://127.0.0.1:${(this.#server.address() as { port: number }).port}`;
 	}
 
-	/** Nothing gets through, and nobody is told. */
-	stall(): void {
+	/** Nothing gets through, or nothing to the server, and nobody is told. */
+	stall({ onlyToServer = false } = {}): void {
 		this.#isStalled = true;
-		for (const end of this.#ends) end.pause();
+		for (const end of onlyToServer ? this.#clients : this.#ends) end.pause();
 	}
 
 	/** What was held back goes on. */
