@@ -55,7 +55,7 @@ tls {
   timeout: 5
 }
 
-# A machine that is cut off counts as connected until this finds out; its callers would wait. By default that is minutes.
+# A machine that is cut off counts as connected until this finds out (while nothing is sent to it). By default that takes minutes.
 ping_interval: "5s"
 ping_max: 2
 

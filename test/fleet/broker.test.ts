@@ -1,6 +1,7 @@
 // The servers that the product's configuration makes: one, a cluster, one of them killed, a user added while they run.
 
-import { statSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { jetstreamManager } from "@nats-io/jetstream";
 import { Kvm } from "@nats-io/kv";
@@ -69,4 +70,32 @@ test("a fleet's files are private, and an existing directory is left alone", NEE
 	expect(statSync(brokers.credentials("admin")).mode & 0o777).toBe(0o600);
 	expect(statSync(brokers.directory).mode & 0o777).toBe(0o700);
 	expect(() => initFleet(brokers.directory)).toThrow(/exists already/);
+});
+
+test("a fleet that cannot be is refused in words, and nothing is left of it", needing("openssl"), () => {
+	const outer = mkdtempSync(join(tmpdir(), "dt-fleet-"));
+	const directory = join(outer, "fleet");
+	const node = { name: "a", host: "127.0.0.1", port: 4222 };
+	const user = { name: "x", role: "drive", owner: "me", host: null } as const;
+	for (const [options, problem] of [
+		[{ tenants: ["Acme"] }, /not a name/],
+		[{ tenants: ["acme_store"] }, /not a name/],
+		[{ tenants: ["a", "a"] }, /already/],
+		[{ nodes: [node, node] }, /two nodes have one name/],
+		[{ nodes: [{ ...node, host: "a b" }] }, /not as it should be/],
+		[{ nodes: [{ ...node, name: "../a" }] }, /not a name/],
+		[{ nodes: [{ ...node, port: 65_000 }] }, /not as it should be/],
+		[{ users: [user, user] }, /already/],
+		[{ users: [{ ...user, owner: null }] }, /for an owner/],
+		[{ users: [{ ...user, role: "admin" }] }, /for all owners/],
+		[{ users: [{ ...user, role: "host", owner: null }] }, /for a host/],
+		[{ users: [{ ...user, host: "a.>" }] }, /not as it should be|not a name/],
+	] as const) {
+		expect(() => initFleet(directory, options), JSON.stringify(options)).toThrow(problem);
+		expect(existsSync(directory)).toBe(false);
+	}
+	initFleet(directory);
+	expect(() => addUser(directory, "none", user)).toThrow(/no tenant/);
+	expect(() => removeUser(directory, "main", "none")).toThrow(/no user/);
+	rmSync(outer, { recursive: true });
 });

@@ -5,12 +5,12 @@
 
 import { DeliverPolicy, jetstream, jetstreamManager } from "@nats-io/jetstream";
 import { Kvm } from "@nats-io/kv";
-import { headers, type Msg, type NatsConnection, PermissionViolationError } from "@nats-io/transport-node";
+import { headers, type NatsConnection, PermissionViolationError } from "@nats-io/transport-node";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { readCredentials } from "../../src/fleet/credentials.ts";
 import type { NewUser } from "../../src/fleet/init.ts";
 import { ownerToken, STREAMS } from "../../src/fleet/permissions.ts";
-import { until, within } from "../../src/pty/wait.ts";
+import { within } from "../../src/pty/wait.ts";
 import { until as eventually, HANG_MS } from "../condition.ts";
 import { needing } from "../programs.ts";
 import { BROKER_NEEDS, Brokers } from "./broker.ts";
@@ -169,196 +169,210 @@ const SUBSCRIBE: readonly Row[] = [
 	].map((subject) => ({ subject, may: nobody })),
 ];
 
-describe("issue 15: what the users of a fleet may", needing(...BROKER_NEEDS), () => {
-	let brokers: Brokers;
-	let host: NatsConnection;
-	beforeAll(async () => {
-		brokers = await Brokers.start({ tenants: [TENANT, RIVAL, TRIED], users: USERS });
-		// Any host makes what is needed: here the one that may only serve as h1.
-		for (const tenant of [TENANT, RIVAL, TRIED]) {
-			const connection = await brokers.connect("host-h1", { tenant });
-			if (tenant === TENANT) host = connection;
-			const buckets = new Kvm(connection);
-			await (await buckets.create("dt_hosts", { ttl: 60_000 })).put("h1", `h1 of ${tenant}`);
-			const sessions = await buckets.create("dt_sessions");
-			const manager = await jetstreamManager(connection);
-			await manager.streams.add({ name: STREAMS.events, subjects: ["dt.event.>"] });
-			for (const owner of [OWN, OTHER]) {
-				await sessions.put(`h1.${token(owner)}.s1`, `${owner} of ${tenant}`);
-				await jetstream(connection).publish(`dt.event.h1.${token(owner)}.s1`, `${owner} of ${tenant}`);
+describe.each([1, 3] as const)(
+	"issue 15: what the users of a fleet of %i servers may",
+	needing(...BROKER_NEEDS),
+	(nodes) => {
+		let brokers: Brokers;
+		let host: NatsConnection;
+		beforeAll(async () => {
+			brokers = await Brokers.start({ nodes, tenants: [TENANT, RIVAL, TRIED], users: USERS });
+			// Any host makes what is needed: here the one that may only serve as h1.
+			for (const tenant of [TENANT, RIVAL, TRIED]) {
+				const connection = await brokers.connect("host-h1", { tenant });
+				if (tenant === TENANT) host = connection;
+				const buckets = new Kvm(connection);
+				await (await buckets.create("dt_hosts", { ttl: 600_000, replicas: nodes })).put("h1", `h1 of ${tenant}`);
+				const sessions = await buckets.create("dt_sessions", { replicas: nodes });
+				const manager = await jetstreamManager(connection);
+				await manager.streams.add({ name: STREAMS.events, subjects: ["dt.event.>"], num_replicas: nodes });
+				for (const owner of [OWN, OTHER]) {
+					await sessions.put(`h1.${token(owner)}.s1`, `${owner} of ${tenant}`);
+					await jetstream(connection).publish(`dt.event.h1.${token(owner)}.s1`, `${owner} of ${tenant}`);
+				}
 			}
-		}
-	});
-	afterAll(() => brokers?.[Symbol.asyncDispose]());
-
-	const everyone = [...USERS, user("admin", "admin", null, "*")];
-
-	/** What is wrong when `one` tries everything, if it is to be allowed what `as` is for. */
-	async function wrongs(one: NewUser, as = one): Promise<readonly string[]> {
-		const connection = await brokers.connect(one.name, { tenant: TRIED });
-		const refused = watchRefusals(connection);
-		const inbox = (name: string) => `${readCredentials(brokers.credentials(name, TRIED)).inboxPrefix}.x`;
-		const published: readonly Row[] = [
-			...PUBLISH,
-			...everyone.map(({ name }) => ({ subject: inbox(name), may: isHost })),
-			{ subject: "_INBOX.x", may: isHost },
-		];
-		const subscribed: readonly Row[] = [
-			...SUBSCRIBE,
-			...everyone.map(({ name }) => ({ subject: inbox(name), may: (asked: NewUser) => asked.name === name })),
-		];
-		// A text that is no request, so that what is allowed does nothing.
-		for (const { subject } of published) connection.publish(subject, "?");
-		for (const { subject } of subscribed) connection.subscribe(subject, { callback: () => {} });
-		await connection.flush();
-		await connection.close();
-		await refused.all;
-		const wrong = (operation: string, rows: readonly Row[]) =>
-			rows
-				.map(({ subject, may }) => ({ act: `${operation} ${subject}`, allowed: may(as) }))
-				.filter(({ act, allowed }) => allowed === refused.has(act))
-				.map(({ act, allowed }) => `${allowed ? "refused" : "allowed"}: ${act}`);
-		return [...wrong("publish", published), ...wrong("subscription", subscribed)];
-	}
-
-	test.each(everyone)("$name publishes and subscribes what it is for, and nothing else", async (one) => {
-		expect(await wrongs(one)).toEqual([]);
-	});
-
-	test("this test can fail: no two of them are allowed the same", async () => {
-		for (const [index, one] of everyone.entries())
-			expect(await wrongs(one, everyone[(index + 1) % everyone.length]), one.name).not.toEqual([]);
-	});
-
-	test("an agent asks a host and is answered; a host that is away is told at once", async () => {
-		const agent = await brokers.connect("agent", { tenant: TENANT });
-		const link = `drive.${token(OWN)}`;
-		const opens = host.subscribe("dt.open.h1.*.*", { callback: (_, message) => void message.respond(message.subject) });
-		const ups = host.subscribe("dt.up.h1.*.*.*", {
-			callback: (_, message) => host.publish(`dt.down.${link}.l1`, message.data),
 		});
-		const down = firstOf(agent, `dt.down.${link}.*`);
-		await Promise.all([host.flush(), agent.flush()]);
-		expect((await agent.request(`dt.open.h1.${link}`)).string()).toBe(`dt.open.h1.${link}`);
-		agent.publish(`dt.up.h1.${link}.l1`, "frame");
-		expect((await down).string()).toBe("frame");
-		await expect(agent.request(`dt.open.h2.${link}`, "", { timeout: HANG_MS })).rejects.toThrow(/no responders/);
-		opens.unsubscribe();
-		ups.unsubscribe();
-	});
+		afterAll(() => brokers?.[Symbol.asyncDispose]());
 
-	test("each reads the hosts, and the sessions and events of its owners: once, and as they change", async () => {
-		for (const one of everyone.filter(({ role }) => role !== "host")) {
-			const connection = await brokers.connect(one.name, { tenant: TENANT });
-			const seen = [OWN, OTHER].filter((owner) => reads(one, owner)).map((owner) => `${owner} of ${TENANT}`);
-			const key = one.owner === null ? "*.*.*" : `*.${token(one.owner)}.*`;
-			const hosts = await new Kvm(connection).open("dt_hosts", { allow_direct: true });
-			expect((await hosts.get("h1"))?.string(), one.name).toBe(`h1 of ${TENANT}`);
-			expect(await collected(await hosts.watch(), 1), one.name).toEqual([`h1 of ${TENANT}`]);
-			const sessions = await new Kvm(connection).open("dt_sessions", { allow_direct: true });
-			for (const owner of [OWN, OTHER].filter((named) => reads(one, named)))
-				expect((await sessions.get(`h1.${token(owner)}.s1`))?.string(), one.name).toBe(`${owner} of ${TENANT}`);
-			expect(await sessions.get(`h1.${token(one.owner ?? OWN)}.none`), one.name).toBe(null);
-			const watch = await sessions.watch({ key });
-			const next = reader(watch);
-			expect((await next(seen.length)).sort(), one.name).toEqual([...seen].sort());
-			const owner = one.owner ?? OWN;
-			await (await new Kvm(host).open("dt_sessions")).put(`h1.${token(owner)}.s1`, `${owner} of ${TENANT}`);
-			expect(await next(1), one.name).toEqual([`${owner} of ${TENANT}`]);
-			watch.stop();
-			const events = await jetstream(connection).consumers.getPushConsumer(STREAMS.events, {
-				filter_subjects: one.owner === null ? "dt.event.>" : `dt.event.*.${token(one.owner)}.>`,
+		const everyone = [...USERS, user("admin", "admin", null, "*")];
+
+		/** What is wrong when `one` tries everything, if it is to be allowed what `as` is for. */
+		async function wrongs(one: NewUser, as = one): Promise<readonly string[]> {
+			const connection = await brokers.connect(one.name, { tenant: TRIED });
+			const refused = watchRefusals(connection);
+			const inbox = (name: string) => `${readCredentials(brokers.credentials(name, TRIED)).inboxPrefix}.x`;
+			const published: readonly Row[] = [
+				...PUBLISH,
+				...everyone.map(({ name }) => ({ subject: inbox(name), may: isHost })),
+				{ subject: "_INBOX.x", may: isHost },
+			];
+			const subscribed: readonly Row[] = [
+				...SUBSCRIBE,
+				...everyone.map(({ name }) => ({ subject: inbox(name), may: (asked: NewUser) => asked.name === name })),
+			];
+			// A text that is no request, so that what is allowed does nothing.
+			for (const { subject } of published) connection.publish(subject, "?");
+			for (const { subject } of subscribed) connection.subscribe(subject, { callback: () => {} });
+			await connection.flush();
+			await connection.close();
+			await refused.all;
+			const wrong = (operation: string, rows: readonly Row[]) =>
+				rows
+					.map(({ subject, may }) => ({ act: `${operation} ${subject}`, allowed: may(as) }))
+					.filter(({ act, allowed }) => allowed === refused.has(act))
+					.map(({ act, allowed }) => `${allowed ? "refused" : "allowed"}: ${act}`);
+			return [...wrong("publish", published), ...wrong("subscription", subscribed)];
+		}
+
+		test.each(everyone)("$name publishes and subscribes what it is for, and nothing else", async (one) => {
+			expect(await wrongs(one)).toEqual([]);
+		});
+
+		test("this test can fail: no two of them are allowed the same", async () => {
+			for (const [index, one] of everyone.entries())
+				expect(await wrongs(one, everyone[(index + 1) % everyone.length]), one.name).not.toEqual([]);
+		});
+
+		test("an agent asks a host and is answered; a host that is away is told at once", async () => {
+			const agent = await brokers.connect("agent", { tenant: TENANT });
+			const link = `drive.${token(OWN)}`;
+			const opens = host.subscribe("dt.open.h1.*.*", {
+				callback: (_, message) => void message.respond(message.subject),
+			});
+			const ups = host.subscribe("dt.up.h1.*.*.*", {
+				callback: (_, message) => host.publish(`dt.down.${link}.l1`, message.data),
+			});
+			const heard: string[] = [];
+			agent.subscribe(`dt.down.${link}.*`, { callback: (_, message) => void heard.push(message.string()) });
+			// In a cluster a server learns a little later what was subscribed at another.
+			const answer = await eventually("the host answers", () => agent.request(`dt.open.h1.${link}`).catch(() => null));
+			expect(answer.string()).toBe(`dt.open.h1.${link}`);
+			await eventually("a frame comes back", async () => {
+				agent.publish(`dt.up.h1.${link}.l1`, "frame");
+				await agent.flush();
+				return heard.length > 0;
+			});
+			expect(heard[0]).toBe("frame");
+			await expect(agent.request(`dt.open.h2.${link}`, "", { timeout: HANG_MS })).rejects.toThrow(/no responders/);
+			opens.unsubscribe();
+			ups.unsubscribe();
+		});
+
+		test("each reads the hosts, and the sessions and events of its owners: once, and as they change", async () => {
+			for (const one of everyone.filter(({ role }) => role !== "host")) {
+				const connection = await brokers.connect(one.name, { tenant: TENANT });
+				const seen = [OWN, OTHER].filter((owner) => reads(one, owner)).map((owner) => `${owner} of ${TENANT}`);
+				const key = one.owner === null ? "*.*.*" : `*.${token(one.owner)}.*`;
+				const hosts = await new Kvm(connection).open("dt_hosts", { allow_direct: true });
+				expect((await hosts.get("h1"))?.string(), one.name).toBe(`h1 of ${TENANT}`);
+				expect(await collected(await hosts.watch(), 1), one.name).toEqual([`h1 of ${TENANT}`]);
+				const sessions = await new Kvm(connection).open("dt_sessions", { allow_direct: true });
+				for (const owner of [OWN, OTHER].filter((named) => reads(one, named)))
+					expect((await sessions.get(`h1.${token(owner)}.s1`))?.string(), one.name).toBe(`${owner} of ${TENANT}`);
+				expect(await sessions.get(`h1.${token(one.owner ?? OWN)}.none`), one.name).toBe(null);
+				const watch = await sessions.watch({ key });
+				const next = reader(watch);
+				expect((await next(seen.length)).sort(), one.name).toEqual([...seen].sort());
+				const owner = one.owner ?? OWN;
+				await (await new Kvm(host).open("dt_sessions")).put(`h1.${token(owner)}.s1`, `${owner} of ${TENANT}`);
+				expect(await next(1), one.name).toEqual([`${owner} of ${TENANT}`]);
+				watch.stop();
+				const events = await jetstream(connection).consumers.getPushConsumer(STREAMS.events, {
+					filter_subjects: one.owner === null ? "dt.event.>" : `dt.event.*.${token(one.owner)}.>`,
+					deliver_policy: DeliverPolicy.All,
+				});
+				expect((await collected(await events.consume(), seen.length)).sort(), one.name).toEqual([...seen].sort());
+				await connection.close();
+			}
+		});
+
+		test("a consumer whose request names another filter than its subject is refused", async () => {
+			const agent = await brokers.connect("agent", { tenant: TENANT });
+			const mine = `$KV.dt_sessions.*.${token(OWN)}.>`;
+			for (const config of [
+				{ filter_subject: `$KV.dt_sessions.*.${token(OTHER)}.>` },
+				{ filter_subject: "" },
+				{ filter_subjects: ["$KV.dt_sessions.>"] },
+				{},
+			]) {
+				const request = { stream_name: STREAMS.sessions, config: { ...config, name: "some", ack_policy: "none" } };
+				const answer = await agent.request(create(STREAMS.sessions, mine), JSON.stringify(request));
+				expect(answer.json(), JSON.stringify(config)).toMatchObject({ error: { code: 400 } });
+			}
+		});
+
+		test("an answer of the store that is sent elsewhere changes nothing there", async () => {
+			const agent = await brokers.connect("agent", { tenant: TENANT });
+			const agentHost = await brokers.connect("agent-h1", { tenant: TENANT });
+			const admin = await brokers.connect("admin", { tenant: TENANT });
+			const manager = await jetstreamManager(admin);
+			const before = await stateOf(manager);
+			const [mine, none] = ["s1", "none"].map((id) => get(STREAMS.sessions, `$KV.dt_sessions.h1.${token(OWN)}.${id}`));
+			const targets = [
+				...Object.values(STREAMS).flatMap((stream) =>
+					["DELETE", "PURGE"].map((act) => `$JS.API.STREAM.${act}.${stream}`),
+				),
+				...[`$KV.dt_sessions.h2.${token(OTHER)}.forged`, "$KV.dt_hosts.h2", `dt.event.h2.${token(OTHER)}.forged`],
+			];
+			for (const reply of targets) {
+				for (const request of [mine!, none!, get(STREAMS.hosts, "$KV.dt_hosts.none")]) {
+					agent.publish(request, "", { reply });
+					agentHost.publish(request, "", { reply });
+				}
+				agentHost.publish(`$JS.API.STREAM.INFO.${STREAMS.events}`, "", { reply });
+				agentHost.publish("$JS.API.INFO", "", { reply });
+				// Delivered where nobody has literally subscribed to it, a consumer does not begin.
+				const filter = `$KV.dt_sessions.*.${token(OWN)}.>`;
+				const config = { filter_subject: filter, ack_policy: "none", deliver_subject: reply, headers_only: true };
+				const request = { stream_name: STREAMS.sessions, config: { ...config, name: "some" } };
+				await agent.request(create(STREAMS.sessions, filter), JSON.stringify(request));
+				await agent.request(`$JS.API.CONSUMER.DELETE.${STREAMS.sessions}.some`);
+			}
+			// A publication's acknowledgement, too. This one is meant to be stored.
+			const said = headers();
+			said.set("Nats-Msg-Id", "once");
+			agentHost.publish("$KV.dt_sessions.h1.x.ack", "", { reply: "$KV.dt_hosts.h2", headers: said });
+			await Promise.all([agent.flush(), agentHost.flush()]);
+			await eventually("it is stored", async () => (await stateOf(manager))["$KV.dt_sessions.h1.x.ack"] === 1);
+			expect(await stateOf(manager)).toEqual({ ...before, "$KV.dt_sessions.h1.x.ack": 1 });
+		});
+
+		test("tenants see nothing of each other, whatever they ask", async () => {
+			// On one server, so that what was said first also arrives first.
+			const [node] = brokers.nodes;
+			const ours = await brokers.connect("admin", { tenant: TRIED, node: node! });
+			const theirs = await brokers.connect("admin", { tenant: RIVAL, node: node! });
+			const heard: string[] = [];
+			const sinks = ["dt.open.*.*.*", "dt.up.*.*.*.*", "dt.down.admin._.*"].map((subject) =>
+				theirs.subscribe(subject, { callback: (_, message) => void heard.push(message.subject) }),
+			);
+			await theirs.flush();
+			const before = await stateOf(await jetstreamManager(theirs));
+			for (const { subject } of PUBLISH) ours.publish(subject, "?");
+			await ours.flush();
+			// What they say to themselves does arrive, and what we said would have been before it.
+			theirs.publish("dt.open.last.admin._");
+			await eventually("the last one arrives", () => heard.includes("dt.open.last.admin._"));
+			expect(heard).toEqual(["dt.open.last.admin._"]);
+			expect(await stateOf(await jetstreamManager(theirs))).toEqual(before);
+			for (const sink of sinks) sink.unsubscribe();
+			const sessions = await new Kvm(theirs).open("dt_sessions", { allow_direct: true });
+			expect((await sessions.get(`h1.${token(OWN)}.s1`))?.string()).toBe(`${OWN} of ${RIVAL}`);
+			const events = await jetstream(theirs).consumers.getPushConsumer(STREAMS.events, {
+				filter_subjects: "dt.event.>",
 				deliver_policy: DeliverPolicy.All,
 			});
-			expect((await collected(await events.consume(), seen.length)).sort(), one.name).toEqual([...seen].sort());
-			await connection.close();
-		}
-	});
-
-	test("a consumer whose request names another filter than its subject is refused", async () => {
-		const agent = await brokers.connect("agent", { tenant: TENANT });
-		const mine = `$KV.dt_sessions.*.${token(OWN)}.>`;
-		for (const config of [
-			{ filter_subject: `$KV.dt_sessions.*.${token(OTHER)}.>` },
-			{ filter_subject: "" },
-			{ filter_subjects: ["$KV.dt_sessions.>"] },
-			{},
-		]) {
-			const request = { stream_name: STREAMS.sessions, config: { ...config, name: "some", ack_policy: "none" } };
-			const answer = await agent.request(create(STREAMS.sessions, mine), JSON.stringify(request));
-			expect(answer.json(), JSON.stringify(config)).toMatchObject({ error: { code: 400 } });
-		}
-	});
-
-	test("an answer of the store that is sent elsewhere changes nothing there", async () => {
-		const agent = await brokers.connect("agent", { tenant: TENANT });
-		const agentHost = await brokers.connect("agent-h1", { tenant: TENANT });
-		const admin = await brokers.connect("admin", { tenant: TENANT });
-		const manager = await jetstreamManager(admin);
-		const before = await stateOf(manager);
-		const [mine, none] = ["s1", "none"].map((id) => get(STREAMS.sessions, `$KV.dt_sessions.h1.${token(OWN)}.${id}`));
-		const targets = [
-			...Object.values(STREAMS).flatMap((stream) =>
-				["DELETE", "PURGE"].map((act) => `$JS.API.STREAM.${act}.${stream}`),
-			),
-			...[`$KV.dt_sessions.h2.${token(OTHER)}.forged`, "$KV.dt_hosts.h2", `dt.event.h2.${token(OTHER)}.forged`],
-		];
-		for (const reply of targets) {
-			for (const request of [mine!, none!, get(STREAMS.hosts, "$KV.dt_hosts.none")]) {
-				agent.publish(request, "", { reply });
-				agentHost.publish(request, "", { reply });
-			}
-			agentHost.publish(`$JS.API.STREAM.INFO.${STREAMS.events}`, "", { reply });
-			agentHost.publish("$JS.API.INFO", "", { reply });
-			// Delivered where nobody has literally subscribed to it, a consumer does not begin.
-			const filter = `$KV.dt_sessions.*.${token(OWN)}.>`;
-			const config = { filter_subject: filter, ack_policy: "none", deliver_subject: reply, headers_only: true };
-			const request = { stream_name: STREAMS.sessions, config: { ...config, name: "some" } };
-			await agent.request(create(STREAMS.sessions, filter), JSON.stringify(request));
-			await agent.request(`$JS.API.CONSUMER.DELETE.${STREAMS.sessions}.some`);
-		}
-		// A publication's acknowledgement, too. This one is meant to be stored.
-		const said = headers();
-		said.set("Nats-Msg-Id", "once");
-		agentHost.publish("$KV.dt_sessions.h1.x.ack", "", { reply: "$KV.dt_hosts.h2", headers: said });
-		await Promise.all([agent.flush(), agentHost.flush()]);
-		await eventually("it is stored", async () => (await stateOf(manager))["$KV.dt_sessions.h1.x.ack"] === 1);
-		expect(await stateOf(manager)).toEqual({ ...before, "$KV.dt_sessions.h1.x.ack": 1 });
-	});
-
-	test("tenants see nothing of each other, whatever they ask", async () => {
-		const ours = await brokers.connect("admin", { tenant: TRIED });
-		const theirs = await brokers.connect("admin", { tenant: RIVAL });
-		const heard: string[] = [];
-		const sinks = ["dt.open.*.*.*", "dt.up.*.*.*.*", "dt.down.admin._.*"].map((subject) =>
-			theirs.subscribe(subject, { callback: (_, message) => void heard.push(message.subject) }),
-		);
-		await theirs.flush();
-		const before = await stateOf(await jetstreamManager(theirs));
-		for (const { subject } of PUBLISH) ours.publish(subject, "?");
-		await ours.flush();
-		// What they say to themselves does arrive, and what we said would have been before it.
-		theirs.publish("dt.open.last.admin._");
-		await eventually("the last one arrives", () => heard.includes("dt.open.last.admin._"));
-		expect(heard).toEqual(["dt.open.last.admin._"]);
-		expect(await stateOf(await jetstreamManager(theirs))).toEqual(before);
-		for (const sink of sinks) sink.unsubscribe();
-		const sessions = await new Kvm(theirs).open("dt_sessions", { allow_direct: true });
-		expect((await sessions.get(`h1.${token(OWN)}.s1`))?.string()).toBe(`${OWN} of ${RIVAL}`);
-		const events = await jetstream(theirs).consumers.getPushConsumer(STREAMS.events, {
-			filter_subjects: "dt.event.>",
-			deliver_policy: DeliverPolicy.All,
+			expect(await collected(await events.consume(), 2)).toEqual([`${OWN} of ${RIVAL}`, `${OTHER} of ${RIVAL}`]);
 		});
-		expect(await collected(await events.consume(), 2)).toEqual([`${OWN} of ${RIVAL}`, `${OTHER} of ${RIVAL}`]);
-	});
 
-	test("nobody connects without a key of the fleet, or without TLS", async () => {
-		const options = { tenant: TENANT };
-		await expect(brokers.connect("agent", { ...options, authenticator: [] })).rejects.toThrow(/authorization/i);
-		await expect(brokers.connect("agent", { ...options, tls: {} })).rejects.toThrow(/certificate/i);
-		await expect(brokers.connect("agent", { ...options, tls: null })).rejects.toThrow(/tls|secure/i);
-	});
-});
+		test("nobody connects without a key of the fleet, or without TLS", async () => {
+			const options = { tenant: TENANT };
+			await expect(brokers.connect("agent", { ...options, authenticator: [] })).rejects.toThrow(/authorization/i);
+			await expect(brokers.connect("agent", { ...options, tls: {} })).rejects.toThrow(/certificate/i);
+			await expect(brokers.connect("agent", { ...options, tls: null })).rejects.toThrow(/tls|secure/i);
+		});
+	},
+);
 
 /** What the server refuses to this connection: `publish SUBJECT` or `subscription SUBJECT`. */
 function watchRefusals(connection: NatsConnection): ReadonlySet<string> & { readonly all: Promise<void> } {
@@ -392,26 +406,6 @@ async function collected(items: Items, count: number): Promise<string[]> {
 	const texts = await reader(items)(count);
 	items.stop();
 	return texts;
-}
-
-async function firstOf(connection: NatsConnection, subject: string): Promise<Msg> {
-	let first: Msg | null = null;
-	let tell = () => {};
-	const subscription = connection.subscribe(subject, {
-		max: 1,
-		callback: (_, message) => {
-			first = message;
-			tell();
-		},
-	});
-	await until(
-		() => first !== null,
-		(listener) => {
-			tell = listener;
-			return () => subscription.unsubscribe();
-		},
-	);
-	return first!;
 }
 
 /** Subject → how many messages of it are stored, over all streams. */
