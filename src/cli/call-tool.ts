@@ -10,7 +10,7 @@ import { EXIT } from "./exit-codes.ts";
 import { onSession, runningNamed } from "./session-named.ts";
 import { showText } from "./show.ts";
 import { TOOL_FIELDS } from "./tool-fields.ts";
-import { fieldFlags, type ToolName, type VerbOf } from "./tool-verbs.ts";
+import { fieldFlags, fleetFields, type ToolName, type VerbOf } from "./tool-verbs.ts";
 
 type Input = Record<string, unknown>;
 
@@ -81,7 +81,7 @@ async function inputOf(invocation: Invocation, verb: VerbOf<ToolName>): Promise<
 	}
 	for (const [i, { field }] of (verb.words ?? []).entries())
 		if (field !== undefined && words[i] !== undefined) input[field] = words[i];
-	return { ...input, ...(await verb.input?.(invocation)) };
+	return { ...input, ...(await verb.input?.(invocation)), ...fleetFields(invocation) };
 }
 
 /** `until.text` is `text` in the object `until`. */

@@ -223,6 +223,30 @@ export function fieldFlags({ tool, words = [], without = [] }: Verb): readonly F
 		.map(([path, field]) => flagOf(path, field));
 }
 
+const HOST: Flag = { kind: "text", value: "HOST", summary: "On this machine of the fleet; its sessions are HOST/NAME" };
+const PLACEMENT: Flag = {
+	kind: "text",
+	value: "WHERE",
+	summary: "Which machine of the fleet: least-loaded, same-as:SESSION, or labels it has, such as gpu=a100,zone=b",
+};
+/** The tools that start something, where a fleet can choose. */
+const PLACED: ReadonlySet<string> = new Set(["start", "run"]);
+
+/** What of a fleet is in a call's flags. */
+export function fleetFields({ flags }: Pick<Invocation, "flags">): Readonly<Record<string, unknown>> {
+	const host = flags.string("host");
+	const where = flags.string("placement");
+	return { ...(host !== undefined && { host }), ...(where !== undefined && { placement: placementIn(where) }) };
+}
+
+function placementIn(where: string): unknown {
+	const [, session] = /^same-as:(.+)$/.exec(where) ?? [];
+	if (session !== undefined) return { sameAs: session };
+	if (!where.includes("=")) return where;
+	const labels = where.split(",").map((pair) => [pair.slice(0, pair.indexOf("=")), pair.slice(pair.indexOf("=") + 1)]);
+	return { labels: Object.fromEntries(labels) };
+}
+
 export function commandOf(verb: Verb): Command {
 	const { tool, explained = {}, without: _, input: __, show: ___, exitCode: ____, ...command } = verb;
 	const fromFields = Object.fromEntries(
@@ -231,7 +255,7 @@ export function commandOf(verb: Verb): Command {
 	return {
 		summary: TOOL_FIELDS[tool].title,
 		...command,
-		flags: { ...fromFields, ...verb.flags },
+		flags: { ...fromFields, ...verb.flags, host: HOST, ...(PLACED.has(tool) && { placement: PLACEMENT }) },
 		run: async (invocation) => (await import("./call-tool.ts")).callTool(invocation, verb),
 	};
 }
