@@ -49,6 +49,7 @@ interface Joined {
 	readonly asks: boolean;
 	readonly since: number;
 	problem: string;
+	connection: FleetConnection | null;
 	member: FleetMember | null;
 	readonly left: AbortController;
 }
@@ -98,7 +99,6 @@ export class FleetMembership implements FleetControl {
 		try {
 			await within(JOIN_MS, "joining the fleet", this.#become(joined));
 		} catch (error) {
-			joined.left.abort();
 			await end(joined);
 			throw error instanceof Fault
 				? error
@@ -163,7 +163,9 @@ export class FleetMembership implements FleetControl {
 		]);
 		const { local, sessions, onProblem } = this.#parts;
 		const connection = await FleetConnection.connect(joined.options, signal === undefined ? {} : { signal });
-		joined.left.signal.addEventListener("abort", () => void closed(connection));
+		joined.connection = connection;
+		// It has left meanwhile.
+		if (joined.left.signal.aborted) return end(joined);
 		const { host } = joined.options;
 		joined.member = await FleetMember.open({
 			connection,
@@ -186,16 +188,16 @@ export class FleetMembership implements FleetControl {
 		await within(LEAVE_MS, "leaving the fleet", end(joined)).catch((error: unknown) =>
 			this.#parts.onProblem(error, "leaving the fleet"),
 		);
-		joined.left.abort();
 	}
 }
 
-async function end({ member }: Joined): Promise<void> {
-	await member?.[Symbol.asyncDispose]();
-}
-
-async function closed(connection: FleetConnection): Promise<void> {
-	await connection[Symbol.asyncDispose]().catch(() => {}); // its server is gone
+async function end({ left, member, connection }: Joined): Promise<void> {
+	left.abort();
+	try {
+		await member?.[Symbol.asyncDispose]();
+	} finally {
+		await connection?.[Symbol.asyncDispose]();
+	}
 }
 
 /** Throws where the credentials cannot be used, or say something else. */
@@ -233,6 +235,7 @@ async function prepared(wish: FleetWish): Promise<Joined> {
 		asks: role !== "host",
 		since: Date.now(),
 		problem: "connecting",
+		connection: null,
 		member: null,
 		left: new AbortController(),
 	};

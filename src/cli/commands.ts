@@ -211,7 +211,7 @@ export const COMMANDS: readonly Command[] = [
 		name: "join",
 		words: [{ name: "SERVER", optional: true, rest: "words" }],
 		summary: "make this machine a member of a fleet: its sessions and those of the others are used alike",
-		more: "SERVER is one of NATS, such as nats://host:4222; the credentials of `dialtone fleet init` name theirs. Daemons that follow join again; `dialtone leave` ends it.",
+		more: "SERVER is one of NATS, such as nats://host:4222; the credentials of `dialtone fleet init` name theirs. Daemons that follow join again; `dialtone fleet leave` ends it.",
 		flags: {
 			creds: { kind: "text", value: "FILE", summary: "The key with which it joins: a file that only you can read" },
 			as: { kind: "text", value: "HOST", summary: "What it is called there (default: the machine's name)" },
@@ -220,19 +220,17 @@ export const COMMANDS: readonly Command[] = [
 		run: async (invocation) => (await import("./fleet-commands.ts")).join(invocation),
 	},
 	{
-		name: "leave",
-		summary: "leave the fleet; sessions keep running",
-		run: async (invocation) => (await import("./fleet-commands.ts")).leave(invocation),
-	},
-	{
 		name: "fleet",
 		words: [
-			{ name: "status|hosts|ls|init|user|tenant", is: ["status", "hosts", "ls", "init", "user", "tenant"] },
+			{
+				name: "status|hosts|ls|leave|init|user|tenant",
+				is: ["status", "hosts", "ls", "leave", "init", "user", "tenant"],
+			},
 			{ name: "DIR", optional: true },
 			{ name: "NAME", optional: true },
 		],
 		summary: "the machines that have joined; `init DIR` writes the servers' configuration and credentials",
-		more: "`user DIR NAME` adds a user (--remove takes its rights), `tenant DIR NAME` a tenant; the servers read it on `nats-server --signal reload`.",
+		more: "`leave` ends the membership; sessions keep running. `user DIR NAME` adds a user (--remove takes its rights), `tenant DIR NAME` a tenant; the servers read it on `nats-server --signal reload`.",
 		flags: {
 			tenant: {
 				kind: "text",

@@ -22,7 +22,7 @@ export async function join({ words, flags, json, io, dependencies }: Invocation)
 	return EXIT.ok;
 }
 
-export async function leave({ json, io, dependencies }: Invocation): Promise<number> {
+async function leave({ json, io, dependencies }: Invocation): Promise<number> {
 	const before = await dependencies.fleet.ask("status");
 	if (before !== null) await dependencies.fleet.ask("leave");
 	if (json) io.out(`${JSON.stringify({ left: before !== null })}\n`);
@@ -40,6 +40,7 @@ export async function fleet(invocation: Invocation): Promise<number> {
 	}
 	if (directory !== undefined) throw badInput(`\`fleet ${word}\` takes no more words`);
 	if (word === "ls") return list(invocation);
+	if (word === "leave") return leave(invocation);
 	const { json, io, dependencies } = invocation;
 	const status = await dependencies.fleet.ask("status");
 	if (json) io.out(`${JSON.stringify(word === "hosts" ? (status?.hosts ?? []) : status)}\n`);

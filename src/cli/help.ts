@@ -11,6 +11,7 @@ const GROUPS: readonly (readonly [title: string, commands: readonly string[]])[]
 	["Sessions", ["ls", "attach", "logs", "stop", "kill", "signal", "rm", "resize", "events", "export", "replay"]],
 	["In a browser", ["web", "share"]],
 	["Trust", ["approve", "audit", "secrets"]],
+	["Several machines", ["join", "fleet"]],
 	["For agents and programs", ["mcp", "serve", "token", "call", "tools", "ask-human", "agent-help"]],
 	["This installation", ["daemon", "doctor", "completion", "demo", "help", "version"]],
 ];
