@@ -223,14 +223,14 @@ export const COMMANDS: readonly Command[] = [
 		name: "fleet",
 		words: [
 			{
-				name: "status|hosts|ls|leave|init|user|tenant",
+				name: "ACTION",
 				is: ["status", "hosts", "ls", "leave", "init", "user", "tenant"],
 			},
 			{ name: "DIR", optional: true },
 			{ name: "NAME", optional: true },
 		],
 		summary: "the machines that have joined; `init DIR` writes the servers' configuration and credentials",
-		more: "`leave` ends the membership; sessions keep running. `user DIR NAME` adds a user (--remove takes its rights), `tenant DIR NAME` a tenant; the servers read it on `nats-server --signal reload`.",
+		more: "ACTION is status, hosts, ls, leave (sessions keep running), init, user or tenant. `user DIR NAME` adds a user (--remove takes its rights), `tenant DIR NAME` a tenant; the servers read it on `nats-server --signal reload`.",
 		flags: {
 			tenant: {
 				kind: "text",
