@@ -10,6 +10,7 @@ export type Surroundings = Pick<Caller, "cwd" | "env"> &
 
 /** The client to serve links with. */
 export function asHost(client: Client, host: string, here: Surroundings): Client {
+	// A call without a caller is this host's own.
 	const call = ((tool: string, input: unknown, options: CallOptions = {}) => {
 		const { env: _, withheld: __, umask: ___, nice: ____, rlimits: _____, ...who } = options.caller ?? { owner: host };
 		return client.call(tool as never, input, { ...options, caller: { ...who, ...here, onHost: host } });
