@@ -15,7 +15,7 @@ import type { Connected } from "./connected.ts";
 import { keyToken } from "./session-names.ts";
 import { StreamWatch } from "./stream-watch.ts";
 
-export const EVENTS_STREAM = "DT_EVENTS";
+const EVENTS_STREAM = "DT_EVENTS";
 const PREFIX = "dt.event";
 const KEPT = { ageMs: 86_400_000, bytes: 256 * 1024 * 1024 } as const;
 /** A repetition within this is the same event. */

@@ -107,11 +107,6 @@ export class Publisher implements AsyncDisposable {
 		return this.#failing;
 	}
 
-	/** Whether this host's name is ours. */
-	get holdsLease(): boolean {
-		return this.#held !== null;
-	}
-
 	/** Settles when all that is to be told has been, or this is disposed: for tests and an orderly end. */
 	settled(): Promise<void> {
 		return until(

@@ -104,10 +104,6 @@ export class FleetRegistry implements AsyncDisposable {
 		return hosts;
 	}
 
-	countOn(host: string): number {
-		return this.#view.countOn(host);
-	}
-
 	/** Told when a host or a session has changed. */
 	onChange(listener: () => void): () => void {
 		return this.#view.onChange(listener);

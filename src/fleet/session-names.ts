@@ -2,7 +2,7 @@
 
 const HOST = /^[a-z0-9][a-z0-9-]{0,62}$/;
 
-export const isHostName = (name: string): boolean => HOST.test(name);
+const isHostName = (name: string): boolean => HOST.test(name);
 
 export interface HostReference {
 	readonly host: string;
