@@ -17,6 +17,8 @@ import type { FleetHostStatus, FleetStatus, FleetWish } from "./protocol/fleet.t
 import { Listeners } from "./protocol/listeners.ts";
 import { bootId } from "./pty/boot-id.ts";
 import { within } from "./pty/wait.ts";
+import { inParallel } from "./session/in-parallel.ts";
+import { hasEnded } from "./session/lifecycle.ts";
 import type { Sessions } from "./session/sessions.ts";
 import type { Client } from "./tools/client.ts";
 import { VERSION } from "./version.ts";
@@ -26,6 +28,8 @@ const FILE = "fleet.json";
 const JOIN_MS = 20_000;
 /** What was not taken back by then is left to the broker, whose leases end by themselves. */
 const LEAVE_MS = 3000;
+const PARALLEL_LOOKS = 8;
+const LOOK_MS = 1000;
 
 const kept = z.object({
 	servers: z.array(z.string()),
@@ -171,6 +175,7 @@ export class FleetMembership implements FleetControl {
 			connection,
 			local,
 			sessions,
+			freshen: () => freshened(sessions),
 			serves: joined.serves,
 			asks: joined.asks,
 			version: VERSION,
@@ -189,6 +194,20 @@ export class FleetMembership implements FleetControl {
 			this.#parts.onProblem(error, "leaving the fleet"),
 		);
 	}
+}
+
+/** Verdicts that may not hold any more: others see what is told of a session, and cannot look. */
+async function freshened(sessions: Sessions): Promise<void> {
+	const live = sessions
+		.list()
+		.flatMap(({ record, session }) => (session === null || hasEnded(record.state) ? [] : session));
+	const due = live.filter(
+		({ ended, attention, attentionAt, lastOutputAt }) =>
+			!ended && (attentionAt === 0 || lastOutputAt >= attentionAt || attention.activity === "working"),
+	);
+	await inParallel(PARALLEL_LOOKS, due, async (session) => {
+		await within(LOOK_MS, "a refresh", session.refresh()).catch(() => {}); // the last verdict stays
+	});
 }
 
 async function end({ left, member, connection }: Joined): Promise<void> {

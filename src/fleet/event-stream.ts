@@ -9,13 +9,13 @@ import { type JetStreamClient, jetstream } from "@nats-io/jetstream";
 import { type NatsConnection, nanos } from "@nats-io/nats-core";
 import type { EventsDropped, SessionEvent } from "../protocol/events.ts";
 import { Listeners, reportError } from "../protocol/listeners.ts";
-import { onAbort, until, within } from "../pty/wait.ts";
+import { type Condition, onAbort, settled, until, wait, within } from "../pty/wait.ts";
 import type { Client } from "../tools/client.ts";
 import type { Connected } from "./connected.ts";
 import { keyToken } from "./session-names.ts";
 import { StreamWatch } from "./stream-watch.ts";
 
-export const EVENTS_STREAM = "DT_EVENTS";
+const EVENTS_STREAM = "DT_EVENTS";
 const PREFIX = "dt.event";
 const KEPT = { ageMs: 86_400_000, bytes: 256 * 1024 * 1024 } as const;
 /** A repetition within this is the same event. */
@@ -115,9 +115,14 @@ export class EventStream {
 			);
 			if (signal.aborted) return;
 			try {
-				await this.#js.publish(subject, text, { msgID, timeout: REQUEST_MS });
-				return;
+				const published = this.#js.publish(subject, text, { msgID, timeout: REQUEST_MS }).then(() => true);
+				// What was on its way when the connection was lost is not answered any more.
+				const lost: Condition<boolean> = {
+					start: ({ own, settle }) => own(connected.onChange(() => settle(false))),
+				};
+				if (await wait([settled(published), lost], { signal })) return;
 			} catch (error) {
+				if (signal.aborted) return;
 				if (failures === 3) reportError(error, "telling the fleet of an event");
 				await this.ensure().catch(() => {}); // told by the next try
 			}

@@ -82,10 +82,9 @@ export class FleetClient implements Client {
 		this.#placer = new Placer({
 			pins: registry.pins,
 			hosts: () => registry.hosts(),
-			runs: async (name, owner, session) => {
-				if (registry.host(name)?.reachable !== true) return null;
-				const entry = await registry.find(name, owner, session);
-				return entry !== null && !hasEnded(entry.status);
+			hasEnded: async (name, session) => {
+				const entry = await registry.find(name, session);
+				return entry !== null && hasEnded(entry.status);
 			},
 			running: async (owner, name) => {
 				const [found, ...others] = await registry.running(owner, name);
@@ -113,8 +112,8 @@ export class FleetClient implements Client {
 	async #callOn(host: string, tool: string, input: unknown, options: CallOptions): Promise<Answer> {
 		if (host === this.#parts.host) return this.#parts.local.call(tool as never, input, options);
 		const client = this.#clientFor(host, options.caller);
-		const { caller, ...rest } = options;
-		const asked = client.call(tool as never, input, { ...rest, ...(caller && { caller: leaving(caller) }) });
+		const caller = leaving(options.caller ?? { owner: this.#parts.owner, cwd: "/", env: {} });
+		const asked = client.call(tool as never, input, { ...options, caller });
 		return asked.catch((error: unknown) => {
 			throw this.#asHostFault(error, host);
 		});

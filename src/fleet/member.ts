@@ -17,6 +17,7 @@ export interface FleetMemberParts {
 	/** Of this machine's sessions alone. */
 	readonly local: Client;
 	readonly sessions: OwnSessions;
+	readonly freshen: () => Promise<void>;
 	/** Whether others may be served: a user that only asks may not. */
 	readonly serves: boolean;
 	/** Whether this daemon may ask of other hosts. */
@@ -82,10 +83,10 @@ export class FleetMember implements AsyncDisposable {
 	}
 
 	static async open(parts: FleetMemberParts): Promise<FleetMember> {
-		const { connection, sessions, serves, version, bootId, epoch, capacity, onProblem } = parts;
+		const { connection, sessions, freshen, serves, version, bootId, epoch, capacity, onProblem } = parts;
 		const { host, labels, as } = connection.options;
 		const { nats } = connection;
-		const own = { host, labels, version, bootId, daemonEpoch: epoch, capacity, sessions };
+		const own = { host, labels, version, bootId, daemonEpoch: epoch, capacity, sessions, freshen };
 		const registry = await FleetRegistry.open({ nats, ...(serves && { own }), owner: as.owner, onProblem });
 		try {
 			const events = new EventStream({ nats, connected: registry.connected });

@@ -21,8 +21,8 @@ export interface PlacedStart {
 export interface PlacerParts {
 	readonly pins: PinStore;
 	readonly hosts: () => readonly HostView[];
-	/** Whether a session still runs on a host that is reachable, as far as that is known; null where it is not. */
-	readonly runs: (host: string, owner: string, session: string) => Promise<boolean | null>;
+	/** Whether its host has told that a session has ended. */
+	readonly hasEnded: (host: string, session: string) => Promise<boolean>;
 	/** The host on which this owner has a running session of that name; null where there is none, or several. */
 	readonly running: (owner: string, name: string) => Promise<string | null>;
 }
@@ -52,7 +52,7 @@ export class Placer {
 		const isChoice = asked.wanted === "least-loaded" || !("host" in asked.wanted);
 		const key = asked.name === null || !isChoice ? null : pinKey(asked.owner, asked.name.kind, asked.name.name);
 		let pin = key === null ? null : await pins.find(key);
-		if (pin !== null && (await this.#holds(pin, asked))) return this.#again(asked, key, pin);
+		if (pin !== null && (await this.#holds(pin))) return this.#again(asked, key, pin);
 		if (key !== null && pin === null) {
 			const host = await this.#parts.running(asked.owner, asked.name!.name);
 			if (host !== null) return this.#startOn(host, asked, null, null);
@@ -78,10 +78,9 @@ export class Placer {
 	}
 
 	/** Whether a repetition belongs where the pin says. */
-	async #holds({ host, session }: Pin, { owner }: PlacedStart): Promise<boolean> {
+	async #holds({ host, session }: Pin): Promise<boolean> {
 		if (session === NOTHING) return false;
-		if (session === null) return true;
-		return (await this.#parts.runs(host, owner, session)) !== false;
+		return session === null || !(await this.#parts.hasEnded(host, session));
 	}
 
 	/** Where it was placed before, and nowhere else. */

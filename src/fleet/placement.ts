@@ -33,13 +33,13 @@ export interface Candidates {
 
 /** The host for it, or the fault that says of each why not. */
 export function place(wanted: Wanted, { hosts, reserved, refused, key }: Candidates): string {
-	const why: { host: string; why: string }[] = [];
+	const misfits: { host: string; why: string }[] = [];
 	let best: { readonly host: string; readonly rank: readonly number[] } | null = null;
 	for (const view of hosts) {
 		const taken = reserved?.get(view.host) ?? 0;
 		const against = refused?.get(view.host) ?? misfit(wanted, view, taken);
 		if (against !== null) {
-			why.push({ host: view.host, why: against });
+			misfits.push({ host: view.host, why: against });
 			continue;
 		}
 		const { running, capacity, load } = view.lease!;
@@ -48,7 +48,7 @@ export function place(wanted: Wanted, { hosts, reserved, refused, key }: Candida
 		if (best === null || isBefore(rank, best.rank)) best = { host: view.host, rank };
 	}
 	if (best !== null) return best.host;
-	throw new Fault("no_host_fits", { wanted: described(wanted), why });
+	throw new Fault("no_host_fits", { wanted: described(wanted), misfits });
 }
 
 /** Why a host cannot take it; null where it can. */

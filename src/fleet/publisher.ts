@@ -34,6 +34,8 @@ export interface OwnHost {
 	/** How many sessions it takes. */
 	readonly capacity: number;
 	readonly sessions: OwnSessions;
+	/** Looks at those whose state may have changed without a word; called with each lease. */
+	readonly freshen?: () => Promise<void>;
 }
 
 export interface PublisherParts {
@@ -107,11 +109,6 @@ export class Publisher implements AsyncDisposable {
 		return this.#failing;
 	}
 
-	/** Whether this host's name is ours. */
-	get holdsLease(): boolean {
-		return this.#held !== null;
-	}
-
 	/** Settles when all that is to be told has been, or this is disposed: for tests and an orderly end. */
 	settled(): Promise<void> {
 		return until(
@@ -144,6 +141,7 @@ export class Publisher implements AsyncDisposable {
 		try {
 			if (this.#parts.connected.awaySince === null) {
 				if (withLease || this.#held === null) await this.#lease();
+				if (withLease) await this.#parts.own.freshen?.();
 				if (this.#held !== null) await this.#tell();
 			}
 		} catch (error) {

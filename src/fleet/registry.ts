@@ -7,7 +7,7 @@ import { type BucketOptions, type Buckets, LEASE, openBuckets, type SessionEntry
 import { Connected } from "./connected.ts";
 import { Pins } from "./pins.ts";
 import { type OwnHost, Publisher } from "./publisher.ts";
-import { keyToken, sessionKey, splitKey } from "./session-names.ts";
+import { keyToken, splitKey } from "./session-names.ts";
 import { type FleetSession, FleetView, type HostView, type SessionFilter } from "./view.ts";
 
 export interface FleetRegistryParts {
@@ -84,10 +84,11 @@ export class FleetRegistry implements AsyncDisposable {
 		return this.#view.sessions(filter);
 	}
 
-	/** One session as the broker has it now; null where it has none of this id. */
-	async find(host: string, owner: string, id: string): Promise<SessionEntry | null> {
-		const found = await within(REQUEST_MS, "a record", this.#buckets.sessions.get(sessionKey(host, owner, id)));
-		return found === null || found.operation !== "PUT" ? null : found.json<SessionEntry>();
+	/** One session as the broker has it now, whosever it is; null where it has none of this id. */
+	async find(host: string, id: string): Promise<SessionEntry | null> {
+		const found = await within(REQUEST_MS, "a record", this.#buckets.sessions.history({ key: `${host}.*.${id}` }));
+		for await (const entry of found) if (entry.operation === "PUT") return entry.json<SessionEntry>();
+		return null;
 	}
 
 	/** The hosts on which this owner has a running session of that name, as the broker has them now. */
@@ -101,10 +102,6 @@ export class FleetRegistry implements AsyncDisposable {
 			if (record.name === name && !hasEnded(record.status)) hosts.push(splitKey(entry.key)!.host);
 		}
 		return hosts;
-	}
-
-	countOn(host: string): number {
-		return this.#view.countOn(host);
 	}
 
 	/** Told when a host or a session has changed. */

@@ -158,11 +158,6 @@ export class FleetView implements AsyncDisposable {
 		}
 	}
 
-	/** How many are known, without a look at them. */
-	countOn(host: string): number {
-		return this.#hosts.get(host)?.sessions.size ?? 0;
-	}
-
 	#stateOf(host: string): HostState {
 		const known = this.#hosts.get(host);
 		if (known !== undefined) return known;

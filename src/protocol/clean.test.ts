@@ -111,7 +111,8 @@ function fieldOf(name: string, text: string): string | number | object | undefin
 	if (name === "removed") return text.length % 2 === 0 ? { name: text, endedAt: 7, at: 7, because: "age" } : undefined;
 	if (name === "others") return [{ id: text, owner: text }];
 	if (name === "processes") return [{ pid: 7, command: text }];
-	if (["problems", "tools", "open", "nearest", "did"].includes(name)) return [text, text];
+	if (name === "misfits") return [{ host: text, why: text }];
+	if (["hosts", "problems", "tools", "open", "nearest", "did"].includes(name)) return [text, text];
 	return ["limit", "offset", "expected", "lines", "free", "port", "uid", "pid", "since", "seconds"].includes(name)
 		? 7
 		: text;

@@ -583,11 +583,11 @@ export const faults = {
 			return hosts.length === 0 ? safe`No other host has joined.` : safe`Hosts: ${listed(hosts.slice(0, MAX_HOSTS))}.`;
 		},
 	}),
-	no_host_fits: row<{ wanted: string; why: readonly { readonly host: string; readonly why: string }[] }>({
+	no_host_fits: row<{ wanted: string; misfits: readonly { readonly host: string; readonly why: string }[] }>({
 		status: 409,
-		message: ({ wanted, why }) => {
-			const each = why.slice(0, MAX_HOSTS).map((one) => safe`${oneLine(one.host)}: ${oneLine(one.why)}`);
-			const more = why.length > MAX_HOSTS ? safe`; and ${why.length - MAX_HOSTS} more` : "";
+		message: ({ wanted, misfits }) => {
+			const each = misfits.slice(0, MAX_HOSTS).map((one) => safe`${oneLine(one.host)}: ${oneLine(one.why)}`);
+			const more = misfits.length > MAX_HOSTS ? safe`; and ${misfits.length - MAX_HOSTS} more` : "";
 			return safe`No host fits ${oneLine(wanted)}; nothing was started (${each.length === 0 ? "no host is known" : safe`${joined(each, "; ")}${more}`}).`;
 		},
 		next: () => safe`Ask for less, name a \`host\`, or end what is not needed on one of them.`,

@@ -1,30 +1,31 @@
-import { afterAll, beforeAll, describe, expect, test as vitestTest } from "vitest";
+import { describe, expect, test as vitestTest } from "vitest";
 import { type Fault, isFault } from "../../src/protocol/fault.ts";
 import { until } from "../condition.ts";
 import { needing } from "../programs.ts";
 import { callOn, Member } from "./member.ts";
 import { OneServer } from "./one-server.ts";
 
-const test = (name: string, run: () => Promise<void>) => vitestTest(name, needing("nats-server"), run);
-
 let server: OneServer;
-const fleet = new Map<string, Member>();
+let fleet: Map<string, Member>;
 let a: Member;
 let b: Member;
 
-beforeAll(async () => {
-	server = await OneServer.start();
-	a = await Member.join(server, fleet, "alpha");
-	b = await Member.join(server, fleet, "beta", { labels: { gpu: "a100" } });
-	await until(
-		"they know each other",
-		() => a.registry.host("beta")?.reachable === true && b.registry.host("alpha")?.reachable === true,
-	);
-});
-afterAll(async () => {
-	for (const member of fleet.values()) await member[Symbol.asyncDispose]();
-	await server[Symbol.asyncDispose]();
-});
+/** A test with a fleet of its own: what a member waits for lasts as long as it does. */
+const test = (name: string, run: () => Promise<void>) =>
+	vitestTest(name, needing("nats-server"), async () => {
+		server = await OneServer.start();
+		fleet = new Map();
+		try {
+			a = await Member.join(server, fleet, "alpha");
+			b = await Member.join(server, fleet, "beta", { labels: { gpu: "a100" } });
+			const knows = (one: Member, other: string) => one.registry.host(other)?.reachable === true;
+			await until("they know each other", () => knows(a, "beta") && knows(b, "alpha"));
+			await run();
+		} finally {
+			for (const member of fleet.values()) await member[Symbol.asyncDispose]();
+			await server[Symbol.asyncDispose]();
+		}
+	});
 
 const refusalOf = (call: Promise<unknown>): Promise<Fault> =>
 	call.then(
@@ -67,6 +68,7 @@ describe("a session of another host", () => {
 	});
 
 	test("is named in refusals", async () => {
+		await callOn(a, "run", { command: "true", host: "beta" });
 		const fault = await refusalOf(callOn(a, "read", { session: "beta/nope" }));
 		expect(fault.code).toBe("session_not_found");
 		expect(fault.message).toContain('"beta/nope"');
@@ -181,12 +183,13 @@ describe("the list", () => {
 	test("has the sessions of all hosts, from what they have told", async () => {
 		await callOn(a, "start", { command: "cat", name: "mine-here" });
 		await callOn(a, "start", { command: "cat", name: "mine-there", host: "beta" });
+		await callOn(a, "start", { command: "cat", name: "another", host: "beta" });
 		await b.registry.told();
 		b.asked.length = 0;
 		await until("it is listed", async () => {
 			const { facts } = await callOn(a, "list", { status: "running" });
 			const names = facts.sessions.map(({ name }) => String(name));
-			return names.includes("mine-here") && names.includes("beta/mine-there");
+			return ["mine-here", "beta/mine-there", "beta/another"].every((name) => names.includes(name));
 		});
 		const listed = await callOn(a, "list", {});
 		expect(b.asked).toEqual([]);
@@ -271,5 +274,73 @@ describe("a host that is away", () => {
 			(await callOn(a, "run", { command: "echo back", host: "beta" })).text.includes("back"),
 		);
 		expect(a.registry.host("beta")?.reachable).toBe(true);
+	});
+});
+
+describe("placement", () => {
+	const started = async () => {
+		const all = await Promise.all([...fleet.values()].map(({ local }) => local.call("list", { status: "running" })));
+		return all.flatMap(({ facts }) => facts.sessions.map(({ name }) => String(name)));
+	};
+
+	test("by labels, by another session, and to the least loaded host", async () => {
+		const labelled = await callOn(a, "start", { command: "cat", name: "l", placement: { labels: { gpu: "a100" } } });
+		expect(labelled.facts.name).toBe("beta/l");
+		const same = await callOn(a, "start", { command: "cat", name: "s", placement: { sameAs: "beta/l" } });
+		expect(same.facts.name).toBe("beta/s");
+		const here = await callOn(b, "start", { command: "cat", name: "h", placement: { host: "alpha" } });
+		expect(here.facts.name).toBe("alpha/h");
+		const fault = await refusalOf(callOn(a, "start", { command: "cat", placement: { labels: { gpu: "h100" } } }));
+		expect(fault.code).toBe("no_host_fits");
+		expect(fault.message).toContain("beta: gpu is a100");
+		expect(fault.message).toContain("alpha: has no label gpu");
+		expect((await refusalOf(callOn(a, "start", { command: "cat", placement: "anywhere" }))).code).toBe("bad_input");
+		await callOn(a, "start", { command: "cat", name: "any", placement: "least-loaded" });
+		expect((await started()).filter((name) => name === "any")).toHaveLength(1);
+	});
+
+	test("a lost answer is never a second start, whoever repeats it", async () => {
+		b.losesAnswers = 1;
+		const start = { command: "cat", name: "once", placement: { labels: { gpu: "a100" } } };
+		const lost = await refusalOf(callOn(a, "start", start));
+		expect(lost.code).toBe("host_unreachable");
+		expect(lost.message).toContain("may have been done");
+		// Now another host would fit better, and another daemon is asked.
+		const c = await Member.join(server, fleet, "gamma", { labels: { gpu: "a100" } });
+		await until("it is known", () => c.registry.host("beta")?.reachable === true);
+		const repeated = await refusalOf(callOn(c, "start", { ...start, placement: "least-loaded" }));
+		expect(repeated.code).toBe("name_taken");
+		expect(repeated.message).toContain("beta/once");
+		const used = await callOn(c, "start", { ...start, ifExists: "use" });
+		expect(used.facts.name).toBe("beta/once");
+		// While the host is away it is not started elsewhere, either.
+		b.isCut = true;
+		const away = await refusalOf(callOn(c, "start", { ...start, ifExists: "use" }));
+		expect(away.code).toBe("host_unreachable");
+		expect(away.next).toContain("not repeated on another host");
+		b.isCut = false;
+		expect((await started()).filter((name) => name === "once")).toHaveLength(1);
+		// Once it has ended and that is told, the name is free to be placed again.
+		await callOn(a, "close", { session: "beta/once" });
+		await b.registry.told();
+		const again = await callOn(a, "start", start);
+		expect(again.facts.name).toMatch(/^(beta|gamma)\/once$/);
+		expect((await started()).filter((name) => name === "once")).toHaveLength(1);
+	});
+
+	test("a full host refuses, and the next one takes it", async () => {
+		const c = await Member.join(server, fleet, "small", { labels: { kind: "x" }, capacity: 2 });
+		const d = await Member.join(server, fleet, "other", { labels: { kind: "x" }, capacity: 2 });
+		const both = () => a.registry.host("small")?.reachable === true && a.registry.host("other")?.reachable === true;
+		await until("both are known", both);
+		const starts = [1, 2, 3, 4].map((i) =>
+			callOn(a, "start", { command: "cat", name: `p${i}`, placement: { labels: { kind: "x" } } }),
+		);
+		const names = (await Promise.all(starts)).map(({ facts }) => String(facts.name));
+		expect(names.filter((name) => name.startsWith("small/"))).toHaveLength(2);
+		expect(names.filter((name) => name.startsWith("other/"))).toHaveLength(2);
+		const fault = await refusalOf(callOn(a, "start", { command: "cat", placement: { labels: { kind: "x" } } }));
+		expect(fault.code).toBe("no_host_fits");
+		expect([c, d].map(({ sessions }) => sessions.runningCount())).toEqual([2, 2]);
 	});
 });

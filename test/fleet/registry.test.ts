@@ -1,0 +1,310 @@
+// What a view says of a fleet, against what happened: hosts that come, vanish, restart and boot anew, sessions that
+// change, and a broker that is killed and started again, in random order.
+
+import { describe, expect, test as vitestTest } from "vitest";
+import type { OwnHost, OwnSessions } from "../../src/fleet/publisher.ts";
+import { FleetRegistry } from "../../src/fleet/registry.ts";
+import type { SessionRecord } from "../../src/journal/records.ts";
+import { Listeners } from "../../src/protocol/listeners.ts";
+import { until } from "../condition.ts";
+import { needing } from "../programs.ts";
+import { SHORT } from "./member.ts";
+import { OneServer } from "./one-server.ts";
+
+const test = (name: string, run: () => Promise<void>) => vitestTest(name, needing("nats-server"), run);
+
+type State = "running" | "failed" | "succeeded" | "stream_lost";
+
+/** The sessions of a host that is only told of. */
+class FakeSessions implements OwnSessions {
+	readonly states = new Map<string, State>();
+	readonly #events = new Listeners<void>("fake event");
+	readonly events = { onEvent: (listener: () => void) => this.#events.add(listener) };
+
+	set(id: string, state: State | null): void {
+		if (state === null) this.states.delete(id);
+		else this.states.set(id, state);
+		this.#events.emit();
+	}
+
+	list() {
+		return [...this.states].map(([id, state]) => ({ record: recordOf(id, state), session: null }));
+	}
+
+	runningCount(): number {
+		return [...this.states.values()].filter((state) => state === "running").length;
+	}
+
+	onCount(): () => void {
+		return () => {};
+	}
+}
+
+const recordOf = (id: string, state: State) =>
+	({
+		id,
+		name: `n-${id}`,
+		command: "cat",
+		state,
+		owner: "o",
+		createdAt: 1,
+		exit: null,
+		sandbox: null,
+	}) as unknown as SessionRecord;
+
+/** A host that can lose its daemon or boot anew; its sessions run on in the first case and are lost in the second. */
+class FakeHost {
+	readonly sessions = new FakeSessions();
+	boot = 0;
+	registry: FleetRegistry | null = null;
+	/** When its last daemon vanished without a word. */
+	downSince = 0;
+	readonly #server: OneServer;
+	readonly name: string;
+	#nats: Awaited<ReturnType<OneServer["connect"]>> | null = null;
+
+	constructor(server: OneServer, name: string) {
+		this.#server = server;
+		this.name = name;
+	}
+
+	async up(): Promise<void> {
+		if (this.registry !== null) return;
+		const own: OwnHost = {
+			...{
+				host: this.name,
+				labels: {},
+				version: "1",
+				bootId: `${this.name}-${this.boot}`.padEnd(8, "."),
+				daemonEpoch: 1,
+			},
+			...{ capacity: 100, sessions: this.sessions },
+		};
+		this.#nats = await this.#server.connect();
+		this.registry = await FleetRegistry.open({ nats: this.#nats, own, onProblem: () => {}, ...SHORT });
+	}
+
+	/** Without a word: its connection is gone before it could say so. */
+	async vanish(): Promise<void> {
+		if (this.registry === null) return;
+		await this.#nats!.close();
+		await this.registry[Symbol.asyncDispose]();
+		this.registry = null;
+		this.downSince = performance.now();
+	}
+
+	async reboot(): Promise<void> {
+		await this.vanish();
+		this.boot++;
+		for (const [id, state] of this.sessions.states)
+			if (state === "running") this.sessions.states.set(id, "stream_lost");
+	}
+}
+
+/** After this, a lease that nobody refreshes is gone for everybody, on a busy machine. */
+const GONE_MS = SHORT.ttlMs + 1500;
+
+describe("what a view says", () => {
+	const random = (seed: number) => {
+		let state = seed;
+		return (below: number) => {
+			state = (Math.imul(state, 1103515245) + 12345) >>> 0;
+			return Math.floor((state / 2 ** 32) * below);
+		};
+	};
+
+	for (const seed of [1, 2, 3])
+		test(`is never wrong and becomes complete, whatever happens (${seed})`, async () => {
+			const next = random(seed * 7919);
+			const server = await OneServer.start();
+			const nats = await server.connect();
+			const view = await FleetRegistry.open({ nats, onProblem: () => {}, ...SHORT });
+			await view.withSessions();
+			const hosts = ["h0", "h1", "h2"].map((name) => new FakeHost(server, name));
+			let brokerIsUp = true;
+			let brokerBackAt = 0;
+			/** Ids that have ended, by what was true: only these may be told as ended. */
+			const ended = new Set<string>();
+			let ids = 0;
+			const said: string[] = [];
+			const check = (): void => {
+				for (const { host, id, entry, state } of view.sessions()) {
+					const about = `${host}/${id} ${entry.status} ${state}; ${said.slice(-8).join(", ")}`;
+					if (entry.status !== "running") expect(ended.has(id), about).toBe(true);
+					const { registry, downSince } = hosts.find(({ name }) => name === host)!;
+					const isGone = registry === null && performance.now() - Math.max(downSince, brokerBackAt) > GONE_MS;
+					if (isGone && brokerIsUp && entry.status === "running") expect(state, about).toBe("unreachable");
+				}
+			};
+			const undo = view.onChange(check);
+			const acts: Readonly<Record<string, (host: FakeHost) => Promise<void>>> = {
+				up: (host) => (brokerIsUp ? host.up() : Promise.resolve()),
+				vanish: (host) => host.vanish(),
+				reboot: async (host) => {
+					await host.vanish();
+					for (const [id, state] of host.sessions.states) if (state === "running") ended.add(id);
+					await host.reboot();
+				},
+				start: async (host) => {
+					if (host.registry !== null) host.sessions.set(`s${ids++}`, "running");
+				},
+				end: async (host) => {
+					const [id] = [...host.sessions.states].filter(([, state]) => state === "running").map(([one]) => one);
+					if (id === undefined || host.registry === null) return;
+					ended.add(id);
+					host.sessions.set(id, "failed");
+				},
+				remove: async (host) => {
+					const [id] = [...host.sessions.states].filter(([, state]) => state !== "running").map(([one]) => one);
+					if (id !== undefined) host.sessions.set(id, null);
+				},
+				broker: async () => {
+					if (brokerIsUp) await server.down();
+					else await server.up();
+					brokerIsUp = !brokerIsUp;
+					brokerBackAt = performance.now();
+				},
+				pause: async () => {
+					const at = performance.now();
+					await until("some time has passed", () => performance.now() - at > next(GONE_MS));
+				},
+			};
+			const names = [
+				"up",
+				"up",
+				"up",
+				"start",
+				"start",
+				"start",
+				"end",
+				"remove",
+				"vanish",
+				"reboot",
+				"broker",
+				"pause",
+			];
+			try {
+				for (let i = 0; i < 60; i++) {
+					const act = names[next(names.length)]!;
+					const host = hosts[next(hosts.length)]!;
+					said.push(`${act} ${host.name}`);
+					await acts[act]!(host);
+					check();
+				}
+				if (!brokerIsUp) await acts.broker!(hosts[0]!);
+				const expected = () =>
+					hosts.flatMap(({ name, sessions, registry }) =>
+						[...sessions.states].map(([id, state]) => {
+							const isTold = registry !== null || state !== "running";
+							return `${name}/${id} ${state} ${isTold ? "told" : "unreachable"}`;
+						}),
+					);
+				// What a host that is down has not told of before is not known: the others are complete.
+				const shown = () =>
+					[...view.sessions()].map(({ host, id, entry, state }) => `${host}/${id} ${entry.status} ${state}`);
+				const living = (all: string[]) =>
+					all
+						.filter((one) => hosts.some(({ name, registry }) => registry !== null && one.startsWith(`${name}/`)))
+						.sort();
+				await until("it says how things are", () => {
+					check();
+					const isHost = hosts.every(
+						({ name, registry }) => (view.host(name)?.reachable ?? false) === (registry !== null),
+					);
+					return isHost && living(shown()).join("\n") === living(expected()).join("\n");
+				});
+			} finally {
+				undo();
+				if (!brokerIsUp) await server.up();
+				for (const host of hosts) await host.vanish();
+				await view[Symbol.asyncDispose]();
+				await server[Symbol.asyncDispose]();
+			}
+		});
+});
+
+describe("what is written", () => {
+	test("is little: nothing for idle sessions, two a second for one that flaps, and after a restart only what differs", async () => {
+		const server = await OneServer.start();
+		const nats = await server.connect();
+		const view = await FleetRegistry.open({ nats, onProblem: () => {}, ...SHORT });
+		const host = new FakeHost(server, "h0");
+		for (let i = 0; i < 50; i++) host.sessions.states.set(`s${i}`, "running");
+		const { jetstreamManager } = await import("@nats-io/jetstream");
+		const manager = await jetstreamManager(nats);
+		const written = async () => (await manager.streams.info("KV_dt_sessions")).state.last_seq;
+		try {
+			await host.up();
+			await host.registry!.told();
+			expect(await written()).toBe(50);
+			const leases = (await manager.streams.info("KV_dt_hosts")).state.last_seq;
+			await until("leases go on", async () => (await manager.streams.info("KV_dt_hosts")).state.last_seq > leases + 3);
+			expect(await written()).toBe(50);
+			// The daemon is restarted; one session ended meanwhile.
+			await host.vanish();
+			host.sessions.states.set("s0", "failed");
+			await host.up();
+			await host.registry!.told();
+			expect(await written()).toBe(51);
+			// The broker is restarted; nothing has changed.
+			await server.down();
+			await server.up();
+			await until("it is back", () => host.registry!.awaySince === null);
+			await host.registry!.told();
+			expect(await written()).toBe(51);
+			const since = performance.now();
+			let flaps = 0;
+			while (performance.now() - since < 2000) {
+				host.sessions.set("s1", flaps++ % 2 === 0 ? "succeeded" : "running");
+				await new Promise(setImmediate);
+			}
+			host.sessions.set("s1", "failed");
+			await host.registry!.told();
+			expect(flaps).toBeGreaterThan(20);
+			expect((await written()) - 51).toBeLessThanOrEqual(Math.ceil((performance.now() - since) / 500) + 1);
+			await view.withSessions();
+			await until(
+				"the last state is told",
+				() => [...view.sessions()].find(({ id }) => id === "s1")?.entry.status === "failed",
+			);
+		} finally {
+			await host.vanish();
+			await view[Symbol.asyncDispose]();
+			await server[Symbol.asyncDispose]();
+		}
+	});
+
+	test("belongs to who has the lease: another machine of the same name waits, a later daemon takes over", async () => {
+		const server = await OneServer.start();
+		const problems: string[] = [];
+		const open = async (bootId: string) => {
+			const own = {
+				host: "same",
+				labels: {},
+				version: "1",
+				bootId,
+				daemonEpoch: 1,
+				capacity: 1,
+				sessions: new FakeSessions(),
+			};
+			const onProblem = (problem: unknown) => void problems.push(String(problem));
+			return FleetRegistry.open({ nats: await server.connect(), own, onProblem, ...SHORT });
+		};
+		const first = await open("boot-one");
+		const bootOf = () => first.host("same")?.lease?.bootId;
+		await until("it is there", () => bootOf() === "boot-one");
+		const second = await open("boot-two");
+		try {
+			await until("it is told", () => problems.some((one) => one.includes("in the fleet as same")));
+			expect(bootOf()).toBe("boot-one");
+			await first[Symbol.asyncDispose]();
+			await until(
+				"it has taken over",
+				() => second.host("same")?.lease?.bootId === "boot-two" && second.host("same")!.reachable,
+			);
+		} finally {
+			await second[Symbol.asyncDispose]();
+			await server[Symbol.asyncDispose]();
+		}
+	});
+});
