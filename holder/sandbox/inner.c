@@ -171,6 +171,8 @@ _Noreturn void inner(char **arguments) {
 	if (filter_install() != 0) fail(STAGE_SANDBOX, errno, "the system call filter was refused");
 	struct plan plan = follow(arguments);
 	uncover_environment();
+	// What is told outside of the program's end goes through a descriptor of this process: nothing in here may open it, or trace us.
+	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 	pid_t program = start(&plan);
 	// The terminal is the program's alone: it is closed when they have closed it.
 	for (int fd = 0; fd < 3; fd++) dup2(nothing, fd);

@@ -228,6 +228,15 @@ describe.each(USERS)("R4.9 G7 out of a sandbox, as %s", (user: User) => {
 		rmSync(join(box.workspace, "other"), { recursive: true });
 	});
 
+	test("the end that is told is the program's own, whatever it writes to process 1", async () => {
+		const ended = "import struct; open('/proc/1/fd/4', 'wb', 0).write(struct.pack('<iii200siB3x', 2, 0, 0, b'', 0, 0))";
+		const tries = [`python3 -c "${ended}"`, "echo AAAA > /proc/1/fd/4", py("ptrace", "1")];
+		const { exit, said } = await box.run(
+			`${tries.map((one) => `{ ${one}; } 2>/dev/null && echo did`).join("; ")}; sleep 0.3; exit 7`,
+		);
+		expect({ said, code: exit.code }).toEqual({ said: "", code: 7 });
+	});
+
 	test("a workspace that becomes a link after it was checked is not entered", async () => {
 		const spec = await box.confined(await box.spec(["sh", "-c", "cat secret"]), {});
 		renameSync(box.workspace, `${box.workspace}.was`);

@@ -48,7 +48,7 @@ export interface Finished {
 	readonly cwd: string | null;
 	/** Its text as it is on the screen; null where a person typed it, or before a restart. */
 	readonly shown: string | null;
-	/** It was told with different codes, of which one is not the shell's: so none is known. */
+	/** It was told with different codes, of which one is not the shell's: so neither code nor directory is known. */
 	readonly disputed: boolean;
 }
 
@@ -284,7 +284,7 @@ export class ShellCommands {
 	}
 }
 
-const UNKNOWN = { exitCode: null, pipeStatus: [], disputed: true } as const;
+const UNKNOWN = { exitCode: null, pipeStatus: [], cwd: null, disputed: true } as const;
 
 type End = Pick<Mark, "exitCode" | "pipeStatus">;
 
