@@ -66,7 +66,7 @@ export class FleetHost implements AsyncDisposable {
 
 	#answer(subject: string, data: Uint8Array, reply: string | undefined): void {
 		// The one who asks chooses it, and we may publish where it may not.
-		if (reply === undefined || !/^_INBOX[^*>\s]*$/.test(reply)) return;
+		if (reply === undefined || !/^_INBOX\.[^*>\s]+$/.test(reply)) return;
 		this.#connection.nats.publish(reply, JSON.stringify(this.#opened(subject, data)));
 	}
 
