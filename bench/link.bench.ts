@@ -1,13 +1,15 @@
 // A link of the fleet over a nats-server on loopback, client and host in processes of their own: bytes per second each
-// way, and the round trip of a small frame.
+// way, and the round trip of a small frame; and a session over it, beside the same over the daemon's socket.
 
 import { fork } from "node:child_process";
 import { once } from "node:events";
+import { readFileSync } from "node:fs";
 import type { Duplex } from "node:stream";
 import { FleetConnection } from "../src/fleet/connection.ts";
 import { FleetHost } from "../src/fleet/host.ts";
 import { openLink } from "../src/fleet/link.ts";
 import { OneBroker } from "../test/fleet/one-broker.ts";
+import { RemoteHost } from "../test/fleet/remote-host.ts";
 
 const MB = 1_000_000;
 const as = { role: "admin", owner: null } as const;
@@ -87,4 +89,50 @@ export async function run({ quick }: { quick: boolean }): Promise<void> {
 	echo.destroy();
 	host.send("over");
 	await once(host, "exit");
+	await measureSessions(broker, quick);
+}
+
+/** A session of a host's daemon: its output from the beginning, and keys until their echo is back. */
+async function measureSessions(broker: OneBroker, quick: boolean): Promise<void> {
+	await using remote = await RemoteHost.start("gpu-1", broker);
+	const ways = { "over a link": await remote.socketClient(), "over the unix socket": await remote.home.connect() };
+	for (const [way, client] of Object.entries(ways)) {
+		const last = String(quick ? 3_000_000 : 6_000_000);
+		const { session } = (await client.call("start", { argv: ["seq", last], timeoutMs: 120_000 })).facts;
+		await client.call("wait", { session, timeoutMs: 120_000 });
+		const at = performance.now();
+		const before = [process.cpuUsage(), cpuMs(remote.pid)] as const;
+		let bytes = 0;
+		for await (const chunk of client.output(session, { from: 0, signal: new AbortController().signal }))
+			if ("bytes" in chunk) bytes += chunk.bytes.length;
+		const own = process.cpuUsage(before[0]);
+		const per = (ms: number) => `${((ms / (bytes / MB)) * 100).toFixed(0)} ms`;
+		const cost = `client ${per((own.user + own.system) / 1000)}, host ${per(cpuMs(remote.pid) - before[1])} per 100 MB`;
+		console.log(
+			`output ${way}: ${(bytes / MB / ((performance.now() - at) / 1000)).toFixed(0)} MB/s; processor: ${cost}`,
+		);
+
+		const { session: cat } = (await client.call("start", { argv: ["cat"], timeoutMs: 60_000 })).facts;
+		const { lease = "" } = await client.act(cat, { act: "take", who: "bench" });
+		const stop = new AbortController();
+		const echoes = client.output(cat, { from: 0, signal: stop.signal });
+		const times: number[] = [];
+		for (let i = 0; i < (quick ? 300 : 1000); i++) {
+			const since = performance.now();
+			const typed = client.act(cat, { act: "keys", lease, base64: "eA==" });
+			await echoes.next();
+			times.push(performance.now() - since);
+			await typed;
+		}
+		stop.abort();
+		times.sort((a, b) => a - b);
+		console.log(`key to echo ${way}: p50 ${times[Math.floor(times.length / 2)]!.toFixed(2)} ms`);
+	}
+	await ways["over the unix socket"][Symbol.asyncDispose]();
+}
+
+/** Processor time of a process so far. */
+function cpuMs(pid: number): number {
+	const [user, system] = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]!.split(" ").slice(11, 13);
+	return (Number(user) + Number(system)) * 10;
 }

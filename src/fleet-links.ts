@@ -10,7 +10,7 @@ import { SocketClient } from "./daemon/socket-client.ts";
 import type { FleetConnection } from "./fleet/connection.ts";
 import { FleetHost } from "./fleet/host.ts";
 import type { FleetIdentity } from "./fleet/identity.ts";
-import { openLink } from "./fleet/link.ts";
+import { openLink, WINDOW_BYTES } from "./fleet/link.ts";
 import { Fault } from "./protocol/fault.ts";
 import { bootId } from "./pty/boot-id.ts";
 import type { Sessions } from "./session/sessions.ts";
@@ -66,7 +66,8 @@ export function serveLinks({ connection, daemon, local, sessions }: LinkServerPa
 	const programs = { cwd: env.HOME ?? homedir(), env, withheld, inheriting };
 	const callers = new FleetCallers({ sessions, programs });
 	return new FleetHost(connection, {
-		accept: (link, as) => daemon.serve(link, { authority: callers.authority(as), client: local }),
+		accept: (link, as) =>
+			daemon.serve(link, { authority: callers.authority(as), client: local, streamBytes: WINDOW_BYTES }),
 		epoch: daemon.lock.epoch,
 		bootId: bootId(),
 		version: VERSION,

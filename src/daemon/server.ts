@@ -45,9 +45,17 @@ export interface ServerParts {
 	readonly onDropped: (reason: string) => void;
 }
 
+export interface ServedBy {
+	readonly authority: Authority;
+	/** Left out: that of all others. */
+	readonly client?: Client;
+	/** Of each stream, sent beyond what its reader has taken: more where that takes longer to hear of. */
+	readonly streamBytes?: number;
+}
+
 export interface DaemonServer {
-	/** Serves a connection that came in another way, within the same limits. It may have a client of its own. */
-	serve(connection: Duplex, by: { readonly authority: Authority; readonly client?: Client }): void;
+	/** Serves a connection that came in another way, within the same limits. */
+	serve(connection: Duplex, by: ServedBy): void;
 	/** No connection is accepted from then on, and those that are open end once `answered` settles. */
 	stop(answered?: Promise<unknown>): Promise<void>;
 }
@@ -60,7 +68,7 @@ export async function listen(path: string, parts: ServerParts): Promise<DaemonSe
 	const shared = { connections, halves: new HalfMessages(), queue: { turns: new Turns(), quick: 0 }, clients, open: 0 };
 	const count = guarded("counting clients", () => parts.onClients(clients.size));
 	let isStopped = false;
-	const accept = (connection: Duplex, serving: ServerParts, authority: Promise<Authority>) => {
+	const accept = (connection: Duplex, serving: Omit<Serving, "shared">) => {
 		if (isStopped) return void connection.destroy();
 		connections.accept(connection);
 		clients.add(connection);
@@ -68,7 +76,7 @@ export async function listen(path: string, parts: ServerParts): Promise<DaemonSe
 			clients.delete(connection);
 			count();
 		});
-		serve(connection, { parts: serving, shared, authority });
+		serve(connection, { ...serving, shared });
 		count();
 	};
 	const server = createServer(
@@ -77,11 +85,8 @@ export async function listen(path: string, parts: ServerParts): Promise<DaemonSe
 			(socket) => {
 				if (foreignPeer(socket) !== null) return void socket.destroy();
 				const { callers } = parts;
-				accept(
-					socket,
-					parts,
-					callers.identify(socket).then((by) => authorityOf(callers, by)),
-				);
+				const authority = callers.identify(socket).then((by) => authorityOf(callers, by));
+				accept(socket, { parts, authority, streamBytes: limits.streamBytes });
 			},
 			(_fault, socket) => socket.destroy(),
 		),
@@ -95,8 +100,8 @@ export async function listen(path: string, parts: ServerParts): Promise<DaemonSe
 	}
 	chmodSync(path, 0o600);
 	return {
-		serve: (connection, { authority, client = parts.client }) =>
-			accept(connection, { ...parts, client }, Promise.resolve(authority)),
+		serve: (connection, { authority, client = parts.client, streamBytes = limits.streamBytes }) =>
+			accept(connection, { parts: { ...parts, client }, authority: Promise.resolve(authority), streamBytes }),
 		stop: async (answered) => {
 			isStopped = true;
 			const closed = once(server, "close");
@@ -147,9 +152,10 @@ interface Serving {
 	readonly parts: ServerParts;
 	readonly shared: Shared;
 	readonly authority: Promise<Authority>;
+	readonly streamBytes: number;
 }
 
-function serve(socket: Duplex, { parts, shared, authority }: Serving): void {
+function serve(socket: Duplex, { parts, shared, authority, streamBytes }: Serving): void {
 	const { connections, halves } = shared;
 	authority.catch(() => {}); // told to each request
 	const running = new Map<number, { readonly controller: AbortController; readonly window: StreamWindow }>();
@@ -198,7 +204,7 @@ function serve(socket: Duplex, { parts, shared, authority }: Serving): void {
 	});
 	const run = ({ id, ...question }: Question & { readonly id: number }) => {
 		const over = connections.begin(socket);
-		const call = { controller: new AbortController(), window: new StreamWindow() };
+		const call = { controller: new AbortController(), window: new StreamWindow(streamBytes) };
 		running.set(id, call);
 		shared.open++;
 		const more = async (value: More) => {

@@ -2,11 +2,15 @@
 
 import { Listeners } from "../protocol/listeners.ts";
 import { until } from "../pty/wait.ts";
-import { limits } from "../session/options.ts";
 
 export class StreamWindow {
+	readonly #most: number;
 	#untaken = 0;
 	readonly #taken = new Listeners<void>("stream window");
+
+	constructor(most: number) {
+		this.#most = most;
+	}
 
 	sent(bytes: number): void {
 		this.#untaken += bytes;
@@ -20,7 +24,7 @@ export class StreamWindow {
 	/** Settles when more may be sent, or the stream is closed. */
 	room(): Promise<void> {
 		return until(
-			() => this.#untaken < limits.streamBytes,
+			() => this.#untaken < this.#most,
 			(listener) => this.#taken.add(listener),
 		);
 	}

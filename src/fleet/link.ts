@@ -22,7 +22,7 @@ const PIECE_BYTES = 64 * 1024;
 /** Less room than this is not used for a part of a larger write. */
 const LEAST_BYTES = 16 * 1024;
 
-const OPEN_MS = 5000;
+const OPEN_MS = 3000;
 /** Silence after which a peer is pinged that owes us something, and how long it has to answer. */
 const QUIET_MS = 2000;
 const ANSWER_MS = 5000;
@@ -32,7 +32,7 @@ const IDLE_MS = 30_000;
 const LATE_MS = 500;
 
 /** Why a link has ended. */
-export class LinkError extends Error {
+class LinkError extends Error {
 	/** The peer was connected and did not answer. */
 	readonly silent: boolean;
 
