@@ -1,5 +1,5 @@
 // A fleet that is only told of: hosts that write leases and records over a real nats-server, and what it costs to know
-// them. `npm run simulate:fleet [-- --records N]`; the figures of docs/fleet-scale.md are from here.
+// them. `npm run simulate:fleet [-- --records N --only records]`; the figures of docs/fleet-scale.md are from here.
 
 import { readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
@@ -18,7 +18,7 @@ import { OneServer } from "../test/fleet/one-server.ts";
 setFlagsFromString("--expose-gc");
 const collectGarbage = runInNewContext("gc") as () => void;
 
-const { values } = parseArgs({ options: { records: { type: "string", default: "100000" } } });
+const { values } = parseArgs({ options: { records: { type: "string", default: "100000" }, only: { type: "string" } } });
 const RECORDS = Number(values.records);
 
 const say = (what: string, value: string | number) => console.log(`${what.padEnd(64)} ${value}`);
@@ -232,7 +232,7 @@ function placements(): void {
 
 const server = await OneServer.start();
 try {
-	await hundredHosts(server);
+	if (values.only !== "records") await hundredHosts(server);
 	await manyRecords(server);
 	placements();
 } finally {

@@ -5,7 +5,7 @@ import type { Connected } from "./connected.ts";
 import { StreamWatch, type StreamWatchParts } from "./stream-watch.ts";
 
 export interface BucketWatchParts extends Pick<StreamWatchParts, "always" | "silentMs" | "onSilent"> {
-	readonly buckets: Pick<Buckets, "js" | "ensure">;
+	readonly buckets: Pick<Buckets, "js" | "patient" | "ensure">;
 	readonly bucket: string;
 	/** Keys with wildcards. */
 	readonly filter?: string;

@@ -54,6 +54,8 @@ export type SessionEntry = z.infer<typeof sessionEntry>;
 /** Enough of a boot id to tell two boots of a host apart. */
 export const bootOf = (bootId: string): string => bootId.slice(0, 8);
 
+export const WATCH_START_MS = 120_000;
+
 export const BUCKETS = { hosts: "dt_hosts", sessions: "dt_sessions", pins: "dt_pins" } as const;
 
 /** Of the stream behind a bucket. */
@@ -61,6 +63,8 @@ export const BUCKET_PREFIX = "KV_";
 
 export interface Buckets {
 	readonly js: JetStreamClient;
+	/** To begin a watch: of a million keys the broker looks for the last of each before it answers. */
+	readonly patient: JetStreamClient;
 	readonly hosts: KV;
 	readonly sessions: KV;
 	readonly pins: KV;
@@ -80,6 +84,7 @@ export async function openBuckets(
 	{ replicas = 1, leaseTtlMs = LEASE.ttlMs }: BucketOptions = {},
 ): Promise<Buckets> {
 	const js = jetstream(nats);
+	const patient = jetstream(nats, { timeout: WATCH_START_MS });
 	const kvm = new Kvm(js);
 	const make = (bucket: string, ttl: number) => kvm.create(bucket, { history: 1, ttl, replicas });
 	const all = () =>
@@ -90,7 +95,7 @@ export async function openBuckets(
 		]);
 	const [hosts, sessions, pins] = await all();
 	const ensure = async () => void (await all());
-	return { js, hosts, sessions, pins, ensure };
+	return { js, patient, hosts, sessions, pins, ensure };
 }
 
 /** What the server says where a write names a revision that is not the last one. */

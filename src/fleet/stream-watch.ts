@@ -10,10 +10,13 @@ import { DeliverPolicy, type JetStreamClient, type JsMsg } from "@nats-io/jetstr
 import { Listeners, reportError } from "../protocol/listeners.ts";
 import { type Condition, until, wait, within } from "../pty/wait.ts";
 
+import { WATCH_START_MS } from "./buckets.ts";
 import type { Connected } from "./connected.ts";
 
 export interface StreamWatchParts {
 	readonly js: JetStreamClient;
+	/** The same for what may take long; else `js`. */
+	readonly patient?: JetStreamClient;
 	/** Makes the stream where the broker has lost it. */
 	readonly ensure: () => Promise<void>;
 	readonly stream: string;
@@ -112,7 +115,7 @@ export class StreamWatch implements AsyncDisposable {
 
 	/** Reads and follows until the connection changes or the consumer ends. */
 	async #follow(isOver: () => boolean, onRead: () => void): Promise<void> {
-		const { js, stream, filter } = this.#parts;
+		const { js, patient = js, stream, filter } = this.#parts;
 		const manager = await within(START_MS, "a JetStream manager", js.jetstreamManager(false));
 		const info = await within(START_MS, "the state of a stream", manager.streams.info(stream));
 		const resumes = this.#resumes(info.created, info.state.last_seq);
@@ -120,14 +123,14 @@ export class StreamWatch implements AsyncDisposable {
 		if (!resumes)
 			this.#read = { created: info.created, seq: this.#parts.begin === "new" ? last_seq : NOTHING, at: Date.now() };
 		const consumer = await within(
-			START_MS,
+			WATCH_START_MS,
 			"a consumer",
-			js.consumers.getPushConsumer(stream, {
+			patient.consumers.getPushConsumer(stream, {
 				...(this.#read!.seq !== NOTHING ? { opt_start_seq: this.#read!.seq + 1 } : beginning(this.#parts.begin)),
 				filter_subjects: filter,
 			}),
 		);
-		const pending = (await within(START_MS, "a consumer's state", consumer.info(true))).num_pending;
+		const pending = (await within(WATCH_START_MS, "a consumer's state", consumer.info(true))).num_pending;
 		let subjects: Set<string> | null = resumes ? null : new Set();
 		let isRead = false;
 		const complete = () => {

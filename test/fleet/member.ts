@@ -19,7 +19,10 @@ import type { LocalClient } from "../../src/tools/local-client.ts";
 import { VERSION } from "../../src/version.ts";
 import type { OneServer } from "./one-server.ts";
 
+/** For tests in which leases are to end. */
 export const SHORT = { refreshMs: 200, ttlMs: 800 } as const;
+/** For those in which only a host that leaves is away: a busy machine stops a process for seconds. */
+const PATIENT = { refreshMs: 500, ttlMs: 8000 } as const;
 
 export interface MemberOptions {
 	readonly labels?: Readonly<Record<string, string>>;
@@ -103,7 +106,7 @@ export class Member implements AsyncDisposable {
 		const nats = await server.connect();
 		const own = { host, labels, version: VERSION, bootId: `boot-of-${host}`, daemonEpoch: 1, capacity, sessions };
 		const onProblem = () => {}; // the broker is stopped on purpose
-		const registry = await FleetRegistry.open({ nats, own, onProblem, ...SHORT });
+		const registry = await FleetRegistry.open({ nats, own, onProblem, ...PATIENT });
 		const events = new EventStream({ nats, connected: registry.connected });
 		await events.ensure();
 		return new Member({ host, home, local, sessions, registry }, fleet, events);
