@@ -10,6 +10,10 @@ export const TOOL_FIELDS = {
 			argv: { type: "strings", about: "Program and arguments, instead of `command`, with no shell between" },
 			again: { type: "string", about: "Restart an ended session's command, in its directory, under its name" },
 			name: { type: "string", about: "Short name to call it by" },
+			in: {
+				type: "string",
+				about: "Run it there: ssh:[USER@]HOST[:PORT], docker:NAME, podman:NAME, kubectl:[NAMESPACE/]POD[:CONTAINER]",
+			},
 			cwd: { type: "string" },
 			env: { type: "record", about: "Added to what it inherits" },
 			inherit: {
