@@ -211,6 +211,7 @@ export class Session implements AsyncDisposable {
 			screen: () => this.#screenFacts(),
 			shell: () => ({ atPrompt: commands?.atPrompt ?? null, pid: this.programPid }),
 			learnt: parts.learnt ?? null,
+			relays: this.place !== null,
 		});
 
 		this.transcript = new Transcript({

@@ -54,6 +54,13 @@ describe.each<ContainerTool>(["docker", "podman"])("a program in a container of 
 			expect(await shell.send({ text: "exit 3", submit: true, ...patient })).toMatchObject({ exit: { code: 3 } });
 		});
 
+		test("ended with its session by podman, whose processes are ours; docker leaves it running (docs/places.md)", async () => {
+			const dialtone = await open();
+			const shell = await dialtone.start({ in: place, command: "sleep 31; exit", timeoutMs: 5000 });
+			expect((await shell.close()).status).toBe("cancelled");
+			expect(container.processes().includes("sleep 31")).toBe(tool === "docker");
+		});
+
 		test("told in the tool's own words where there is none", async () => {
 			const dialtone = await open();
 			const { facts } = await dialtone.start({ in: `${tool}:dt-none`, command: "true", ...patient });

@@ -55,7 +55,11 @@ function image(directory: string): Buffer {
 	return execFileSync("tar", ["-C", at("."), "-c", "."], { maxBuffer: 64 << 20 });
 }
 
-export async function startContainer(tool: ContainerTool): Promise<Container> {
+/** `volumes`: of the machine, as the tool takes them. */
+export async function startContainer(
+	tool: ContainerTool,
+	{ volumes = [] }: { readonly volumes?: readonly string[] } = {},
+): Promise<Container> {
 	const directory = mkdtempSync(join(tmpdir(), `dt-${tool}-`));
 	chmodSync(directory, 0o755);
 	const { env, stop } = tool === "docker" ? await docker(directory) : podman(directory);
@@ -63,7 +67,8 @@ export async function startContainer(tool: ContainerTool): Promise<Container> {
 		execFileSync(find(tool)!, args, { env: { ...process.env, ...env }, encoding: "utf8", ...(input && { input }) });
 	run(["import", "-", "dt-image"], image(directory));
 	const limits = tool === "docker" ? [] : LIMITS.flatMap((limit) => ["--ulimit", limit]);
-	run(["run", "-d", "--name", NAME, "--network", "none", ...limits, "dt-image", ...WAITS]);
+	const mounts = volumes.flatMap((volume) => ["-v", volume]);
+	run(["run", "-d", "--name", NAME, "--network", "none", ...limits, ...mounts, "dt-image", ...WAITS]);
 	return {
 		name: NAME,
 		env,
@@ -92,7 +97,7 @@ async function docker(directory: string) {
 		return existsSync(at("sock")) && said.includes("API listen on");
 	});
 	return {
-		env: { DOCKER_HOST: socket, DOCKER_CONFIG: at("config") },
+		env: { DOCKER_HOST: socket },
 		stop: async () => {
 			server.kill("SIGTERM");
 			await gone;
