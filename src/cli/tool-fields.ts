@@ -12,7 +12,8 @@ export const TOOL_FIELDS = {
 			name: { type: "string", about: "Short name to call it by" },
 			in: {
 				type: "string",
-				about: "Run it there: ssh:[USER@]HOST[:PORT], docker:NAME, podman:NAME, kubectl:[NAMESPACE/]POD[:CONTAINER]",
+				about:
+					"Run it there: ssh:[USER@]HOST[:PORT], docker:CONTAINER, podman:CONTAINER, kubectl:[NAMESPACE/]POD[:CONTAINER]",
 			},
 			cwd: { type: "string" },
 			env: { type: "record", about: "Added to what it inherits" },
