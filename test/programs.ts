@@ -116,6 +116,18 @@ function canKillCgroups(): boolean {
 	return can;
 }
 
+function canMakeCgroups(parent: string): boolean {
+	const probe = join(parent, `dt-probe-${process.pid}`);
+	try {
+		mkdirSync(probe);
+		const can = existsSync(join(probe, "cgroup.procs"));
+		rmdirSync(probe);
+		return can;
+	} catch {
+		return false; // none here, or only to be read
+	}
+}
+
 /** What a test may need beside programs. */
 const ABILITIES: Readonly<Record<string, () => boolean>> = {
 	root: () => process.getuid?.() === 0,
@@ -155,6 +167,11 @@ const ABILITIES: Readonly<Record<string, () => boolean>> = {
 		process.getuid?.() === 0 &&
 		spawnSync("unshare", ["-n", find("tc") ?? "false", "qdisc", "add", "dev", "lo", "root", "netem", "delay", "1ms"])
 			.status === 0,
+	/** Containers: root, namespaces of all kinds, and cgroups to put them in. */
+	containers: () =>
+		process.getuid?.() === 0 &&
+		spawnSync("unshare", ["-m", "-p", "-n", "-i", "-u", "-f", "--mount-proc", "true"]).status === 0 &&
+		["/sys/fs/cgroup", "/sys/fs/cgroup/pids"].some(canMakeCgroups),
 	/** Mounts of its own: root, and not in a container that forbids it. */
 	mounts: () => process.getuid?.() === 0 && spawnSync("unshare", ["-m", "true"]).status === 0,
 };

@@ -21,6 +21,8 @@ export interface Flag {
 	readonly choices?: readonly string[];
 	/** The least number. */
 	readonly least?: number;
+	/** With this other flag its value is another system's: it is taken as it is. */
+	readonly unless?: string;
 	/** What it is where it is not given, for help. */
 	readonly default?: string;
 	readonly summary: string;

@@ -18,7 +18,7 @@ export interface DeclaredTool {
 	readonly fields: Readonly<Record<string, DeclaredField>>;
 }
 
-interface Spelling extends Partial<Pick<Flag, "kind" | "short" | "value">> {
+interface Spelling extends Partial<Pick<Flag, "kind" | "short" | "value" | "unless">> {
 	/** Where the field has no explanation. */
 	readonly summary?: string;
 	/** Instead of the field's explanation, which is written for a tool. */
@@ -43,7 +43,8 @@ const SPELLINGS: Readonly<Record<string, Spelling>> = {
 	force: { short: "f" },
 	view: { short: "v", summary: "What to show" },
 	lines: { short: "l" },
-	cwd: { kind: "directory", value: "DIR", summary: "Where it runs (default: here)" },
+	in: { value: "PLACE" },
+	cwd: { kind: "directory", value: "DIR", unless: "in", summary: "Where it runs (default: here)" },
 	cols: { summary: "Width of its terminal (default: that of yours)" },
 	rows: { summary: "Height of its terminal (default: that of yours)" },
 	"limits.cpuSeconds": { summary: "Processor time it may use" },

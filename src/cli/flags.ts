@@ -213,9 +213,10 @@ export function parse(command: Command, args: readonly string[]): { words: strin
 	);
 	try {
 		const { values, positionals } = parseArgs({ args: ours, options, allowPositionals: true, allowNegative: true });
+		const isForeign = (name: string) => values[known[name]!.unless ?? ""] !== undefined;
 		const read = Object.entries(values).map(([name, value]): [string, unknown] => {
 			const one = (given: string | boolean) =>
-				typeof given === "boolean" ? given : convert(name, known[name]!, given);
+				typeof given === "boolean" || isForeign(name) ? given : convert(name, known[name]!, given);
 			return [name, Array.isArray(value) ? value.map(one) : one(value!)];
 		});
 		const flags = new Flags(new Map(read));

@@ -10,6 +10,11 @@ export const TOOL_FIELDS = {
 			argv: { type: "strings", about: "Program and arguments, instead of `command`, with no shell between" },
 			again: { type: "string", about: "Restart an ended session's command, in its directory, under its name" },
 			name: { type: "string", about: "Short name to call it by" },
+			in: {
+				type: "string",
+				about:
+					"Run it there: ssh:[USER@]HOST[:PORT], docker:CONTAINER, podman:CONTAINER, kubectl:[NAMESPACE/]POD[:CONTAINER]",
+			},
 			cwd: { type: "string" },
 			env: { type: "record", about: "Added to what it inherits" },
 			inherit: {

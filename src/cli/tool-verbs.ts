@@ -79,7 +79,11 @@ export const VERBS: readonly Verb[] = [
 		summary: "start a program, or a shell; returns when it waits for you",
 		words: [{ name: "COMMAND", optional: true, rest: "command", is: "command" }],
 		more: "One word is a command line for the shell, several are a program and its arguments. Without a command you get a shell.",
-		examples: ["dialtone start --name py python3 -q", "dialtone start --name web --keep --port 3000 -- npm run dev"],
+		examples: [
+			"dialtone start --name py python3 -q",
+			"dialtone start --name web --keep --port 3000 -- npm run dev",
+			"dialtone start --in ssh:build@host --cwd /srv make",
+		],
 		without: ["command", "argv"],
 		input: ({ words, flags, io }) => ({
 			...(words.length === 1 ? { command: words[0] } : words.length > 1 ? { argv: words } : {}),

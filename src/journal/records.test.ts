@@ -46,6 +46,7 @@ const record = (changes: Partial<SessionRecord> = {}): SessionRecord => ({
 	limits: {},
 	shell: null,
 	sandbox: null,
+	place: null,
 	within: [],
 	terminalOpen: true,
 	...changes,

@@ -31,6 +31,19 @@ export interface SandboxRecord {
 	readonly network: "none" | "host" | { readonly allow: readonly string[] };
 }
 
+/** Where a program runs that is not on this system, and what is run there (session/program-place.ts). */
+export interface PlaceRecord {
+	/** `ssh:me@host`, `docker:web`: as the caller wrote it. */
+	readonly in: string;
+	/** A line for the shell there, or a program and its arguments; both null: a shell. */
+	readonly command: string | null;
+	readonly argv: readonly string[] | null;
+	/** The directory there; null: where the tool puts it. */
+	readonly cwd: string | null;
+	/** The variables it has there, beside its own. */
+	readonly env: Readonly<Record<string, string>>;
+}
+
 export interface SessionRecord {
 	readonly id: string;
 	readonly name: string;
@@ -80,6 +93,8 @@ export interface SessionRecord {
 	readonly shell: string | null;
 	/** What confines it; null: nothing. */
 	readonly sandbox: SandboxRecord | null;
+	/** Where `argv` runs the program; null: here. */
+	readonly place: PlaceRecord | null;
 	/** The ids of the sessions from inside which it was started, the outermost first. */
 	readonly within: readonly string[];
 	/** Something of it may run: the program, or what it left in the background, on its terminal or not. */
@@ -221,6 +236,16 @@ const schema = z.object({
 			ro: z.array(z.string()),
 			rw: z.array(z.string()),
 			network: z.union([z.enum(["none", "host"]), z.object({ allow: z.array(z.string()) })]),
+		})
+		.nullable()
+		.default(null),
+	place: z
+		.object({
+			in: z.string(),
+			command: z.string().nullable(),
+			argv: z.array(z.string()).nullable(),
+			cwd: z.string().nullable(),
+			env: z.record(z.string(), z.string()),
 		})
 		.nullable()
 		.default(null),

@@ -76,6 +76,8 @@ export interface SessionFacts {
 	readonly offset: number;
 	readonly truncated: boolean;
 	readonly exit: ExitFacts | null;
+	/** Where it runs, if not on this system: `ssh:host`. Then `cwd` is a directory there. */
+	readonly in?: CleanLine;
 	readonly cwd: CleanLine;
 	/** TCP ports on which the session's processes listen. */
 	readonly ports: readonly number[];
@@ -194,6 +196,8 @@ export interface ListedSession {
 	readonly session: string;
 	readonly name: CleanLine;
 	readonly command: CleanLine;
+	/** Where it runs, if not on this system. Then `cwd` is a directory there. */
+	readonly in?: CleanLine;
 	readonly cwd: CleanLine;
 	readonly status: Status;
 	readonly activity: Activity | null;

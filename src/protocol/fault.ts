@@ -238,22 +238,24 @@ export const faults = {
 		message: ({ what, limit, unit = "bytes" }) => safe`${oneLine(what)} is larger than ${limit} ${oneLine(unit)}.`,
 		next: (_, { more }) => safe`Send or ask for less at a time${more === undefined ? "" : safe`: ${more.less}`}.`,
 	}),
-	spawn_failed: row<{ stage: string; code: string; message: string; command: string; cwd?: string }>({
+	spawn_failed: row<{ stage: string; code: string; message: string; command: string; cwd?: string; in?: string }>({
 		status: 422,
 		message: ({ command, stage, message, cwd }) => {
 			const where = stage === "chdir" && cwd !== undefined ? oneLine(cwd, PATH_CHARS) : oneLine(stage);
 			return safe`"${oneLine(command)}" could not be started (${where}: ${oneLine(message)}).`;
 		},
-		next: ({ stage, code }, { directory }) =>
+		next: ({ stage, code, command, in: place }, { directory }) =>
 			stage === "chdir"
 				? safe`Give ${directory} that exists.`
-				: stage === "exec" && code === "ENOENT"
-					? safe`Check the name and the PATH, or give an absolute path.`
-					: stage === "exec" && code === "EACCES"
-						? safe`The file is not executable for this user.`
-						: stage === "pty" || code === "EMFILE" || code === "ENFILE" || code === "EAGAIN"
-							? safe`The system is short of terminals, processes or descriptors: close sessions and try again.`
-							: safe`Correct the call and try again.`,
+				: stage === "exec" && code === "ENOENT" && place !== undefined
+					? safe`Install ${oneLine(command)} on this machine, which runs programs in ${oneLine(place)}, or start it without \`in\`.`
+					: stage === "exec" && code === "ENOENT"
+						? safe`Check the name and the PATH, or give an absolute path.`
+						: stage === "exec" && code === "EACCES"
+							? safe`The file is not executable for this user.`
+							: stage === "pty" || code === "EMFILE" || code === "ENFILE" || code === "EAGAIN"
+								? safe`The system is short of terminals, processes or descriptors: close sessions and try again.`
+								: safe`Correct the call and try again.`,
 	}),
 	screen_moved: row<{ expected: number; offset: number }>({
 		status: 409,

@@ -25,7 +25,6 @@ import {
 	loopQuietMs,
 	QUIET_MS,
 	type Reader,
-	relays,
 	riskOf,
 	who,
 } from "./evidence.ts";
@@ -77,8 +76,9 @@ function hasPrompt(evidence: Evidence, doer: ThreadFacts): boolean {
 
 /** Why it may be more than its turn that keeps a blocked reader waiting; null: nothing. */
 function notOnlyItsTurn(evidence: Evidence): string | null {
-	const { doubt, company, facts, reader, atShell } = evidence;
+	const { doubt, company, facts, reader, atShell, input } = evidence;
 	if (doubt !== null) return doubt;
+	if (input.relays === true && !facts.canonical) return "its program runs in another place";
 	if (company !== null) return `${who(company)} ${does(company)}`;
 	if (facts.wakesMs !== undefined) return "a worker thread wakes up by itself";
 	if (reader?.thread.peeks === true) return "a signal may wake it";
@@ -112,7 +112,9 @@ const isClock = ({ timeoutMs = 0 }: ThreadFacts) => timeoutMs >= CLOCK_MS.least 
  * Waits for input only, prompt or not: a worker thread that sleeps in a read while no thread waits for other I/O
  * (Go, Java), or a poll that ticks. Not an epoll: libuv leaves a paused stdin in it.
  */
-function wantsInput({ foreground }: Evidence, { thread, reading }: Reader): boolean {
+function wantsInput({ foreground, input }: Evidence, { thread, reading }: Reader): boolean {
+	// Or that of a relay (docker), which takes input whatever the program behind it does.
+	if (input.relays === true) return false;
 	if (thread.doing === "tty-read")
 		return foreground.every((other) => (other.others ?? 0) === 0 && other.listens !== true);
 	return reading === "ticking" && thread.call?.startsWith("epoll") !== true;
@@ -357,9 +359,9 @@ export const rules: readonly Rule[] = [
 		// What it shows comes from elsewhere, and the screen is all that tells of the program there.
 		name: "a relay that shows no prompt",
 		verdict: (evidence) => {
-			const { reader, facts, shape, input } = evidence;
+			const { reader, facts, shape, input, relayed } = evidence;
 			const { screen } = input;
-			if (reader === null || facts.canonical || !relays(reader.thread)) return null;
+			if (reader === null || facts.canonical || !relayed) return null;
 			const drawn = screen.alternate && !screen.endsAtCursor;
 			// Three dots may be Python's prompt, which takes pastes, or progress.
 			const prompts = screen.bracketedPaste || (asks(shape) && screen.lastLine !== "...");

@@ -67,6 +67,8 @@ export interface AttentionSource {
 	readonly isDrawn: () => boolean;
 	readonly screen: () => ScreenFacts;
 	readonly shell: () => ShellFacts;
+	/** Its program runs one in another place (program-place.ts). */
+	readonly relays?: boolean;
 	/** Null: nothing is learnt. */
 	readonly learnt?: Learnt | null;
 }
@@ -335,6 +337,7 @@ export class AttentionTracker implements Disposable {
 			facts,
 			screen,
 			shell: this.#source.shell(),
+			relays: this.#source.relays === true,
 			pendingEscape: this.#escape,
 			midLine: this.#midLine,
 			prompted: this.#prompted && { pid: this.#prompted.pid, sinceMs: facts.at - this.#prompted.at },

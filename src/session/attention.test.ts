@@ -60,6 +60,8 @@ interface Scene {
 	learnt?: AttentionInput["learnt"];
 	prompted?: AttentionInput["prompted"];
 	ticking?: AttentionInput["ticking"];
+	/** Its program runs one in another place. */
+	elsewhere?: boolean;
 }
 
 function inputFor(scene: Scene): AttentionInput {
@@ -101,6 +103,7 @@ function inputFor(scene: Scene): AttentionInput {
 		learnt: scene.learnt ?? null,
 		prompted: scene.prompted ?? null,
 		ticking: scene.ticking ?? null,
+		relays: scene.elsewhere === true,
 	};
 }
 
@@ -124,6 +127,32 @@ const scenes: readonly Row[] = [
 			learnt: { pid: 412, rests: ["peeks"] },
 		},
 		"waiting line likely",
+	],
+	// in another place
+	[
+		"the tool itself asks for a password",
+		{ threads: [reads()], noEcho: true, line: "Password: ", elsewhere: true },
+		"waiting secret certain",
+	],
+	[
+		"what it relays is never certain",
+		{ threads: [polls()], raw: true, line: "$ ", elsewhere: true },
+		"waiting line likely",
+	],
+	[
+		"docker reads in a thread of its own, and shows a prompt",
+		{ threads: [reads({ main: false })], raw: true, line: "/ # ", elsewhere: true },
+		"waiting line likely",
+	],
+	[
+		"docker reads, whatever the program there does",
+		{ threads: [reads({ main: false })], raw: true, elsewhere: true },
+		"listening likely",
+	],
+	[
+		"docker shows half a line of work",
+		{ threads: [reads({ main: false })], raw: true, line: "working... ", quietMs: 1000, elsewhere: true },
+		"working likely",
 	],
 	// blocked
 	["input() asks for a line", { threads: [reads()], line: "name? " }, "waiting line certain"],
@@ -955,6 +984,7 @@ const anyScene = fc.record({
 	unread: fc.constantFrom(null, 0, 0, 5),
 	queued: fc.constantFrom(0, 0, 0, 7),
 	learnt: fc.option(fc.record({ pid: fc.constantFrom(412, 413, 77), rests: fc.subarray(["peeks", "loop"] as const) })),
+	elsewhere: fc.boolean(),
 });
 
 test("certain means certain, whatever the facts", () => {
@@ -985,6 +1015,7 @@ test("certain means certain, whatever the facts", () => {
 				expect(all.some((one) => one.foreground && one.doing === "unknown")).toBe(false);
 			}
 			if (decision.activity !== "waiting") return;
+			if (scene.elsewhere && raw) expect(decision.certainty).not.toBe("certain");
 			expect(queued).toBe(0);
 			if (decision.certainty === "certain") {
 				expect(unread ?? 0).toBe(0);

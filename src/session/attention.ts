@@ -48,6 +48,8 @@ export interface AttentionInput {
 	readonly facts: KernelFacts;
 	readonly screen: ScreenFacts;
 	readonly shell: ShellFacts;
+	/** The program at this terminal runs another one in another place: what is shown is of that one. */
+	readonly relays?: boolean;
 	/** Our last write ended with Escape, and the program has not taken it yet. */
 	readonly pendingEscape?: EscapeTimer | null;
 	/** We typed Ctrl+S, and no Ctrl+Q since. */

@@ -38,6 +38,8 @@ export interface Evidence {
 	readonly doubt: string | null;
 	/** Another thread that has something to do or to wait for besides the reader: a timer, a socket, work. */
 	readonly company: ThreadFacts | null;
+	/** The reader passes input on: to terminals within, over what else it waits for, or to another place. */
+	readonly relayed: boolean;
 	/** The reader is the shell itself, at its prompt: not a program that it runs for a key. */
 	readonly atShell: boolean;
 	/** Nothing is known about the processes. */
@@ -132,13 +134,13 @@ function doubtAbout({ doubts, more, threads }: KernelFacts): string | null {
 }
 
 /** It passes input on: to terminals within, or over what else it waits for. */
-export function relays({ main, others = 0, inner = [], outside }: ThreadFacts): boolean {
+function relays({ main, others = 0, inner = [], outside }: ThreadFacts): boolean {
 	return main && (others > 0 || inner.length > 0 || outside === true);
 }
 
 /** A full screen of a relay's own, in which a program prints lines. Not of one that shows more than its terminal within. */
-function withoutRelay(screen: ScreenFacts, reader: Reader | null): ScreenFacts {
-	if (reader === null || !screen.alternate || !screen.endsAtCursor || !relays(reader.thread)) return screen;
+function withoutRelay(screen: ScreenFacts, reader: Reader | null, relayed: boolean): ScreenFacts {
+	if (reader === null || !screen.alternate || !screen.endsAtCursor || !relayed) return screen;
 	if (reader.thread.foreground && (reader.thread.inner?.length ?? 0) > 0) return screen;
 	return { ...screen, alternate: false, applicationKeys: false, footerBelow: 0 };
 }
@@ -154,6 +156,8 @@ export function evidenceOf(input: AttentionInput): Evidence {
 	const atShell = input.shell.atPrompt === true && first !== null && first.thread.pid === input.shell.pid;
 	const reader = first !== null && !atShell ? asWoken(first) : first;
 	// A reader that left the session depends on others that did.
+	// In line mode it is the tool itself that asks: for a password, or whether to trust a host.
+	const relayed = reader !== null && (relays(reader.thread) || (input.relays === true && !facts.canonical));
 	const concerned = reader === null || reader.thread.foreground ? foreground : facts.threads;
 	return {
 		input,
@@ -166,9 +170,10 @@ export function evidenceOf(input: AttentionInput): Evidence {
 		opaque: foreground.find((thread) => thread.doing === "opaque") ?? null,
 		doubt: doubtAbout(facts),
 		company: concerned.find((thread) => thread !== reader?.thread && !isPassive(thread, reader?.thread)) ?? null,
+		relayed,
 		atShell,
 		blind: !facts.readable || (foreground.length === 0 && facts.foregroundLives),
-		kind: inputKind(facts, withoutRelay(input.screen, reader), { midLine: input.midLine ?? false }),
+		kind: inputKind(facts, withoutRelay(input.screen, reader, relayed), { midLine: input.midLine ?? false }),
 		shape: shapeOf(input.screen.lastLine),
 		restMs: Math.min(facts.quietMs, facts.sinceInputMs ?? Number.POSITIVE_INFINITY),
 	};
@@ -210,7 +215,7 @@ export const atEditorsPrompt = ({ facts, kind, shape }: Evidence) =>
 export function prompter(evidence: Evidence): number | null {
 	const { reader, facts } = evidence;
 	if (reader === null || !reader.thread.foreground || !reader.thread.fresh || facts.unread !== 0) return null;
-	return atEditorsPrompt(evidence) && !relays(reader.thread) ? reader.thread.pid : null;
+	return atEditorsPrompt(evidence) && !evidence.relayed ? reader.thread.pid : null;
 }
 
 /** How long a loop must have been quiet, as far as nothing is learnt of it. */
@@ -235,7 +240,9 @@ export interface AtRest {
 
 /** The only process of the foreground that does not wait for a child, where its rest has to be learnt. */
 export function atRest(evidence: Evidence): AtRest | null {
-	const { facts, foreground, reader, busy, opaque, blind } = evidence;
+	const { facts, foreground, reader, busy, opaque, blind, input } = evidence;
+	// How a relay rests says nothing of the program behind it.
+	if (input.relays === true) return null;
 	if (facts.canonical || facts.echo || busy !== null || opaque !== null || blind) return null;
 	const awake = foreground.filter((thread) => thread.doing !== "child-wait");
 	const first = awake.find((thread) => thread.main);

@@ -55,6 +55,8 @@ const lines: Record<LineShape, readonly string[]> = {
 	pager: ["--More--", "-- More --(12%)", "--More--(12%)", "(END)", ":", "lines 1-23/80 17%", "file.txt (END)"],
 	menu: ["? Pick a fruit", "◆  Which one", "❯ apples"],
 	prompt: [
+		"/ #",
+		"/ $ ",
 		"(gdb)",
 		"(Pdb)",
 		"(Cmd)",

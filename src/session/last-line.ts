@@ -31,6 +31,8 @@ const rows: readonly Row[] = [
 	{ shape: "pager", pattern: /^-{2} ?more ?-{2}(?:\s?\(?(?:next file: .*|\d+%)\)?)?$/i },
 	{ shape: "pager", pattern: /^(?:\(END\)|:|lines \d+-\d+.*|Manual page .* line \d+.*|.{0,200} \(END\)|~)$/ },
 	{ shape: "prompt", pattern: /^(?:\.{3}|In \[\d+\]:)$/ },
+	// BusyBox in the root directory, as in most containers: no spinner, which has a word behind it.
+	{ shape: "prompt", pattern: /^\/ [#$]$/ },
 	{ shape: "keypress", pattern: /\b(?:press|hit|type) (?:any key|<?enter>?|<?return>?|\[enter\]|a key|q)\b.{0,60}$/i },
 	// A shell's line editor, before it lists very many.
 	{ shape: "completions", pattern: /\ball \d+ possibilities\b.{0,40}\?(?: \(y or n\))?$/i },

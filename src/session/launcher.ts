@@ -132,7 +132,7 @@ export class Launcher {
 
 	async #launched(slot: SessionSlot, spec: ConfinedSpec): Promise<Session> {
 		const { places, options, drawing, learnt, epoch, terminals } = this.#parts;
-		const { id, argv, cwd, cols, rows, command } = slot.record;
+		const { id, argv, cwd, cols, rows, command, place } = slot.record;
 		await makeSessionDirectory(places.sessions, id);
 		const env = this.#withoutSecrets(environmentOf(spec, options), spec);
 		// Before the record: whoever finds that finds all that it needs.
@@ -167,7 +167,7 @@ export class Launcher {
 			const what = stage === "exec" ? (shell?.argv ?? argv)[0]! : command;
 			throw new Fault(
 				"spawn_failed",
-				{ stage, code, message, command: what, ...(stage === "chdir" && { cwd }) },
+				{ stage, code, message, command: what, ...(stage === "chdir" && { cwd }), ...(place && { in: place.in }) },
 				{ cause: error },
 			);
 		}

@@ -34,7 +34,7 @@ const NONE: Notices = {
 };
 
 /** What stays true for a while and is worth saying when it changes. */
-export type StandingFact = "ports" | "command" | "sandbox";
+export type StandingFact = "ports" | "command" | "sandbox" | "place";
 
 export class NoticeBoard {
 	#total = NONE;

@@ -83,6 +83,7 @@ const unknownRecord = (id: string): SessionRecord => ({
 	limits: {},
 	shell: null,
 	sandbox: null,
+	place: null,
 	within: [],
 	terminalOpen: true,
 });

@@ -85,6 +85,7 @@ export function sessionOf({ slot, pty, options, drawing, learnt, commands, begin
 		commands,
 		keepsTurns: true,
 		isConfined: record.sandbox !== null,
+		place: record.place,
 	});
 }
 

@@ -6,6 +6,7 @@
 // whole data path.
 
 import type { Journal } from "../journal/journal.ts";
+import type { PlaceRecord } from "../journal/records.ts";
 import type { Attention, ExitFacts, Status } from "../protocol/answer.ts";
 import { Fault, isFault } from "../protocol/fault.ts";
 import type { HolderEvent } from "../protocol/frames.ts";
@@ -52,6 +53,7 @@ import { endEvent, hasEnded, statusAfter } from "./lifecycle.ts";
 import { limitOfCode, limitReached } from "./limit-reached.ts";
 import { NoticeBoard, type Notices, type StandingFact } from "./notices.ts";
 import { PendingQuestion, type Question } from "./pending-question.ts";
+import { placedDirectory, toolFailure } from "./program-place.ts";
 import type { SeenPositions } from "./seen-positions.ts";
 import { SessionInput, type TypeOptions } from "./session-input.ts";
 import { notLater, SessionUse } from "./session-use.ts";
@@ -74,6 +76,8 @@ export interface SessionParts {
 	readonly id: string;
 	readonly name: string;
 	readonly cwd: string;
+	/** Where its program runs; none: here. */
+	readonly place?: PlaceRecord | null;
 	readonly pty: Pty;
 	readonly journal: Journal;
 	/** Size, scrollback and clock; a saved screen, or the offset at which an empty one begins. */
@@ -147,6 +151,7 @@ export class Session implements AsyncDisposable {
 	readonly turns: TurnLog;
 	/** It runs in a sandbox. */
 	readonly isConfined: boolean;
+	readonly place: PlaceRecord | null;
 	#programPid: number;
 	readonly #stopRecording: (() => void) | undefined;
 	readonly #pty: Pty;
@@ -190,6 +195,7 @@ export class Session implements AsyncDisposable {
 		this.limits = parts.limits ?? {};
 		this.#recordedReason = parts.endedBecause ?? null;
 		this.isConfined = parts.isConfined ?? false;
+		this.place = parts.place ?? null;
 		this.journal = journal;
 		const commands = parts.commands ?? null;
 		this.commands = commands;
@@ -213,6 +219,7 @@ export class Session implements AsyncDisposable {
 			screen: () => this.#screenFacts(),
 			shell: () => ({ atPrompt: commands?.atPrompt ?? null, pid: this.programPid }),
 			learnt: parts.learnt ?? null,
+			relays: this.place !== null,
 		});
 
 		this.transcript = new Transcript({
@@ -311,7 +318,8 @@ export class Session implements AsyncDisposable {
 	get howItEnded(): string {
 		if (this.#status === "stream_lost" && this.#pty.exit?.closed === false) return describeLeft(this.pid, this.left());
 		const how = describeEnd(this.#status, this.exit, this.endedBecause);
-		const inside = limitOfCode(this.exit?.code ?? null, this.limits);
+		const code = this.exit?.code ?? null;
+		const inside = limitOfCode(code, this.limits) ?? (this.place === null ? null : toolFailure(this.place, code));
 		return inside === null ? how : `${how}; ${inside}`;
 	}
 	/** What of it still runs although it has ended. */
@@ -662,6 +670,7 @@ export class Session implements AsyncDisposable {
 
 	/** The working directory of the foreground program, as far as known. */
 	async cwd(): Promise<string> {
+		if (this.place !== null) return this.screen.cwd ?? placedDirectory(this.place);
 		const pid = this.programPid;
 		const isTold = !this.ended && (await this.#canBeRead([pid]));
 		const link = isTold ? await workingDirectory(pid) : null;

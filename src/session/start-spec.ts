@@ -2,7 +2,7 @@
 // process.
 
 import { isAbsolute, resolve } from "node:path";
-import type { SandboxRecord, SessionRecord } from "../journal/records.ts";
+import type { PlaceRecord, SandboxRecord, SessionRecord } from "../journal/records.ts";
 import { Fault } from "../protocol/fault.ts";
 import { PROTOCOL_VERSION } from "../protocol/frames.ts";
 import { bootId } from "../pty/boot-id.ts";
@@ -13,6 +13,7 @@ import { nameFor, newId } from "./identity.ts";
 import { asInherited } from "./inheriting.ts";
 import { environmentRules, type OptionName, type Options } from "./options.ts";
 import type { SandboxChoice } from "./policy.ts";
+import { placedArgv, placedCommand, toolOf } from "./program-place.ts";
 import type { NamesInUse } from "./registry.ts";
 import type { Scope } from "./scope.ts";
 import type { ShellSpec } from "./shell/prepare.ts";
@@ -59,6 +60,8 @@ export interface StartSpec {
 	/** What runs `command`: a shell and its flags; the caller's own by default. */
 	readonly runBy?: readonly string[] | undefined;
 	readonly argv?: readonly string[] | undefined;
+	/** Run there instead of `command` and `argv`; `cwd` and `env` are then the tool's that does it. */
+	readonly place?: PlaceRecord | undefined;
 	readonly name?: string | undefined;
 	/** Picks the name where none is given. What it returns is reserved at once: another start cannot take it. */
 	readonly pickName?: ((names: NamesInUse) => string) | undefined;
@@ -94,11 +97,11 @@ export interface ConfinedSpec extends StartSpec {
 
 /** The initial record of a session. */
 export function newRecord(spec: ConfinedSpec, options: Options, names: NamesInUse): SessionRecord {
-	const { argv, command, cwd } = commandOf(spec);
+	const { argv, command, cwd, called = command } = commandOf(spec);
 	const now = Date.now();
 	return {
 		id: newId(),
-		name: spec.name ?? spec.pickName?.(names) ?? nameFor(command, (name) => names.nameIsTaken(name)),
+		name: spec.name ?? spec.pickName?.(names) ?? nameFor(called, (name) => names.nameIsTaken(name)),
 		command,
 		argv,
 		cwd,
@@ -128,6 +131,7 @@ export function newRecord(spec: ConfinedSpec, options: Options, names: NamesInUs
 		limits: limitsOf(spec.limits, options),
 		shell: spec.shell?.name ?? null,
 		sandbox: spec.confinedBy,
+		place: spec.place ?? null,
 		within: spec.caller.inside === undefined ? [] : [...spec.caller.inside.within, spec.caller.inside.id],
 		terminalOpen: true,
 	};
@@ -162,16 +166,23 @@ export function environmentOf({ caller, env: explicit, inherit }: StartSpec, opt
 }
 
 /** A command line runs in the caller's shell; without one, the shell itself, or the one that is asked for. */
-function commandOf({ command, runBy, argv, shell: asShell, cwd, caller }: StartSpec): {
+function commandOf({ command, runBy, argv, place, shell: asShell, cwd, caller }: StartSpec): {
 	argv: readonly string[];
 	command: string;
 	cwd: string;
+	/** What its name is made of, where that is not the command. */
+	called?: string;
 } {
 	if (command !== undefined && argv !== undefined) {
 		throw new Fault("bad_input", { problems: ["give `command` or `argv`, not both"] });
 	}
 	const shell = caller.env.SHELL || "/bin/bash";
 	const directory = cwd === undefined ? caller.cwd : isAbsolute(cwd) ? cwd : resolve(caller.cwd, cwd);
+	if (place !== undefined) {
+		const isShell = place.command === null && place.argv === null;
+		const what = { argv: placedArgv(place), command: placedCommand(place), cwd: directory };
+		return isShell ? { ...what, called: toolOf(place) } : what;
+	}
 	if (argv !== undefined) return { argv, command: argv.join(" "), cwd: directory };
 	if (command !== undefined) return { argv: [...(runBy ?? [shell, "-c"]), command], command, cwd: directory };
 	const program = asShell?.program ?? shell;

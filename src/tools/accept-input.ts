@@ -122,6 +122,8 @@ class InputRepair {
 			Object.entries(named).flatMap(([name, value]) => {
 				const field = Object.hasOwn(schema.shape, name) ? schema.shape[name] : undefined;
 				if (field !== undefined) {
+					const { unless } = kindOf(bare(field));
+					if (unless !== undefined && named[unless] != null) return value === null ? [] : [[name, value]];
 					const repaired = this.value(field, value, [...path, name]);
 					return repaired === undefined ? [] : [[name, repaired]];
 				}

@@ -106,11 +106,15 @@ export class AuditTrail {
 		this.#log.add({ do: what, ...Object.fromEntries(said) });
 	}
 
-	#said({ command, argv, again, cwd, sandbox, typed, secret, signal, size }: Asked, target: Target | null): object {
+	#said(
+		{ command, argv, again, in: place, cwd, sandbox, typed, secret, signal, size }: Asked,
+		target: Target | null,
+	): object {
 		return {
 			...(command !== undefined && { command: oneLine(command, COMMAND_CHARS) }),
 			...(argv !== undefined && { command: oneLine(JSON.stringify(argv), COMMAND_CHARS) }),
 			...(again !== undefined && { again: oneLine(again) }),
+			...(place !== undefined && { in: oneLine(place) }),
 			...(cwd !== undefined && { cwd: oneLine(cwd, PATH_CHARS) }),
 			...(sandbox !== undefined && { sandbox: oneLine(JSON.stringify(sandbox), COMMAND_CHARS) }),
 			...(secret !== undefined && { secret: oneLine(secret) }),

@@ -15,6 +15,8 @@ export interface Asked {
 	readonly argv?: readonly string[];
 	/** An ended session whose command is started again. */
 	readonly again?: string;
+	/** Where it is run; then `cwd` and `env` are of that place. */
+	readonly in?: string;
 	readonly cwd?: string | undefined;
 	readonly env?: Readonly<Record<string, string>>;
 	readonly sandbox?: unknown;
@@ -46,7 +48,7 @@ const chars: Row = ({ session_id, chars }) => ({
 });
 
 export const DEEDS: Readonly<Record<string, Row>> = {
-	start: (input) => started(input, input.command, { argv: input.argv, again: input.again }),
+	start: (input) => started(input, input.command, { argv: input.argv, again: input.again, in: input.in }),
 	run: (input) => started(input, input.command, { runBy: input.program, shell: input.shell }),
 	send: ({ session, text: typed, paste, submit, keys, secret }) =>
 		given({

@@ -36,6 +36,8 @@ const range = { from: count, to: count };
 const processes = z.array(z.strictObject({ pid: count, command: cleanLine }));
 const sandbox = z.enum(SANDBOX_FACTS).nullable().describe("Whether it is confined; null where that is not known");
 
+const place = z.exactOptional(cleanLine).describe("Where it runs, if not on this system; `cwd` is a directory there");
+
 const session = {
 	session: z.string().describe("The id"),
 	name: cleanLine,
@@ -56,6 +58,7 @@ const session = {
 	offset: count.describe("The byte offset up to which `text` is complete"),
 	truncated: z.boolean(),
 	exit: exit.nullable(),
+	in: place,
 	cwd: cleanLine,
 	ports: z.array(count).describe("TCP ports on which the session's processes listen"),
 	driver: z.enum(["agent", "human"]),
@@ -139,6 +142,7 @@ const listed = {
 	session: z.string().describe("The id"),
 	name: cleanLine,
 	command: cleanLine,
+	in: place,
 	cwd: cleanLine,
 	status: z.enum(STATUSES),
 	activity: z.enum(ACTIVITIES).nullable(),

@@ -11,6 +11,8 @@ export interface FieldKind {
 	 * also as headers write it.
 	 */
 	readonly kind?: "reference" | "keys" | "words" | "directory" | "session";
+	/** Where this other field is given, it is a path of another system, and taken as it is. */
+	readonly unless?: string;
 	/** A word for leaving it out. */
 	readonly any?: string;
 	/** The field of an object that a bare string stands for. */

@@ -2,13 +2,14 @@
 // where they ask for it, and the audit log. One place for all tool sets and all ways in.
 
 import { resolve } from "node:path";
-import type { SessionRecord } from "../journal/records.ts";
+import type { PlaceRecord, SessionRecord } from "../journal/records.ts";
 import { type Clean, type CleanLine, clean, cleanJson, oneLine, safe } from "../protocol/clean.ts";
 import { Fault } from "../protocol/fault.ts";
 import type { Approvals, Wanted } from "../session/approvals.ts";
 import { type CommandLine, commandOf, commandsIn, withVariables } from "../session/command-line.ts";
 import { hasEnded } from "../session/lifecycle.ts";
 import { isAbout, type PolicyFile, type Rule } from "../session/policy.ts";
+import { placedDirectory, placedLine, runsShell } from "../session/program-place.ts";
 import { isShell, ruleFor } from "../session/rules.ts";
 import type { Session } from "../session/session.ts";
 import type { Sessions } from "../session/sessions.ts";
@@ -148,9 +149,12 @@ export class Gate {
 }
 
 /** Where it would be done: a shell is where its last command has left it. */
-async function directoryOf({ cwd }: Asked, found: Found | null, callers: string): Promise<string> {
+async function directoryOf(asked: Asked, found: Found | null, callers: string): Promise<string> {
+	const { cwd } = asked;
 	const session = found?.session ?? null;
 	const there = session === null || session.ended ? null : await session.cwd().catch(() => null); // it has just ended
+	const place = placeOf(asked, found);
+	if (place !== null) return there ?? placedDirectory(place);
 	return resolve(there ?? found?.record.cwd ?? callers, cwd ?? ".");
 }
 
@@ -169,6 +173,15 @@ const targetOf = ({ record: { id, name, owner }, session }: Found): Target => ({
 	isSecret: session?.attention.waitingFor === "secret",
 });
 
+/** Where a call starts its program, or that of the session that it means; null: here. */
+function placeOf({ in: place, command, argv, cwd, env, session }: Asked, found: Found | null): PlaceRecord | null {
+	if (place !== undefined)
+		return { in: place, command: command ?? null, argv: argv ?? null, cwd: cwd ?? null, env: env ?? {} };
+	const before = found?.record.place ?? null;
+	if (before === null || session !== undefined) return before;
+	return { ...before, cwd: cwd ?? before.cwd, env: { ...before.env, ...env } };
+}
+
 /** The commands of a call; undefined where it runs none. */
 function lineOf(asked: Asked, found: Found | null, shell: string): CommandLine | undefined {
 	const line = lineAsked(asked, found, shell);
@@ -176,11 +189,10 @@ function lineOf(asked: Asked, found: Found | null, shell: string): CommandLine |
 	return line && withVariables(line, { ...again, ...asked.env });
 }
 
-function lineAsked(
-	{ command, runBy, argv, again, typed, session }: Asked,
-	found: Found | null,
-	shell: string,
-): CommandLine | undefined {
+function lineAsked(asked: Asked, found: Found | null, shell: string): CommandLine | undefined {
+	const { command, runBy, argv, again, typed, session } = asked;
+	const place = typed === undefined && session === undefined ? placeOf(asked, found) : null;
+	if (place !== null) return placedLine(place);
 	if (argv !== undefined) return commandOf(argv);
 	if (again !== undefined) return found === null ? undefined : commandOf(found.record.argv);
 	if (command !== undefined) {
@@ -195,7 +207,9 @@ function lineAsked(
 
 /** A shell runs in it, or reads it now: what is typed while another program runs is read by the shell later. */
 const readsCommands = ({ record, session }: Found): boolean =>
-	record.shell !== null || isShell(record.argv[0] ?? "") || isShell(session?.reader ?? "");
+	record.shell !== null ||
+	isShell((record.place === null ? record.argv[0] : runsShell(record.place)) ?? "") ||
+	isShell(session?.reader ?? "");
 
 /** Keys that enter or give up a line; what others make of it only the shell knows. */
 const ENTERS = /^(?:enter|return|ctrl[+-]m|ctrl[+-]j)$/i;
@@ -215,7 +229,11 @@ function entered({ text, submit, keys }: Typed, { session }: Found): CommandLine
 }
 
 /** In full, with invisible characters escaped. */
-function whatOf({ command, runBy, argv, again, env, typed, secret, signal, size }: Asked, found: Found | null): Clean {
+function whatOf(
+	{ command, runBy, argv, again, in: place, env, typed, secret, signal, size }: Asked,
+	found: Found | null,
+): Clean {
+	const there = place ?? (again === undefined ? undefined : found?.record.place?.in);
 	const parts = [
 		command,
 		argv && JSON.stringify(argv),
@@ -223,6 +241,7 @@ function whatOf({ command, runBy, argv, again, env, typed, secret, signal, size 
 		secret === undefined ? undefined : `the secret "${secret}"`,
 		typed?.text || undefined,
 		env && Object.keys(env).length > 0 ? `[environment: ${JSON.stringify(env)}]` : undefined,
+		there && `[in ${there}]`,
 		runBy && `[run by ${runBy}]`,
 		typed?.submit ? "[Enter]" : undefined,
 		typed && typed.keys.length > 0 ? `[keys: ${typed.keys.join(" ")}]` : undefined,

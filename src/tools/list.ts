@@ -4,6 +4,7 @@ import type { ListedSession, ListFacts } from "../protocol/answer.ts";
 import { type CleanLine, oneLine, quoted, safe, stacked } from "../protocol/clean.ts";
 import { processNames } from "../protocol/process-names.ts";
 import { hasEnded } from "../session/lifecycle.ts";
+import { placedDirectory } from "../session/program-place.ts";
 import type { Session } from "../session/session.ts";
 import { type ListedSession as Listed, outputOf } from "../session/sessions.ts";
 import { describeEnd } from "../session/terminal-faults.ts";
@@ -21,6 +22,7 @@ const MAX_PATH_CHARS = 4096;
 const MAX_SHOWN_CHARS = 24;
 const MAX_PROMPT_CHARS = 16;
 const MAX_OWNER_CHARS = 32;
+const MAX_PLACE_CHARS = 40;
 /** Unless they are asked for. */
 export const SHOWN_ENDED = 5;
 
@@ -80,7 +82,8 @@ export function listedSession(one: Listed, to: Pick<ListedSession, "mine" | "byN
 		session: record.id,
 		name: oneLine(record.name),
 		command: oneLine(record.command, MAX_COMMAND_CHARS),
-		cwd: oneLine(record.cwd, MAX_PATH_CHARS),
+		...(record.place !== null && { in: oneLine(record.place.in) }),
+		cwd: oneLine(record.place === null ? record.cwd : placedDirectory(record.place), MAX_PATH_CHARS),
 		status: record.state,
 		activity: attention?.activity ?? (unreachable ? "unresponsive" : null),
 		waitingFor: attention?.waitingFor ?? null,
@@ -134,7 +137,8 @@ function line(listed: ListedSession, now: number): CleanLine {
 	const whose = mine || owner === null ? "" : safe` · of ${quoted(oneLine(owner, MAX_OWNER_CHARS))}`;
 	const id = byName ? "" : safe` · id ${oneLine(listed.session)}`;
 	const confined = listed.sandbox === "enforced" ? safe` · sandboxed` : "";
-	return safe`[${name}] ${lost}${stateOf(listed)} · ${age} · ${oneLine(command, MAX_SHOWN_CHARS)}${prompt}${left}${confined}${id}${whose}`;
+	const place = listed.in === undefined ? "" : safe` · in ${oneLine(listed.in, MAX_PLACE_CHARS)}`;
+	return safe`[${name}] ${lost}${stateOf(listed)} · ${age} · ${oneLine(command, MAX_SHOWN_CHARS)}${place}${prompt}${left}${confined}${id}${whose}`;
 }
 
 /** The last line is what it asks. On a full screen, or while it works, it is any line. */

@@ -66,6 +66,7 @@ const RECORD: SessionRecord = {
 	limits: {},
 	shell: null,
 	sandbox: null,
+	place: null,
 	within: [],
 	terminalOpen: false,
 };

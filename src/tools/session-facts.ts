@@ -116,6 +116,8 @@ export async function sessionFacts(
 			: null;
 	if (session.isConfined && session.tellStanding(caller.owner, "sandbox", "enforced"))
 		notices.push(safe`sandbox: enforced`);
+	if (session.place !== null && session.tellStanding(caller.owner, "place", session.place.in))
+		notices.push(safe`runs in ${oneLine(session.place.in)}`);
 	const isNews = !ended && session.tellStanding(caller.owner, "ports", ports.join());
 	// "matched" says it where this is what was waited for.
 	if (isNews && !(request.outcome.matched && ports.join() === String(request.port)))
@@ -138,6 +140,7 @@ export async function sessionFacts(
 		offset,
 		truncated,
 		exit,
+		...(session.place !== null && { in: oneLine(session.place.in) }),
 		cwd: oneLine(cwd, MAX_PATH_CHARS),
 		ports,
 		driver: session.isDriven ? "human" : "agent",

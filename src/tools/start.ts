@@ -1,14 +1,16 @@
 import { z } from "zod";
-import type { SessionRecord } from "../journal/records.ts";
+import type { PlaceRecord, SessionRecord } from "../journal/records.ts";
 import type { StartFacts } from "../protocol/answer.ts";
 import { type CleanLine, inQuotes, oneLine, safe } from "../protocol/clean.ts";
 import { Fault, isFault } from "../protocol/fault.ts";
 import { checkUntil } from "../session/conditions.ts";
+import { isPlace, PLACE_FORMS } from "../session/program-place.ts";
 import type { SessionsInReach } from "../session/reach.ts";
 import type { Session } from "../session/session.ts";
 import type { StartSpec } from "../session/start-spec.ts";
 import { IF_EXISTS } from "./client.ts";
 import { startFactsSchema } from "./facts.ts";
+import { fieldKinds } from "./field-kinds.ts";
 import {
 	advanced,
 	argv,
@@ -48,7 +50,14 @@ export const start = tool({
 			.describe("Restart an ended session's command, in its directory, under its name")
 			.meta(advanced),
 		name: sessionName.optional().describe("Short name to call it by"),
-		cwd: directory.optional(),
+		in: z
+			.string()
+			.max(400)
+			.refine(isPlace, `one of ${PLACE_FORMS.join(", ")}`)
+			.optional()
+			.describe(`Run it there: ${PLACE_FORMS.join(", ")}`)
+			.meta(advanced),
+		cwd: directory.clone().register(fieldKinds, { kind: "directory", unless: "in" }).optional(),
 		env: environment.optional().describe("Added to what it inherits"),
 		inherit: forProgram.inherit,
 		cols: width.optional().meta(advanced),
@@ -75,14 +84,23 @@ export const start = tool({
 			const problem = `give \`again\` alone (it starts what "${input.again}" ran) or \`${input.argv === undefined ? "command" : "argv"}\`, not both`;
 			throw new Fault("bad_input", { problems: [problem] });
 		}
+		if (input.again !== undefined && input.in !== undefined)
+			throw new Fault("bad_input", {
+				problems: ["`again` starts it where it ran: give `in` with `command` or `argv`"],
+			});
 		const before = input.again === undefined ? null : await endedBefore(input.again, context);
+		const place = placeOf(input, before);
 		const isShell =
-			input.command === undefined && input.argv === undefined && (before === null || before.shell !== null);
-		const env = { ...before?.env, ...input.env };
+			place === undefined &&
+			input.command === undefined &&
+			input.argv === undefined &&
+			(before === null || before.shell !== null);
+		const env = { ...before?.env, ...(place === undefined ? input.env : {}) };
 		const inherit = input.inherit ?? before?.inherit ?? undefined;
 		const recorded = before === null ? null : asRecorded(before);
 		const session = await sessions.start({
-			...(recorded ?? { command: input.command, argv: input.argv }),
+			...(recorded ?? (place === undefined ? { command: input.command, argv: input.argv } : {})),
+			place,
 			// A shell of ours marks its prompt, and `run` can use it by its name.
 			shell: isShell
 				? {
@@ -91,7 +109,7 @@ export const start = tool({
 					}
 				: undefined,
 			name: input.name ?? recorded?.name,
-			cwd: input.cwd ?? recorded?.cwd,
+			cwd: (place === undefined ? input.cwd : undefined) ?? recorded?.cwd,
 			env,
 			inherit,
 			cols: input.cols ?? recorded?.cols,
@@ -116,7 +134,8 @@ export const start = tool({
 			askedMs: input.timeoutMs,
 		});
 		const chosen = { env, inherit };
-		const told = withEnvironmentNotice(facts, context, chosen);
+		// Of what the tool did not inherit the program in its place would have got nothing.
+		const told = place === undefined ? withEnvironmentNotice(facts, context, chosen) : facts;
 		const reused = otherCommand(session, sessions, { ...input, begunAt });
 		return {
 			...told,
@@ -138,6 +157,26 @@ async function endedBefore(again: string, { sessions, caller }: ToolContext): Pr
 	}
 }
 
+interface Placing {
+	readonly in?: string | undefined;
+	readonly command?: string | undefined;
+	readonly argv?: readonly string[] | undefined;
+	readonly cwd?: string | undefined;
+	readonly env?: Readonly<Record<string, string>> | undefined;
+}
+
+/** Where a call runs its program, and with what of it; undefined: here. */
+function placeOf(input: Placing, before: SessionRecord | null): PlaceRecord | undefined {
+	const { in: place, command = null, argv = null, cwd = null, env = {} } = input;
+	if (place !== undefined) {
+		if (command !== null && argv !== null)
+			throw new Fault("bad_input", { problems: ["give `command` or `argv`, not both"] });
+		return { in: place, command, argv, cwd, env };
+	}
+	if (!before?.place) return undefined;
+	return { ...before.place, cwd: cwd ?? before.place.cwd, env: { ...before.place.env, ...env } };
+}
+
 /**
  * To start again what a record is of: its command, directory, size and limits, and what was added to its environment. What
  * it inherited from its caller is not recorded, and comes from whoever starts it now.
@@ -145,7 +184,11 @@ async function endedBefore(again: string, { sessions, caller }: ToolContext): Pr
 export function asRecorded(record: SessionRecord): Omit<StartSpec, "caller"> {
 	const { name, cwd, env, cols, rows, keep, limits, shell, argv } = record;
 	return {
-		...(shell === null ? whatRan(record) : { shell: { name: shell, program: argv[0] ?? "bash" } }),
+		...(record.place !== null
+			? { place: record.place }
+			: shell === null
+				? whatRan(record)
+				: { shell: { name: shell, program: argv[0] ?? "bash" } }),
 		name,
 		cwd,
 		env,
@@ -167,6 +210,7 @@ function whatRan({ command, argv }: SessionRecord): Pick<StartSpec, "command" | 
 interface AskedFor {
 	readonly command?: string | undefined;
 	readonly argv?: readonly string[] | undefined;
+	readonly in?: string | undefined;
 	readonly begunAt: number;
 }
 
@@ -174,11 +218,14 @@ interface AskedFor {
 function otherCommand(
 	session: Session,
 	sessions: SessionsInReach,
-	{ command, argv, begunAt }: AskedFor,
+	{ command, argv, in: place, begunAt }: AskedFor,
 ): CleanLine | null {
 	const asked = argv?.join(" ") ?? command;
 	const record = sessions.list().find(({ record: { id } }) => id === session.id)?.record;
-	if (asked === undefined || record === undefined || record.createdAt >= begunAt || record.command === asked)
-		return null;
-	return safe`nothing was started: this runs ${inQuotes(oneLine(record.command, 80))}`;
+	if (record === undefined || record.createdAt >= begunAt) return null;
+	const isThere = record.place?.in === place;
+	if (isThere && (asked === undefined || record.command === asked)) return null;
+	if (asked === undefined && place === undefined) return null;
+	const where = isThere ? "" : record.place === null ? safe` here` : safe` in ${oneLine(record.place.in)}`;
+	return safe`nothing was started: this runs ${inQuotes(oneLine(record.command, 80))}${where}`;
 }

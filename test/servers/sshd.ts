@@ -22,6 +22,8 @@ export interface Sshd extends AsyncDisposable {
 	/** For ssh: a fresh list of known hosts, so that it asks. */
 	readonly arguments: readonly string[];
 	readonly password: string;
+	/** A directory for PATH with an `ssh` that logs in to `far` with a key, and to `far-asks` with the password. */
+	readonly bin: string;
 }
 
 const USER = "dialtone-guest";
@@ -37,6 +39,7 @@ export async function startSshd(): Promise<Sshd> {
 	mkdirSync(at("home"));
 	if (!existsSync("/run/sshd")) mkdirSync("/run/sshd", { mode: 0o755 });
 	execFileSync("ssh-keygen", ["-q", "-t", "ed25519", "-N", "", "-f", at("host_key")]);
+	execFileSync("ssh-keygen", ["-q", "-t", "ed25519", "-N", "", "-f", at("user_key")]);
 	const hash = execFileSync("openssl", ["passwd", "-6", PASSWORD], { encoding: "utf8" }).trim();
 	for (const name of ["passwd", "shadow"]) copyFileSync(join("/etc", name), at(name));
 	appendFileSync(at("passwd"), `${USER}:x:64321:64321::${at("home")}:/bin/bash\n`);
@@ -53,13 +56,27 @@ export async function startSshd(): Promise<Sshd> {
 			"UsePAM no",
 			"PasswordAuthentication yes",
 			"KbdInteractiveAuthentication no",
-			"PubkeyAuthentication no",
+			`AuthorizedKeysFile ${at("user_key.pub")}`,
 			"StrictModes no",
 			"PrintMotd no",
 			"PrintLastLog no",
 			"",
 		].join("\n"),
 	);
+	writeFileSync(
+		at("ssh_config"),
+		[
+			"Host far far-asks",
+			`HostName 127.0.0.1\nPort ${port}\nUser ${USER}`,
+			`UserKnownHostsFile ${at("known_hosts")}\nGlobalKnownHostsFile /dev/null\nStrictHostKeyChecking no\nLogLevel ERROR`,
+			`Host far\nIdentityFile ${at("user_key")}\nIdentitiesOnly yes`,
+			"Host far-asks\nPubkeyAuthentication no",
+			"",
+		].join("\n"),
+	);
+	// Nothing else says to ssh which file it reads: it does not take its home from the environment.
+	mkdirSync(at("bin"));
+	writeFileSync(at("bin/ssh"), `#!/bin/sh\nexec ${find("ssh")} -F ${at("ssh_config")} "$@"\n`, { mode: 0o755 });
 	const binds = ["passwd", "shadow"].map((name) => `mount --bind ${at(name)} /etc/${name}`).join(" && ");
 	const server = spawn("unshare", ["-m", "sh", "-c", `${binds} && exec ${find("sshd")} -D -e -f ${at("config")}`], {
 		stdio: ["ignore", "ignore", "pipe"],
@@ -74,6 +91,7 @@ export async function startSshd(): Promise<Sshd> {
 	});
 	return {
 		password: PASSWORD,
+		bin: at("bin"),
 		arguments: [
 			"-F",
 			"none",

@@ -17,7 +17,7 @@ interface HeaderParts {
 
 export function SessionHeader({ session, atMs, shown, onShow, search }: HeaderParts) {
 	const control = useControl();
-	const { name, command, cwd, ports, sandbox, parent, owner } = session;
+	const { name, command, in: place, cwd, ports, sandbox, parent, owner } = session;
 	return (
 		<header class="bar session-bar">
 			<div class="session-title">
@@ -32,6 +32,7 @@ export function SessionHeader({ session, atMs, shown, onShow, search }: HeaderPa
 			</div>
 			<p class="session-facts">
 				<code title={command}>{command}</code>
+				{place !== undefined && <span title="Where it runs">in {place}</span>}
 				<span title={cwd}>{cwd}</span>
 				{(parent ?? owner) !== null && <span title="Who started it">{parent ?? ownerWords(owner)}</span>}
 			</p>

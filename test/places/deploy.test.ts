@@ -1,0 +1,185 @@
+// The container recipe, as far as it goes without a container: the entry point under tini as PID 1 of a PID namespace, and
+// what the manifests say.
+
+import { execFileSync, spawn } from "node:child_process";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { until } from "../condition.ts";
+import { find, needing } from "../programs.ts";
+
+const root = join(import.meta.dirname, "../..");
+const MANIFEST = join(root, "deploy/kubernetes.yaml");
+const PYTHON_YAML = "/usr/lib/python3/dist-packages/yaml/__init__.py";
+
+/** A PID namespace whose first process is tini with our entry point: a container, as far as processes go. */
+class Contained implements AsyncDisposable {
+	readonly #base = mkdtempSync(join(tmpdir(), "dt-contained-"));
+	readonly #env: NodeJS.ProcessEnv;
+	readonly #unshare;
+	readonly exited: Promise<number | null>;
+	said = "";
+
+	constructor() {
+		const bin = join(this.#base, "bin");
+		mkdirSync(bin);
+		const main = join(root, "dist/main.js");
+		writeFileSync(join(bin, "dialtone"), `#!/bin/sh\nexec ${process.execPath} ${main} "$@"\n`, { mode: 0o755 });
+		mkdirSync(join(this.#base, "home"), { mode: 0o700 });
+		this.#env = {
+			PATH: `${bin}:${process.env.PATH}`,
+			HOME: this.#base,
+			SHELL: "/bin/bash",
+			DIALTONE_HOME: join(this.#base, "home"),
+		};
+		const inside = ["--", find("tini")!, "--", join(root, "deploy/entrypoint")];
+		this.#unshare = spawn("unshare", ["--pid", "--fork", "--mount-proc", "--kill-child", ...inside], {
+			env: this.#env,
+			stdio: ["ignore", "pipe", "pipe"],
+		});
+		for (const stream of [this.#unshare.stdout, this.#unshare.stderr])
+			stream.setEncoding("utf8").on("data", (text: string) => {
+				this.said += text;
+			});
+		this.exited = new Promise((resolve) => this.#unshare.on("exit", resolve));
+	}
+
+	/** Of tini, outside. */
+	get pid(): number {
+		const children = readFileSync(`/proc/${this.#unshare.pid}/task/${this.#unshare.pid}/children`, "utf8");
+		return Number(children.trim().split(" ")[0]);
+	}
+
+	run(...argv: readonly string[]): string {
+		const args = ["-t", String(this.pid), "-p", "-m", "--", ...argv];
+		return execFileSync("nsenter", args, { env: this.#env, encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] });
+	}
+
+	/** Null while none runs. */
+	daemon(): number | null {
+		try {
+			return (JSON.parse(this.run("dialtone", "daemon", "status", "--json")) as { pid: number }).pid;
+		} catch {
+			return null; // none runs: the exit code says so
+		}
+	}
+
+	/** pid, parent, state and name of each process inside. */
+	processes(): readonly {
+		readonly pid: number;
+		readonly parent: number;
+		readonly state: string;
+		readonly name: string;
+	}[] {
+		return this.run("ps", "-eo", "pid=,ppid=,stat=,comm=")
+			.trim()
+			.split("\n")
+			.map((line) => line.trim().split(/\s+/))
+			.map(([pid, parent, state = "", name = ""]) => ({ pid: Number(pid), parent: Number(parent), state, name }));
+	}
+
+	recorded(): readonly { readonly name: string; readonly state: string }[] {
+		const home = join(this.#base, "home");
+		const list = execFileSync(process.execPath, [join(root, "dist/main.js"), "ls", "-a", "--json"], {
+			env: { ...this.#env, DIALTONE_HOME: home },
+			encoding: "utf8",
+		});
+		execFileSync(process.execPath, [join(root, "dist/main.js"), "daemon", "stop"], {
+			env: { ...this.#env, DIALTONE_HOME: home },
+		});
+		const { sessions } = JSON.parse(list) as { sessions: { name: string; status: string }[] };
+		return sessions.map(({ name, status }) => ({ name, state: status }));
+	}
+
+	terminate(): void {
+		process.kill(this.pid, "SIGTERM");
+	}
+
+	async [Symbol.asyncDispose](): Promise<void> {
+		this.#unshare.kill("SIGKILL");
+		await this.exited;
+		rmSync(this.#base, { recursive: true, force: true });
+	}
+}
+
+describe("the container's processes", needing("tini", "containers", "ps"), () => {
+	test("sessions outlive a daemon that is killed, stopped or restarted, and are ended in order with the container", async () => {
+		await using inside = new Contained();
+		const first = await until("a daemon runs", () => inside.daemon());
+		inside.run("dialtone", "start", "--name", "py", "--", "sh", "-c", 'while read x; do echo "got $x"; done');
+		const answers = (word: string) =>
+			expect(inside.run("dialtone", "send", "py", word), inside.said).toContain(`got ${word}`);
+		answers("one");
+		const holder = inside.processes().find(({ name }) => name.startsWith("dialtone-holder"));
+		expect(holder?.parent).toBe(1);
+		const next = (before: number) =>
+			until("the next daemon runs", () => {
+				const pid = inside.daemon();
+				return pid !== null && pid !== before ? pid : null;
+			});
+
+		inside.run("kill", "-9", String(first));
+		const second = await next(first);
+		answers("two");
+		inside.run("dialtone", "daemon", "stop");
+		const third = await next(second);
+		answers("three");
+		inside.run("dialtone", "daemon", "restart");
+		const fourth = await next(third);
+		answers("four");
+		// The one that `restart` has started is followed by another, too.
+		inside.run("kill", "-9", String(fourth));
+		await next(fourth);
+		answers("five");
+		expect(inside.processes().find(({ name }) => name.startsWith("dialtone-holder"))?.pid).toBe(holder?.pid);
+		expect(inside.processes().filter(({ state }) => state.startsWith("Z"))).toEqual([]);
+
+		inside.terminate();
+		await inside.exited;
+		expect(inside.recorded()).toEqual([{ name: "py", state: "cancelled" }]);
+	});
+});
+
+describe("the manifests", () => {
+	test("are YAML, and say what the recipe says", needing("python3", PYTHON_YAML), () => {
+		const script = "import json,sys,yaml; print(json.dumps(list(yaml.safe_load_all(open(sys.argv[1])))))";
+		const documents = JSON.parse(execFileSync("/usr/bin/python3", ["-c", script, MANIFEST], { encoding: "utf8" })) as {
+			kind: string;
+			metadata: { namespace: string };
+			// biome-ignore lint/suspicious/noExplicitAny: what Kubernetes takes has no type here
+			spec?: any;
+		}[];
+		expect(documents.map(({ kind }) => kind)).toEqual(["ConfigMap", "DaemonSet"]);
+		expect(new Set(documents.map(({ metadata }) => metadata.namespace))).toEqual(new Set(["dialtone"]));
+		const { spec } = documents[1]!.spec.template;
+		const recipe = readFileSync(join(root, "deploy/Containerfile"), "utf8");
+		const [daemon, leaf] = spec.containers;
+		expect(recipe).toContain(`--uid ${daemon.securityContext.runAsUser} `);
+		const [state] = daemon.volumeMounts;
+		expect(recipe).toContain(`VOLUME ${state.mountPath}\n`);
+		const volumes = spec.volumes.map(({ name }: { name: string }) => name);
+		for (const container of [...spec.initContainers, daemon, leaf])
+			for (const { name } of container.volumeMounts) expect(volumes).toContain(name);
+		for (const probe of ["startupProbe", "readinessProbe", "livenessProbe"])
+			expect(daemon[probe].exec.command).toEqual(["dialtone", "daemon", "status"]);
+		const environment = readFileSync(join(root, "deploy/entrypoint"), "utf8");
+		for (const { name } of daemon.env) if (name.startsWith("DIALTONE_")) expect(environment).toContain(name);
+	});
+
+	test("configure a leaf node that a NATS server takes", needing("nats-server", "openssl"), () => {
+		const directory = mkdtempSync(join(tmpdir(), "dt-leaf-"));
+		const text = readFileSync(MANIFEST, "utf8");
+		const block = /leaf\.conf: \|\n((?: {4}.*\n)+)/.exec(text)![1]!;
+		const files = block.replaceAll("/fleet/", `${directory}/`);
+		const certificate = ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=ca", "-days", "1"];
+		execFileSync("openssl", [...certificate, "-keyout", "/dev/null", "-out", join(directory, "ca.pem")], {
+			stdio: "ignore",
+		});
+		writeFileSync(join(directory, "leaf.creds"), "");
+		writeFileSync(join(directory, "leaf.conf"), files);
+		// `-t` reads the configuration and ends.
+		execFileSync("nats-server", ["-t", "-c", join(directory, "leaf.conf")], { stdio: "pipe" });
+		rmSync(directory, { recursive: true });
+	});
+});
