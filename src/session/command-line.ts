@@ -41,9 +41,14 @@ const RUN_VARIABLE = new RegExp(
 	`^(?:${[
 		"(?:\\w+_)?(?:PAGER|EDITOR|VISUAL|BROWSER|ASKPASS)",
 		...["GIT_SSH", "GIT_SSH_COMMAND", "GIT_EXTERNAL_DIFF", "GIT_PROXY_COMMAND", "GIT_CONFIG_VALUE_\\d+"],
-		...["GIT_CONFIG_PARAMETERS", "LESSOPEN", "LESSCLOSE", "PROMPT_COMMAND", "RSYNC_RSH", "CVS_RSH"],
+		...["GIT_CONFIG_PARAMETERS", "LESSOPEN", "LESSCLOSE", "PROMPT_COMMAND", "RSYNC_RSH", "CVS_RSH", "TAR_OPTIONS"],
+		"BASH_FUNC_.*",
 	].join("|")})$`,
 );
+/** Variables whose value a shell expands: its prompts, and the names of its start files. */
+const EXPANDED_VARIABLE = /^(?:PS\d|RPS\d|[RS]?PROMPT\d?|BASH_ENV|ENV)$/;
+/** Variables whose value is arguments of a program. */
+const ARGUMENTS: Readonly<Record<string, string>> = { GIT_CONFIG_PARAMETERS: "git -c", TAR_OPTIONS: "tar" };
 /** What follows up to the next separator is no command. */
 const NO_COMMAND = new Set(["for", "select", "case"]);
 
@@ -53,30 +58,57 @@ export function commandsIn(text: string): CommandLine {
 	return parser;
 }
 
-/** The command in `NAME=value` where something runs it. */
-export function commandInVariable(assignment: string): string | null {
-	const [, name = "", text = ""] = /^([A-Za-z_]\w*)(?:\[[^\]]*\])?\+?=(.*)$/s.exec(assignment) ?? [];
-	if (!RUN_VARIABLE.test(name)) return null;
+/** The commands in `NAME=value` where something runs or expands the value. */
+export function commandsInVariable(assignment: string, depth = 0): CommandLine {
+	const parser = new Parser(depth);
+	const [, name = "", value = ""] = /^([A-Za-z_][^\s=[]*?)(?:\[[^\]]*\])?\+?=(.*)$/s.exec(assignment) ?? [];
+	if (EXPANDED_VARIABLE.test(name)) parser.expand(value);
+	if (RUN_VARIABLE.test(name)) parser.parse(commandInValue(name, value.replaceAll(ANY, "$x")));
+	return parser;
+}
+
+function commandInValue(name: string, value: string): string {
+	const program = ARGUMENTS[name];
+	if (program !== undefined) return `${program} ${value}`;
 	// A bar is for `less` and says how the command is read; with `!` an alias of git is a command, without it another git.
-	const value = text.replace(/^[|!-]+/, "").replaceAll(ANY, "$x");
-	if (name === "GIT_CONFIG_PARAMETERS") return `git -c ${value}`;
-	return name.startsWith("GIT_CONFIG_") ? `${value}\ngit ${value}` : value;
+	const text = value.replace(/^[|!-]+/, "");
+	return name.startsWith("GIT_CONFIG_") ? `${text}\ngit ${text}` : text;
 }
 
 /** The same line with the commands in these variables. */
 export function withVariables(line: CommandLine, env: Readonly<Record<string, string>>): CommandLine {
-	const more = Object.entries(env)
-		.map(([name, value]) => commandInVariable(`${name}=${value}`))
-		.filter((text) => text !== null)
-		.map(commandsIn);
-	return {
-		commands: [...line.commands, ...more.flatMap(({ commands }) => commands)],
-		unclear: line.unclear || more.some(({ unclear }) => unclear),
-	};
+	return joined([line, ...Object.entries(env).map(([name, value]) => commandsInVariable(`${name}=${value}`))]);
 }
+
+export const joined = (lines: readonly CommandLine[]): CommandLine => ({
+	commands: lines.flatMap(({ commands }) => commands),
+	unclear: lines.some(({ unclear }) => unclear),
+});
 
 /** A program and its arguments, with no shell between. */
 export const commandOf = (argv: readonly string[]): CommandLine => ({ commands: [{ words: argv }], unclear: false });
+
+/** Where a substitution begins inside the brackets of `name[…]`; -1: nowhere. */
+function substitutionInSubscript(text: string): number {
+	let depth = 0;
+	for (let at = 1; at < text.length; at++) {
+		const char = text[at]!;
+		if (char === "[" && (depth > 0 || /\w/.test(text[at - 1]!))) depth++;
+		else if (char === "]") depth = Math.max(0, depth - 1);
+		else if (depth > 0 && (char === "`" || (char === "$" && /[({]/.test(text[at + 1] ?? "")))) return at;
+	}
+	return -1;
+}
+
+const ESCAPE = /\\(?:x([\da-f]{1,2})|u([\da-f]{1,4})|([0-7]{1,3})|(.))/gis;
+
+/** Escapes of `$'…'` and of prompts resolved. */
+const unescaped = (text: string): string =>
+	text.replace(ESCAPE, (_, hex?: string, unicode?: string, octal?: string, char = "") => {
+		const digits = hex ?? unicode ?? octal;
+		if (digits !== undefined) return String.fromCharCode(Number.parseInt(digits, octal === undefined ? 16 : 8));
+		return { n: "\n", t: "\t", r: "\r" }[char as string] ?? (char as string);
+	});
 
 interface Heredoc {
 	readonly end: string;
@@ -100,6 +132,11 @@ class Parser implements CommandLine {
 		this.#text = text.replaceAll("\\\r\n", "").replaceAll("\\\n", "");
 		if (text.length > MAX_CHARS || this.#depth > MAX_DEPTH || text.includes(ANY)) this.unclear = true;
 		else this.#list();
+	}
+
+	/** Text that the shell expands where it uses it, before or after it resolves escapes in it. */
+	expand(text: string): void {
+		for (const one of new Set([text, unescaped(text)])) this.#expanded(one);
 	}
 
 	/** Everything up to the end. */
@@ -147,8 +184,7 @@ class Parser implements CommandLine {
 	#add(command: Draft): void {
 		const { words } = command;
 		while (words.length > 0 && (BEFORE_COMMAND.has(words[0]!) || ASSIGNMENT.test(words[0]!))) {
-			const inVariable = commandInVariable(words.shift()!);
-			if (inVariable !== null) this.#nested(inVariable);
+			this.#take(commandsInVariable(words.shift()!, this.#depth + 1));
 		}
 		// Its name follows, and then its body.
 		if (words[0] === "function") words.splice(0, words[2] === "{" ? 3 : 2);
@@ -219,6 +255,7 @@ class Parser implements CommandLine {
 	#word(): string {
 		let word = "";
 		let hasBrace = false;
+		let hasBracket = false;
 		while (this.#at < this.#text.length) {
 			const char = this.#text[this.#at]!;
 			if (/[\s;&|()<>]/.test(char)) break;
@@ -233,12 +270,20 @@ class Parser implements CommandLine {
 				this.#at++;
 			} else {
 				hasBrace ||= char === "{";
+				hasBracket ||= char === "[";
 				word += "*?[".includes(char) ? this.#glob(char) : char;
 				this.#at++;
 			}
 		}
+		this.#subscripts(hasBracket ? word.replaceAll(ANY, "[") : word);
 		// `{rm,-rf,x}` is three words.
 		return hasBrace && /\{[^}]*(?:,|\.\.)[^}]*\}/.test(word) ? ANY : word;
+	}
+
+	/** Bash expands a subscript also where it was quoted: `[[ -v 'a[$(…)]' ]]`, `x='a[$(…)]'; echo $((x))`. */
+	#subscripts(word: string): void {
+		const at = substitutionInSubscript(word);
+		if (at >= 0) this.#expanded(word.slice(at));
 	}
 
 	/** `[` alone is a command. */
@@ -299,7 +344,8 @@ class Parser implements CommandLine {
 		else if (rest.startsWith("$(")) {
 			this.#at++;
 			this.#parenthesised();
-		} else if (rest.startsWith("${")) this.#expanded(this.#balanced("{", "}"));
+		} else if (/^\$\{[\s|]/.test(rest)) this.#nested(this.#balanced("{", "}").replace(/^\|/, ""));
+		else if (rest.startsWith("${")) this.#parameter(this.#balanced("{", "}"));
 		else if (EXPANDED.test(rest[1] ?? ""))
 			this.#at += 1 + (/^\w+/.exec(this.#text.slice(this.#at + 1))?.[0].length ?? 1);
 		else {
@@ -309,11 +355,18 @@ class Parser implements CommandLine {
 		return ANY;
 	}
 
+	/** `${x@P}`, and `${(e)x}` of zsh, expand the value once more. */
+	#parameter(inside: string): void {
+		if (/@P$|^\([^)]*[e%]/.test(inside)) this.unclear = true;
+		this.#expanded(inside);
+	}
+
 	#ansiQuoted(): void {
-		for (this.#at += 2; this.#at < this.#text.length; this.#at++) {
+		const from = this.#at + 2;
+		for (this.#at = from; this.#at < this.#text.length; this.#at++) {
 			if (this.#text[this.#at] === "\\") this.#at++;
 			else if (this.#text[this.#at] === "'") {
-				this.#at++;
+				this.#subscripts(unescaped(this.#text.slice(from, this.#at++)));
 				return;
 			}
 		}

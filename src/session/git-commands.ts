@@ -1,7 +1,7 @@
 // What git runs for its arguments beside itself: commands in its configuration (`-c core.pager=…`, an alias) and in
-// the options of its commands (`rebase --exec`). Hooks and configuration files are scripts, which are not seen.
+// the options of its commands (`rebase --exec`), and addresses (`ext::…`). Hooks and configuration files are scripts, which are not seen.
 
-import { ANY, type CommandLine, commandsIn, type SimpleCommand } from "./command-line.ts";
+import { ANY, type CommandLine, commandsIn, joined, type SimpleCommand } from "./command-line.ts";
 
 /** Settings whose value is a command. Their case does not matter. */
 const RUN_SETTING = new RegExp(
@@ -13,13 +13,12 @@ const RUN_SETTING = new RegExp(
 	"i",
 );
 const RUN_OPTION =
-	/^(?:foreach|run|--(?:exec|extcmd|upload-pack|receive-pack|open-files-in-pager|(?:setup|env|tree|index|parent|msg|commit|tag-name)-filter)(?:=(.*))?)$/s;
+	/^(?:foreach|run|ext::(.*)|--(?:exec|extcmd|upload-pack|receive-pack|open-files-in-pager|(?:setup|env|tree|index|parent|msg|commit|tag-name)-filter)(?:=(.*))?)$/s;
 const SETS = new Set(["-c", "--config", "--config-env", "config", "set"]);
 
 /** Of the arguments of one git. */
 export function commandsOfGit(args: readonly string[]): CommandLine {
-	const lines = args.flatMap((_, at) => [settingAt(args, at), optionAt(args, at)].filter((line) => line !== null));
-	return { commands: lines.flatMap(({ commands }) => commands), unclear: lines.some(({ unclear }) => unclear) };
+	return joined(args.flatMap((_, at) => [settingAt(args, at), optionAt(args, at)].filter((line) => line !== null)));
 }
 
 const UNKNOWN: CommandLine = { commands: [], unclear: true };
@@ -47,7 +46,8 @@ function optionAt(args: readonly string[], at: number): CommandLine | null {
 	const isShort = args[at] === "-x" && (args.includes("rebase") || args.includes("difftool"));
 	const option = isShort ? [] : RUN_OPTION.exec(args[at]!);
 	if (option === null) return null;
-	const [, value] = option;
+	// In an address `% ` is a blank.
+	const value = option[1]?.replace(/%(.)/g, "$1") ?? option[2];
 	// Read like the arguments of `env`: any of them may begin the command, or be all of it.
 	const command: SimpleCommand = { words: ["env", ...(value === undefined ? args.slice(at + 1) : [value])] };
 	return { commands: [command], unclear: false };

@@ -1,8 +1,9 @@
 // Which rule of the policy a call falls under: the first that matches says whether it is allowed, needs a
 // person, or is refused. No rule: allowed.
 
-import { ANY, type CommandLine, commandInVariable, commandsIn, type SimpleCommand } from "./command-line.ts";
+import { ANY, type CommandLine, commandsIn, commandsInVariable, type SimpleCommand } from "./command-line.ts";
 import { commandsOfGit } from "./git-commands.ts";
+import { commandsOfOptions } from "./option-commands.ts";
 import { isAbout, matchesGlob, type Rule } from "./policy.ts";
 import type { Caller } from "./start-spec.ts";
 
@@ -40,8 +41,17 @@ const RUNNERS = new Set([
 	...["systemd-run", "busybox", "toybox", "eval", "trap", "alias", "strace", "ltrace", "taskset", "chrt", "prlimit"],
 	...["unbuffer", "fakeroot", "screen", "tmux", "sg", "pkexec", "coproc", "noglob", "nocorrect", "setarch", "gosu"],
 	...["dbus-run-session", "firejail", "proot", "expect", "entr", "fd", "docker", "podman", "kubectl", "setpriv"],
-	...["complete", "mapfile", "readarray", "npx", "bind", "bindkey"],
+	...["complete", "mapfile", "readarray", "npx", "pnpx", "bunx", "bind", "bindkey", "start-stop-daemon", "capsh"],
 ]);
+/** Those that do so after one of these words. */
+const RUNNING_COMMAND = new RegExp(
+	`^(?:${[
+		"(?:npm|pnpm|yarn|bun) (?:exec|x|dlx|explore)",
+		"(?:bundle|direnv|mise|rbenv|opam) (?:exec|x)",
+		"(?:uv|poetry|pipenv|pdm|conda) run",
+		"history -s",
+	].join("|")})$`,
+);
 /** The dynamic loader runs the program that it is given: `/lib64/ld-linux-x86-64.so.2`. */
 const LOADER = /^ld(?:64)?(?:-[\w.-]+)?\.so(?:\.\d+)*$/;
 /** Those that set variables for what comes later. */
@@ -51,8 +61,8 @@ const BINDING = new Set(["bind", "bindkey"]);
 /** Those that add arguments which are not in the command line. */
 const ADDING = new Set(["xargs", "parallel"]);
 const SHELLS = new Set(["sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "fish", "rbash", "csh", "tcsh"]);
-/** Builtins of a shell that read commands from a file, which may be its input. */
-const SOURCING = new Set([".", "source"]);
+/** Those that read commands from a file, which may be their input. */
+const SOURCING = new Set([".", "source", "at", "batch", "crontab"]);
 /** Those that give a command another name, under which a later line adds its arguments. */
 const NAMING = new Set(["alias", "hash"]);
 const MAX_WORDS = 1000;
@@ -72,6 +82,10 @@ const boundIn = (word: string): string =>
 		.replace(/^(["'])(.*)\1$/s, "$2")
 		.replace(/\\(?:[CM]-)*./g, "\n")
 		.replace(/\^[JM]/gi, "\n");
+
+/** The command of an option in one word with it: `--exec=…`, `-c…`, `-oProxyCommand=…`. */
+const withoutOption = (word: string): string =>
+	word.replace(/^(?:--\w[\w-]*=|-\w)/, "").replace(/^(?:\w+=|\w+Command\s+)/i, "");
 
 /** Whether any command of the line could be one of these: for rules that ask or deny. */
 export function mayRun(pattern: string, line: CommandLine): boolean {
@@ -95,8 +109,7 @@ class Search {
 	}
 
 	#inVariable(word: string): boolean {
-		const text = commandInVariable(word);
-		return text !== null && this.#inText(text);
+		return this.inLine(commandsInVariable(word));
 	}
 
 	#in({ words, stdin }: SimpleCommand): boolean {
@@ -112,8 +125,12 @@ class Search {
 		if (NAMING.has(program) && rest.some((word) => this.#inText(`${word.replace(/^[^=]*=/, "")} $x`))) return true;
 		if (BINDING.has(program) && rest.some((word) => this.#inText(boundIn(word)))) return true;
 		if (program === "git" && this.inLine(commandsOfGit(rest))) return true;
+		if (this.inLine(commandsOfOptions(program, rest))) return true;
+		// Without `-l` it runs a command from the history.
+		if (program === "fc" && !/^-\w*l/.test(rest[0] ?? "")) return true;
 		const adds = ADDING.has(program);
-		const runs = RUNNERS.has(program) || LOADER.test(program);
+		const runsRest = rest.some((word) => RUNNING_COMMAND.test(`${program} ${word}`));
+		const runs = runsRest || RUNNERS.has(program) || LOADER.test(program);
 		if ((runs || SETTING.has(program)) && rest.some((word) => this.#inVariable(word))) return true;
 		if (!runsLines && !adds && !runs) return false;
 		if (adds && rest.some(isShell)) return true;
@@ -121,8 +138,8 @@ class Search {
 		const more = adds ? [ANY] : [];
 		const input = stdin === undefined || runsLines ? {} : { stdin };
 		if (rest.some((_, at) => this.#in({ words: [...rest.slice(at), ...more], ...input }))) return true;
-		const lines = [...rest.filter((word) => /[\s;&|$`(<>]/.test(word)), rest.join(" ")];
-		return lines.some((text) => this.#inText(text.replace(/^\w+=/, "")));
+		const lines = [...rest.filter((word) => /[\s;&|$`(<>]|^--?\w[\w-]*[=/]/.test(word)), rest.join(" ")];
+		return lines.some((text) => this.#inText(text.replace(/^\w+=/, "")) || this.#inText(withoutOption(text)));
 	}
 }
 

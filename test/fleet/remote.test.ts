@@ -46,7 +46,7 @@ describe.skipIf(isMissing)("a session of another machine", () => {
 		const client = await host.client();
 		const { facts } = await client.call("start", { name: "cat", argv: ["cat"], ...patient });
 		const { session } = facts;
-		const answers: Readonly<Record<Exclude<Question["do"], "hello" | "http" | "stop">, () => Promise<unknown>>> = {
+		const answers: Readonly<Record<Exclude<Question["do"], "hello" | "http" | "fleet" | "stop">, () => Promise<unknown>>> = {
 			call: async () => (await client.call("send", { session, text: "hello", submit: true, ...patient })).facts.text,
 			tools: async () => (await client.tools()).map(({ name }) => name).includes("start"),
 			events: async () => (await first((signal) => client.events({ afterSeq: 0, signal }))).event,
