@@ -15,7 +15,15 @@ import type { EventsDropped, SessionEvent } from "../protocol/events.ts";
 import type { FaultJson } from "../protocol/fault.ts";
 import { hasAtMostValues } from "../protocol/json-size.ts";
 import { limits } from "../session/options.ts";
-import type { Answer, DaemonStatus, ScreenSnapshot, SnapshotOptions, ToolCard, ToolSet } from "../tools/client.ts";
+import type {
+	Answer,
+	DaemonStatus,
+	DrawnOptions,
+	ScreenSnapshot,
+	SnapshotOptions,
+	ToolCard,
+	ToolSet,
+} from "../tools/client.ts";
 import type { Caller } from "../tools/tool.ts";
 
 export type Question =
@@ -32,6 +40,7 @@ export type Question =
 	| { readonly do: "events"; readonly afterSeq?: number }
 	| { readonly do: "output"; readonly session: string; readonly from: number }
 	| { readonly do: "view"; readonly session: string }
+	| { readonly do: "drawn"; readonly session: string; readonly as: DrawnOptions["as"]; readonly at?: number }
 	| { readonly do: "act"; readonly session: string; readonly act: PersonAct }
 	| { readonly do: "drivers"; readonly session: string; readonly lease?: string }
 	| ({ readonly do: "snapshot"; readonly session: string } & SnapshotOptions)
@@ -103,6 +112,7 @@ export type More =
 	| { readonly ended: { readonly exit: ExitFacts | null; readonly status: Status } }
 	| { readonly resized: { readonly cols: number; readonly rows: number }; readonly offset: number }
 	| { readonly offset: number; readonly base64: string }
+	| { readonly drawn: string }
 	| { readonly gap: { readonly from: number; readonly to: number } };
 
 export type Done = {
