@@ -12,6 +12,7 @@ import type {
 	Answer,
 	CallOptions,
 	Client,
+	DrawnOptions,
 	DriversOptions,
 	ToolCard,
 	ViewChunk,
@@ -226,6 +227,10 @@ export class FakeClient implements Client {
 
 	async snapshot() {
 		return { content: ">>> ", cols: 80, rows: 24, offset: this.output_.length };
+	}
+
+	async *drawn(_session: string, _options: DrawnOptions): AsyncGenerator<Uint8Array> {
+		yield this.output_;
 	}
 
 	async *view(session: string, { signal }: ViewOptions): AsyncGenerator<ViewChunk> {

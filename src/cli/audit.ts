@@ -62,7 +62,11 @@ function verified(directory: string, json: boolean, out: (text: string) => void)
 	const sound = `${whole} written${notes.map((note) => `; ${note}`).join("")}.`;
 	if (json) out(`${JSON.stringify({ ok: broken === null, ...found })}\n`);
 	else if (broken === null) out(`${sound}\n`);
-	else out(`Broken at ${broken.file}, line ${broken.line}: ${broken.problem}. Before that: ${sound}\n`);
+	else {
+		const where = broken.beginning ? "From there on" : "Before that";
+		const rest = lines === 0 ? "" : ` ${where}: ${sound}`;
+		out(`Broken at ${broken.file}, line ${broken.line}: ${broken.problem}.${rest}\n`);
+	}
 	return broken === null ? EXIT.ok : EXIT.fault;
 }
 

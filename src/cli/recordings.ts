@@ -1,5 +1,6 @@
 // A session's recording: written in a format others read, or played back here.
-// Both read the session's own files; the daemon only resolves the session's name.
+// What was printed is read from the session's own files. What it looked like is drawn by the daemon, which knows
+// the secrets: one that is put together on the screen can be masked only there.
 
 import { createWriteStream } from "node:fs";
 import { basename } from "node:path";
@@ -9,10 +10,11 @@ import { setTimeout as pause } from "node:timers/promises";
 import { scriptPair } from "../journal/export.ts";
 import { readRecord } from "../journal/records.ts";
 import { replay as moments } from "../journal/replay.ts";
-import { clean, counted } from "../protocol/clean.ts";
+import { counted } from "../protocol/clean.ts";
 import { Fault } from "../protocol/fault.ts";
-import type { Recording, When } from "../session/recording.ts";
-import type { Screen } from "../terminal/screen.ts";
+import type { Recording } from "../session/recording.ts";
+import type { DrawnOptions } from "../tools/client.ts";
+import type { MomentFacts } from "../tools/past.ts";
 import type { Invocation } from "./command.ts";
 import { drawingOnly, RESET_DRAWING } from "./drawing-only.ts";
 import { EXIT } from "./exit-codes.ts";
@@ -38,11 +40,10 @@ export async function exportRecording(invocation: Invocation): Promise<number> {
 	const at = flags.number("at");
 	if (at !== undefined && (format === "script" || format.startsWith("cast")))
 		throw badInput(`--at is a moment: ${format} is all of it`);
-	const when: When | null = at === undefined ? null : { at };
-	const what = await recorded(invocation);
+	const { name, directory, session } = await recorded(invocation);
+	const { signal } = new AbortController();
 	const to = (): Writable => (output === undefined ? io.stdout : createWriteStream(output));
 	const write = (from: Readable) => pipeline(from, to(), { end: output !== undefined });
-	const { name, directory, session } = what;
 	switch (format) {
 		case "cast":
 		case "cast2": {
@@ -62,20 +63,21 @@ export async function exportRecording(invocation: Invocation): Promise<number> {
 			break;
 		}
 		case "text": {
-			using recording = await recordingIn(directory);
-			const { textAt } = await import("../tools/past.ts");
-			const text = when === null ? await allText(directory) : await textAt(recording, when);
-			await write(Readable.from([text]));
+			await using client = await invocation.dependencies.connect();
+			await write(Readable.from(client.drawn(session, { as: "text", at, signal })));
 			break;
 		}
 		case "svg":
 		case "png": {
-			const { missingFontsNotice } = await import("../tools/fonts.ts");
-			const { LAST, pictureAt } = await import("../tools/past.ts");
-			using recording = await recordingIn(directory);
-			const { picture, missing } = await pictureAt(recording, when ?? LAST, { format });
-			await write(Readable.from([Buffer.from(picture)]));
+			const [{ fontsFor, missingFontsNotice }, { pictureToPng, textOf }] = await Promise.all([
+				import("../tools/fonts.ts"),
+				import("../tools/picture.ts"),
+			]);
+			const svg = await drawn(invocation, session, { as: "svg", at });
+			const png = format === "png" ? await pictureToPng(svg) : null;
+			await write(Readable.from([png === null ? svg : Buffer.from(png.png)]));
 			// An SVG is drawn with the fonts of whoever looks at it: first of all, here.
+			const { missing } = png ?? (await fontsFor(textOf(svg)));
 			const notice = missingFontsNotice(missing);
 			if (notice !== null) io.err(`dialtone: ${notice}\n`);
 		}
@@ -90,26 +92,17 @@ async function recordingIn(directory: string): Promise<Recording> {
 	return new Recording({ directory, scrollback: 1000 });
 }
 
-async function allText(directory: string): Promise<string> {
-	return `${clean((await seen(directory)).lines(Number.POSITIVE_INFINITY).join("\n")).text}\n`;
-}
-
-// More lines than a person scrolls through; a log may hold far more.
-const SCROLLBACK_LINES = 100_000;
-
-/** The screen after everything that was recorded. */
-async function seen(directory: string): Promise<Screen> {
-	const { Screen } = await import("../terminal/screen.ts");
-	const screen = new Screen({ cols: 80, rows: 24, scrollback: SCROLLBACK_LINES });
-	let { cols, rows } = screen;
-	for await (const moment of moments(directory)) {
-		if (moment.kind === "output") screen.feed(moment.bytes);
-		else if (moment.kind === "header" && moment.name === "COLUMNS") cols = Number(moment.value) || cols;
-		else if (moment.kind === "header" && moment.name === "LINES") rows = Number(moment.value) || rows;
-		else if (moment.kind === "resized") ({ cols, rows } = moment);
-		if (cols !== screen.cols || rows !== screen.rows) screen.resize(cols, rows);
-	}
-	return screen;
+/** What the daemon draws, in one piece. */
+async function drawn(
+	{ dependencies }: Invocation,
+	session: string,
+	what: Omit<DrawnOptions, "signal">,
+): Promise<string> {
+	await using client = await dependencies.connect();
+	const pieces: Uint8Array[] = [];
+	for await (const piece of client.drawn(session, { ...what, signal: new AbortController().signal }))
+		pieces.push(piece);
+	return Buffer.concat(pieces).toString();
 }
 
 /** Plays the output back with its own pauses, long ones shortened by --idle-limit. */
@@ -117,9 +110,9 @@ export async function replay(invocation: Invocation): Promise<number> {
 	const { flags, io } = invocation;
 	const speed = flags.number("speed") ?? 1;
 	const idleLimitMs = flags.number("idle-limit") ?? 2_000;
-	const { directory } = await recorded(invocation);
+	const { directory, session } = await recorded(invocation);
 	const at = flags.number("at");
-	if (at !== undefined) return showMoment(invocation, directory, { at });
+	if (at !== undefined) return showMoment(invocation, session, at);
 	const leave = new AbortController();
 	process.once("SIGINT", () => leave.abort());
 	let lastUs = 0;
@@ -147,10 +140,9 @@ const notKept = ({ from, to }: { readonly from: number; readonly to: number }) =
 	`dialtone: ${counted(to - from, "byte")} of output are not kept\n`;
 
 /** The screen of a moment: with its colours on a terminal, else its text. */
-async function showMoment({ io, json }: Invocation, directory: string, when: When): Promise<number> {
-	const { momentOf } = await import("../tools/past.ts");
-	using recording = await recordingIn(directory);
-	const facts = await recording.see(when, momentOf);
+async function showMoment(invocation: Invocation, session: string, at: number): Promise<number> {
+	const { io, json } = invocation;
+	const facts = JSON.parse(await drawn(invocation, session, { as: "moment", at })) as MomentFacts;
 	if (json) io.out(`${JSON.stringify(facts)}\n`);
 	else if (io.stdout.isTTY) {
 		const { gaps, content, rows } = facts;

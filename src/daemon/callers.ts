@@ -54,6 +54,7 @@ const FROM_INSIDE = {
 	view: "own",
 	drivers: "own",
 	snapshot: "own",
+	drawn: "own",
 	act: { refused: "Acting as a person" },
 	approvals: { refused: "Seeing what waits for approval" },
 	decide: { refused: "Approving a call" },

@@ -35,6 +35,7 @@ const FROM_FLEET = {
 	call: "tool",
 	output: "reads",
 	view: "reads",
+	drawn: "reads",
 	drivers: "reads",
 	snapshot: "reads",
 	act: "act",

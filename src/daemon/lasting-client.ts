@@ -16,6 +16,7 @@ import {
 	type CallOptions,
 	type Client,
 	type DaemonStatus,
+	type DrawnOptions,
 	type DriversOptions,
 	type EventsOptions,
 	type OutputOptions,
@@ -159,6 +160,11 @@ export class LastingClient implements Client {
 			harmless: true,
 			ask: (client) => client.snapshot(session, options),
 		});
+	}
+
+	/** Ends with the daemon: pieces of two drawings would not fit together. */
+	async *drawn(session: string, options: DrawnOptions): AsyncGenerator<Uint8Array> {
+		yield* (await this.#connected()).drawn(session, options);
 	}
 
 	act(session: string, act: PersonAct): Promise<PersonDone> {

@@ -3,7 +3,7 @@
 
 import { z } from "zod";
 import { Fault } from "../protocol/fault.ts";
-import { TOOL_SETS } from "../tools/client.ts";
+import { DRAWINGS, TOOL_SETS } from "../tools/client.ts";
 import { parent } from "../tools/fields.ts";
 import { decision, personAct } from "../tools/person-act.ts";
 import type { Request } from "./wire.ts";
@@ -83,6 +83,13 @@ const request = z.discriminatedUnion("do", [
 	z.object({ id, do: z.literal("events"), afterSeq: z.exactOptional(offset) }),
 	z.object({ id, do: z.literal("output"), session: name, from: offset }),
 	z.object({ id, do: z.literal("view"), session: name }),
+	z.object({
+		id,
+		do: z.literal("drawn"),
+		session: name,
+		as: z.enum(DRAWINGS),
+		at: z.exactOptional(z.number().min(0)),
+	}),
 	z.object({ id, do: z.literal("act"), session: name, act: personAct }),
 	z.object({ id, do: z.literal("drivers"), session: name, lease: z.exactOptional(name) }),
 	z.object({ id, do: z.literal("snapshot"), session: name, screenOnly: z.exactOptional(z.boolean()) }),

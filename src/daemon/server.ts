@@ -290,6 +290,10 @@ async function answer(
 		case "view":
 			for await (const chunk of client.view(question.session, { signal })) await more(sent(chunk));
 			return {};
+		case "drawn":
+			for await (const piece of client.drawn(question.session, { as: question.as, at: question.at, signal }))
+				await more({ drawn: Buffer.from(piece).toString("base64") });
+			return {};
 		case "act":
 			return { person: await client.act(question.session, question.act) };
 		case "drivers":

@@ -22,6 +22,7 @@ import {
 	type CallOptions,
 	type Client,
 	type DaemonStatus,
+	type DrawnOptions,
 	type DriversOptions,
 	type EventsOptions,
 	type OutputOptions,
@@ -211,6 +212,12 @@ export class SocketClient implements Client {
 
 	async snapshot(session: string, options: SnapshotOptions = {}): Promise<ScreenSnapshot> {
 		return (await this.#ask({ do: "snapshot", session, ...options })).snapshot!;
+	}
+
+	async *drawn(session: string, { as, at, signal }: DrawnOptions): AsyncGenerator<Uint8Array> {
+		const question: Question = { do: "drawn", session, as, ...(at !== undefined && { at }) };
+		for await (const more of this.#stream(question, signal))
+			if ("drawn" in more) yield Buffer.from(more.drawn, "base64");
 	}
 
 	async act(session: string, act: PersonAct): Promise<PersonDone> {

@@ -16,7 +16,15 @@ import type { FaultJson } from "../protocol/fault.ts";
 import type { FleetStatus, FleetWish } from "../protocol/fleet.ts";
 import { hasAtMostValues } from "../protocol/json-size.ts";
 import { limits } from "../session/options.ts";
-import type { Answer, DaemonStatus, ScreenSnapshot, SnapshotOptions, ToolCard, ToolSet } from "../tools/client.ts";
+import type {
+	Answer,
+	DaemonStatus,
+	DrawnOptions,
+	ScreenSnapshot,
+	SnapshotOptions,
+	ToolCard,
+	ToolSet,
+} from "../tools/client.ts";
 import type { Caller } from "../tools/tool.ts";
 
 export type Question =
@@ -33,6 +41,7 @@ export type Question =
 	| { readonly do: "events"; readonly afterSeq?: number }
 	| { readonly do: "output"; readonly session: string; readonly from: number }
 	| { readonly do: "view"; readonly session: string }
+	| { readonly do: "drawn"; readonly session: string; readonly as: DrawnOptions["as"]; readonly at?: number }
 	| { readonly do: "act"; readonly session: string; readonly act: PersonAct }
 	| { readonly do: "drivers"; readonly session: string; readonly lease?: string }
 	| ({ readonly do: "snapshot"; readonly session: string } & SnapshotOptions)
@@ -106,6 +115,7 @@ export type More =
 	| { readonly ended: { readonly exit: ExitFacts | null; readonly status: Status } }
 	| { readonly resized: { readonly cols: number; readonly rows: number }; readonly offset: number }
 	| { readonly offset: number; readonly base64: string }
+	| { readonly drawn: string }
 	| { readonly gap: { readonly from: number; readonly to: number } };
 
 export type Done = {

@@ -19,6 +19,7 @@ import type {
 	CallOptions,
 	Client,
 	DaemonStatus,
+	DrawnOptions,
 	DriversOptions,
 	EventsOptions,
 	OutputOptions,
@@ -230,6 +231,10 @@ export class FleetClient implements Client {
 
 	async *view(session: string, options: ViewOptions): AsyncGenerator<ViewChunk> {
 		yield* this.#stream(session, (client, reference) => client.view(reference, options));
+	}
+
+	async *drawn(session: string, options: DrawnOptions): AsyncGenerator<Uint8Array> {
+		yield* this.#stream(session, (client, reference) => client.drawn(reference, options));
 	}
 
 	async *drivers(session: string, options: DriversOptions): AsyncGenerator<DriverView> {

@@ -16,6 +16,7 @@ export function asHost(client: Client, host: string): Client {
 		output: (session, options) => client.output(session, options),
 		snapshot: (session, options) => client.snapshot(session, options),
 		view: (session, options) => client.view(session, options),
+		drawn: (session, options) => client.drawn(session, options),
 		act: (session, act) => client.act(session, act),
 		drivers: (session, options) => client.drivers(session, options),
 		approvals: () => client.approvals(),

@@ -8,6 +8,7 @@ import type {
 	Answer,
 	CallOptions,
 	Client,
+	DrawnOptions,
 	DriversOptions,
 	EventsOptions,
 	OutputOptions,
@@ -67,6 +68,10 @@ export class SwitchClient implements Client {
 
 	view(session: string, options: ViewOptions) {
 		return this.#client.view(session, options);
+	}
+
+	drawn(session: string, options: DrawnOptions) {
+		return this.#client.drawn(session, options);
 	}
 
 	act(session: string, act: PersonAct) {

@@ -52,7 +52,13 @@ export interface Verified {
 	/** Lines that could not be written, as the log says itself. */
 	readonly lost: number;
 	/** Where it is not as it was written; null where all of it is. */
-	readonly broken: { readonly file: string; readonly line: number; readonly problem: string } | null;
+	readonly broken: {
+		readonly file: string;
+		readonly line: number;
+		readonly problem: string;
+		/** Its beginning is missing: the lines that are sound come after this place, not before it. */
+		readonly beginning?: true;
+	} | null;
 }
 
 export const hashOfLine = (text: string): string => createHash("sha256").update(text).digest("hex");
@@ -202,11 +208,15 @@ class Check {
 	/** Whether nothing is missing at the beginning and at the end. */
 	#ends(files: readonly string[]): Verified["broken"] {
 		const at = { file: files.at(-1) ?? fileName(1), line: this.#found.lines };
+		const first = { file: files[0] ?? fileName(1), line: 1, beginning: true } as const;
 		const [head, last, base] = [this.#head, this.#last, this.#base];
 		if (base !== null && base.n > 0 && this.#removed.get(base.n) !== base.hash)
-			return { file: files[0]!, line: 1, problem: `the ${base.n} lines before it are missing` };
+			return {
+				...first,
+				problem: `the ${base.n === 1 ? "line before it is" : `${base.n} lines before it are`} missing`,
+			};
 		if (base !== null && base.n === 0 && base.hash !== NO_HASH)
-			return { file: files[0]!, line: 1, problem: "it is not the first line" };
+			return { ...first, problem: "it is not the first line" };
 		if (head === null) {
 			const problem = `${HEAD_FILE} is missing or damaged: lines may be missing at the end`;
 			return files.length === 0 ? null : { ...at, problem };

@@ -153,6 +153,15 @@ describe("the audit log (R4.14)", () => {
 		expect(broken()).toMatchObject({ file: files[2], problem: "this file is missing" });
 	});
 
+	test("a first line that is missing is told as one, and what is sound comes after it", async () => {
+		await write(5);
+		change((lines) => lines.slice(1));
+		const problem = "the line before it is missing";
+		expect(verify(directory)).toMatchObject({ lines: 5, broken: { line: 1, problem, beginning: true } });
+		change((lines) => lines.slice(1));
+		expect(broken()?.problem).toBe("the 2 lines before it are missing");
+	});
+
 	test("files are removed by age", async () => {
 		await write(20, { maxBytes: 1000 });
 		const [oldest] = auditFiles(directory);

@@ -100,6 +100,16 @@ export interface DriversOptions {
 	readonly signal: AbortSignal;
 }
 
+/** How a recording is drawn: all of it as lines or, with a time, its rows; a picture; the facts of a moment, as JSON. */
+export const DRAWINGS = ["text", "svg", "moment"] as const;
+
+export interface DrawnOptions {
+	readonly as: (typeof DRAWINGS)[number];
+	/** Milliseconds since the start; without it, the end. */
+	readonly at?: number | undefined;
+	readonly signal: AbortSignal;
+}
+
 export interface Client extends AsyncDisposable {
 	/** Calls a tool by name. Refusals are thrown as `Fault`. */
 	call<N extends ToolName>(tool: N, input: InputOf<N>, options?: CallOptions): Promise<Answer<FactsOf<N>>>;
@@ -115,6 +125,8 @@ export interface Client extends AsyncDisposable {
 	snapshot(session: string, options?: SnapshotOptions): Promise<ScreenSnapshot>;
 	/** To watch a session: its screen first, then its output as it comes; the screen again for one who is far behind. */
 	view(session: string, options: ViewOptions): AsyncIterable<ViewChunk>;
+	/** What a recording shows, in pieces: drawn where the secrets are known, so that they are masked. */
+	drawn(session: string, options: DrawnOptions): AsyncIterable<Uint8Array>;
 	/** What a person does: takes over, types, hands back. A write whose id (32 hex digits) was typed before is not repeated. */
 	act(session: string, act: PersonAct): Promise<PersonDone>;
 	/** Who drives, now and at each change, until the session ends or `signal` aborts. Its `lease` is in use as long as this is open. */

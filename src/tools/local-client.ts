@@ -30,6 +30,7 @@ import type {
 	CallOptions,
 	Client,
 	DaemonStatus,
+	DrawnOptions,
 	DriversOptions,
 	EventsOptions,
 	OutputOptions,
@@ -42,6 +43,7 @@ import type {
 import { Gate } from "./gate.ts";
 import { factsOnHost, faultOnHost } from "./host-names.ts";
 import { Noticed } from "./noticed.ts";
+import type { Past } from "./past.ts";
 import type { Caller, Tool, ToolContext } from "./tool.ts";
 import { snapshotOf, view } from "./view.ts";
 
@@ -67,6 +69,8 @@ export class LocalClient implements Client {
 	readonly #noticed: Noticed;
 	readonly #gate: Gate;
 	readonly #page: () => string | null;
+	/** Loaded when something is drawn. */
+	#past: Promise<Past> | null = null;
 	readonly #unsubscribe: () => void;
 
 	constructor(parts: LocalClientParts) {
@@ -224,6 +228,14 @@ export class LocalClient implements Client {
 		yield* view(session, { signal, onStopped: this.#onStopped, continues });
 	}
 
+	async *drawn(reference: string, { as, at, signal }: DrawnOptions): AsyncGenerator<Uint8Array> {
+		this.#past ??= import("./past.ts").then(({ Past }) => new Past(this.#parts.sessions));
+		for await (const piece of (await this.#past).drawn(reference, { as, at, signal })) {
+			if (!this.#continues("output", signal)) return;
+			yield piece;
+		}
+	}
+
 	async act(reference: string, act: PersonAct): Promise<PersonDone> {
 		const { sessions } = this.#parts;
 		const session = await sessions.find(reference);
@@ -285,6 +297,7 @@ export class LocalClient implements Client {
 		this.interrupt();
 		const { sessions } = this.#parts;
 		this.#unsubscribe();
+		(await this.#past)?.[Symbol.dispose]();
 		sessions.approvals[Symbol.dispose]();
 		await sessions[Symbol.asyncDispose]();
 		await this.#auditLog[Symbol.asyncDispose]();

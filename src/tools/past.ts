@@ -12,6 +12,7 @@ import { Recordings } from "../session/recordings.ts";
 import type { Sessions } from "../session/sessions.ts";
 import { pictureSvg } from "../terminal/picture-svg.ts";
 import { repaint, repaintText } from "../terminal/repaint.ts";
+import type { DrawnOptions } from "./client.ts";
 import { fontsFor } from "./fonts.ts";
 import { pictureToPng, textOf } from "./picture.ts";
 
@@ -35,7 +36,7 @@ export interface MomentFacts {
 	readonly gaps: readonly Gap[];
 }
 
-export function momentOf({ screen, at, gaps }: Seen): MomentFacts {
+function momentOf({ screen, at, gaps }: Seen): MomentFacts {
 	const { cols, rows, offset } = screen;
 	const { lines, text } = screen.snapshot();
 	const picture = screen.picture();
@@ -67,7 +68,7 @@ export async function* castOf(recorded: Recorded, version: 2 | 3): AsyncGenerato
 }
 
 /** A picture of a moment, and the characters that no font here has. */
-export async function pictureAt(
+async function pictureAt(
 	recording: Recording,
 	when: When,
 	{ format, signal }: { readonly format: "svg" | "png"; readonly signal?: AbortSignal | undefined },
@@ -79,7 +80,7 @@ export async function pictureAt(
 }
 
 /** The rows of a moment, without blank ones at the end. */
-export const textAt = (recording: Recording, when: When, signal?: AbortSignal): Promise<string> =>
+const textAt = (recording: Recording, when: When, signal?: AbortSignal): Promise<string> =>
 	recording.see(when, ({ screen }) => `${screen.snapshot().text}\n`, signal);
 
 export const DOWNLOADS = ["cast", "text", "svg", "png"] as const;
@@ -100,7 +101,7 @@ export interface Download {
 }
 
 /** The end of a recording. */
-export const LAST: When = { offset: Number.MAX_SAFE_INTEGER };
+const LAST: When = { offset: Number.MAX_SAFE_INTEGER };
 
 export class Past implements Disposable {
 	readonly #sessions: Sessions;
@@ -134,6 +135,16 @@ export class Past implements Disposable {
 		const moment = at === undefined || format === "cast" ? "" : `-${Math.round(at)}ms`;
 		const body = await this.#body(found, { format, when: at === undefined ? null : { at }, signal });
 		return { name: `${base || "session"}${moment}.${extension}`, type, body };
+	}
+
+	/** What a recording shows, in pieces. */
+	async *drawn(reference: string, { as, at, signal }: DrawnOptions): AsyncGenerator<Uint8Array> {
+		const when = at === undefined ? LAST : { at };
+		if (as === "moment") yield* cut(JSON.stringify(await this.moment(reference, when, signal)));
+		else {
+			const { body } = await this.download(reference, { format: as, signal, ...(at !== undefined && { at }) });
+			for await (const part of body) yield* cut(part);
+		}
 	}
 
 	[Symbol.dispose](): void {
@@ -180,6 +191,11 @@ async function* inPieces(lines: AsyncIterable<string>): AsyncGenerator<string> {
 		piece = "";
 	}
 	yield piece;
+}
+
+function* cut(part: string | Uint8Array): Generator<Uint8Array> {
+	const bytes = typeof part === "string" ? Buffer.from(part) : part;
+	for (let at = 0; at < bytes.length; at += PIECE_CHARS) yield bytes.subarray(at, at + PIECE_CHARS);
 }
 
 async function* once<T>(value: T): AsyncGenerator<T> {

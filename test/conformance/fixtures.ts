@@ -71,6 +71,7 @@ export function withFixtures(client: Client): Client {
 		output: (session, options) => client.output(session, options),
 		snapshot: (session) => client.snapshot(session),
 		view: (session, options) => client.view(session, options),
+		drawn: (session, options) => client.drawn(session, options),
 		act: (session, act) => client.act(session, act),
 		drivers: (session, options) => client.drivers(session, options),
 		approvals: () => client.approvals(),

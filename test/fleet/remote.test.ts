@@ -46,12 +46,18 @@ describe.skipIf(isMissing)("a session of another machine", () => {
 		const client = await host.client();
 		const { facts } = await client.call("start", { name: "cat", argv: ["cat"], ...patient });
 		const { session } = facts;
-		const answers: Readonly<Record<Exclude<Question["do"], "hello" | "http" | "fleet" | "stop">, () => Promise<unknown>>> = {
+		const answers: Readonly<
+			Record<Exclude<Question["do"], "hello" | "http" | "fleet" | "stop">, () => Promise<unknown>>
+		> = {
 			call: async () => (await client.call("send", { session, text: "hello", submit: true, ...patient })).facts.text,
 			tools: async () => (await client.tools()).map(({ name }) => name).includes("start"),
 			events: async () => (await first((signal) => client.events({ afterSeq: 0, signal }))).event,
 			output: async () => "bytes" in (await first((signal) => client.output(session, { from: 0, signal }))),
 			view: async () => "snapshot" in (await first((signal) => client.view(session, { signal }))),
+			drawn: async () =>
+				Buffer.from(await first((signal) => client.drawn(session, { as: "text", signal })))
+					.toString()
+					.includes("hello"),
 			snapshot: async () => (await client.snapshot(session)).content.includes("hello"),
 			drivers: async () => (await first((signal) => client.drivers(session, { signal }))).driver.kind,
 			act: async () => {
@@ -73,6 +79,7 @@ describe.skipIf(isMissing)("a session of another machine", () => {
 			events: "started",
 			output: true,
 			view: true,
+			drawn: true,
 			snapshot: true,
 			drivers: "agent",
 			act: "anna (fleet admin from elsewhere)",

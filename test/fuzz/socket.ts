@@ -26,6 +26,7 @@ const QUESTIONS: { readonly [D in Question["do"]]: (random: Random) => object } 
 	output: (random) => ({ session: VICTIM, from: random.int(100) }),
 	act: (random) => ({ session: VICTIM, act: random.pick(ACTS) }),
 	view: () => ({ session: VICTIM }),
+	drawn: (random) => ({ session: VICTIM, as: random.pick(["text", "svg", "moment"]), at: random.int(100) }),
 	drivers: () => ({ session: VICTIM, lease: "none" }),
 	snapshot: () => ({ session: VICTIM }),
 	approvals: () => ({}),

@@ -34,6 +34,43 @@ print("it is " + p, flush=True)
 input("next> ")
 `;
 
+/** Puts it together on the screen: its second half first. */
+const DRAWS = `
+read -s -p 'Password: ' x
+printf '\\033[2J\\033[5;7H%s\\033[5;1H%s\\033[8;1H' "\${x:6}" "\${x:0:6}"
+read -p 'done? ' y
+`;
+
+describe("R4.9 a secret that only a drawn screen has in one piece", () => {
+	test("is stars in what the command line draws of the recording", async () => {
+		withPolicy({ db: { from: { env: "MY_DB_LOGIN" } } });
+		await home.cli("start", "--name", "sp", "--", "bash", "-c", DRAWS);
+		const sent = await home.cli("send", "sp", "--secret", "db", "--submit", "-u", "done?");
+		expect(sent.stdout).toContain("done?");
+		const collect = async () => {
+			for (const args of [
+				["screen", "sp"],
+				["export", "sp", "-f", "text"],
+				["export", "sp", "-f", "text", "--at", "1000s"],
+				["export", "sp", "-f", "svg"],
+				["replay", "sp", "--at", "1000s"],
+				["replay", "sp", "--at", "1000s", "--json"],
+			]) {
+				const { stdout, code } = await home.cli(...args);
+				const text = stdout.replace(/<[^>]*>|\s/g, ""); // a picture may have each half in an element of its own
+				const shown = { code, stars: text.includes("*".repeat(VALUE.length)), value: text.includes(VALUE.slice(6)) };
+				expect([args, shown]).toEqual([args, { code: 0, stars: true, value: false }]);
+			}
+			const picture = join(home.path, "sp.png");
+			expect((await home.cli("export", "sp", "-f", "png", "-o", picture)).code).toBe(0);
+			expect(readFileSync(picture).subarray(1, 4).toString()).toBe("PNG");
+		};
+		await collect();
+		await home.cli("send", "sp", "x", "--submit");
+		await collect();
+	});
+});
+
 describe("R4.9 a secret of the environment", needing("python3"), () => {
 	test("is typed by the command line's --secret, and is in no environment, export, log or file", async () => {
 		withPolicy({ db: { from: { env: "MY_DB_LOGIN" }, description: "the database" } });

@@ -67,6 +67,14 @@ describe("R5.1 a shell between calls", () => {
 		);
 	});
 
+	test("R2.10 a command that the kernel ended for a file's size is told so, also to a model", async () => {
+		const input = { shell: "limited", limits: { fileBytes: 2 ** 20 } };
+		const command = 'head -c 5M /dev/zero > "$HOME/fill"';
+		const note = "a process of it reached the 1 MB file size limit";
+		expect(await shells.run(command, input)).toMatchObject({ exitCode: 153, shellNote: note });
+		expect(await shells.text(command, { shell: "limited" })).toContain(note);
+	});
+
 	test("R3.2 `exit` ends the shell with its code, and the next call gets a new one and is told", async () => {
 		const shell = "leaving";
 		await shells.run("x=1", { shell });

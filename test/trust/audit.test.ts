@@ -102,6 +102,10 @@ describe("the audit log of a daemon (R4.14)", () => {
 		expect((await home.cli("audit", "--verify")).stdout).toMatch(
 			new RegExp(`^Broken at 000001.jsonl, line ${changed + 1}: this line was changed. Before that: .* in 1 file `),
 		);
+		writeFileSync(file, lines.slice(1).join("\n"));
+		expect((await home.cli("audit", "--verify")).stdout).toMatch(
+			/^Broken at 000001.jsonl, line 1: the line before it is missing. From there on: \d+ lines in 1 file are as they were written/,
+		);
 	});
 
 	test("a full disk loses lines, which is told, and stops nothing", needing("mounts"), async () => {
