@@ -6,6 +6,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { within } from "../../src/pty/wait.ts";
 import { until } from "../condition.ts";
 import { find, needing } from "../programs.ts";
 
@@ -135,8 +136,10 @@ describe("the container's processes", needing("tini", "containers", "ps"), () =>
 		expect(inside.processes().find(({ name }) => name.startsWith("dialtone-holder"))?.pid).toBe(holder?.pid);
 		expect(inside.processes().filter(({ state }) => state.startsWith("Z"))).toEqual([]);
 
+		// At the moment at which the entry point starts one that would follow.
+		inside.run("dialtone", "daemon", "restart");
 		inside.terminate();
-		await inside.exited;
+		await within(60_000, "the container ends", inside.exited);
 		expect(inside.recorded()).toEqual([{ name: "py", state: "cancelled" }]);
 	});
 });
