@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { within } from "../../src/pty/wait.ts";
 import { until } from "../condition.ts";
-import { find, needing } from "../programs.ts";
+import { find, needing, SYSTEM_PATH } from "../programs.ts";
 
 const root = join(import.meta.dirname, "../..");
 const MANIFEST = join(root, "deploy/kubernetes.yaml");
@@ -147,7 +147,9 @@ describe("the container's processes", needing("tini", "containers", "ps"), () =>
 describe("the manifests", () => {
 	test("are YAML, and say what the recipe says", needing("python3", PYTHON_YAML), () => {
 		const script = "import json,sys,yaml; print(json.dumps(list(yaml.safe_load_all(open(sys.argv[1])))))";
-		const documents = JSON.parse(execFileSync("/usr/bin/python3", ["-c", script, MANIFEST], { encoding: "utf8" })) as {
+		const documents = JSON.parse(
+			execFileSync("python3", ["-c", script, MANIFEST], { encoding: "utf8", env: { PATH: SYSTEM_PATH } }),
+		) as {
 			kind: string;
 			metadata: { namespace: string };
 			// biome-ignore lint/suspicious/noExplicitAny: what Kubernetes takes has no type here
