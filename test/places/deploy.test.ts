@@ -6,8 +6,9 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { within } from "../../src/pty/wait.ts";
 import { until } from "../condition.ts";
-import { find, needing } from "../programs.ts";
+import { find, needing, SYSTEM_PATH } from "../programs.ts";
 
 const root = join(import.meta.dirname, "../..");
 const MANIFEST = join(root, "deploy/kubernetes.yaml");
@@ -135,8 +136,10 @@ describe("the container's processes", needing("tini", "containers", "ps"), () =>
 		expect(inside.processes().find(({ name }) => name.startsWith("dialtone-holder"))?.pid).toBe(holder?.pid);
 		expect(inside.processes().filter(({ state }) => state.startsWith("Z"))).toEqual([]);
 
+		// At the moment at which the entry point starts one that would follow.
+		inside.run("dialtone", "daemon", "restart");
 		inside.terminate();
-		await inside.exited;
+		await within(60_000, "the container ends", inside.exited);
 		expect(inside.recorded()).toEqual([{ name: "py", state: "cancelled" }]);
 	});
 });
@@ -144,7 +147,9 @@ describe("the container's processes", needing("tini", "containers", "ps"), () =>
 describe("the manifests", () => {
 	test("are YAML, and say what the recipe says", needing("python3", PYTHON_YAML), () => {
 		const script = "import json,sys,yaml; print(json.dumps(list(yaml.safe_load_all(open(sys.argv[1])))))";
-		const documents = JSON.parse(execFileSync("/usr/bin/python3", ["-c", script, MANIFEST], { encoding: "utf8" })) as {
+		const documents = JSON.parse(
+			execFileSync("python3", ["-c", script, MANIFEST], { encoding: "utf8", env: { PATH: SYSTEM_PATH } }),
+		) as {
 			kind: string;
 			metadata: { namespace: string };
 			// biome-ignore lint/suspicious/noExplicitAny: what Kubernetes takes has no type here

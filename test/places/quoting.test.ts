@@ -4,7 +4,7 @@ import { spawnSync } from "node:child_process";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { placedArgv, quotedForShells } from "../../src/session/program-place.ts";
-import { needing } from "../programs.ts";
+import { needing, SYSTEM_PATH } from "../programs.ts";
 
 const SHELLS = ["sh", "bash", "zsh", "mksh", "fish", "tcsh"] as const;
 const RUNS = 120;
@@ -15,7 +15,10 @@ const word = fc.oneof(fc.string({ unit: ASKED, maxLength: 12 }), fc.string({ uni
 
 function read(shell: string, line: string): readonly string[] {
 	const flags = shell === "tcsh" ? ["-fc"] : shell === "fish" ? ["--no-config", "-c"] : ["-c"];
-	const { stdout, stderr, status } = spawnSync(shell, [...flags, line], { encoding: "utf8", env: { ...process.env } });
+	const { stdout, stderr, status } = spawnSync(shell, [...flags, line], {
+		encoding: "utf8",
+		env: { ...process.env, PATH: SYSTEM_PATH },
+	});
 	if (status !== 0) throw new Error(`${shell} ended with ${status}: ${stderr}`);
 	return stdout.split("\0").slice(0, -1);
 }
@@ -46,7 +49,7 @@ describe.each(SHELLS)("as the login shell of a host, %s", (shell) => {
 				const command = `printf '%s\\0' ${values.map(quotedForShells).join(" ")}`;
 				const script = `import os; print(os.getcwd(), end="\\0"); [print(os.environ[f"V{i}"], end="\\0") for i in range(${values.length})]`;
 				const what = { in: "ssh:host", cwd: "/usr/lib", env };
-				const python = placedArgv({ ...what, command: null, argv: ["/usr/bin/python3", "-c", script] }).at(-1)!;
+				const python = placedArgv({ ...what, command: null, argv: ["python3", "-c", script] }).at(-1)!;
 				expect(read(shell, python)).toEqual(["/usr/lib", ...values]);
 				const line = placedArgv({ ...what, command, argv: null }).at(-1)!;
 				expect(read(shell, line.replaceAll('"$SHELL"', shell))).toEqual(values);
