@@ -8,7 +8,7 @@ const inCi = process.env.CI !== undefined;
 
 /** Many programs, a browser, everything over every way in, kills and floods: more than half of all the time. */
 const LONG = [
-	"test/{adversary,contract,conversation,corpus,fuzz,limits,page,robustness,soak}/*.test.ts",
+	"test/{adversary,contract,conversation,corpus,fleet,fuzz,limits,page,places,robustness,soak}/*.test.ts",
 	"test/cli/attach.test.ts",
 	"test/daemon/{flood,killed,lifecycle,mislaid,stress}.test.ts",
 	"test/dialects/{environment,recall}.test.ts",

@@ -10,6 +10,9 @@ import type { FleetIdentity } from "./identity.ts";
 import type { OwnSessions } from "./publisher.ts";
 import { FleetRegistry } from "./registry.ts";
 
+/** The servers of the least cluster. */
+const CLUSTER = 3;
+
 export type HostClient = Client & AsyncDisposable;
 
 export interface FleetMemberParts {
@@ -87,9 +90,11 @@ export class FleetMember implements AsyncDisposable {
 		const { host, labels, as } = connection.options;
 		const { nats } = connection;
 		const own = { host, labels, version, bootId, daemonEpoch: epoch, capacity, sessions, freshen };
-		const registry = await FleetRegistry.open({ nats, ...(serves && { own }), owner: as.owner, onProblem });
+		// A cluster goes on without one of its servers only where each keeps a copy.
+		const replicas = connection.options.servers.length >= CLUSTER ? CLUSTER : 1;
+		const registry = await FleetRegistry.open({ nats, ...(serves && { own }), owner: as.owner, replicas, onProblem });
 		try {
-			const events = new EventStream({ nats, connected: registry.connected });
+			const events = new EventStream({ nats, connected: registry.connected, replicas });
 			if (serves) await events.ensure();
 			return new FleetMember(parts, registry, events);
 		} catch (error) {

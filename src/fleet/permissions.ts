@@ -8,6 +8,7 @@
 
 import { ABILITIES } from "../tools/abilities.ts";
 import type { Role } from "../tools/client.ts";
+import { ALL_OWNERS, tokenOf } from "./subjects.ts";
 
 /** `host` serves sessions and asks nothing; the others ask. One that asks may be a host, too (`FleetUser.host`). */
 export const FLEET_ROLES = ["host", "admin", "drive", "view", "approve"] as const satisfies readonly (Role | "host")[];
@@ -35,9 +36,6 @@ export const STREAMS = {
 	events: "DT_EVENTS",
 } as const;
 
-/** All owners, where a subject names one. No owner is called so: see `ownerToken`. */
-const ALL_OWNERS = "_";
-
 /** What the store offers to the tenant's users, each within its permissions. */
 export const STORE_SERVICES = [
 	"$JS.API.>",
@@ -49,19 +47,6 @@ export const STORE_SERVICES = [
 ] as const;
 /** Where it delivers what they watch. */
 export const STORE_DELIVERIES = "_INBOX.>";
-
-/** The owner's name as a token of a subject and of a key: what is not a letter, digit, `-` or `_` as `=XX`. */
-export function ownerToken(owner: string): string {
-	if (owner === "") throw new Error("an owner has a name");
-	if (owner === ALL_OWNERS) return "=5F";
-	const bytes = Buffer.from(owner, "utf8");
-	return [...bytes]
-		.map((byte) => {
-			const letter = String.fromCharCode(byte);
-			return /[A-Za-z0-9_-]/.test(letter) ? letter : `=${byte.toString(16).toUpperCase().padStart(2, "0")}`;
-		})
-		.join("");
-}
 
 /** Where a user's answers arrive: nobody else may subscribe to it. The connection has to be made with it. */
 export const inboxPrefix = (publicKey: string): string => `_INBOX.${publicKey}`;
@@ -97,8 +82,8 @@ const reading = (stream: string, ...subjects: readonly string[]): readonly strin
 const READING_HOSTS: Permissions = { publish: reading(STREAMS.hosts, "$KV.dt_hosts.>"), subscribe: [] };
 
 function asking(role: Role, owner: string | null): Permissions {
-	const asked = `${role}.${owner === null ? ALL_OWNERS : ownerToken(owner)}`;
-	const read = owner === null ? "*" : ownerToken(owner);
+	const asked = `${role}.${owner === null ? ALL_OWNERS : tokenOf(owner)}`;
+	const read = owner === null ? "*" : tokenOf(owner);
 	return {
 		publish: [
 			`dt.open.*.${asked}`,

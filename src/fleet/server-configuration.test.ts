@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { ownerToken, permissionsOf } from "./permissions.ts";
+import { permissionsOf } from "./permissions.ts";
 import {
 	accountsConfiguration,
 	type FleetNode,
@@ -7,6 +7,7 @@ import {
 	serverAddress,
 	serverConfiguration,
 } from "./server-configuration.ts";
+import { tokenOf } from "./subjects.ts";
 
 const node = (name: string, host: string): FleetNode => ({ name, host, port: 4222 });
 const plan = (nodes: readonly FleetNode[], users: readonly FleetUser[] = []) => ({ nodes, tenants: ["acme"], users });
@@ -58,9 +59,9 @@ describe("the accounts", () => {
 
 test("an owner's name is one token of a subject, and none is mistaken for another or for all owners", () => {
 	const names = ["a", "A", "mcp:claude", "mcp=3Aclaude", "a.b", "a b", "*", ">", "_", "__", "é", "\n", "=5F"];
-	const tokens = names.map(ownerToken);
+	const tokens = names.map(tokenOf);
 	expect(new Set(tokens).size).toBe(names.length);
 	for (const token of tokens) expect(token).toMatch(/^[A-Za-z0-9_=-]+$/);
 	expect(tokens).not.toContain("_");
-	expect(() => ownerToken("")).toThrow();
+	expect(() => tokenOf("")).toThrow();
 });

@@ -6,7 +6,7 @@ import { ROLES, type Role } from "../tools/client.ts";
 import type { FleetIdentity } from "./identity.ts";
 
 /** In place of an owner: all of them. No owner's name is encoded so. */
-const ALL_OWNERS = "_";
+export const ALL_OWNERS = "_";
 /** A subject with two of these is well below a server's line of 4096 bytes. */
 const MAX_TOKEN_CHARS = 1000;
 const MAX_HOST_CHARS = 63;

@@ -9,7 +9,8 @@ import { headers, type NatsConnection, PermissionViolationError } from "@nats-io
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { readCredentials } from "../../src/fleet/credentials.ts";
 import type { NewUser } from "../../src/fleet/init.ts";
-import { ownerToken, STREAMS } from "../../src/fleet/permissions.ts";
+import { STREAMS } from "../../src/fleet/permissions.ts";
+import { tokenOf } from "../../src/fleet/subjects.ts";
 import { within } from "../../src/pty/wait.ts";
 import { until as eventually, HANG_MS } from "../condition.ts";
 import { needing } from "../programs.ts";
@@ -50,11 +51,12 @@ const asksAs = (one: NewUser, role: string, owner: string | null) =>
 const reads = (one: NewUser, owner: string) => one.role !== "host" && (one.owner === null || one.owner === owner);
 const readsAll = (one: NewUser) => one.role !== "host" && one.owner === null;
 const serves = (one: NewUser, host: string) => one.host === host || one.host === "*";
+const starts = (one: NewUser) => one.role === "admin" || one.role === "drive";
 const isHost = (one: NewUser) => one.host !== null;
 const isAdmin = (one: NewUser) => one.role === "admin";
 const nobody = () => false;
 const everybody = () => true;
-const token = (owner: string | null) => (owner === null ? "_" : ownerToken(owner));
+const token = (owner: string | null) => (owner === null ? "_" : tokenOf(owner));
 const OWNERS = [OWN, OTHER, null] as const;
 const pairs = HOSTS.flatMap((host) => ([OWN, OTHER] as const).map((owner) => [host, owner] as const));
 const create = (stream: string, filter: string) => `$JS.API.CONSUMER.CREATE.${stream}.some.${filter}`;
@@ -91,6 +93,12 @@ const PUBLISH: readonly Row[] = [
 			may: (one) => reads(one, owner) || one.host === "*",
 		},
 		{ subject: create(STREAMS.events, `dt.event.*.${token(owner)}.>`), may: (one) => reads(one, owner) },
+		{ subject: `$KV.dt_pins.${token(owner)}.session.s1`, may: (one) => starts(one) && reads(one, owner) },
+		{
+			subject: get(STREAMS.pins, `$KV.dt_pins.${token(owner)}.session.s1`),
+			may: (one) => starts(one) && reads(one, owner),
+		},
+		{ subject: create(STREAMS.pins, `$KV.dt_pins.${token(owner)}.>`), may: nobody },
 	]),
 	...HOSTS.flatMap((host): Row[] => [
 		{ subject: `$KV.dt_hosts.${host}`, may: (one) => serves(one, host) },
@@ -127,7 +135,8 @@ const PUBLISH: readonly Row[] = [
 		...["INFO", "DELETE"].map((act) => ({
 			subject: `$JS.API.CONSUMER.${act}.${stream}.some`,
 			may: (one: NewUser) =>
-				stream === STREAMS.hosts || one.role !== "host" || (stream === STREAMS.sessions && isHost(one)),
+				stream !== STREAMS.pins &&
+				(stream === STREAMS.hosts || one.role !== "host" || (stream === STREAMS.sessions && isHost(one))),
 		})),
 	]),
 	{ subject: "$JS.API.INFO", may: (one) => isHost(one) || isAdmin(one) },
@@ -184,6 +193,7 @@ describe.each([1, 3] as const)(
 				const buckets = new Kvm(connection);
 				await (await buckets.create("dt_hosts", { ttl: 600_000, replicas: nodes })).put("h1", `h1 of ${tenant}`);
 				const sessions = await buckets.create("dt_sessions", { replicas: nodes });
+				await buckets.create("dt_pins", { replicas: nodes });
 				const manager = await jetstreamManager(connection);
 				await manager.streams.add({ name: STREAMS.events, subjects: ["dt.event.>"], num_replicas: nodes });
 				for (const owner of [OWN, OTHER]) {

@@ -1,0 +1,122 @@
+// The daemons of two machines that have joined a fleet, as a person and an agent use them: each in a home of its own,
+// with the servers that `dialtone fleet init` configures.
+
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Client } from "../../src/tools/client.ts";
+import { until } from "../condition.ts";
+import { Home } from "../daemon/home.ts";
+import { isMissing, needing } from "../programs.ts";
+import { BROKER_NEEDS, Brokers } from "./broker.ts";
+
+const patient = { timeoutMs: 60_000 };
+const called = (client: Client, tool: string, input: object) => client.call(tool as never, input as never);
+const codeOf = (answer: Promise<unknown>) =>
+	answer.then(
+		() => "done",
+		({ code }) => code,
+	);
+
+describe.each([1, 3])("issue 15: two hosts and %i servers", (nodes) => {
+	let brokers: Brokers;
+	let alpha: Home;
+	let beta: Home;
+	let client: Client;
+	beforeAll(async () => {
+		if (BROKER_NEEDS.some(isMissing)) return;
+		brokers = await Brokers.start({ nodes });
+		[alpha, beta] = [new Home(), new Home()];
+		const credentials = brokers.credentials("admin");
+		for (const [home, host] of [
+			[alpha, "alpha"],
+			[beta, "beta"],
+		] as const) {
+			await using own = await home.connect();
+			await own.fleet({ servers: [], credentials, host, labels: { is: host } });
+		}
+		client = await alpha.connect();
+		await until("alpha knows beta", async () => (await codeOf(called(client, "list", { host: "beta" }))) === "done");
+	}, 120_000);
+	afterAll(async () => {
+		for (const home of [alpha, beta]) {
+			await home?.cli("daemon", "stop", "--sessions");
+			await home?.[Symbol.asyncDispose]();
+		}
+		await brokers?.[Symbol.asyncDispose]();
+	});
+
+	test(
+		"a session of the other one is started, used, listed and ended like one's own",
+		needing(...BROKER_NEEDS),
+		async () => {
+			const started = await called(client, "start", { host: "beta", name: "cat", argv: ["cat"], ...patient });
+			expect(started.facts).toMatchObject({ name: "beta/cat", activity: "waiting" });
+			expect(started.text).toMatch(/^\[beta\/cat\] waiting/);
+			const said = await called(client, "send", { session: "beta/cat", text: "hello", submit: true, ...patient });
+			expect(said.text).toContain("hello");
+			const ran = await called(client, "run", { host: "beta", command: "sh -c 'exit 3'", ...patient });
+			expect(ran.facts).toMatchObject({ name: "beta/main", exitCode: 3 });
+			const placed = await called(client, "start", {
+				name: "placed",
+				argv: ["cat"],
+				placement: { labels: { is: "beta" } },
+				...patient,
+			});
+			expect(placed.facts).toMatchObject({ name: "beta/placed" });
+			await until("alpha lists them", async () => {
+				const { stdout } = await alpha.cli("ls");
+				return ["beta/cat", "beta/main", "beta/placed"].every((name) => stdout.includes(name));
+			});
+			expect((await beta.cli("ls")).stdout).not.toContain("beta/");
+			expect((await called(client, "close", { session: "beta/placed" })).facts).toMatchObject({ status: "cancelled" });
+			expect(await codeOf(called(client, "read", { session: "beta/none" }))).toBe("session_not_found");
+			expect(await codeOf(called(client, "start", { host: "gamma", argv: ["cat"] }))).toBe("unknown_host");
+		},
+	);
+
+	test(
+		"a host whose daemon was killed is told as unreachable, and is back with every session",
+		needing(...BROKER_NEEDS),
+		async () => {
+			await called(client, "start", { host: "beta", name: "kept", argv: ["cat"], ...patient });
+			await called(client, "send", { session: "beta/kept", text: "before", submit: true, ...patient });
+			const found = await beta.find();
+			const { pid } = await found!.status();
+			await found![Symbol.asyncDispose]();
+			process.kill(pid, "SIGKILL");
+			await until(
+				"it is told",
+				async () => (await codeOf(called(client, "read", { session: "beta/kept" }))) === "host_unreachable",
+			);
+			await using _next = await beta.connect();
+			await until(
+				"it is back",
+				async () => (await codeOf(called(client, "read", { session: "beta/kept", view: "screen" }))) === "done",
+			);
+			const after = await called(client, "send", { session: "beta/kept", text: "after", submit: true, ...patient });
+			expect(after.facts).toMatchObject({ name: "beta/kept" });
+			const { text } = (await called(client, "read", { session: "beta/kept", view: "screen" })).facts as {
+				text: string;
+			};
+			expect(text.trim().split(/\s+/)).toEqual(["before", "before", "after", "after"]);
+		},
+	);
+
+	test(
+		"without its servers this host works as before, and the others are back with them",
+		needing(...BROKER_NEEDS),
+		async () => {
+			await called(client, "start", { host: "beta", name: "far", argv: ["cat"], ...patient });
+			for (const index of brokers.nodes.keys()) await brokers.kill(index);
+			await until(
+				"it is told",
+				async () => (await codeOf(called(client, "read", { session: "beta/far" }))) === "fleet_unreachable",
+			);
+			const here = await called(client, "run", { command: "echo here", ...patient });
+			expect(here.facts).toMatchObject({ text: "here\n", exitCode: 0 });
+			await brokers.startAll();
+			await until("it is back", async () => (await codeOf(called(client, "read", { session: "beta/far" }))) === "done");
+			const said = await called(client, "send", { session: "beta/far", text: "again", submit: true, ...patient });
+			expect(said.text).toContain("again");
+		},
+	);
+});
