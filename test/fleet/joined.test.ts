@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Client } from "../../src/tools/client.ts";
 import { until } from "../condition.ts";
 import { Home } from "../daemon/home.ts";
-import { isMissing, needing } from "../programs.ts";
+import { missing, needing } from "../programs.ts";
 import { BROKER_NEEDS, Brokers } from "./broker.ts";
 
 const patient = { timeoutMs: 60_000 };
@@ -16,13 +16,13 @@ const codeOf = (answer: Promise<unknown>) =>
 		({ code }) => code,
 	);
 
-describe.each([1, 3])("issue 15: two hosts and %i servers", (nodes) => {
+describe.each([1, 3] as const)("issue 15: two hosts and %i servers", (nodes) => {
 	let brokers: Brokers;
 	let alpha: Home;
 	let beta: Home;
 	let client: Client;
 	beforeAll(async () => {
-		if (BROKER_NEEDS.some(isMissing)) return;
+		if (missing(...BROKER_NEEDS).length > 0) return;
 		brokers = await Brokers.start({ nodes });
 		[alpha, beta] = [new Home(), new Home()];
 		const credentials = brokers.credentials("admin");
