@@ -183,7 +183,8 @@ export const rules: readonly Rule[] = [
 			const looks =
 				foreground.some(({ nonblocking }) => nonblocking === true) || (!facts.canonical && facts.vmin === 0);
 			const doubt = unknown ?? readsAnyhow(reader) ?? (looks ? "it may look at the keyboard" : null);
-			const working = unless(doubt, not("working", "certain", `${who(writer)} ${does(writer)}`));
+			const limit = input.outputLimit == null ? "" : `; its output is limited to ${input.outputLimit} bytes a second`;
+			const working = unless(doubt, not("working", "certain", `${who(writer)} ${does(writer)}${limit}`));
 			// The holder takes all output at once. If none comes, Ctrl+S has stopped it: nothing else keeps a writer asleep.
 			if (facts.flags?.includes("ixon") !== true) return working;
 			const leftMs = STOPPED_QUIET_MS - facts.quietMs;

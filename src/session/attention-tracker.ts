@@ -69,6 +69,8 @@ export interface AttentionSource {
 	readonly shell: () => ShellFacts;
 	/** Its program runs one in another place (program-place.ts). */
 	readonly relays?: boolean;
+	/** Of its limits; null: none. */
+	readonly outputLimit?: number | null;
 	/** Null: nothing is learnt. */
 	readonly learnt?: Learnt | null;
 }
@@ -338,6 +340,7 @@ export class AttentionTracker implements Disposable {
 			screen,
 			shell: this.#source.shell(),
 			relays: this.#source.relays === true,
+			outputLimit: this.#source.outputLimit ?? null,
 			pendingEscape: this.#escape,
 			midLine: this.#midLine,
 			prompted: this.#prompted && { pid: this.#prompted.pid, sinceMs: facts.at - this.#prompted.at },

@@ -912,6 +912,8 @@ describe("R1.4 whose turn it is", () => {
 	});
 
 	test("the evidence names program, process, call and modes", () => {
+		const writes = inputFor({ threads: [thread("tty-write", { call: "write", fd: 1 })] });
+		expect(decide({ ...writes, outputLimit: 1000 }).because).toMatch(/; its output is limited to 1000 bytes a second$/);
 		expect(decide(inputFor({ threads: [reads()] })).because).toBe(
 			"python3 (412) is blocked in read(0) on the terminal; line mode, echo on",
 		);

@@ -50,6 +50,8 @@ export interface AttentionInput {
 	readonly shell: ShellFacts;
 	/** The program at this terminal runs another one in another place: what is shown is of that one. */
 	readonly relays?: boolean;
+	/** At most so many bytes of its output are taken in a second. */
+	readonly outputLimit?: number | null;
 	/** Our last write ended with Escape, and the program has not taken it yet. */
 	readonly pendingEscape?: EscapeTimer | null;
 	/** We typed Ctrl+S, and no Ctrl+Q since. */

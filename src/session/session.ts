@@ -220,6 +220,7 @@ export class Session implements AsyncDisposable {
 			shell: () => ({ atPrompt: commands?.atPrompt ?? null, pid: this.programPid }),
 			learnt: parts.learnt ?? null,
 			relays: this.place !== null,
+			outputLimit: this.limits.outputBytesPerSecond ?? null,
 		});
 
 		this.transcript = new Transcript({

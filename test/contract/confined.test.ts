@@ -69,9 +69,10 @@ describe.each(Object.keys(SURFACES))(
 		afterEach(() => surface.close());
 
 		const tools = Object.keys(INPUTS).filter((name) => !WITHOUT_DIALECTS.has(way) || ["start", "run"].includes(name));
-		test(`nothing that ${tools.join(", ")} start writes outside`, async () => {
+		test(`nothing that ${tools.join(", ")} start writes outside, and each says that it is confined`, async () => {
 			for (const tool of tools) {
-				await surface.call(tool, INPUTS[tool]!(escaping(tool)));
+				const given = await surface.call(tool, INPUTS[tool]!(escaping(tool)));
+				expect(JSON.stringify(given), tool).toMatch(/sandbox\W+enforced/i);
 				await expectConfined(tool);
 			}
 		});

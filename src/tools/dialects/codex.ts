@@ -13,6 +13,7 @@ import { withPeople } from "../session-facts.ts";
 import { dueAt, notices, type ToolContext, tool, waitMs } from "../tool.ts";
 import { withEnvironmentNotice } from "../withheld.ts";
 import { command } from "./command.ts";
+import { confined, sandboxOf } from "./confined.ts";
 import { endReason } from "./end-reason.ts";
 import { askedLines, dialectBudget, type Output, seenOutput, shownLines, tokensOf } from "./new-output.ts";
 import { findNumbered, pickNumbered } from "./numbered.ts";
@@ -25,6 +26,7 @@ const codexFacts = z.strictObject({
 	exit_code: z.exactOptional(z.int()).describe("Only when it has ended; 128 + n after signal n"),
 	signal: z.exactOptional(cleanLine).describe("The signal that ended it, such as SIGKILL"),
 	lines: shownLines,
+	...confined,
 	notices,
 });
 type CodexFacts = z.output<typeof codexFacts>;
@@ -141,7 +143,7 @@ async function answer(session: Session, { yields, maxTokens }: Asked, context: T
 const stateOf = (session: Session) => ({ ended: session.ended, exit: session.exit, reason: endReason(session) });
 
 function result(
-	{ name }: Session,
+	session: Session,
 	{ ended, exit, reason }: ReturnType<typeof stateOf>,
 	shown: Output,
 	{ startedAt }: ToolContext,
@@ -150,9 +152,10 @@ function result(
 		output: clean(shown.text).text,
 		wall_time_seconds: Math.round(performance.now() - startedAt) / 1000,
 		original_token_count: tokensOf(shown),
-		...(ended ? { exit_code: exitStatus(exit) ?? -1 } : { session_id: Number(name) }),
+		...(ended ? { exit_code: exitStatus(exit) ?? -1 } : { session_id: Number(session.name) }),
 		...(exit?.signal == null ? {} : { signal: oneLine(exit.signal) }),
 		...(shown.lines === undefined ? {} : { lines: shown.lines }),
+		...sandboxOf(session),
 		...(reason === null ? {} : { notices: [safe`it was ended: ${reason}`] }),
 	};
 }
@@ -166,6 +169,7 @@ function render(facts: CodexFacts): Clean {
 			? safe`Process exited with code ${exit_code}${signal === undefined ? "" : safe` (${signal})`}`
 			: safe`Process running with session ID ${session_id}`,
 		safe`Original token count: ${original_token_count}`,
+		...(facts.sandbox === undefined ? [] : [safe`Sandbox: ${facts.sandbox}`]),
 		...(facts.notices ?? []).map((notice) => safe`Note: ${notice}`),
 		...(lines === undefined ? [] : [safe`Lines: ${lines.from}–${lines.to} of ${lines.total}`]),
 		safe`Output:`,

@@ -17,6 +17,7 @@ import { dueAt, ownerOf, type RefusalContext, type ToolContext, tool, waitMs } f
 import { withEnvironmentNotice } from "../withheld.ts";
 import { cardsWithin, leftOut, leftOutOf } from "./cards-within.ts";
 import { command } from "./command.ts";
+import { confined, sandboxOf } from "./confined.ts";
 import { reason } from "./end-reason.ts";
 import { askedLines, dialectBudget, type Output, rawOutput, seenOutput, shownLines } from "./new-output.ts";
 
@@ -31,6 +32,7 @@ const execFacts = z.strictObject({
 	signal: z.exactOptional(cleanLine).describe("The signal that ended it, such as SIGKILL"),
 	truncated: z.boolean(),
 	lines: shownLines,
+	...confined,
 	error: z
 		.exactOptional(error)
 		.describe("Why `success` is false: it was refused, or the session was ended for a reason"),
@@ -232,6 +234,7 @@ function result(
 		...(exit?.signal == null ? {} : { signal: oneLine(exit.signal) }),
 		truncated,
 		...(lines === undefined ? {} : { lines }),
+		...sandboxOf(session),
 		...(fault === null ? {} : { error: { code: fault.code, message: fault.message, next: fault.next } }),
 	};
 }

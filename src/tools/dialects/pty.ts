@@ -33,6 +33,7 @@ import { withEnvironmentNotice } from "../withheld.ts";
 import { captured } from "./capture.ts";
 import { cardsWithin, leftOut, leftOutOf } from "./cards-within.ts";
 import { command } from "./command.ts";
+import { confined, sandboxOf } from "./confined.ts";
 import { endReason, reason } from "./end-reason.ts";
 import { shownLines } from "./new-output.ts";
 
@@ -98,6 +99,7 @@ export const ptyCreate = tool({
 			cwd: cleanLine,
 			name: cleanLine,
 			state,
+			...confined,
 		}),
 		failure,
 	]),
@@ -105,7 +107,7 @@ export const ptyCreate = tool({
 		const { sessions, caller } = context;
 		const session = await sessions.start({ ...input, command: cmd, keep: true, caller });
 		const { terminal_id, pid, created_at, cmd: shown, cwd, name, state } = await cardFor(sessions, session);
-		const facts = { terminal_id, pid, started_at: created_at, cmd: shown, cwd, name, state };
+		const facts = { terminal_id, pid, started_at: created_at, cmd: shown, cwd, name, state, ...sandboxOf(session) };
 		return withEnvironmentNotice(facts, context, input);
 	},
 	refuse,

@@ -20,6 +20,7 @@ import { asSeen, streamTexts } from "../stream-texts.ts";
 import { answerBy, type ToolContext, tool } from "../tool.ts";
 import { withEnvironmentNotice } from "../withheld.ts";
 import { command } from "./command.ts";
+import { confined, sandboxOf } from "./confined.ts";
 import { endReason, reason } from "./end-reason.ts";
 import { numbered, type Output, shownLines } from "./new-output.ts";
 import { findNumbered, pickNumbered } from "./numbered.ts";
@@ -68,6 +69,7 @@ export const runBash = tool({
 		before: z
 			.exactOptional(z.strictObject({ output: cleanText, exit_code: z.int().nullable() }))
 			.describe("The command before, where its own call was answered before its end"),
+		...confined,
 	}),
 	async run({ command, timeout_seconds, ...wanted }, context) {
 		const { sessions, caller, signal } = context;
@@ -114,6 +116,7 @@ export const runBash = tool({
 			timed_out: outcome.timedOut,
 			...(notes.length === 0 ? {} : { note: joined(notes, "; ") }),
 			...(before && { before: { output: before.text, exit_code: before.exitCode } }),
+			...sandboxOf(session),
 		};
 		return withShellNotice(facts, context, { ...wanted, isNew });
 	},
@@ -140,10 +143,10 @@ export const startBackgroundProcess = tool({
 	effect: "starts",
 	always: true,
 	input: z.object({ command, env: environment.optional().describe("Added to the environment"), ...forProgram }),
-	facts: z.strictObject({ process_id: cleanLine, status: z.literal("started") }),
+	facts: z.strictObject({ process_id: cleanLine, status: z.literal("started"), ...confined }),
 	async run(input, context) {
 		const session = await startNumbered(context, input);
-		const facts = { process_id: oneLine(session.name), status: "started" as const };
+		const facts = { process_id: oneLine(session.name), status: "started" as const, ...sandboxOf(session) };
 		return withEnvironmentNotice(facts, context, input);
 	},
 	render: cleanJson,
