@@ -8,7 +8,8 @@ const inCi = process.env.CI !== undefined;
 
 /** Many programs, a browser, everything over every way in, kills and floods: more than half of all the time. */
 const LONG = [
-	"test/{adversary,contract,conversation,corpus,fleet,fuzz,limits,page,places,robustness,soak}/*.test.ts",
+	"test/{adversary,contract,conversation,corpus,fuzz,limits,page,places,robustness,soak}/*.test.ts",
+	"test/fleet/{fleet-client,joined,permissions,remote}.test.ts",
 	"test/cli/attach.test.ts",
 	"test/daemon/{flood,killed,lifecycle,mislaid,stress}.test.ts",
 	"test/dialects/{environment,recall}.test.ts",
@@ -19,6 +20,9 @@ const LONG = [
 	"test/secrets/everywhere.test.ts",
 	"test/session/{corrupt-state,flood,given-up,library-end,slots,slots.model,transcript}.test.ts",
 ];
+
+/** With a command of its own: minutes of killed servers, lost links and cut networks. */
+const FLEET = ["test/fleet/{broker,lost-links,network,registry,slow-link,streams}.test.ts"];
 
 const withPrograms = {
 	globalSetup: "test/checkout.ts",
@@ -52,7 +56,7 @@ export default defineConfig({
 					name: "real",
 					sequence: { groupOrder: 1 },
 					include: ["test/**/*.test.ts"],
-					exclude: ["test/layers.test.ts", ...LONG],
+					exclude: ["test/layers.test.ts", ...LONG, ...FLEET],
 					...withPrograms,
 				},
 			},
@@ -61,6 +65,14 @@ export default defineConfig({
 					name: "long",
 					sequence: { groupOrder: 2 },
 					include: LONG,
+					...withPrograms,
+				},
+			},
+			{
+				test: {
+					name: "fleet",
+					sequence: { groupOrder: 3 },
+					include: FLEET,
 					...withPrograms,
 				},
 			},
