@@ -359,7 +359,7 @@ function stopAt(deadline: number, session: Session, commands: ShellCommands, isO
 	};
 	stopping()
 		.catch((error: unknown) => {
-			if (!whileAttached.aborted) reportError(error, "stopping a command at its timeout");
+			if (!whileAttached.aborted && !session.ended) reportError(error, "stopping a command at its timeout");
 		})
 		.finally(done);
 }
