@@ -8,7 +8,7 @@ import type { Duplex } from "node:stream";
 import { FleetConnection } from "../src/fleet/connection.ts";
 import { FleetHost } from "../src/fleet/host.ts";
 import { openLink } from "../src/fleet/link.ts";
-import { OneBroker } from "../test/fleet/one-broker.ts";
+import { OneServer } from "../test/fleet/one-server.ts";
 import { RemoteHost } from "../test/fleet/remote-host.ts";
 
 const MB = 1_000_000;
@@ -46,10 +46,10 @@ async function give(link: Duplex, bytes: number): Promise<void> {
 if (process.argv[2] === "serve") await serve(process.argv[3]!);
 
 export async function run({ quick }: { quick: boolean }): Promise<void> {
-	await using broker = await OneBroker.start();
+	await using broker = await OneServer.start();
 	const host = fork(import.meta.filename, ["serve", broker.url]);
 	await once(host, "message");
-	await using connection = await broker.connect("client");
+	await using connection = await broker.join("client");
 	const open = async (wish: string): Promise<Duplex> => {
 		const link = await openLink(connection, "host", as);
 		link.write(wish);
@@ -93,7 +93,7 @@ export async function run({ quick }: { quick: boolean }): Promise<void> {
 }
 
 /** A session of a host's daemon: its output from the beginning, and keys until their echo is back. */
-async function measureSessions(broker: OneBroker, quick: boolean): Promise<void> {
+async function measureSessions(broker: OneServer, quick: boolean): Promise<void> {
 	await using remote = await RemoteHost.start("gpu-1", broker);
 	const ways = { "over a link": await remote.socketClient(), "over the unix socket": await remote.home.connect() };
 	for (const [way, client] of Object.entries(ways)) {

@@ -81,7 +81,7 @@ export class FleetMembership implements FleetControl {
 		this.#daemon = daemon;
 		const wish = await readCache({
 			path: join(this.#parts.state, FILE),
-			maxBytes: MAX_BYTES.shell,
+			maxBytes: MAX_BYTES.fleet,
 			parse: (text) => checked(kept, parseObject(text)),
 		});
 		if (wish === null) return;

@@ -13,8 +13,8 @@ import {
 	TimeoutError,
 } from "@nats-io/transport-node";
 import { Fault } from "../protocol/fault.ts";
-import { Listeners, reportError } from "../protocol/listeners.ts";
 import { within } from "../pty/wait.ts";
+import { Connected } from "./connected.ts";
 import type { FleetIdentity } from "./identity.ts";
 
 /** One attempt at one server. */
@@ -26,8 +26,6 @@ const CLOSE_MS = 1000;
 
 export interface FleetOptions {
 	readonly servers: readonly string[];
-	/** A path. */
-	readonly credentials?: string;
 	/** What was read from the credentials. */
 	readonly authenticator?: Authenticator;
 	/** Paths, or what would be in the files. */
@@ -42,15 +40,12 @@ export interface FleetOptions {
 export class FleetConnection implements AsyncDisposable {
 	readonly nats: NatsConnection;
 	readonly options: FleetOptions;
-	readonly #changed = new Listeners<boolean>("fleet connection");
-	#connected = true;
-	/** Since when it is as it is. */
-	#since = Date.now();
+	readonly #connected: Connected;
 
 	private constructor(nats: NatsConnection, options: FleetOptions) {
 		this.nats = nats;
 		this.options = options;
-		this.#follow().catch((error: unknown) => reportError(error, "fleet connection"));
+		this.#connected = new Connected(nats);
 	}
 
 	/** Without a signal it fails when no server answers; with one, it goes on until it aborts. */
@@ -69,17 +64,18 @@ export class FleetConnection implements AsyncDisposable {
 	}
 
 	get isConnected(): boolean {
-		return this.#connected && !this.nats.isClosed();
+		return this.#connected.awaySince === null && !this.nats.isClosed();
 	}
 
 	/** Throws where the fleet cannot be reached now. */
 	mustBeConnected(): void {
 		if (this.isConnected) return;
-		throw new Fault("fleet_unreachable", { problem: "the connection to its server is lost", since: this.#since });
+		const since = this.#connected.awaySince ?? Date.now();
+		throw new Fault("fleet_unreachable", { problem: "the connection to its server is lost", since });
 	}
 
 	onChange(listener: (connected: boolean) => void): () => void {
-		return this.#changed.add(listener);
+		return this.#connected.onChange(listener);
 	}
 
 	/** The answer; null where nobody listens on that subject. Throws a fault where none came in time. */
@@ -105,23 +101,8 @@ export class FleetConnection implements AsyncDisposable {
 
 	async [Symbol.asyncDispose](): Promise<void> {
 		if (this.nats.isClosed()) return;
-		if (this.#connected) await within(CLOSE_MS, "flushing", this.nats.flush()).catch(() => {}); // it is being closed anyway
+		if (this.isConnected) await within(CLOSE_MS, "flushing", this.nats.flush()).catch(() => {}); // it is being closed anyway
 		await this.nats.close();
-	}
-
-	async #follow(): Promise<void> {
-		for await (const { type } of this.nats.status()) {
-			if (type === "disconnect" || type === "close") this.#is(false);
-			else if (type === "reconnect") this.#is(true);
-		}
-		this.#is(false); // closed
-	}
-
-	#is(connected: boolean): void {
-		if (this.#connected === connected) return;
-		this.#connected = connected;
-		this.#since = Date.now();
-		this.#changed.emit(connected);
 	}
 }
 

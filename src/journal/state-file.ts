@@ -24,6 +24,7 @@ export const MAX_BYTES = {
 	index: 64 * MIB,
 	learnt: MIB,
 	shell: MIB,
+	fleet: MIB,
 	transcript: 16 * MIB,
 } as const;
 

@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { NatsConnection } from "@nats-io/nats-core";
 import { connect } from "@nats-io/transport-node";
+import { FleetConnection } from "../../src/fleet/connection.ts";
 import { find } from "../programs.ts";
 import { freePort } from "../servers/free-port.ts";
 
@@ -71,6 +72,11 @@ export class OneServer implements AsyncDisposable {
 		});
 		this.#connections.push(nats);
 		return nats;
+	}
+
+	/** As a host of a fleet; its owner closes it. */
+	join(host: string): Promise<FleetConnection> {
+		return FleetConnection.connect({ servers: [this.url], host, labels: {}, as: { role: "admin", owner: null } });
 	}
 
 	async [Symbol.asyncDispose](): Promise<void> {

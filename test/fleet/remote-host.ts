@@ -11,24 +11,24 @@ import type { FleetConnection } from "../../src/fleet/connection.ts";
 import type { FleetIdentity } from "../../src/fleet/identity.ts";
 import { clientOfHost, connectToHost } from "../../src/fleet-links.ts";
 import { Home } from "../daemon/home.ts";
-import type { OneBroker } from "./one-broker.ts";
+import type { OneServer } from "./one-server.ts";
 
 const ADMIN: FleetIdentity = { role: "admin", owner: null };
 
 export class RemoteHost implements AsyncDisposable {
 	readonly home: Home;
 	readonly #name: string;
-	readonly #broker: OneBroker;
+	readonly #broker: OneServer;
 	readonly #open: AsyncDisposable[] = [];
 	#process: ChildProcess | null = null;
 
-	private constructor(name: string, broker: OneBroker, env: NodeJS.ProcessEnv) {
+	private constructor(name: string, broker: OneServer, env: NodeJS.ProcessEnv) {
 		this.#name = name;
 		this.#broker = broker;
 		this.home = new Home(env);
 	}
 
-	static async start(name: string, broker: OneBroker, env: NodeJS.ProcessEnv = {}): Promise<RemoteHost> {
+	static async start(name: string, broker: OneServer, env: NodeJS.ProcessEnv = {}): Promise<RemoteHost> {
 		const host = new RemoteHost(name, broker, env);
 		await host.start();
 		return host;
@@ -58,7 +58,7 @@ export class RemoteHost implements AsyncDisposable {
 
 	/** A connection of another machine. */
 	async connection(from = "elsewhere"): Promise<FleetConnection> {
-		const connection = await this.#broker.connect(from);
+		const connection = await this.#broker.join(from);
 		this.#open.push(connection);
 		return connection;
 	}

@@ -6,18 +6,18 @@ import type { Question } from "../../src/daemon/wire.ts";
 import type { Role } from "../../src/tools/client.ts";
 import { until } from "../condition.ts";
 import { missing } from "../programs.ts";
-import { OneBroker } from "./one-broker.ts";
+import { OneServer } from "./one-server.ts";
 import { RemoteHost } from "./remote-host.ts";
 
 const patient = { timeoutMs: 60_000 };
 const isMissing = missing("nats-server").length > 0;
 
-let broker: OneBroker;
+let broker: OneServer;
 let host: RemoteHost;
 
 beforeAll(async () => {
 	if (isMissing) return;
-	broker = await OneBroker.start();
+	broker = await OneServer.start();
 	host = await RemoteHost.start("gpu-1", broker, { HOME: "/tmp", SECRET_OF_DAEMON: "y" });
 });
 afterEach(async () => host?.closeClients());

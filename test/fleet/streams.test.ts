@@ -3,7 +3,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import type { Client } from "../../src/tools/client.ts";
 import { missing } from "../programs.ts";
-import { OneBroker } from "./one-broker.ts";
+import { OneServer } from "./one-server.ts";
 import { RemoteHost } from "./remote-host.ts";
 
 const patient = { timeoutMs: 120_000 };
@@ -12,12 +12,12 @@ const NUMBERS = 2_600_000;
 /** As the terminal makes it of what seq prints. */
 const EXPECTED = Buffer.from(Array.from({ length: NUMBERS }, (_, at) => `${at + 1}\r\n`).join(""));
 
-let broker: OneBroker;
+let broker: OneServer;
 let host: RemoteHost;
 
 beforeAll(async () => {
 	if (isMissing) return;
-	broker = await OneBroker.start();
+	broker = await OneServer.start();
 	host = await RemoteHost.start("gpu-1", broker);
 });
 afterEach(async () => host?.closeClients());

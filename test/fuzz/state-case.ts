@@ -25,6 +25,7 @@ export const FILES = {
 		"learnt.json",
 		"epoch",
 		"daemon-place",
+		"fleet.json",
 		"run/daemon.7",
 		"run/d7.sock",
 		"audit/000001.jsonl",
