@@ -7,8 +7,8 @@ import { faultAt, guarded } from "../protocol/boundary.ts";
 import { Listeners } from "../protocol/listeners.ts";
 import { until } from "../pty/wait.ts";
 import { limits } from "../session/options.ts";
+import { Messages } from "./messages.ts";
 import type { Served, Turns } from "./turns.ts";
-import { Lines } from "./wire.ts";
 
 interface Queued {
 	/** Answered without waiting for a program: only a few of these run at once. */
@@ -37,7 +37,7 @@ export class RequestQueue implements Served {
 	readonly #socket: Duplex;
 	readonly #shared: SharedQueue;
 	readonly #reader: Reader;
-	readonly #lines = new Lines();
+	readonly #lines = new Messages({ framed: false });
 	readonly #queued: Queued[] = [];
 	/** The client has read, or is gone. */
 	readonly #read = new Listeners<void>("request queue");

@@ -11,16 +11,17 @@ import { Connections } from "../pty/connections.ts";
 import { foreignPeer } from "../pty/native.ts";
 import { onAbort, until, within } from "../pty/wait.ts";
 import { limits, type Options } from "../session/options.ts";
-import type { Client, ViewChunk } from "../tools/client.ts";
+import type { Client } from "../tools/client.ts";
 import { type Authority, authorityOf, type Callers } from "./callers.ts";
 import type { FleetControl } from "./fleet-control.ts";
 import { HalfMessages } from "./half-messages.ts";
 import type { HttpControl } from "./http-control.ts";
+import { writeMessage } from "./messages.ts";
 import { RequestQueue, type SharedQueue } from "./request-queue.ts";
 import { parseRequest } from "./requests.ts";
 import { StreamWindow } from "./stream-window.ts";
 import { Turns } from "./turns.ts";
-import { type Done, lineOf, type More, type Question, type Request, type Response } from "./wire.ts";
+import type { Done, More, Question, Request, Response } from "./wire.ts";
 
 /** At a stop, clients have this long to read the responses that are on their way. */
 const UNREAD_AT_STOP_MS = 200;
@@ -181,10 +182,8 @@ function serve(socket: Duplex, { parts, shared, authority, streamBytes }: Servin
 	let isUnread = false;
 	/** Writes one response and returns its size. A client that does not read its responses is not read from, either. */
 	const respond = (response: Response): number => {
-		const line = lineOf(response);
-		if (line === null) throw new Fault("too_large", { what: "The answer", limit: limits.frameBytes });
-		if (!socket.writable) return line.length;
-		socket.write(line);
+		const bytes = writeMessage(socket, response);
+		if (bytes === null) throw new Fault("too_large", { what: "The answer", limit: limits.frameBytes });
 		if (socket.writableLength > limits.unreadBytes && !isUnread) {
 			isUnread = true;
 			void within(limits.unreadMs, "reading", queue.drained()).then(
@@ -194,7 +193,7 @@ function serve(socket: Duplex, { parts, shared, authority, streamBytes }: Servin
 				() => drop("a client that does not read its answers"),
 			);
 		}
-		return line.length;
+		return bytes;
 	};
 	socket.on("close", () => {
 		for (const call of running.values()) end(call);
@@ -284,16 +283,20 @@ async function answer(
 			return {};
 		case "output":
 			for await (const chunk of client.output(question.session, { from: question.from, signal })) {
-				await more(sent(chunk));
+				await more(chunk);
 			}
 			return {};
 		case "view":
-			for await (const chunk of client.view(question.session, { signal })) await more(sent(chunk));
+			for await (const chunk of client.view(question.session, { signal })) await more(chunk);
 			return {};
-		case "drawn":
-			for await (const piece of client.drawn(question.session, { as: question.as, at: question.at, signal }))
-				await more({ drawn: Buffer.from(piece).toString("base64") });
+		case "drawn": {
+			let offset = 0;
+			for await (const bytes of client.drawn(question.session, { as: question.as, at: question.at, signal })) {
+				await more({ offset, bytes });
+				offset += bytes.length;
+			}
 			return {};
+		}
 		case "act":
 			return { person: await client.act(question.session, question.act) };
 		case "drivers":
@@ -333,10 +336,4 @@ async function answer(
 			return stopping.aborted ? { stopping: stopping.reason } : {};
 		}
 	}
-}
-
-/** A chunk as it is sent: bytes in base64. */
-function sent(chunk: ViewChunk): More {
-	if (!("bytes" in chunk)) return chunk;
-	return { offset: chunk.offset, base64: Buffer.from(chunk.bytes).toString("base64") };
 }

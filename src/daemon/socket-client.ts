@@ -35,17 +35,8 @@ import {
 	type ViewOptions,
 } from "../tools/client.ts";
 import type { Caller } from "../tools/tool.ts";
-import {
-	type Done,
-	isResponse,
-	lineOf,
-	type More,
-	type Question,
-	type Request,
-	type Response,
-	readLines,
-	type TlsPlace,
-} from "./wire.ts";
+import { readResponses, writeMessage } from "./messages.ts";
+import { type Done, isResponse, type More, type Question, type Request, type Response, type TlsPlace } from "./wire.ts";
 
 // Acknowledged in portions: often enough that the daemon never waits for a reader that keeps up.
 const ACKNOWLEDGED_BYTES = limits.streamBytes / 4;
@@ -94,10 +85,10 @@ export class SocketClient implements Client {
 		this.#socket = socket;
 		this.#caller = caller;
 		this.#host = host;
-		readLines(
+		readResponses(
 			socket,
-			(response, bytes) => {
-				if (isResponse(response)) this.#receive(response, bytes);
+			({ value, bytes }) => {
+				if (isResponse(value)) this.#receive(value, bytes);
 				else socket.destroy();
 			},
 			() => socket.destroy(), // not a daemon's answer
@@ -198,15 +189,13 @@ export class SocketClient implements Client {
 
 	async *output(session: string, { from, signal }: OutputOptions): AsyncGenerator<OutputChunk> {
 		for await (const more of this.#stream({ do: "output", session, from }, signal)) {
-			if ("gap" in more) yield more;
-			else if ("base64" in more) yield { offset: more.offset, bytes: Buffer.from(more.base64, "base64") };
+			if ("gap" in more || "bytes" in more) yield more;
 		}
 	}
 
 	async *view(session: string, { signal }: ViewOptions): AsyncGenerator<ViewChunk> {
 		for await (const more of this.#stream({ do: "view", session }, signal)) {
-			if ("base64" in more) yield { offset: more.offset, bytes: Buffer.from(more.base64, "base64") };
-			else if ("gap" in more || "snapshot" in more || "resized" in more || "ended" in more) yield more;
+			if ("bytes" in more || "gap" in more || "snapshot" in more || "resized" in more || "ended" in more) yield more;
 		}
 	}
 
@@ -216,8 +205,7 @@ export class SocketClient implements Client {
 
 	async *drawn(session: string, { as, at, signal }: DrawnOptions): AsyncGenerator<Uint8Array> {
 		const question: Question = { do: "drawn", session, as, ...(at !== undefined && { at }) };
-		for await (const more of this.#stream(question, signal))
-			if ("drawn" in more) yield Buffer.from(more.drawn, "base64");
+		for await (const more of this.#stream(question, signal)) if ("bytes" in more) yield more.bytes;
 	}
 
 	async act(session: string, act: PersonAct): Promise<PersonDone> {
@@ -386,9 +374,7 @@ export class SocketClient implements Client {
 
 	/** False when the message is too large to be sent. */
 	#write(request: Request): boolean {
-		const line = lineOf(request);
-		if (line !== null && this.#socket.writable) this.#socket.write(line);
-		return line !== null;
+		return writeMessage(this.#socket, request) !== null;
 	}
 
 	#receive(response: Response, bytes: number): void {

@@ -1,21 +1,15 @@
-// The messages on the daemon's socket: one JSON object per line, each response with the
-// id of its request. Both ends have the same version, so the messages mirror the
-// Client interface and nothing more.
-
+// The messages on the daemon's socket, each response with the id of its request; messages.ts has how they are written.
+// Both ends have the same version, so the messages mirror the Client interface and nothing more.
 //
 // Streams have flow control of their own: the daemon sends each at most `limits.streamBytes` ahead of what its reader
 // has taken, so a slow reader never fills the socket that it shares with other requests.
 
-import type { Duplex } from "node:stream";
 import type { ExitFacts, Status } from "../protocol/answer.ts";
 import type { Approval, Decision } from "../protocol/approval.ts";
-import { guarded } from "../protocol/boundary.ts";
 import type { DriverView, PersonAct, PersonDone } from "../protocol/driver.ts";
 import type { EventsDropped, SessionEvent } from "../protocol/events.ts";
 import type { FaultJson } from "../protocol/fault.ts";
 import type { FleetStatus, FleetWish } from "../protocol/fleet.ts";
-import { hasAtMostValues } from "../protocol/json-size.ts";
-import { limits } from "../session/options.ts";
 import type {
 	Answer,
 	DaemonStatus,
@@ -114,9 +108,14 @@ export type More =
 	| { readonly snapshot: ScreenSnapshot }
 	| { readonly ended: { readonly exit: ExitFacts | null; readonly status: Status } }
 	| { readonly resized: { readonly cols: number; readonly rows: number }; readonly offset: number }
-	| { readonly offset: number; readonly base64: string }
-	| { readonly drawn: string }
+	| MoreBytes
 	| { readonly gap: { readonly from: number; readonly to: number } };
+
+/** A piece of a stream of bytes, which is sent as it is. */
+export interface MoreBytes {
+	readonly offset: number;
+	readonly bytes: Uint8Array;
+}
 
 export type Done = {
 	/** `refused`: what the caller would be told if it did what is left to the owner of the machine. */
@@ -137,90 +136,3 @@ export type Done = {
 	/** All that wait, or the one that was decided. */
 	approvals?: readonly Approval[];
 };
-
-/** Pieces of a message below this are merged: a million of one byte would weigh a hundred times as much. */
-const PIECE_BYTES = 64 * 1024;
-
-const EMPTY = Buffer.alloc(0);
-
-/** The lines in what arrives, one at a time: what is not asked for is not parsed. */
-export class Lines {
-	/** What has arrived and was not read yet. */
-	#arrived: Buffer = EMPTY;
-	/** The pieces of a line whose end has not arrived. */
-	#held: Buffer[] = [];
-	#heldBytes = 0;
-
-	/** How much of an incomplete line is held. */
-	get heldBytes(): number {
-		return this.#heldBytes;
-	}
-
-	/** All that has arrived was read. */
-	get isEmpty(): boolean {
-		return this.#arrived.length === 0;
-	}
-
-	/** More has arrived. */
-	add(chunk: Buffer): void {
-		this.#arrived = this.isEmpty ? chunk : Buffer.concat([this.#arrived, chunk]);
-	}
-
-	/** The next line that is complete, null where none is, or how the other end has broken the protocol. */
-	next(): { readonly value: unknown; readonly bytes: number } | { readonly problem: string } | null {
-		const end = this.#arrived.indexOf(10);
-		const rest = this.#arrived.subarray(0, end === -1 ? undefined : end);
-		this.#arrived = end === -1 ? EMPTY : this.#arrived.subarray(end + 1);
-		if (end === -1) {
-			if (rest.length > 0) this.#hold(rest);
-			return this.#heldBytes > limits.frameBytes ? { problem: `a line of more than ${limits.frameBytes} bytes` } : null;
-		}
-		const line = this.#held.length > 0 ? Buffer.concat([...this.#held, rest]) : rest;
-		this.#held = [];
-		this.#heldBytes = 0;
-		try {
-			if (line.length > limits.frameBytes || !hasAtMostValues(line, limits.frameValues))
-				return { problem: "a line that is too large" };
-			return { value: JSON.parse(line.toString("utf8")), bytes: line.length + 1 };
-		} catch {
-			return { problem: "a line that is not JSON" };
-		}
-	}
-
-	#hold(piece: Buffer): void {
-		this.#heldBytes += piece.length;
-		let last = piece;
-		for (let before = this.#held.at(-1); before !== undefined; before = this.#held.at(-1)) {
-			if (before.length > Math.min(last.length, PIECE_BYTES)) break;
-			last = Buffer.concat([before, last]);
-			this.#held.pop();
-		}
-		this.#held.push(last);
-	}
-}
-
-/** Calls back with the value of each line and its bytes as they arrive; `onBad` with the reason when the other end breaks the protocol. */
-export function readLines(
-	socket: Duplex,
-	onLine: (value: unknown, bytes: number) => void,
-	onBad: (problem: string) => void,
-): void {
-	const lines = new Lines();
-	const read = (chunk: Buffer) => {
-		lines.add(chunk);
-		for (let line = lines.next(); line !== null && !socket.destroyed; line = lines.next()) {
-			if ("problem" in line) return onBad(line.problem);
-			onLine(line.value, line.bytes);
-		}
-	};
-	socket.on(
-		"data",
-		guarded("a line on the daemon's socket", read, ({ message }) => onBad(message)),
-	);
-}
-
-/** One line, ready to be sent; null when it is too large to be. */
-export function lineOf(value: Request | Response): Buffer | null {
-	const line = Buffer.from(`${JSON.stringify(value)}\n`);
-	return line.length > limits.frameBytes ? null : line;
-}

@@ -11,7 +11,7 @@ import { inFlags } from "../protocol/command-words.ts";
 import type { DriverFacts, DriverView, PersonAct, PersonDone } from "../protocol/driver.ts";
 import type { EventsDropped, SessionEvent } from "../protocol/events.ts";
 import { Fault, type FaultCode } from "../protocol/fault.ts";
-import type { OutputChunk } from "../protocol/output.ts";
+import type { Bytes, OutputChunk } from "../protocol/output.ts";
 import type { Places } from "../pty/places.ts";
 import { homeFault } from "../pty/private-directory.ts";
 import { type Condition, onAbort, type Subscribe, settled, until, wait } from "../pty/wait.ts";
@@ -47,6 +47,8 @@ import type { Past } from "./past.ts";
 import type { Caller, Tool, ToolContext } from "./tool.ts";
 import { snapshotOf, view } from "./view.ts";
 
+/** Of a stream of output: read at once, and passed on at once. */
+const OUTPUT_READ_BYTES = 256 * 1024;
 const OUTPUT_PIECE_BYTES = 64 * 1024;
 /** Thrown whatever the tool: a client that reaches the next daemon repeats the call. */
 const UNSHAPED: ReadonlySet<FaultCode> = new Set(["no_daemon", "daemon_replaced", "taken_over"]);
@@ -201,14 +203,15 @@ export class LocalClient implements Client {
 					await until(() => isNews(at), ...changes);
 					continue;
 				}
-				const kept = await session.journal.nextKept(at);
-				if (kept > at) {
-					yield { gap: { from: at, to: kept } };
-					at = kept;
+				const excerpt = await session.journal.read(at, Math.min(end, at + OUTPUT_READ_BYTES));
+				const [gap] = excerpt.gaps;
+				if (gap?.from === at) {
+					const to = Math.max(gap.to, await session.journal.nextKept(at)); // it may go on for much longer
+					yield { gap: { from: at, to } };
+					at = to;
 					continue;
 				}
-				const excerpt = await session.journal.read(at, Math.min(end, at + OUTPUT_PIECE_BYTES));
-				const pieces: OutputChunk[] = [...excerpt.chunks, ...excerpt.gaps.map((gap) => ({ gap }))];
+				const pieces: OutputChunk[] = [...excerpt.chunks.flatMap(inPieces), ...excerpt.gaps.map((gap) => ({ gap }))];
 				const start = (piece: OutputChunk) => ("gap" in piece ? piece.gap.from : piece.offset);
 				yield* pieces.sort((a, b) => start(a) - start(b));
 				at = excerpt.to;
@@ -358,4 +361,11 @@ function readableIn(value: unknown): unknown {
 	if (Array.isArray(value)) return value.map(readableIn);
 	if (typeof value !== "object" || value === null) return value;
 	return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, readableIn(one)]));
+}
+
+function inPieces({ offset, bytes }: Bytes): readonly Bytes[] {
+	return Array.from({ length: Math.ceil(bytes.length / OUTPUT_PIECE_BYTES) }, (_, piece) => {
+		const at = piece * OUTPUT_PIECE_BYTES;
+		return { offset: offset + at, bytes: bytes.subarray(at, at + OUTPUT_PIECE_BYTES) };
+	});
 }

@@ -4,7 +4,9 @@ import { once, setMaxListeners } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";
 import { createConnection, type Socket } from "node:net";
 import { describe, expect, test } from "vitest";
+import { readResponses } from "../../src/daemon/messages.ts";
 import { parseRequest } from "../../src/daemon/requests.ts";
+import type { Response } from "../../src/daemon/wire.ts";
 import { until } from "../condition.ts";
 import { Home } from "./home.ts";
 
@@ -37,13 +39,12 @@ const questions = (count: number, question: object) =>
 /** Sends so many requests in one write and reads until each has an answer. */
 async function askAndRead(path: string, count: number, question: object): Promise<void> {
 	const socket = await open(path);
-	const answered = new Set<string>();
-	let rest = "";
-	socket.setEncoding("latin1").on("data", (text: string) => {
-		const lines = (rest + text).split("\n");
-		rest = lines.pop()!;
-		for (const line of lines) answered.add(/"id":\d+/.exec(line)![0]);
-	});
+	const answered = new Set<number>();
+	readResponses(
+		socket,
+		({ value }) => answered.add((value as Response).id),
+		() => socket.destroy(),
+	);
 	socket.write(questions(count, question));
 	await until("each is answered", () => answered.size === count);
 	socket.destroy();
