@@ -124,14 +124,19 @@ export interface FleetFiles {
 	/** The credentials files. */
 	initFleet(
 		directory: string,
-		plan: {
-			readonly nodes?: readonly { readonly name: string; readonly host: string; readonly port: number }[];
-			readonly tenants?: readonly string[];
-		},
+		plan: { readonly nodes?: readonly FleetServer[]; readonly tenants?: readonly string[] },
 	): readonly string[];
+	/** Its directory. */
+	addLeaf(directory: string, tenant: string, leaf: FleetServer): string;
 	addUser(directory: string, tenant: string, user: NewFleetUser): string;
 	removeUser(directory: string, tenant: string, name: string): void;
 	addTenant(directory: string, tenant: string): readonly string[];
+}
+
+export interface FleetServer {
+	readonly name: string;
+	readonly host: string;
+	readonly port: number;
 }
 
 export interface NewFleetUser {

@@ -224,19 +224,19 @@ export const COMMANDS: readonly Command[] = [
 		words: [
 			{
 				name: "ACTION",
-				is: ["status", "hosts", "ls", "leave", "init", "user", "tenant"],
+				is: ["status", "hosts", "ls", "leave", "init", "user", "tenant", "leaf"],
 			},
 			{ name: "DIR", optional: true },
 			{ name: "NAME", optional: true },
 		],
 		summary: "the machines that have joined; `init DIR` writes the servers' configuration and credentials",
-		more: "ACTION is status, hosts, ls, leave (sessions keep running), init, user or tenant. `user DIR NAME` adds a user (--remove takes its rights), `tenant DIR NAME` a tenant; the servers read it on `nats-server --signal reload`.",
+		more: "ACTION is status, hosts, ls, leave (sessions keep running), init, user, tenant or leaf. `user DIR NAME` adds a user (--remove takes its rights), `tenant DIR NAME` a tenant; the servers read it on `nats-server --signal reload`. `leaf DIR NAME=HOST:PORT` adds a server of a site, for one tenant, that connects to the others.",
 		flags: {
 			tenant: {
 				kind: "text",
 				multiple: true,
 				value: "NAME",
-				summary: "With init: each is apart from the others; with user: whose",
+				summary: "With init: each is apart from the others; with user and leaf: whose",
 				default: "main",
 			},
 			node: {

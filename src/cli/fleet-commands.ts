@@ -30,7 +30,7 @@ async function leave({ json, io, dependencies }: Invocation): Promise<number> {
 	return EXIT.ok;
 }
 
-const NEEDS_DIRECTORY = new Set(["init", "user", "tenant"]);
+const NEEDS_DIRECTORY = new Set(["init", "leaf", "user", "tenant"]);
 
 export async function fleet(invocation: Invocation): Promise<number> {
 	const [word = "", directory] = invocation.words;
@@ -93,15 +93,17 @@ function labelsIn(flags: Flags): Record<string, string> {
 
 async function files({ words, flags, json, io, dependencies }: Invocation, word: string, directory: string) {
 	const written = writtenBy(await dependencies.fleet.files(), { word, directory, name: words[2], flags });
-	if (json) io.out(`${JSON.stringify({ credentials: written })}\n`);
-	else {
-		const next =
-			word === "init"
-				? `Start each server in its directory: cd ${directory}/nodes/NAME && nats-server -c server.conf\nThen, on each machine: dialtone join --creds FILE\n`
-				: "Copy nodes/NAME/accounts.conf to the servers and have them reload: nats-server --signal reload\n";
-		io.out(`${written.map((path) => `${path}\n`).join("")}${next}`);
-	}
+	if (json) io.out(`${JSON.stringify(word === "leaf" ? { leaf: written[0] } : { credentials: written })}\n`);
+	else io.out(`${written.map((path) => `${path}\n`).join("")}${nextSteps(word, directory)}`);
 	return EXIT.ok;
+}
+
+function nextSteps(word: string, directory: string): string {
+	if (word === "init")
+		return `Start each server in its directory: cd ${directory}/nodes/NAME && nats-server -c server.conf\nThen, on each machine: dialtone join --creds FILE\n`;
+	if (word === "leaf")
+		return "Copy nodes/NAME/*.conf to the servers and start them again, one by one. Start the leaf node in its directory: nats-server -c server.conf\nThen, on each machine there: dialtone join tls://HOST:PORT --creds FILE\n";
+	return "Copy accounts.conf of nodes/NAME and leaves/NAME to the servers and have them reload: nats-server --signal reload\n";
 }
 
 interface Asked {
@@ -111,7 +113,7 @@ interface Asked {
 	readonly flags: Flags;
 }
 
-/** The credentials files that were made. */
+/** The credentials files that were made, or the leaf node's directory. */
 function writtenBy(make: FleetFiles, { word, directory, name, flags }: Asked): readonly string[] {
 	const tenants = flags.list("tenant");
 	if (word === "init") {
@@ -121,6 +123,10 @@ function writtenBy(make: FleetFiles, { word, directory, name, flags }: Asked): r
 	if (name === undefined) throw badInput(`give a name: dialtone fleet ${word} DIR NAME`);
 	if (word === "tenant") return make.addTenant(directory, name);
 	const [tenant = "main"] = tenants;
+	if (word === "leaf")
+		return [
+			make.addLeaf(directory, tenant, name.includes("=") ? nodeIn(name) : { name, host: "127.0.0.1", port: 4222 }),
+		];
 	if (flags.on("remove")) {
 		make.removeUser(directory, tenant, name);
 		return [];

@@ -3,6 +3,7 @@
 //   fleet.json                 nodes, tenants and users (public keys only), and the password of routes
 //   ca.pem, ca.key             the fleet's authority
 //   nodes/NAME/                what the server on that machine needs: copy it there
+//   leaves/NAME/               the same of a leaf node
 //   credentials/TENANT/*.creds one for each user: hand them out
 //
 // Directories are 0700, files 0600.
@@ -17,9 +18,11 @@ import { problemOf, readPrivately } from "../pty/checked-file.ts";
 import { checkPrivate, makePrivate } from "../pty/private-directory.ts";
 import { makeAuthority, makeCertificate } from "./certificates.ts";
 import { formatCredentials } from "./credentials.ts";
+import { leafAccounts, leafConfiguration } from "./leaf-configuration.ts";
 import { FLEET_ROLES, type FleetGrant } from "./permissions.ts";
 import {
 	accountsConfiguration,
+	type FleetLeaf,
 	type FleetNode,
 	type FleetPlan,
 	type FleetUser,
@@ -48,10 +51,13 @@ const NAME = /^[a-z0-9][a-z0-9-]{0,62}$/;
 const ADDRESS = /^[A-Za-z0-9]([A-Za-z0-9.:-]{0,251}[A-Za-z0-9])?$/;
 
 const name = z.string().regex(NAME, "is not a name of letters a-z, digits and -");
+/** The port for leaf nodes is above that for clients. */
+const node = z.object({ name, host: z.string().regex(ADDRESS), port: z.int().min(1).max(62_335) });
 const record = z.object({
 	version: z.literal(1),
 	routePassword: z.string(),
-	nodes: z.array(z.object({ name, host: z.string().regex(ADDRESS), port: z.int().min(1).max(63_535) })).min(1),
+	nodes: z.array(node).min(1),
+	leaves: z.array(node.extend({ tenant: name, password: z.string() })).default([]),
 	tenants: z.array(name),
 	users: z.array(
 		z.object({
@@ -81,20 +87,13 @@ export function initFleet(
 	} = {},
 ): readonly string[] {
 	if (existsSync(directory)) throw unusable(`${directory} exists already`);
-	const empty = { version: 1, routePassword: randomBytes(24).toString("hex"), nodes, tenants: [], users: [] } as const;
+	const empty = { version: 1, routePassword: newPassword(), nodes, leaves: [], tenants: [], users: [] } as const;
 	const fleet = tenants.reduce<Changed>((so, tenant) => withTenant(so, tenant, users), { record: empty, made: [] });
 	check(fleet.record);
 	makePrivate(directory);
 	try {
 		makeAuthority(directory);
-		for (const node of nodes) {
-			const into = nodeDirectory(directory, node);
-			makePrivate(into);
-			makeCertificate(directory, into, node.host);
-			copyFileSync(join(directory, "ca.pem"), join(into, "ca.pem"));
-			for (const file of ["ca.pem", "cert.pem", "key.pem"]) chmodSync(join(into, file), 0o600);
-			write(join(into, "server.conf"), serverConfiguration(fleet.record, node, fleet.record.routePassword));
-		}
+		for (const node of nodes) makeServer(directory, nodeDirectory(directory, node), node);
 		for (const file of ["ca.pem", "ca.key"]) chmodSync(join(directory, file), 0o600);
 		return save(directory, fleet);
 	} catch (error) {
@@ -103,10 +102,36 @@ export function initFleet(
 	}
 }
 
+/** Adds a leaf node of a tenant; returns its directory. The nodes listen for it when they were started again. */
+export function addLeaf(directory: string, tenant: string, leaf: FleetNode): string {
+	const before = open(directory);
+	mustHave(before, tenant);
+	const leaves = [...before.leaves, { ...leaf, tenant, password: newPassword() }];
+	const after = { ...before, leaves };
+	check(after);
+	const into = leafDirectory(directory, leaf);
+	try {
+		makeServer(directory, into, leaf);
+		save(directory, { record: after, made: [] });
+	} catch (error) {
+		rmSync(into, { recursive: true, force: true });
+		throw error;
+	}
+	return into;
+}
+
+/** Its directory, with its certificate. */
+function makeServer(directory: string, into: string, { host }: FleetNode): void {
+	makePrivate(into);
+	makeCertificate(directory, into, host);
+	copyFileSync(join(directory, "ca.pem"), join(into, "ca.pem"));
+	for (const file of ["ca.pem", "cert.pem", "key.pem"]) chmodSync(join(into, file), 0o600);
+}
+
 /** Adds one user; returns its credentials file. The servers know it when they have the new accounts.conf and were told to reload. */
 export function addUser(directory: string, tenant: string, user: NewUser): string {
 	const before = open(directory);
-	if (!before.tenants.includes(tenant)) throw unusable(`there is no tenant called ${tenant}`);
+	mustHave(before, tenant);
 	return save(directory, withUser({ record: before, made: [] }, tenant, user))[0]!;
 }
 
@@ -162,11 +187,15 @@ function open(directory: string): FleetRecord {
 function check(fleet: FleetRecord): void {
 	const parsed = record.safeParse(fleet);
 	if (!parsed.success) throw unusable(`the fleet ${problemOf(parsed.error)}`, parsed.error);
-	const names = fleet.nodes.map((node) => node.name);
+	const names = [...fleet.nodes, ...fleet.leaves].map((server) => server.name);
 	if (new Set(names).size < names.length) throw unusable("two nodes have one name");
 }
 
-/** Writes what depends on the users. The record last: what it names is there. */
+function mustHave({ tenants }: FleetRecord, tenant: string): void {
+	if (!tenants.includes(tenant)) throw unusable(`there is no tenant called ${tenant}`);
+}
+
+/** Writes what depends on users and leaf nodes. The record last: what it names is there. */
 function save(directory: string, { record: fleet, made }: Changed): readonly string[] {
 	check(fleet);
 	const ca = readFileSync(join(directory, "ca.pem"), "utf8");
@@ -177,14 +206,27 @@ function save(directory: string, { record: fleet, made }: Changed): readonly str
 		write(path, formatCredentials({ ...grant, servers: fleet.nodes.map(serverAddress), ca }, seed));
 		return path;
 	});
-	for (const node of fleet.nodes)
-		write(join(nodeDirectory(directory, node), "accounts.conf"), accountsConfiguration(fleet));
+	for (const node of fleet.nodes) {
+		const into = nodeDirectory(directory, node);
+		write(join(into, "accounts.conf"), accountsConfiguration(fleet));
+		write(join(into, "server.conf"), serverConfiguration(fleet, node, fleet.routePassword));
+	}
+	for (const leaf of fleet.leaves) {
+		const into = leafDirectory(directory, leaf);
+		write(join(into, "accounts.conf"), leafAccounts(fleet, leaf));
+		write(join(into, "server.conf"), leafConfiguration(fleet, leaf));
+	}
 	write(join(directory, "fleet.json"), `${JSON.stringify(fleet, null, "\t")}\n`);
 	return files;
 }
 
 export const nodeDirectory = (directory: string, node: Pick<FleetNode, "name">): string =>
 	join(directory, "nodes", node.name);
+
+export const leafDirectory = (directory: string, leaf: Pick<FleetLeaf, "name">): string =>
+	join(directory, "leaves", leaf.name);
+
+const newPassword = (): string => randomBytes(24).toString("hex");
 
 export const credentialsFile = (directory: string, user: Pick<FleetUser, "tenant" | "name">): string =>
 	join(directory, "credentials", user.tenant, `${user.name}.creds`);

@@ -10,7 +10,12 @@ import {
 import { tokenOf } from "./subjects.ts";
 
 const node = (name: string, host: string): FleetNode => ({ name, host, port: 4222 });
-const plan = (nodes: readonly FleetNode[], users: readonly FleetUser[] = []) => ({ nodes, tenants: ["acme"], users });
+const plan = (nodes: readonly FleetNode[], users: readonly FleetUser[] = []) => ({
+	nodes,
+	leaves: [],
+	tenants: ["acme"],
+	users,
+});
 
 describe("a server's configuration", () => {
 	test("of one server has no cluster", () => {

@@ -219,7 +219,7 @@ export class BrokerNode {
 }
 
 /** All of 127/8 is this machine: with an address of its own each server has the usual ports. */
-async function loopbackPlaces(count: number): Promise<readonly BrokerPlace[]> {
+export async function loopbackPlaces(count: number): Promise<readonly BrokerPlace[]> {
 	const [a, b] = [randomInt(64, 250), randomInt(1, 255)];
 	const places = Array.from({ length: count }, (_, index) => ({ host: `127.${a}.${b}.${index + 1}` }));
 	const free = await Promise.all(places.map(({ host }) => isFree(host)));

@@ -2,12 +2,23 @@
 // what the manifests say.
 
 import { execFileSync, spawn } from "node:child_process";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+	chmodSync,
+	copyFileSync,
+	mkdirSync,
+	mkdtempSync,
+	readFileSync,
+	rmSync,
+	symlinkSync,
+	writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { addLeaf, initFleet } from "../../src/fleet/init.ts";
 import { within } from "../../src/pty/wait.ts";
 import { until } from "../condition.ts";
+import { BROKER_NEEDS, Brokers } from "../fleet/broker.ts";
 import { find, needing, SYSTEM_PATH } from "../programs.ts";
 
 const root = join(import.meta.dirname, "../..");
@@ -22,7 +33,7 @@ class Contained implements AsyncDisposable {
 	readonly exited: Promise<number | null>;
 	said = "";
 
-	constructor() {
+	constructor(env: NodeJS.ProcessEnv = {}) {
 		const bin = join(this.#base, "bin");
 		mkdirSync(bin);
 		const main = join(root, "dist/main.js");
@@ -33,6 +44,7 @@ class Contained implements AsyncDisposable {
 			HOME: this.#base,
 			SHELL: "/bin/bash",
 			DIALTONE_HOME: join(this.#base, "home"),
+			...env,
 		};
 		const inside = ["--", find("tini")!, "--", join(root, "deploy/entrypoint")];
 		this.#unshare = spawn("unshare", ["--pid", "--fork", "--mount-proc", "--kill-child", ...inside], {
@@ -144,6 +156,42 @@ describe("the container's processes", needing("tini", "containers", "ps"), () =>
 	});
 });
 
+describe("a container of a fleet", needing("tini", "containers", "ps", ...BROKER_NEEDS), () => {
+	test("joins with a secret that is mounted as Kubernetes does it, also where the servers come up later", async () => {
+		await using brokers = await Brokers.start();
+		await brokers.kill(0);
+		const mounted = mkdtempSync(join(tmpdir(), "dt-mounted-"));
+		mkdirSync(join(mounted, "..data"), { mode: 0o755 });
+		copyFileSync(brokers.credentials("admin"), join(mounted, "..data/host.creds"));
+		chmodSync(join(mounted, "..data/host.creds"), 0o444);
+		symlinkSync("..data/host.creds", join(mounted, "host.creds"));
+		await using inside = new Contained({
+			DIALTONE_JOIN: brokers.servers[0],
+			DIALTONE_CREDENTIALS: join(mounted, "host.creds"),
+			DIALTONE_HOST: "Node-1.example",
+			DIALTONE_LABELS: "gpu=a100 site=here",
+		});
+		await until("it cannot join yet", () => inside.said.includes("fleet's broker is unreachable"));
+		inside.run("dialtone", "start", "--name", "cat", "--", "cat");
+		expect(inside.run("dialtone", "send", "cat", "hello")).toContain("hello");
+		await brokers.restart(0);
+		await until("it has joined", () => {
+			try {
+				const [host] = JSON.parse(inside.run("dialtone", "fleet", "hosts", "--json")) as object[];
+				expect(host).toMatchObject({
+					host: "node-1-example",
+					reachable: true,
+					labels: { gpu: "a100", site: "here" },
+				});
+				return true;
+			} catch {
+				return false; // not yet
+			}
+		});
+		rmSync(mounted, { recursive: true });
+	});
+});
+
 describe("the manifests", () => {
 	test("are YAML, and say what the recipe says", needing("python3", PYTHON_YAML), () => {
 		const script = "import json,sys,yaml; print(json.dumps(list(yaml.safe_load_all(open(sys.argv[1])))))";
@@ -155,9 +203,9 @@ describe("the manifests", () => {
 			// biome-ignore lint/suspicious/noExplicitAny: what Kubernetes takes has no type here
 			spec?: any;
 		}[];
-		expect(documents.map(({ kind }) => kind)).toEqual(["ConfigMap", "DaemonSet"]);
+		expect(documents.map(({ kind }) => kind)).toEqual(["DaemonSet"]);
 		expect(new Set(documents.map(({ metadata }) => metadata.namespace))).toEqual(new Set(["dialtone"]));
-		const { spec } = documents[1]!.spec.template;
+		const { spec } = documents[0]!.spec.template;
 		const recipe = readFileSync(join(root, "deploy/Containerfile"), "utf8");
 		const [daemon, leaf] = spec.containers;
 		expect(recipe).toContain(`--uid ${daemon.securityContext.runAsUser} `);
@@ -172,19 +220,13 @@ describe("the manifests", () => {
 		for (const { name } of daemon.env) if (name.startsWith("DIALTONE_")) expect(environment).toContain(name);
 	});
 
-	test("configure a leaf node that a NATS server takes", needing("nats-server", "openssl"), () => {
-		const directory = mkdtempSync(join(tmpdir(), "dt-leaf-"));
-		const text = readFileSync(MANIFEST, "utf8");
-		const block = /leaf\.conf: \|\n((?: {4}.*\n)+)/.exec(text)![1]!;
-		const files = block.replaceAll("/fleet/", `${directory}/`);
-		const certificate = ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=ca", "-days", "1"];
-		execFileSync("openssl", [...certificate, "-keyout", "/dev/null", "-out", join(directory, "ca.pem")], {
-			stdio: "ignore",
-		});
-		writeFileSync(join(directory, "leaf.creds"), "");
-		writeFileSync(join(directory, "leaf.conf"), files);
+	test("start a leaf node with the files that `fleet leaf` writes", needing(...BROKER_NEEDS), () => {
+		const [, config = ""] = /args: \["-c", "(\S+)", "--name"/.exec(readFileSync(MANIFEST, "utf8")) ?? [];
+		const directory = join(mkdtempSync(join(tmpdir(), "dt-leaf-")), "fleet");
+		initFleet(directory);
+		const cwd = addLeaf(directory, "main", { name: "k8s", host: "127.0.0.1", port: 4222 });
 		// `-t` reads the configuration and ends.
-		execFileSync("nats-server", ["-t", "-c", join(directory, "leaf.conf")], { stdio: "pipe" });
-		rmSync(directory, { recursive: true });
+		execFileSync("nats-server", ["-t", "-c", config, "--name", "node"], { cwd, stdio: "pipe" });
+		rmSync(join(directory, ".."), { recursive: true });
 	});
 });
