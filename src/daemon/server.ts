@@ -24,7 +24,7 @@ import { Turns } from "./turns.ts";
 import type { Done, More, Question, Request, Response } from "./wire.ts";
 
 /** At a stop, clients have this long to read the responses that are on their way. */
-const UNREAD_AT_STOP_MS = 200;
+const UNREAD_AT_STOP_MS = 1000;
 
 export interface ServerParts {
 	readonly client: Client;
@@ -117,13 +117,14 @@ export async function listen(path: string, parts: ServerParts): Promise<DaemonSe
 	};
 }
 
-/** Ends it once the responses that wait are sent; settles when it is closed. */
+/**
+ * Ends it once the responses that wait are sent; settles when the client has closed it, too. To close it here would make
+ * the client's next write fail, and a socket whose write has failed gives up what it has not read yet: its answers.
+ */
 async function endSoon(connection: Duplex): Promise<void> {
 	if (connection.closed) return;
 	const closed = once(connection, "close").catch(() => {}); // broken meanwhile
-	if (connection.writable) connection.end();
-	if (connection.writableFinished) connection.destroy();
-	else connection.once("finish", () => connection.destroy());
+	connection.end();
 	await closed;
 }
 
@@ -171,6 +172,7 @@ function serve(socket: Duplex, { parts, shared, authority, streamBytes }: Servin
 	};
 	const queue = new RequestQueue(socket, shared.queue, {
 		onLine: (value) => {
+			if (socket.writableEnded) return; // we are stopping: nobody would hear of it
 			const parsed = parseRequest(value);
 			if ("request" in parsed) take(parsed.request);
 			else if ("fault" in parsed) respond({ id: parsed.id, fault: parsed.fault.toJSON() });

@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { existsSync, lstatSync, readdirSync, readFileSync, readlinkSync as readlink } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { newestLock } from "../../src/daemon/daemon-lock.ts";
 import type { SessionFacts } from "../../src/protocol/answer.ts";
 import { places } from "../../src/pty/places.ts";
 import { holderOf as holderOfProgram } from "../../src/pty/process-tree.ts";
@@ -219,6 +220,19 @@ describe("one daemon per user", () => {
 		process.kill(holderOfProgram(sessions[0]!.pid!), "SIGKILL");
 		await facts(client, "close", { session, forget: true });
 		await until("its socket is removed", () => !existsSync(socket));
+	});
+
+	test("a client that asks for more while the daemon stops still gets the answers that were sent", async () => {
+		await using home = new Home();
+		await using client = await home.connect();
+		const stopping = client.stop({ sessions: false });
+		// Nothing is read meanwhile: the answer has been sent, and the daemon is closing its socket.
+		const pause = (ms: number) => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+		while (newestLock(places(home.env).run) !== null) pause(10);
+		pause(100);
+		const asked = client.status().catch(({ code }) => code);
+		expect(await stopping).toMatchObject({ left: [] });
+		expect(await asked).toBe("daemon_replaced");
 	});
 
 	test("stop leaves the sessions running, stop --sessions ends them too", async () => {
