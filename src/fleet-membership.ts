@@ -51,6 +51,7 @@ interface Joined {
 	readonly options: FleetOptions;
 	readonly serves: boolean;
 	readonly asks: boolean;
+	readonly makes: boolean;
 	readonly since: number;
 	problem: string;
 	connection: FleetConnection | null;
@@ -134,6 +135,7 @@ export class FleetMembership implements FleetControl {
 			servers,
 			role: this.#joined.asks ? as.role : "host",
 			owner: as.owner,
+			serves: this.#joined.serves,
 			labels,
 			connected: isConnected,
 			problem: isConnected ? null : member === null ? problem : "the connection to its servers is lost",
@@ -178,6 +180,7 @@ export class FleetMembership implements FleetControl {
 			freshen: () => freshened(sessions),
 			serves: joined.serves,
 			asks: joined.asks,
+			makes: joined.makes,
 			version: VERSION,
 			bootId: bootId(),
 			epoch: daemon.lock.epoch,
@@ -252,6 +255,7 @@ async function prepared(wish: FleetWish): Promise<Joined> {
 		// Without credentials of ours the server decides.
 		serves: member === null || member.host !== null,
 		asks: role !== "host",
+		makes: member === null || member.host !== null || role === "admin",
 		since: Date.now(),
 		problem: "connecting",
 		connection: null,

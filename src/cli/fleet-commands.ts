@@ -18,7 +18,7 @@ export async function join({ words, flags, json, io, dependencies }: Invocation)
 		...(host !== undefined && { host }),
 	});
 	if (json) io.out(`${JSON.stringify(status)}\n`);
-	else io.out(`Joined as ${status!.host}.\n${hostsTable(status!)}`);
+	else io.out(`Joined as ${nameOf(status!)}.\n${hostsTable(status!)}`);
 	return EXIT.ok;
 }
 
@@ -56,10 +56,15 @@ async function list({ json, io, dependencies }: Invocation): Promise<number> {
 	return EXIT.ok;
 }
 
-function statusText({ host, servers, role, owner, connected, problem, since }: FleetStatus): string {
-	const as = owner === null ? role : `${role} of ${owner}`;
+function statusText(status: FleetStatus): string {
+	const { servers, connected, problem, since } = status;
 	const state = connected ? "connected" : `not connected (${problem ?? "unknown"})`;
-	return `This host: ${host}, as ${as}\nServers: ${servers.join(", ")}, ${state} since ${at(since)}\n`;
+	return `This machine: ${nameOf(status)}\nServers: ${servers.join(", ")}, ${state} since ${at(since)}\n`;
+}
+
+function nameOf({ host, serves, role, owner }: FleetStatus): string {
+	const as = owner === null ? role : `${role} of ${owner}`;
+	return serves ? `${host}, as ${as}` : `${as}, serves no sessions`;
 }
 
 function hostsTable({ hosts }: FleetStatus): string {

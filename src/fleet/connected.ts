@@ -1,10 +1,11 @@
-// Whether a connection to the broker is up, as it reports it.
+// Whether a connection to the broker is up, as it reports it, and whether there is reason to doubt what comes over it.
 
 import type { NatsConnection } from "@nats-io/nats-core";
 import { Listeners, reportError } from "../protocol/listeners.ts";
 
 export class Connected implements Disposable {
 	readonly #changes = new Listeners<boolean>("broker");
+	readonly #doubts = new Listeners<void>("broker's silence");
 	readonly #statuses: ReturnType<NatsConnection["status"]>;
 	/** Since when it is away, ms since 1970; null while it is there. */
 	#awaySince: number | null = null;
@@ -21,6 +22,15 @@ export class Connected implements Disposable {
 	/** Told at each change. */
 	onChange(listener: (isConnected: boolean) => void): () => void {
 		return this.#changes.add(listener);
+	}
+
+	/** Something that is sure to come did not: the broker may have lost what it keeps. */
+	doubt(): void {
+		this.#doubts.emit();
+	}
+
+	onDoubt(listener: () => void): () => void {
+		return this.#doubts.add(listener);
 	}
 
 	async #follow(nats: NatsConnection): Promise<void> {
@@ -40,5 +50,6 @@ export class Connected implements Disposable {
 	[Symbol.dispose](): void {
 		(this.#statuses as unknown as { stop(): void }).stop();
 		this.#changes.clear();
+		this.#doubts.clear();
 	}
 }

@@ -32,6 +32,8 @@ export interface FleetStatus {
 	readonly role: string;
 	/** Null: all owners. */
 	readonly owner: string | null;
+	/** Whether it is a host of the fleet: one that only asks is none. */
+	readonly serves: boolean;
 	readonly labels: Readonly<Record<string, string>>;
 	readonly connected: boolean;
 	/** Why it is not connected, where that is known. */
