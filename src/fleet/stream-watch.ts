@@ -10,6 +10,7 @@
 // where something is sure to come more often, `silentMs` notices it before, for all watches of the connection.
 
 import { type ConsumerInfo, DeliverPolicy, type JetStreamClient, type JsMsg } from "@nats-io/jetstream";
+import { guarded } from "../protocol/boundary.ts";
 import { Listeners, reportError } from "../protocol/listeners.ts";
 import { type Condition, until, wait, within } from "../pty/wait.ts";
 
@@ -56,8 +57,8 @@ export class StreamWatch implements AsyncDisposable {
 	/** The last messages, as they came. */
 	#seen: Seen[] = [];
 	#seenAt = 0;
-	/** Of a log: there was a message. */
-	#hasSeen = false;
+	/** Of a log: whatever is in a stream that has nothing of what was seen came later. */
+	#allIsNew = false;
 	/** The broker's time of the first consumer. */
 	#begun: string | null = null;
 	#isReady = false;
@@ -122,7 +123,10 @@ export class StreamWatch implements AsyncDisposable {
 			} catch (error) {
 				await this.#parts.ensure().catch(() => {}); // told by the next try
 				// A user who may not make it waits for one who may; until then there is nothing.
-				if (failures > 0 && isNotThere(error)) this.#readAll();
+				if (failures > 0 && isNotThere(error)) {
+					this.#allIsNew ||= this.#begun === null;
+					this.#readAll();
+				}
 				if (failures++ === 10) reportError(error, `watching ${this.#parts.stream}`);
 				await this.#after(Math.min(RETRY_MS.first * 2 ** Math.min(failures, 10), RETRY_MS.most), isOver);
 			}
@@ -171,7 +175,7 @@ export class StreamWatch implements AsyncDisposable {
 			START_MS,
 			"a consumer's start",
 			consumer.consume({
-				callback: (message) => {
+				callback: guarded("a message of a stream", (message) => {
 					if (isOver()) return;
 					this.#listen();
 					// One that the library has made in the place of ours: maybe of another stream.
@@ -181,7 +185,7 @@ export class StreamWatch implements AsyncDisposable {
 					// Some may have expired before they were sent.
 					left = message.info.pending === 0 ? 0 : left - 1;
 					if (left === 0 && !isRead) complete();
-				},
+				}),
 			}),
 		);
 		let ended = false;
@@ -208,15 +212,14 @@ export class StreamWatch implements AsyncDisposable {
 		const { begin } = this.#parts;
 		if (resumes) return { opt_start_seq: this.#seen[0]![0] };
 		if (begin === undefined) return { deliver_policy: DeliverPolicy.LastPerSubject };
-		// None of those that were seen is there any more: what is, came later.
-		if (this.#hasSeen) return { deliver_policy: DeliverPolicy.All };
+		if (this.#allIsNew) return { deliver_policy: DeliverPolicy.All };
 		if (begin !== "new")
 			return "seq" in begin ? { opt_start_seq: begin.seq } : { opt_start_time: new Date(begin.time).toISOString() };
 		return this.#begun === null ? { deliver_policy: DeliverPolicy.New } : { opt_start_time: this.#begun };
 	}
 
 	#remember(seen: Seen): void {
-		this.#hasSeen = true;
+		this.#allIsNew = true;
 		this.#seenAt = Date.now();
 		this.#seen.push(seen);
 		if (this.#seen.length > 2 * REMEMBERED) this.#seen = this.#seen.slice(-REMEMBERED);
