@@ -1,7 +1,7 @@
 // The commands for a fleet: join, leave, who is there, and the files of its servers.
 
 import { resolve } from "node:path";
-import type { FleetHostStatus, FleetStatus } from "../protocol/fleet.ts";
+import { type FleetHostStatus, type FleetStatus, REFUSED } from "../protocol/fleet.ts";
 import type { FleetFiles, Invocation, NewFleetUser } from "./command.ts";
 import { EXIT } from "./exit-codes.ts";
 import { badInput, type Flags } from "./flags.ts";
@@ -57,12 +57,19 @@ async function list({ json, io, dependencies }: Invocation): Promise<number> {
 }
 
 function statusText(status: FleetStatus): string {
-	const { servers, connected, problem, since } = status;
+	const { servers, connected, role, problem, since } = status;
 	const state = connected ? "connected" : `not connected (${problem ?? "unknown"})`;
-	return `This machine: ${nameOf(status)}\nServers: ${servers.join(", ")}, ${state} since ${at(since)}\n`;
+	const where = servers.length === 0 ? "" : `${servers.join(", ")}, `;
+	// What nobody else puts right.
+	const next =
+		role === null || problem === REFUSED
+			? "It joins by itself when that is put right. With another file: dialtone join --creds FILE. To give it up: dialtone fleet leave\n"
+			: "";
+	return `This machine: ${nameOf(status)}\nServers: ${where}${state} since ${at(since)}\n${next}`;
 }
 
 function nameOf({ host, serves, role, owner }: FleetStatus): string {
+	if (role === null) return `${host === null ? "" : `${host}, `}its credentials cannot be read`;
 	const as = owner === null ? role : `${role} of ${owner}`;
 	return serves ? `${host}, as ${as}` : `${as}, serves no sessions`;
 }

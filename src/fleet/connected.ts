@@ -1,6 +1,6 @@
 // Whether a connection to the broker is up, as it reports it, and whether there is reason to doubt what comes over it.
 
-import type { NatsConnection } from "@nats-io/nats-core";
+import { AuthorizationError, type NatsConnection } from "@nats-io/nats-core";
 import { Listeners, reportError } from "../protocol/listeners.ts";
 
 export class Connected implements Disposable {
@@ -10,6 +10,8 @@ export class Connected implements Disposable {
 	/** Since when it is away, ms since 1970; null while it is there. */
 	#awaySince: number | null = null;
 
+	#isRefused = false;
+
 	constructor(nats: NatsConnection) {
 		this.#statuses = nats.status();
 		this.#follow(nats).catch((error) => reportError(error, "broker status"));
@@ -17,6 +19,11 @@ export class Connected implements Disposable {
 
 	get awaySince(): number | null {
 		return this.#awaySince;
+	}
+
+	/** It is away, and its servers do not take the credentials any more. */
+	get isRefused(): boolean {
+		return this.#isRefused;
 	}
 
 	/** Told at each change. */
@@ -34,9 +41,13 @@ export class Connected implements Disposable {
 	}
 
 	async #follow(nats: NatsConnection): Promise<void> {
-		for await (const { type } of this.#statuses) {
+		for await (const status of this.#statuses) {
+			const { type } = status;
+			if (type === "error" && status.error instanceof AuthorizationError) this.#isRefused = true;
 			if (type === "disconnect" || type === "close") this.#set(Date.now());
-			if (type === "reconnect") this.#set(null);
+			if (type !== "reconnect") continue;
+			this.#isRefused = false;
+			this.#set(null);
 		}
 		if (nats.isClosed()) this.#set(this.#awaySince ?? Date.now());
 	}
