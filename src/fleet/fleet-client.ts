@@ -33,9 +33,10 @@ import type {
 } from "../tools/client.ts";
 import { type Caller, ownerOf } from "../tools/tool.ts";
 import { type Aim, aimOf, type KnownHosts } from "./aim.ts";
+import { isDialectList, withOthers } from "./dialect-lists.ts";
 import type { EventStream } from "./event-stream.ts";
 import { cardInFleet } from "./fleet-cards.ts";
-import { othersSessions, PAGE, renderFleetList } from "./fleet-list.ts";
+import { type FleetListRequest, othersSessions, PAGE, renderFleetList } from "./fleet-list.ts";
 import type { FleetIdentity } from "./identity.ts";
 import { MergedEvents } from "./merged-events.ts";
 import { Placer } from "./placed-start.ts";
@@ -113,6 +114,7 @@ export class FleetClient implements Client {
 			const aim = aimOf({ tool, input, sets: options.sets }, this.#known);
 			if (aim.placement !== null) return await this.#place(tool, aim, aim.placement, options);
 			if (tool === "list" && aim.host === null) return await this.#list(aim.input, options);
+			if (isDialectList(tool) && aim.host === null) return await this.#listInDialect(tool, aim.input, options);
 			return await this.#callOn(aim.host, tool, aim.input, options);
 		} catch (error) {
 			if (!(error instanceof Fault)) throw error;
@@ -191,7 +193,7 @@ export class FleetClient implements Client {
 
 	async #list(input: unknown, options: CallOptions): Promise<Answer> {
 		const { limit: asked, after, ...fields } = Object(input) as Record<string, unknown>;
-		const { local, registry, host } = this.#parts;
+		const { local, registry } = this.#parts;
 		const limit = Math.min(PAGE.most, Math.max(1, Math.trunc(Number(asked ?? PAGE.usual)) || PAGE.usual));
 		const here = await local.call("list", fields as object, options);
 		const { caller } = options;
@@ -199,14 +201,11 @@ export class FleetClient implements Client {
 		const notices = await this.#untilSessionsKnown();
 		const { since, status } = fields as { readonly since?: number | string; readonly status?: unknown };
 		const facts = here.facts;
+		const from = since === undefined ? 0 : typeof since === "number" ? since : Date.parse(since) || 0;
 		const others = othersSessions(registry, {
+			...this.#others(caller, { since: from, limit }),
 			status: facts.status ?? (typeof status === "string" ? status : undefined),
-			since: since === undefined ? 0 : typeof since === "number" ? since : Date.parse(since) || 0,
-			limit,
 			after: typeof after === "string" ? after : undefined,
-			owner: this.#ownerThere(caller),
-			scope: caller?.scope,
-			...(host !== null && { except: host }),
 		});
 		const all: ListFacts = {
 			...facts,
@@ -220,6 +219,21 @@ export class FleetClient implements Client {
 			facts: told.length === 0 ? all : { ...all, notices: told },
 			text: stacked([renderFleetList(all), ...(told.length === 0 ? [] : [joined(told, " · ")])]),
 		};
+	}
+
+	async #listInDialect(tool: string, input: unknown, options: CallOptions): Promise<Answer> {
+		const { local, registry } = this.#parts;
+		const { caller } = options;
+		const here = await local.call(tool as never, input, options);
+		if (caller?.inside !== undefined) return here;
+		await this.#untilSessionsKnown();
+		const { sessions } = othersSessions(registry, this.#others(caller, { since: 0, limit: PAGE.usual }));
+		return withOthers(tool, input, here, sessions);
+	}
+
+	#others(caller: Caller | undefined, wanted: Pick<FleetListRequest, "since" | "limit">): FleetListRequest {
+		const { host } = this.#parts;
+		return { ...wanted, owner: this.#ownerThere(caller), scope: caller?.scope, ...(host !== null && { except: host }) };
 	}
 
 	/** What there is to say where they are not, or not as they are now. */
