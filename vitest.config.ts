@@ -9,7 +9,7 @@ const inCi = process.env.CI !== undefined;
 /** Many programs, a browser, everything over every way in, kills and floods: more than half of all the time. */
 const LONG = [
 	"test/{adversary,contract,conversation,corpus,fuzz,limits,page,places,robustness,soak}/*.test.ts",
-	"test/fleet/{fleet-client,joined,permissions,remote}.test.ts",
+	"test/fleet/{fleet-client,joined,permissions,remote,roles}.test.ts",
 	"test/cli/attach.test.ts",
 	"test/daemon/{flood,killed,lifecycle,mislaid,stress}.test.ts",
 	"test/dialects/{environment,recall}.test.ts",

@@ -2,18 +2,19 @@
 // waits for it. The libraries of the broker are loaded when a fleet is joined, not before.
 
 import { rm } from "node:fs/promises";
-import { hostname } from "node:os";
 import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import { z } from "zod";
 import type { FleetControl } from "./daemon/fleet-control.ts";
 import type { Daemon } from "./daemon/run.ts";
-import type { FleetConnection, FleetOptions } from "./fleet/connection.ts";
+import type { FleetConnection } from "./fleet/connection.ts";
 import type { FleetMember } from "./fleet/member.ts";
+import type { Prepared } from "./fleet/prepared.ts";
 import { type FleetState, SwitchClient } from "./fleet/switch-client.ts";
 import type { HostView } from "./fleet/view.ts";
 import { checked, MAX_BYTES, parseObject, readCache, replaceState } from "./journal/state-file.ts";
-import { Fault } from "./protocol/fault.ts";
-import type { FleetHostStatus, FleetStatus, FleetWish } from "./protocol/fleet.ts";
+import { Fault, isFault } from "./protocol/fault.ts";
+import { type FleetHostStatus, type FleetStatus, type FleetWish, REFUSED } from "./protocol/fleet.ts";
 import { Listeners } from "./protocol/listeners.ts";
 import { bootId } from "./pty/boot-id.ts";
 import { within } from "./pty/wait.ts";
@@ -28,6 +29,8 @@ const FILE = "fleet.json";
 const JOIN_MS = 20_000;
 /** What was not taken back by then is left to the broker, whose leases end by themselves. */
 const LEAVE_MS = 3000;
+/** Between two tries to join again. */
+const RETRY_MS = { first: 250, most: 5000 };
 const PARALLEL_LOOKS = 8;
 const LOOK_MS = 1000;
 
@@ -45,14 +48,14 @@ export interface FleetMembershipParts {
 	readonly onProblem: (problem: unknown, doing: string) => void;
 }
 
-/** What was asked for, as far as it is known before a connection. */
+/** A fleet in which this machine is, or is to be. */
 interface Joined {
 	readonly wish: FleetWish;
-	readonly options: FleetOptions;
-	readonly serves: boolean;
-	readonly asks: boolean;
 	readonly since: number;
+	/** Why it is not a member yet. */
 	problem: string;
+	/** Null where the credentials cannot be read. */
+	prepared: Prepared | null;
 	connection: FleetConnection | null;
 	member: FleetMember | null;
 	readonly left: AbortController;
@@ -85,28 +88,36 @@ export class FleetMembership implements FleetControl {
 			parse: (text) => checked(kept, parseObject(text)),
 		});
 		if (wish === null) return;
-		const joined = await prepared(wish);
+		const joined = joining(wish);
 		this.#joined = joined;
 		this.#changed.emit();
-		try {
-			await this.#become(joined, joined.left.signal);
-		} catch (error) {
-			if (joined.left.signal.aborted) return;
-			joined.problem = error instanceof Error ? error.message : String(error);
-			this.#parts.onProblem(error, "joining the fleet");
+		await this.#again(joined);
+	}
+
+	/** Tries until it is a member or leaves: files and servers are put right while it runs. */
+	async #again(joined: Joined): Promise<void> {
+		const { signal } = joined.left;
+		for (let ms = RETRY_MS.first; !signal.aborted; ms = Math.min(2 * ms, RETRY_MS.most)) {
+			try {
+				return await this.#become(joined);
+			} catch (error) {
+				await release(joined);
+				const problem = problemIn(error);
+				if (problem !== joined.problem && !signal.aborted) this.#parts.onProblem(error, "joining the fleet");
+				joined.problem = problem;
+			}
+			await delay(ms, undefined, { signal }).catch(() => {}); // it has left
 		}
 	}
 
 	async join(wish: FleetWish): Promise<FleetStatus> {
-		const joined = await prepared(wish);
+		const joined = joining(wish);
 		const before = this.#joined;
 		try {
 			await within(JOIN_MS, "joining the fleet", this.#become(joined));
 		} catch (error) {
 			await end(joined);
-			throw error instanceof Fault
-				? error
-				: new Fault("fleet_unreachable", { problem: error instanceof Error ? error.message : String(error) });
+			throw error instanceof Fault ? error : new Fault("fleet_unreachable", { problem: problemIn(error) });
 		}
 		await replaceState(join(this.#parts.state, FILE), JSON.stringify(wish));
 		this.#joined = joined;
@@ -125,18 +136,20 @@ export class FleetMembership implements FleetControl {
 
 	status(): FleetStatus | null {
 		if (this.#joined === null) return null;
-		const { options, member, problem, since } = this.#joined;
-		const { host, servers, labels, as } = options;
-		const awaySince = member?.registry.awaySince ?? null;
+		const { wish, prepared, member, problem, since } = this.#joined;
+		const connected = member?.registry.connected;
+		const awaySince = connected?.awaySince ?? null;
 		const isConnected = member !== null && awaySince === null;
+		const lost = connected?.isRefused ? REFUSED : "the connection to its servers is lost";
 		return {
-			host,
-			servers,
-			role: this.#joined.asks ? as.role : "host",
-			owner: as.owner,
-			labels,
+			host: prepared?.options.host ?? wish.host ?? null,
+			servers: prepared?.options.servers ?? wish.servers,
+			role: prepared === null ? null : prepared.asks ? prepared.options.as.role : "host",
+			owner: prepared?.options.as.owner ?? null,
+			serves: prepared?.serves ?? false,
+			labels: wish.labels,
 			connected: isConnected,
-			problem: isConnected ? null : member === null ? problem : "the connection to its servers is lost",
+			problem: isConnected ? null : member === null ? problem : lost,
 			since: awaySince ?? since,
 			hosts: member?.registry.hosts().map(told) ?? [],
 		};
@@ -155,29 +168,32 @@ export class FleetMembership implements FleetControl {
 		return member === null ? { problem, since } : { client: member.client };
 	}
 
-	/** With a signal it tries until that aborts. */
-	async #become(joined: Joined, signal?: AbortSignal): Promise<void> {
+	async #become(joined: Joined): Promise<void> {
 		const daemon = this.#daemon;
 		if (daemon === null) throw new Fault("fleet_unreachable", { problem: "the daemon is still starting" });
-		const [{ FleetConnection }, { FleetMember }, { clientOfHost, serveLinks }, { asHost }] = await Promise.all([
-			import("./fleet/connection.ts"),
-			import("./fleet/member.ts"),
-			import("./fleet-links.ts"),
-			import("./fleet/host-client.ts"),
-		]);
+		const [{ prepared }, { FleetConnection }, { FleetMember }, { clientOfHost, serveLinks }, { asHost }] =
+			await Promise.all([
+				import("./fleet/prepared.ts"),
+				import("./fleet/connection.ts"),
+				import("./fleet/member.ts"),
+				import("./fleet-links.ts"),
+				import("./fleet/host-client.ts"),
+			]);
 		const { local, sessions, onProblem } = this.#parts;
-		const connection = await FleetConnection.connect(joined.options, signal === undefined ? {} : { signal });
+		joined.prepared = null; // the files may have changed since the last try
+		joined.prepared = prepared(joined.wish);
+		const { options, serves, asks, makes } = joined.prepared;
+		const connection = await FleetConnection.connect(options);
 		joined.connection = connection;
-		// It has left meanwhile.
-		if (joined.left.signal.aborted) return end(joined);
-		const { host } = joined.options;
+		const { host } = options;
 		joined.member = await FleetMember.open({
 			connection,
 			local,
 			sessions,
 			freshen: () => freshened(sessions),
-			serves: joined.serves,
-			asks: joined.asks,
+			serves,
+			asks,
+			makes,
 			version: VERSION,
 			bootId: bootId(),
 			epoch: daemon.lock.epoch,
@@ -187,6 +203,7 @@ export class FleetMembership implements FleetControl {
 				clientOfHost({ connection: over, host: other, as, caller: { owner: "daemon", cwd: "/", env: {} } }),
 			onProblem,
 		});
+		if (joined.left.signal.aborted) await release(joined); // it has left meanwhile
 	}
 
 	async #end(joined: Joined): Promise<void> {
@@ -210,8 +227,15 @@ async function freshened(sessions: Sessions): Promise<void> {
 	});
 }
 
-async function end({ left, member, connection }: Joined): Promise<void> {
-	left.abort();
+async function end(joined: Joined): Promise<void> {
+	joined.left.abort();
+	await release(joined);
+}
+
+async function release(joined: Joined): Promise<void> {
+	const { member, connection } = joined;
+	joined.member = null;
+	joined.connection = null;
 	try {
 		await member?.[Symbol.asyncDispose]();
 	} finally {
@@ -219,45 +243,19 @@ async function end({ left, member, connection }: Joined): Promise<void> {
 	}
 }
 
-/** Throws where the credentials cannot be used, or say something else. */
-async function prepared(wish: FleetWish): Promise<Joined> {
-	const [{ readCredentials }, { hostNameOf, isHostName }, { authenticatorOf }] = await Promise.all([
-		import("./fleet/credentials.ts"),
-		import("./fleet/subjects.ts"),
-		import("./fleet/authenticator.ts"),
-	]);
-	const credentials = wish.credentials === undefined ? null : readCredentials(wish.credentials);
-	const member = credentials?.member ?? null;
-	const bad = (problem: string) => new Fault("bad_input", { problems: [problem] });
-	const servers = wish.servers.length > 0 ? wish.servers : (member?.servers ?? []);
-	if (servers.length === 0) throw bad("the credentials name no server: give one, such as nats://127.0.0.1:4222");
-	const only = member === null || member.host === "*" ? null : member.host;
-	const host = wish.host ?? only ?? hostNameOf(hostname());
-	if (!isHostName(host)) throw bad(`"${host}" is no name of a host: letters a-z, digits and -, at most 63`);
-	if (only !== null && host !== only) throw bad(`these credentials are for the host "${only}"`);
-	const role = member?.role ?? "admin";
-	return {
-		wish,
-		options: {
-			servers,
-			...(credentials !== null && {
-				authenticator: authenticatorOf(credentials),
-				inboxPrefix: credentials.inboxPrefix,
-			}),
-			...(member?.ca !== undefined && { tls: { ca: member.ca } }),
-			host,
-			labels: wish.labels,
-			as: { role: role === "host" ? "view" : role, owner: member?.owner ?? null },
-		},
-		// Without credentials of ours the server decides.
-		serves: member === null || member.host !== null,
-		asks: role !== "host",
-		since: Date.now(),
-		problem: "connecting",
-		connection: null,
-		member: null,
-		left: new AbortController(),
-	};
+const joining = (wish: FleetWish): Joined => ({
+	wish,
+	since: Date.now(),
+	problem: "connecting",
+	prepared: null,
+	connection: null,
+	member: null,
+	left: new AbortController(),
+});
+
+function problemIn(error: unknown): string {
+	if (isFault(error, "fleet_unreachable") || isFault(error, "fleet_files_unusable")) return error.facts.problem;
+	return error instanceof Error ? error.message : String(error);
 }
 
 const told = ({ host, lease, reachable, since }: HostView): FleetHostStatus => ({

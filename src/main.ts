@@ -121,6 +121,7 @@ const dependencies: Dependencies = {
 			version: VERSION,
 			sets,
 			tools: async () => toolCards(sets),
+			listed: async () => (await (await client.ifRunning())?.tools(sets)) ?? toolCards(sets),
 			connect: async () => client,
 			peek: () => client.ifRunning(),
 			// The host's pid distinguishes two agents of the same kind: each has its own shell and its own "new",

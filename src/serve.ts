@@ -197,6 +197,7 @@ async function openHttp({ where, client, sessions, port, caller, tls }: HttpOpti
 			version: VERSION,
 			sets: ["native"],
 			tools: async () => toolCards(),
+			listed: () => client.tools(),
 			connect: async () => client,
 			peek: async () => client,
 		},

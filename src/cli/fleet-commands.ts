@@ -1,7 +1,7 @@
 // The commands for a fleet: join, leave, who is there, and the files of its servers.
 
 import { resolve } from "node:path";
-import type { FleetHostStatus, FleetStatus } from "../protocol/fleet.ts";
+import { type FleetHostStatus, type FleetStatus, REFUSED } from "../protocol/fleet.ts";
 import type { FleetFiles, Invocation, NewFleetUser } from "./command.ts";
 import { EXIT } from "./exit-codes.ts";
 import { badInput, type Flags } from "./flags.ts";
@@ -18,7 +18,7 @@ export async function join({ words, flags, json, io, dependencies }: Invocation)
 		...(host !== undefined && { host }),
 	});
 	if (json) io.out(`${JSON.stringify(status)}\n`);
-	else io.out(`Joined as ${status!.host}.\n${hostsTable(status!)}`);
+	else io.out(`Joined as ${nameOf(status!)}.\n${hostsTable(status!)}`);
 	return EXIT.ok;
 }
 
@@ -56,10 +56,22 @@ async function list({ json, io, dependencies }: Invocation): Promise<number> {
 	return EXIT.ok;
 }
 
-function statusText({ host, servers, role, owner, connected, problem, since }: FleetStatus): string {
-	const as = owner === null ? role : `${role} of ${owner}`;
+function statusText(status: FleetStatus): string {
+	const { servers, connected, role, problem, since } = status;
 	const state = connected ? "connected" : `not connected (${problem ?? "unknown"})`;
-	return `This host: ${host}, as ${as}\nServers: ${servers.join(", ")}, ${state} since ${at(since)}\n`;
+	const where = servers.length === 0 ? "" : `${servers.join(", ")}, `;
+	// What nobody else puts right.
+	const next =
+		role === null || problem === REFUSED
+			? "It joins by itself when that is put right. With another file: dialtone join --creds FILE. To give it up: dialtone fleet leave\n"
+			: "";
+	return `This machine: ${nameOf(status)}\nServers: ${where}${state} since ${at(since)}\n${next}`;
+}
+
+function nameOf({ host, serves, role, owner }: FleetStatus): string {
+	if (role === null) return `${host === null ? "" : `${host}, `}its credentials cannot be read`;
+	const as = owner === null ? role : `${role} of ${owner}`;
+	return serves ? `${host}, as ${as}` : `${as}, serves no sessions`;
 }
 
 function hostsTable({ hosts }: FleetStatus): string {

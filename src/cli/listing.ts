@@ -24,7 +24,7 @@ function listing(
 	const foreign = sessions.some((one) => one.owner !== owner);
 	const rows = sessions.map((one) => [
 		one.name,
-		{ text: stateOf(one), paint: (text: string) => paint(stateColour(one), text) },
+		{ text: stateOf(one, now), paint: (text: string) => paint(stateColour(one), text) },
 		age(now - one.createdAt),
 		...(foreign ? [oneLine(one.owner ?? "-"), one.byName ? "" : one.session] : []),
 		oneLine(one.command, one.command.length),
@@ -41,7 +41,9 @@ const nothing = (all: boolean) =>
 		? "No sessions.\n"
 		: "No session is running. Start one: dialtone start python3. Those that ended: dialtone ls -a\n";
 
-function stateOf({ status, activity, waitingFor, exit, left }: ListedSession): string {
+function stateOf({ status, activity, waitingFor, exit, left, unreachableSince }: ListedSession, now: number): string {
+	// It may run on: its host is not heard of.
+	if (unreachableSince !== undefined) return `unreachable for ${age(now - unreachableSince)}`;
 	if (status === "running" || status === "starting")
 		return activity === "waiting" && waitingFor ? `waiting (${waitingFor})` : (activity ?? status);
 	const how = exit?.signal ?? (exit?.code || undefined);

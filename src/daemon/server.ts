@@ -305,8 +305,10 @@ async function answer(
 			for await (const driver of client.drivers(question.session, { lease: question.lease, signal }))
 				await more({ driver });
 			return {};
-		case "snapshot":
-			return { snapshot: await client.snapshot(question.session, question) };
+		case "snapshot": {
+			const { session, screenOnly } = question;
+			return { snapshot: await client.snapshot(session, { ...(screenOnly !== undefined && { screenOnly }) }) };
+		}
 		case "approvals":
 			return { approvals: await client.approvals() };
 		case "decide":

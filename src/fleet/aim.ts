@@ -18,8 +18,9 @@ export interface Aim {
 	readonly input: unknown;
 }
 
-/** Fields that name a session, of all sets. */
-const REFERENCES: ReadonlySet<string> = new Set(["session", "session_id", "terminal_id", "process_id", "again"]);
+/** Fields that name the session that a tool is for, of all sets. */
+export const SESSION_FIELDS = ["session", "session_id", "terminal_id", "process_id"] as const;
+const REFERENCES: ReadonlySet<string> = new Set([...SESSION_FIELDS, "again"]);
 /** What one that is started, or used as a shell, is to be called. */
 const NEW_NAMES: Readonly<Record<string, string>> = { start: "name", pty_create: "name", run: "shell" };
 const PLACED: ReadonlySet<string> = new Set(["start", "run"]);

@@ -4,7 +4,7 @@ import { BUCKET_PREFIX, type Buckets } from "./buckets.ts";
 import type { Connected } from "./connected.ts";
 import { StreamWatch, type StreamWatchParts } from "./stream-watch.ts";
 
-export interface BucketWatchParts extends Pick<StreamWatchParts, "always" | "silentMs" | "onSilent"> {
+export interface BucketWatchParts extends Pick<StreamWatchParts, "always" | "silentMs"> {
 	readonly buckets: Pick<Buckets, "js" | "patient" | "ensure">;
 	readonly bucket: string;
 	/** Keys with wildcards. */

@@ -68,7 +68,7 @@ export interface Buckets {
 	readonly hosts: KV;
 	readonly sessions: KV;
 	readonly pins: KV;
-	/** Makes them again where the broker has lost them. */
+	/** Makes those that are missing, or that the broker has lost; where this user may not, it leaves that to those who may. */
 	ensure(): Promise<void>;
 }
 
@@ -76,25 +76,30 @@ export interface BucketOptions {
 	/** Copies of each; as many as the cluster has servers, up to 3. */
 	readonly replicas?: number;
 	readonly leaseTtlMs?: number;
+	/** Whether this user may make them. */
+	readonly makes?: boolean;
 }
 
-/** Opens the buckets, and makes those that are missing where this user may. */
+/** Opens the buckets, and makes those that are missing where this user may. Who may not does not even ask what there is. */
 export async function openBuckets(
 	nats: NatsConnection,
-	{ replicas = 1, leaseTtlMs = LEASE.ttlMs }: BucketOptions = {},
+	{ replicas = 1, leaseTtlMs = LEASE.ttlMs, makes = true }: BucketOptions = {},
 ): Promise<Buckets> {
 	const js = jetstream(nats);
 	const patient = jetstream(nats, { timeout: WATCH_START_MS });
 	const kvm = new Kvm(js);
+	const open = (bucket: string) => kvm.open(bucket, { allow_direct: true });
+	const [hosts, sessions, pins] = await Promise.all([open(BUCKETS.hosts), open(BUCKETS.sessions), open(BUCKETS.pins)]);
 	const make = (bucket: string, ttl: number) => kvm.create(bucket, { history: 1, ttl, replicas });
-	const all = () =>
-		Promise.all([
+	const ensure = async () => {
+		if (!makes) return;
+		await Promise.all([
 			make(BUCKETS.hosts, leaseTtlMs),
 			make(BUCKETS.sessions, RECORD.ttlMs),
 			make(BUCKETS.pins, PIN_TTL_MS),
 		]);
-	const [hosts, sessions, pins] = await all();
-	const ensure = async () => void (await all());
+	};
+	await ensure();
 	return { js, patient, hosts, sessions, pins, ensure };
 }
 

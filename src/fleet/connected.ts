@@ -1,13 +1,16 @@
-// Whether a connection to the broker is up, as it reports it.
+// Whether a connection to the broker is up, as it reports it, and whether there is reason to doubt what comes over it.
 
-import type { NatsConnection } from "@nats-io/nats-core";
+import { AuthorizationError, type NatsConnection } from "@nats-io/nats-core";
 import { Listeners, reportError } from "../protocol/listeners.ts";
 
 export class Connected implements Disposable {
 	readonly #changes = new Listeners<boolean>("broker");
+	readonly #doubts = new Listeners<void>("broker's silence");
 	readonly #statuses: ReturnType<NatsConnection["status"]>;
 	/** Since when it is away, ms since 1970; null while it is there. */
 	#awaySince: number | null = null;
+
+	#isRefused = false;
 
 	constructor(nats: NatsConnection) {
 		this.#statuses = nats.status();
@@ -18,15 +21,33 @@ export class Connected implements Disposable {
 		return this.#awaySince;
 	}
 
+	/** It is away, and its servers do not take the credentials any more. */
+	get isRefused(): boolean {
+		return this.#isRefused;
+	}
+
 	/** Told at each change. */
 	onChange(listener: (isConnected: boolean) => void): () => void {
 		return this.#changes.add(listener);
 	}
 
+	/** Something that is sure to come did not: the broker may have lost what it keeps. */
+	doubt(): void {
+		this.#doubts.emit();
+	}
+
+	onDoubt(listener: () => void): () => void {
+		return this.#doubts.add(listener);
+	}
+
 	async #follow(nats: NatsConnection): Promise<void> {
-		for await (const { type } of this.#statuses) {
+		for await (const status of this.#statuses) {
+			const { type } = status;
+			if (type === "error" && status.error instanceof AuthorizationError) this.#isRefused = true;
 			if (type === "disconnect" || type === "close") this.#set(Date.now());
-			if (type === "reconnect") this.#set(null);
+			if (type !== "reconnect") continue;
+			this.#isRefused = false;
+			this.#set(null);
 		}
 		if (nats.isClosed()) this.#set(this.#awaySince ?? Date.now());
 	}
@@ -40,5 +61,6 @@ export class Connected implements Disposable {
 	[Symbol.dispose](): void {
 		(this.#statuses as unknown as { stop(): void }).stop();
 		this.#changes.clear();
+		this.#doubts.clear();
 	}
 }

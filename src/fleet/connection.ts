@@ -1,9 +1,9 @@
 // The connection to the fleet's servers: made once, reconnected for ever, closed by its owner. What is open over it
 // (links, watches) hears of its loss here: messages may have been lost with it.
 
-import { setTimeout as delay } from "node:timers/promises";
 import {
 	type Authenticator,
+	AuthorizationError,
 	type ConnectionOptions,
 	connect,
 	type Msg,
@@ -13,13 +13,14 @@ import {
 	TimeoutError,
 } from "@nats-io/transport-node";
 import { Fault } from "../protocol/fault.ts";
+import { REFUSED } from "../protocol/fleet.ts";
 import { within } from "../pty/wait.ts";
 import { Connected } from "./connected.ts";
 import type { FleetIdentity } from "./identity.ts";
 
 /** One attempt at one server. */
 const CONNECT_MS = 5000;
-const RETRY_MS = { first: 250, most: 5000 };
+const RETRY_MS = 250;
 /** A server that answers none of these is gone: a cut network closes no socket. */
 const PING = { everyMs: 2000, unanswered: 2 };
 const CLOSE_MS = 1000;
@@ -48,18 +49,12 @@ export class FleetConnection implements AsyncDisposable {
 		this.#connected = new Connected(nats);
 	}
 
-	/** Without a signal it fails when no server answers; with one, it goes on until it aborts. */
-	static async connect(
-		options: FleetOptions,
-		{ signal }: { readonly signal?: AbortSignal } = {},
-	): Promise<FleetConnection> {
-		for (let ms = RETRY_MS.first; ; ms = Math.min(2 * ms, RETRY_MS.most)) {
-			try {
-				return new FleetConnection(await connect(optionsOf(options)), options);
-			} catch (error) {
-				if (signal === undefined) throw new Fault("fleet_unreachable", { problem: messageOf(error) }, { cause: error });
-			}
-			await delay(ms, undefined, { signal });
+	/** Fails when no server answers. */
+	static async connect(options: FleetOptions): Promise<FleetConnection> {
+		try {
+			return new FleetConnection(await connect(optionsOf(options)), options);
+		} catch (error) {
+			throw new Fault("fleet_unreachable", { problem: messageOf(error) }, { cause: error });
 		}
 	}
 
@@ -114,8 +109,8 @@ function optionsOf({ servers, authenticator, tls, inboxPrefix, host }: FleetOpti
 		pingInterval: PING.everyMs,
 		maxPingOut: PING.unanswered,
 		maxReconnectAttempts: -1,
-		reconnectTimeWait: RETRY_MS.first,
-		reconnectJitter: RETRY_MS.first,
+		reconnectTimeWait: RETRY_MS,
+		reconnectJitter: RETRY_MS,
 		// Credentials may be put right on the server.
 		ignoreAuthErrorAbort: true,
 		noAsyncTraces: true,
@@ -130,4 +125,7 @@ function optionsOf({ servers, authenticator, tls, inboxPrefix, host }: FleetOpti
 const certificate = (name: "ca" | "cert" | "key", value: string | undefined): object =>
 	value === undefined ? {} : value.startsWith("-----BEGIN") ? { [name]: value } : { [`${name}File`]: value };
 
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+function messageOf(error: unknown): string {
+	if (error instanceof AuthorizationError) return REFUSED;
+	return error instanceof Error ? error.message : String(error);
+}

@@ -37,6 +37,8 @@ export interface EventStreamParts {
 	readonly nats: NatsConnection;
 	readonly connected: Connected;
 	readonly replicas?: number;
+	/** Whether this user may make the stream. */
+	readonly makes?: boolean;
 }
 
 export interface PublishedEvents {
@@ -71,6 +73,7 @@ export class EventStream {
 
 	/** Makes the stream where it is missing and this user may. */
 	readonly ensure = async (): Promise<void> => {
+		if (this.#parts.makes === false) return;
 		const manager = await within(REQUEST_MS, "the event stream", this.#js.jetstreamManager(false));
 		const found = await manager.streams.info(EVENTS_STREAM).catch((error: unknown) => {
 			if (/stream not found/.test(String(error))) return null;

@@ -1,10 +1,12 @@
 // The cards of tools as a member of a fleet has them: with the host that a call is for.
 
 import type { ToolCard } from "../tools/client.ts";
+import { SESSION_FIELDS } from "./aim.ts";
 
-const HOST = { type: "string", description: "Host of the fleet; its sessions are called host/name" } as const;
+const HOST = { type: "string", description: "Another host; its sessions are host/name" } as const;
 const PLACEMENT = {
-	description: 'Where: "least-loaded", or by `labels` or `sameAs` (a session)',
+	description: 'Where: "least-loaded", {"labels": {…}} or {"sameAs": session}',
+	"x-brief": true,
 	anyOf: [
 		{ type: "string", enum: ["least-loaded"] },
 		{
@@ -29,6 +31,9 @@ const MORE: Readonly<Record<string, object>> = {
 };
 
 export function cardInFleet(card: ToolCard): ToolCard {
-	const properties = { ...(card.inputSchema.properties as object), host: HOST, ...MORE[card.name] };
+	const own = card.inputSchema.properties as object;
+	// Where a session is named, its name says the host: a model need not read of the field.
+	const host = SESSION_FIELDS.some((field) => field in own) ? { ...HOST, "x-advanced": true } : HOST;
+	const properties = { ...own, host, ...MORE[card.name] };
 	return { ...card, inputSchema: { ...card.inputSchema, properties } };
 }

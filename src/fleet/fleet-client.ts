@@ -13,6 +13,7 @@ import { Fault, type FaultCode, isFault } from "../protocol/fault.ts";
 import type { OutputChunk } from "../protocol/output.ts";
 import { within } from "../pty/wait.ts";
 import { hasEnded } from "../session/lifecycle.ts";
+import { ABILITIES } from "../tools/abilities.ts";
 import { refusal } from "../tools/catalogue.ts";
 import type {
 	Answer,
@@ -32,9 +33,11 @@ import type {
 } from "../tools/client.ts";
 import { type Caller, ownerOf } from "../tools/tool.ts";
 import { type Aim, aimOf, type KnownHosts } from "./aim.ts";
+import { isDialectList, withOthers } from "./dialect-lists.ts";
 import type { EventStream } from "./event-stream.ts";
 import { cardInFleet } from "./fleet-cards.ts";
-import { othersSessions, PAGE, renderFleetList } from "./fleet-list.ts";
+import { type FleetListRequest, othersSessions, PAGE, renderFleetList } from "./fleet-list.ts";
+import type { FleetIdentity } from "./identity.ts";
 import { MergedEvents } from "./merged-events.ts";
 import { Placer } from "./placed-start.ts";
 import type { Placement, Wanted } from "./placement.ts";
@@ -52,8 +55,10 @@ export interface FleetClientParts {
 		FleetRegistry,
 		"awaySince" | "hosts" | "host" | "withSessions" | "sessions" | "find" | "running" | "pins"
 	>;
-	/** The name of this host. */
-	readonly host: string;
+	/** The name of this host; null where it serves nobody, and so is none. */
+	readonly host: string | null;
+	/** As whom other hosts are asked. */
+	readonly as: FleetIdentity;
 	/** A LastingClient over a link. It stays the caller's own to dispose of. */
 	readonly clientOf: (host: string, as?: LimitedTo) => Client;
 	/** The caller of calls that name none. */
@@ -75,10 +80,10 @@ export class FleetClient implements Client {
 
 	constructor(parts: FleetClientParts) {
 		this.#parts = parts;
-		const { registry, host, local } = parts;
+		const { registry, host, local, as } = parts;
 		this.#known = {
 			isKnown: (name) => name === host || registry.host(name) !== undefined,
-			names: () => new Set([host, ...registry.hosts().map((view) => view.host)]),
+			names: () => new Set([...(host === null ? [] : [host]), ...registry.hosts().map((view) => view.host)]),
 		};
 		this.#placer = new Placer({
 			pins: registry.pins,
@@ -92,7 +97,16 @@ export class FleetClient implements Client {
 				return found === undefined || others.length > 0 ? null : found;
 			},
 		});
-		this.#events = new MergedEvents(local, parts.events ?? null, host);
+		this.#events = new MergedEvents(local, parts.events ?? null, {
+			...(host !== null && { except: host }),
+			...(as.owner !== null && { owner: as.owner }),
+		});
+	}
+
+	/** Whose the sessions of other hosts are: of the owner that this machine's credentials are for, or the caller's own. */
+	#ownerThere(caller: Caller | undefined): string {
+		const { as, owner } = this.#parts;
+		return as.owner ?? (caller === undefined ? owner : ownerOf(caller));
 	}
 
 	readonly call: Client["call"] = async (tool: string, input: unknown, options: CallOptions = {}): Promise<Answer> => {
@@ -100,7 +114,8 @@ export class FleetClient implements Client {
 			const aim = aimOf({ tool, input, sets: options.sets }, this.#known);
 			if (aim.placement !== null) return await this.#place(tool, aim, aim.placement, options);
 			if (tool === "list" && aim.host === null) return await this.#list(aim.input, options);
-			return await this.#callOn(aim.host ?? this.#parts.host, tool, aim.input, options);
+			if (isDialectList(tool) && aim.host === null) return await this.#listInDialect(tool, aim.input, options);
+			return await this.#callOn(aim.host, tool, aim.input, options);
 		} catch (error) {
 			if (!(error instanceof Fault)) throw error;
 			// Those of a tool have its words already.
@@ -110,8 +125,9 @@ export class FleetClient implements Client {
 		}
 	};
 
-	async #callOn(host: string, tool: string, input: unknown, options: CallOptions): Promise<Answer> {
-		if (host === this.#parts.host) return this.#parts.local.call(tool as never, input, options);
+	/** Null: on this machine. */
+	async #callOn(host: string | null, tool: string, input: unknown, options: CallOptions): Promise<Answer> {
+		if (host === null || host === this.#parts.host) return this.#parts.local.call(tool as never, input, options);
 		const client = this.#clientFor(host, options.caller);
 		const caller = leaving(options.caller ?? { owner: this.#parts.owner, cwd: "/", env: {} });
 		const asked = client.call(tool as never, input, { ...options, caller });
@@ -150,20 +166,26 @@ export class FleetClient implements Client {
 		if (awaySince !== null) throw new Fault("fleet_unreachable", { problem: "not connected", since: awaySince });
 		if (options.caller?.inside !== undefined)
 			throw new Fault("inside_session", { what: "Using another host", session: options.caller.inside.id });
-		const owner = options.caller === undefined ? this.#parts.owner : ownerOf(options.caller);
+		const { role } = this.#parts.as;
+		if (!ABILITIES[role].includes("starts"))
+			throw new Fault("not_allowed", { what: `Starting something over the fleet as \`${role}\`` });
+		const wanted = this.#wanted(placement);
+		if (wanted === null) return this.#callOn(null, tool, input, options);
 		return this.#placer.start({
-			wanted: this.#wanted(placement),
-			owner,
+			wanted,
+			owner: this.#ownerThere(options.caller),
 			name: nameOf(tool, input),
 			start: (host) => this.#callOn(host, tool, input, options),
 		});
 	}
 
-	#wanted(placement: Placement): Wanted {
+	/** Null: on this machine, which is no host. */
+	#wanted(placement: Placement): Wanted | null {
 		if (placement === "least-loaded" || "labels" in placement) return placement;
-		const { host } = this.#parts;
-		if ("sameAs" in placement)
-			return { host: splitReference(placement.sameAs, (name) => this.#known.isKnown(name))?.host ?? host };
+		if ("sameAs" in placement) {
+			const host = splitReference(placement.sameAs, (name) => this.#known.isKnown(name))?.host ?? this.#parts.host;
+			return host === null ? null : { host };
+		}
 		const named = placement.host.trim().toLowerCase();
 		if (!this.#known.isKnown(named)) throw new Fault("unknown_host", { host: named, hosts: [...this.#known.names()] });
 		return { host: named };
@@ -171,7 +193,7 @@ export class FleetClient implements Client {
 
 	async #list(input: unknown, options: CallOptions): Promise<Answer> {
 		const { limit: asked, after, ...fields } = Object(input) as Record<string, unknown>;
-		const { local, registry, host } = this.#parts;
+		const { local, registry } = this.#parts;
 		const limit = Math.min(PAGE.most, Math.max(1, Math.trunc(Number(asked ?? PAGE.usual)) || PAGE.usual));
 		const here = await local.call("list", fields as object, options);
 		const { caller } = options;
@@ -179,14 +201,11 @@ export class FleetClient implements Client {
 		const notices = await this.#untilSessionsKnown();
 		const { since, status } = fields as { readonly since?: number | string; readonly status?: unknown };
 		const facts = here.facts;
+		const from = since === undefined ? 0 : typeof since === "number" ? since : Date.parse(since) || 0;
 		const others = othersSessions(registry, {
+			...this.#others(caller, { since: from, limit }),
 			status: facts.status ?? (typeof status === "string" ? status : undefined),
-			since: since === undefined ? 0 : typeof since === "number" ? since : Date.parse(since) || 0,
-			limit,
 			after: typeof after === "string" ? after : undefined,
-			owner: caller === undefined ? this.#parts.owner : ownerOf(caller),
-			scope: caller?.scope,
-			except: host,
 		});
 		const all: ListFacts = {
 			...facts,
@@ -200,6 +219,21 @@ export class FleetClient implements Client {
 			facts: told.length === 0 ? all : { ...all, notices: told },
 			text: stacked([renderFleetList(all), ...(told.length === 0 ? [] : [joined(told, " · ")])]),
 		};
+	}
+
+	async #listInDialect(tool: string, input: unknown, options: CallOptions): Promise<Answer> {
+		const { local, registry } = this.#parts;
+		const { caller } = options;
+		const here = await local.call(tool as never, input, options);
+		if (caller?.inside !== undefined) return here;
+		await this.#untilSessionsKnown();
+		const { sessions } = othersSessions(registry, this.#others(caller, { since: 0, limit: PAGE.usual }));
+		return withOthers(tool, input, here, sessions);
+	}
+
+	#others(caller: Caller | undefined, wanted: Pick<FleetListRequest, "since" | "limit">): FleetListRequest {
+		const { host } = this.#parts;
+		return { ...wanted, owner: this.#ownerThere(caller), scope: caller?.scope, ...(host !== null && { except: host }) };
 	}
 
 	/** What there is to say where they are not, or not as they are now. */
@@ -251,9 +285,9 @@ export class FleetClient implements Client {
 
 	/** Those of this host, and of the others that answer. */
 	async approvals(): Promise<readonly Approval[]> {
-		const { local, registry, host, clientOf } = this.#parts;
-		const others =
-			registry.awaySince !== null ? [] : registry.hosts().filter((view) => view.reachable && view.host !== host);
+		const { local, registry, host, as, clientOf } = this.#parts;
+		const asks = registry.awaySince === null && ABILITIES[as.role].includes("approves");
+		const others = asks ? registry.hosts().filter((view) => view.reachable && view.host !== host) : [];
 		const asked = others.map(async (view) => {
 			const found = await within(ASKED_MS, "what waits for approval", clientOf(view.host).approvals());
 			return found.map((approval) => approvalOn(view.host, approval));

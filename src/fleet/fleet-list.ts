@@ -25,7 +25,7 @@ export interface FleetListRequest {
 	readonly owner: string;
 	readonly scope: Scope | undefined;
 	/** This host, whose own list has its sessions. */
-	readonly except: string;
+	readonly except?: string;
 }
 
 /** What other hosts have, in a fixed order, as many as fit. */
@@ -36,7 +36,7 @@ export function othersSessions(
 	const { limit, owner, after, except } = request;
 	const sessions: { readonly one: FleetSession; readonly listed: ListedSession }[] = [];
 	let last: string | null = null;
-	for (const one of registry.sessions({ except, after })) {
+	for (const one of registry.sessions({ ...(except !== undefined && { except }), after })) {
 		if (!isWanted(one, request)) continue;
 		if (sessions.length === limit) return { sessions: named(sessions), next: last };
 		sessions.push({ one, listed: listedOf(one, owner) });

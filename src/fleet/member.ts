@@ -25,6 +25,8 @@ export interface FleetMemberParts {
 	readonly serves: boolean;
 	/** Whether this daemon may ask of other hosts. */
 	readonly asks: boolean;
+	/** Whether it may make what the servers are to keep. */
+	readonly makes: boolean;
 	readonly version: string;
 	readonly bootId: string;
 	readonly epoch: number;
@@ -64,7 +66,8 @@ export class FleetMember implements AsyncDisposable {
 			clients.set(key, client);
 			return client;
 		};
-		this.client = asks ? new FleetClient({ local, registry, host, clientOf, owner: "daemon", events }) : local;
+		const own = serves ? host : null;
+		this.client = asks ? new FleetClient({ local, registry, host: own, as, clientOf, owner: "daemon", events }) : local;
 		if (asks) this.#undo.push(() => this.client[Symbol.asyncDispose]());
 		if (!serves) return;
 		const stop = new AbortController();
@@ -86,16 +89,23 @@ export class FleetMember implements AsyncDisposable {
 	}
 
 	static async open(parts: FleetMemberParts): Promise<FleetMember> {
-		const { connection, sessions, freshen, serves, version, bootId, epoch, capacity, onProblem } = parts;
+		const { connection, sessions, freshen, serves, makes, version, bootId, epoch, capacity, onProblem } = parts;
 		const { host, labels, as } = connection.options;
 		const { nats } = connection;
 		const own = { host, labels, version, bootId, daemonEpoch: epoch, capacity, sessions, freshen };
 		// A cluster goes on without one of its servers only where each keeps a copy.
 		const replicas = connection.options.servers.length >= CLUSTER ? CLUSTER : 1;
-		const registry = await FleetRegistry.open({ nats, ...(serves && { own }), owner: as.owner, replicas, onProblem });
+		const registry = await FleetRegistry.open({
+			nats,
+			...(serves && { own }),
+			owner: as.owner,
+			replicas,
+			makes,
+			onProblem,
+		});
 		try {
-			const events = new EventStream({ nats, connected: registry.connected, replicas });
-			if (serves) await events.ensure();
+			const events = new EventStream({ nats, connected: registry.connected, replicas, makes });
+			await events.ensure();
 			return new FleetMember(parts, registry, events);
 		} catch (error) {
 			await registry[Symbol.asyncDispose]();

@@ -5,7 +5,7 @@ import type { EventsDropped, SessionEvent } from "../protocol/events.ts";
 import { Listeners, reportError } from "../protocol/listeners.ts";
 import { onAbort, until } from "../pty/wait.ts";
 import type { Client, EventsOptions } from "../tools/client.ts";
-import type { EventStream } from "./event-stream.ts";
+import type { EventFilter, EventStream } from "./event-stream.ts";
 import { joinReference } from "./session-names.ts";
 
 /** As many as a host keeps of its own. */
@@ -20,14 +20,19 @@ export class MergedEvents implements AsyncDisposable {
 	/** Why there will be no more. */
 	#failure: unknown = null;
 
-	constructor(local: Pick<Client, "events">, fleet: Pick<EventStream, "events"> | null, host: string) {
+	constructor(
+		local: Pick<Client, "events">,
+		fleet: Pick<EventStream, "events"> | null,
+		/** This host, and whose events may be asked for. */
+		filter: Pick<EventFilter, "except" | "owner">,
+	) {
 		const { signal } = this.#stopped;
 		const fromHere = async () => {
 			for await (const event of local.events({ signal })) this.#add(event);
 		};
 		const fromOthers = async () => {
 			if (fleet === null) return;
-			for await (const one of fleet.events({ except: host, signal })) this.#add(eventOnHost(one.host, one.event));
+			for await (const one of fleet.events({ ...filter, signal })) this.#add(eventOnHost(one.host, one.event));
 		};
 		this.#pumps = [
 			fromHere().catch((error: unknown) => {

@@ -17,6 +17,8 @@ export interface FleetRegistryParts {
 	/** Only this owner's sessions are known; null: all. */
 	readonly owner?: string | null;
 	readonly replicas?: number;
+	/** Whether it makes what the broker is to keep, where that is missing. */
+	readonly makes?: boolean;
 	readonly refreshMs?: number;
 	readonly ttlMs?: number;
 	/** Errors that have no caller. */
@@ -29,6 +31,7 @@ export class FleetRegistry implements AsyncDisposable {
 	/** Where starts were placed. */
 	readonly pins: Pins;
 	readonly #buckets: Buckets;
+	readonly #owner: string | null;
 	readonly #connected: Connected;
 	readonly #view: FleetView;
 	readonly #publisher: Publisher | null;
@@ -36,6 +39,7 @@ export class FleetRegistry implements AsyncDisposable {
 	private constructor(parts: FleetRegistryParts, buckets: Buckets, connected: Connected) {
 		const { own, owner = null, onProblem, refreshMs = LEASE.refreshMs, ttlMs = LEASE.ttlMs } = parts;
 		this.#buckets = buckets;
+		this.#owner = owner;
 		this.#connected = connected;
 		this.pins = new Pins(buckets);
 		this.#publisher =
@@ -46,8 +50,9 @@ export class FleetRegistry implements AsyncDisposable {
 
 	/** Settles when the hosts are known. */
 	static async open(parts: FleetRegistryParts): Promise<FleetRegistry> {
-		const { replicas, ttlMs } = parts;
+		const { replicas, ttlMs, makes } = parts;
 		const options: BucketOptions = {
+			...(makes !== undefined && { makes }),
 			...(replicas !== undefined && { replicas }),
 			...(ttlMs !== undefined && { leaseTtlMs: ttlMs }),
 		};
@@ -84,9 +89,11 @@ export class FleetRegistry implements AsyncDisposable {
 		return this.#view.sessions(filter);
 	}
 
-	/** One session as the broker has it now, whosever it is; null where it has none of this id. */
+	/** One session as the broker has it now, whosever of those that may be known; null where it has none of this id. */
 	async find(host: string, id: string): Promise<SessionEntry | null> {
-		const found = await within(REQUEST_MS, "a record", this.#buckets.sessions.history({ key: `${host}.*.${id}` }));
+		const owner = this.#owner === null ? "*" : keyToken(this.#owner);
+		const key = `${host}.${owner}.${id}`;
+		const found = await within(REQUEST_MS, "a record", this.#buckets.sessions.history({ key }));
 		for await (const entry of found) if (entry.operation === "PUT") return entry.json<SessionEntry>();
 		return null;
 	}

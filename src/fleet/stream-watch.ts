@@ -1,12 +1,16 @@
 // Follows a stream of the broker, a bucket among them: first what is there, then each message, in order, over reconnects
 // and restarts of the broker.
 //
-// After a reconnect it goes on behind the last message that it has seen; where the stream is another one by then, or
-// the pause was long, it reads all again and tells what is gone. A consumer that its server took with it while the
-// connection stayed is noticed by the client library after a minute; where something is sure to come more often,
-// `silentMs` notices it before.
+// It asks for nothing but consumers of its filter, which every role may: what a stream is called, holds and when it was made
+// would tell of other owners. So after a reconnect it begins with the last messages that it has seen, and goes on behind
+// them where the broker still has one of them. Where it has none, the stream is another one, or all of them were
+// replaced: a bucket is read again, and what is gone is told; of a log all that there is is new.
+//
+// A consumer that its server took with it while the connection stayed is noticed by the client library after a minute;
+// where something is sure to come more often, `silentMs` notices it before, for all watches of the connection.
 
-import { DeliverPolicy, type JetStreamClient, type JsMsg } from "@nats-io/jetstream";
+import { type ConsumerInfo, DeliverPolicy, type JetStreamClient, type JsMsg } from "@nats-io/jetstream";
+import { guarded } from "../protocol/boundary.ts";
 import { Listeners, reportError } from "../protocol/listeners.ts";
 import { type Condition, until, wait, within } from "../pty/wait.ts";
 
@@ -17,11 +21,11 @@ export interface StreamWatchParts {
 	readonly js: JetStreamClient;
 	/** The same for what may take long; else `js`. */
 	readonly patient?: JetStreamClient;
-	/** Makes the stream where the broker has lost it. */
+	/** Makes the stream where the broker has lost it, and this user may. */
 	readonly ensure: () => Promise<void>;
 	readonly stream: string;
 	readonly filter: string;
-	/** Where it begins: by default with the last message of each subject. */
+	/** Of a log, where it begins. Without it, it is a bucket: of each subject the last message. */
 	readonly begin?: { readonly seq: number } | { readonly time: number } | "new";
 	readonly connected: Connected;
 	readonly onMessage: (message: JsMsg) => void;
@@ -29,15 +33,17 @@ export interface StreamWatchParts {
 	readonly onComplete?: (subjects: ReadonlySet<string>) => void;
 	/** Reads all again after a reconnect, however short it was. */
 	readonly always?: boolean;
-	/** Begins anew when nothing came for this long. */
+	/** Looks again, as all watches of the connection do, when nothing came for this long. */
 	readonly silentMs?: number;
-	readonly onSilent?: () => void;
 }
+
+/** A message by its number and time: another stream has no such one. */
+type Seen = readonly [seq: number, nanos: bigint];
 
 const START_MS = 10_000;
 const RETRY_MS = { first: 100, most: 5000 } as const;
-/** Before the first number. */
-const NOTHING = -1;
+/** One of these is there after a short pause, also where sessions change several times in a second. */
+const REMEMBERED = 64;
 /** Marks of removals are kept much longer (buckets.ts). */
 const RESUMED_WITHIN_MS = 3_600_000;
 
@@ -45,18 +51,27 @@ export class StreamWatch implements AsyncDisposable {
 	readonly #parts: StreamWatchParts;
 	readonly #stopped = new AbortController();
 	readonly #changed = new Listeners<void>("stream watch");
-	readonly #undo: () => void;
+	readonly #undo: readonly (() => void)[];
 	#silence: NodeJS.Timeout | undefined;
 	readonly #running: Promise<void>;
-	/** Of what was read last: the stream's birth, the number, and when. */
-	#read: { readonly created: string; seq: number; at: number } | null = null;
+	/** The last messages, as they came. */
+	#seen: Seen[] = [];
+	#seenAt = 0;
+	/** Of a log: whatever is in a stream that has nothing of what was seen came later. */
+	#allIsNew = false;
+	/** The broker's time of the first consumer. */
+	#begun: string | null = null;
 	#isReady = false;
 	/** What runs for an earlier one ends. */
 	#round = 0;
 
 	constructor(parts: StreamWatchParts) {
 		this.#parts = parts;
-		this.#undo = parts.connected.onChange(() => this.again());
+		this.#undo = [
+			parts.connected.onChange(() => this.#again()),
+			// One that still reads all would begin again.
+			parts.connected.onDoubt(() => this.#isReady && this.#again()),
+		];
 		this.#running = this.#run().catch((error) => reportError(error, `watching ${parts.stream}`));
 	}
 
@@ -65,7 +80,7 @@ export class StreamWatch implements AsyncDisposable {
 		return this.#isReady;
 	}
 
-	/** Settles when it is, or this is disposed. */
+	/** Settles when it has been, or this is disposed. */
 	ready(): Promise<void> {
 		return until(
 			() => this.#isReady || this.#stopped.signal.aborted,
@@ -74,19 +89,19 @@ export class StreamWatch implements AsyncDisposable {
 	}
 
 	/** Looks whether something was missed. */
-	again(): void {
+	#again(): void {
 		this.#round++;
 		this.#changed.emit();
 	}
 
 	#listen(): void {
-		const { silentMs, onSilent } = this.#parts;
+		const { silentMs, connected } = this.#parts;
 		if (silentMs === undefined || this.#stopped.signal.aborted) return;
 		if (this.#silence !== undefined) this.#silence.refresh();
 		else
 			this.#silence = setTimeout(() => {
-				this.again();
-				onSilent?.();
+				this.#again();
+				connected.doubt();
 				this.#silence?.refresh();
 			}, silentMs).unref();
 	}
@@ -107,6 +122,11 @@ export class StreamWatch implements AsyncDisposable {
 				});
 			} catch (error) {
 				await this.#parts.ensure().catch(() => {}); // told by the next try
+				// A user who may not make it waits for one who may; until then there is nothing.
+				if (failures > 0 && isNotThere(error)) {
+					this.#allIsNew ||= this.#begun === null;
+					this.#readAll();
+				}
 				if (failures++ === 10) reportError(error, `watching ${this.#parts.stream}`);
 				await this.#after(Math.min(RETRY_MS.first * 2 ** Math.min(failures, 10), RETRY_MS.most), isOver);
 			}
@@ -115,47 +135,57 @@ export class StreamWatch implements AsyncDisposable {
 
 	/** Reads and follows until the connection changes or the consumer ends. */
 	async #follow(isOver: () => boolean, onRead: () => void): Promise<void> {
-		const { js, patient = js, stream, filter } = this.#parts;
-		const manager = await within(START_MS, "a JetStream manager", js.jetstreamManager(false));
-		const info = await within(START_MS, "the state of a stream", manager.streams.info(stream));
-		const resumes = this.#resumes(info.created, info.state.last_seq);
-		const { last_seq } = info.state;
-		if (!resumes)
-			this.#read = { created: info.created, seq: this.#parts.begin === "new" ? last_seq : NOTHING, at: Date.now() };
+		const { js, patient = js, stream, filter, begin, onComplete } = this.#parts;
+		const resumes = this.#resumes();
 		const consumer = await within(
 			WATCH_START_MS,
 			"a consumer",
-			patient.consumers.getPushConsumer(stream, {
-				...(this.#read!.seq !== NOTHING ? { opt_start_seq: this.#read!.seq + 1 } : beginning(this.#parts.begin)),
-				filter_subjects: filter,
-			}),
+			patient.consumers.getPushConsumer(stream, { ...this.#start(resumes), filter_subjects: filter }),
 		);
-		const pending = (await within(WATCH_START_MS, "a consumer's state", consumer.info(true))).num_pending;
-		let subjects: Set<string> | null = resumes ? null : new Set();
+		const { name, num_pending, created }: ConsumerInfo = await consumer.info(true); // what was answered
+		this.#begun ??= created;
+		const before = new Map(resumes ? this.#seen : []);
+		const last = this.#seen.at(-1)?.[0] ?? 0;
+		let isSame = !resumes;
+		if (!resumes) this.#seen = [];
+		let subjects: Set<string> | null = resumes || begin !== undefined ? null : new Set();
 		let isRead = false;
 		const complete = () => {
+			if (!isSame) return this.#forget();
 			isRead = true;
 			onRead();
-			if (subjects !== null) this.#parts.onComplete?.(subjects);
+			if (subjects !== null) onComplete?.(subjects);
 			subjects = null;
-			this.#isReady = true;
-			this.#changed.emit();
+			this.#readAll();
 		};
-		let left = pending;
+		let left = num_pending;
+		const take = (message: JsMsg) => {
+			const { seq, timestampNanos } = message;
+			if (resumes && seq <= last) {
+				if (before.get(seq) !== timestampNanos) return this.#forget();
+				isSame = true;
+				return;
+			}
+			if (!isSame) return this.#forget();
+			this.#remember([seq, timestampNanos]);
+			subjects?.add(message.subject);
+			this.#parts.onMessage(message);
+		};
 		const messages = await within(
 			START_MS,
 			"a consumer's start",
 			consumer.consume({
-				callback: (message) => {
+				callback: guarded("a message of a stream", (message) => {
 					if (isOver()) return;
 					this.#listen();
-					this.#read = { created: info.created, seq: message.seq, at: Date.now() };
-					subjects?.add(message.subject);
-					this.#parts.onMessage(message);
+					// One that the library has made in the place of ours: maybe of another stream.
+					if (message.info.consumer !== name) return this.#again();
+					take(message);
+					if (isOver()) return;
 					// Some may have expired before they were sent.
 					left = message.info.pending === 0 ? 0 : left - 1;
 					if (left === 0 && !isRead) complete();
-				},
+				}),
 			}),
 		);
 		let ended = false;
@@ -164,7 +194,7 @@ export class StreamWatch implements AsyncDisposable {
 			this.#changed.emit();
 		};
 		const closed = messages.closed().then(onClosed, onClosed);
-		if (pending === 0) complete();
+		if (num_pending === 0) complete();
 		await this.#until(() => ended || isOver());
 		messages.stop();
 		if (this.#parts.connected.awaySince === null) void consumer.delete().catch(() => false); // it ends by itself, later
@@ -172,10 +202,38 @@ export class StreamWatch implements AsyncDisposable {
 		if (!isOver()) throw new Error("the consumer ended");
 	}
 
-	#resumes(created: string, lastSeq: number): boolean {
-		const read = this.#read;
-		if (this.#parts.always || read === null || read.seq === NOTHING || !this.#isReady) return false;
-		return read.created === created && read.seq <= lastSeq && Date.now() - read.at < RESUMED_WITHIN_MS;
+	#resumes(): boolean {
+		const { always, begin } = this.#parts;
+		if (always || this.#seen.length === 0) return false;
+		return begin !== undefined || (this.#isReady && Date.now() - this.#seenAt < RESUMED_WITHIN_MS);
+	}
+
+	#start(resumes: boolean) {
+		const { begin } = this.#parts;
+		if (resumes) return { opt_start_seq: this.#seen[0]![0] };
+		if (begin === undefined) return { deliver_policy: DeliverPolicy.LastPerSubject };
+		if (this.#allIsNew) return { deliver_policy: DeliverPolicy.All };
+		if (begin !== "new")
+			return "seq" in begin ? { opt_start_seq: begin.seq } : { opt_start_time: new Date(begin.time).toISOString() };
+		return this.#begun === null ? { deliver_policy: DeliverPolicy.New } : { opt_start_time: this.#begun };
+	}
+
+	#remember(seen: Seen): void {
+		this.#allIsNew = true;
+		this.#seenAt = Date.now();
+		this.#seen.push(seen);
+		if (this.#seen.length > 2 * REMEMBERED) this.#seen = this.#seen.slice(-REMEMBERED);
+	}
+
+	/** It is another stream, or nothing of what was seen is left in it. */
+	#forget(): void {
+		this.#seen = [];
+		this.#again();
+	}
+
+	#readAll(): void {
+		this.#isReady = true;
+		this.#changed.emit();
 	}
 
 	#until(holds: () => boolean): Promise<void> {
@@ -194,7 +252,7 @@ export class StreamWatch implements AsyncDisposable {
 	}
 
 	async [Symbol.asyncDispose](): Promise<void> {
-		this.#undo();
+		for (const undo of this.#undo) undo();
 		clearTimeout(this.#silence);
 		this.#stopped.abort();
 		this.#changed.emit();
@@ -203,7 +261,4 @@ export class StreamWatch implements AsyncDisposable {
 	}
 }
 
-function beginning(begin: StreamWatchParts["begin"]) {
-	if (begin === undefined || begin === "new") return { deliver_policy: DeliverPolicy.LastPerSubject };
-	return "seq" in begin ? { opt_start_seq: begin.seq } : { opt_start_time: new Date(begin.time).toISOString() };
-}
+const isNotThere = (error: unknown): boolean => /stream not found/.test(String(error));

@@ -90,8 +90,6 @@ export class FleetView implements AsyncDisposable {
 			connected,
 			always: true, // an expired key leaves no mark
 			silentMs: (parts.ttlMs * 2) / 3,
-			// One that still reads all would begin again.
-			onSilent: () => this.#records?.isReady && this.#records.again(),
 			onChange: (key, value) => (value === null ? this.#left(key) : this.#heard(key, value)),
 			// No onComplete: after a restart of the broker, hosts that live are heard of again soon, and the timer decides.
 		});

@@ -157,8 +157,7 @@ export function httpApp(parts: HttpParts, { access, tokens, bodies, limits }: Ap
 	const sessionIn = (c: Context<Env>) => scoped.meant(c.get("token"), c.req.param("id")!);
 	const files = parts.web === undefined ? null : new WebFiles(parts.web);
 	// Neither changes while we run.
-	let tools: string | undefined;
-	let description: string | undefined;
+	let description: { readonly of: string; readonly text: string } | undefined;
 
 	const handlers: Readonly<Record<RequestName, Handle | undefined>> = {
 		"GET /healthz": (c) => c.json({ ok: true }),
@@ -181,13 +180,14 @@ export function httpApp(parts: HttpParts, { access, tokens, bodies, limits }: Ap
 			return c.json({ role, name, scope, session, version, pid, startedAt, url: access.url });
 		},
 		"GET /v1/tools": async (c) => {
-			tools ??= JSON.stringify({ tools: await client.tools(sets) });
-			return c.body(tools, 200, JSON_TYPE);
+			return c.body(JSON.stringify({ tools: await client.tools(sets) }), 200, JSON_TYPE);
 		},
 		"GET /v1/openapi.json": async (c) => {
 			// Not the address of the request: that may name another host.
-			description ??= JSON.stringify(openApi(await client.tools(sets), version, access.url));
-			return c.body(description, 200, JSON_TYPE);
+			const cards = await client.tools(sets);
+			const of = JSON.stringify(cards); // a fleet adds to them
+			if (description?.of !== of) description = { of, text: JSON.stringify(openApi(cards, version, access.url)) };
+			return c.body(description.text, 200, JSON_TYPE);
 		},
 		"POST /v1/tools/:name": async (c) => {
 			const token = c.get("token");

@@ -10,7 +10,7 @@ import type { Caller, Effect } from "../tools/tool.ts";
 import { boundedStream } from "./bounded-stream.ts";
 import { type ConnectionLimits, LegacyConnections } from "./legacy-http.ts";
 import { notifyChanges } from "./resources.ts";
-import { type Era, type McpParts, mcpServer } from "./server.ts";
+import { cardsToList, type Era, type McpParts, mcpServer } from "./server.ts";
 
 /** What the guard knows about the caller. */
 export interface McpAccess {
@@ -75,6 +75,7 @@ export function mcpOverHttp(parts: Omit<McpParts, "caller">, limits: McpLimits =
 			{
 				...parts,
 				tools: async () => allowed(await parts.tools()),
+				listed: async () => allowed(await cardsToList(parts)),
 				caller: (client) => callerWithin(caller.scope ?? null, { ...caller, owner: `${caller.owner}:${client}` }),
 			},
 			era,

@@ -35,8 +35,10 @@ export interface McpParts {
 	readonly version: string;
 	/** Which tools are offered. */
 	readonly sets: readonly ToolSet[];
-	/** Their cards, without contacting the daemon: a host lists tools before it calls one. */
+	/** Their cards, without contacting the daemon. */
 	tools(): Promise<readonly ToolCard[]>;
+	/** The same as they are listed, with what a daemon that runs adds to them. Without it, `tools`. */
+	listed?(): Promise<readonly ToolCard[]>;
 	/** Reaches the daemon, starting it where none runs: only for a tool call. */
 	connect(): Promise<Client>;
 	/** The daemon if it runs: listing resources must not start one. */
@@ -66,13 +68,17 @@ export function mcpServer(parts: McpParts, era: Era): { server: Server; subscrip
 		{ name: "dialtone", title: "Dialtone", version: parts.version },
 		{
 			instructions: instructionsFor(parts.sets),
-			capabilities: { tools: {}, resources: { subscribe: true, listChanged: true }, completions: {} },
-			// The list is fixed for the life of the process.
-			cacheHints: { "tools/list": { ttlMs: 3_600_000, cacheScope: "public" } },
+			capabilities: {
+				tools: { listChanged: true },
+				resources: { subscribe: true, listChanged: true },
+				completions: {},
+			},
+			// The names are fixed; the fields of a fleet come and go with it.
+			cacheHints: { "tools/list": { ttlMs: 60_000, cacheScope: "private" } },
 		},
 	);
 
-	server.setRequestHandler("tools/list", async () => ({ tools: (await parts.tools()).map(listing) }));
+	server.setRequestHandler("tools/list", async () => ({ tools: (await cardsToList(parts)).map(listing) }));
 	server.setRequestHandler("tools/call", (request, ctx) => callTool(parts, server, request, ctx));
 	server.setRequestHandler("resources/list", async (_request, ctx) =>
 		listResources(await parts.peek(), parts.caller(clientName(server, ctx))),
@@ -113,6 +119,9 @@ export function mcpServer(parts: McpParts, era: Era): { server: Server; subscrip
 	}
 	return { server, subscriptions: era === "legacy" ? subscribed : { has: () => true } };
 }
+
+export const cardsToList = (parts: Pick<McpParts, "tools" | "listed">): Promise<readonly ToolCard[]> =>
+	parts.listed?.() ?? parts.tools();
 
 async function callTool(
 	parts: McpParts,

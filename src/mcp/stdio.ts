@@ -5,20 +5,35 @@
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import type { Client } from "../tools/client.ts";
 import { notifyChanges } from "./resources.ts";
-import { type McpParts, mcpServer } from "./server.ts";
+import { cardsToList, type McpParts, mcpServer } from "./server.ts";
 import { StdioTransport } from "./stdio-transport.ts";
 
 /** Serves until the host disconnects; settles then. */
 export async function serveMcpOnStdio(parts: McpParts): Promise<void> {
 	const over = new AbortController();
 	let subscribed: Client | null = null;
+	let listed: string | null = null;
+	const cards = async () => {
+		const now = await cardsToList(parts);
+		listed = JSON.stringify(now);
+		return now;
+	};
 
 	const transport = new StdioTransport(process.stdin, process.stdout);
 	const handle = serveStdio(
 		({ era }) => {
-			const { server, subscriptions } = mcpServer({ ...parts, connect }, era);
+			const { server, subscriptions } = mcpServer({ ...parts, listed: cards, connect }, era);
+			/** A fleet is joined or left without a word to us: looked at when sessions come and go. */
+			const compareTools = async () => {
+				const before = listed;
+				await cards();
+				if (before !== null && before !== listed) await server.sendToolListChanged();
+			};
 			const notifier = {
-				listChanged: () => void server.sendResourceListChanged().catch(() => {}), // the host has gone
+				listChanged: () => {
+					void server.sendResourceListChanged().catch(() => {}); // the host has gone
+					void compareTools().catch(() => {}); // as above, or the daemon
+				},
 				updated: (uri: string) => {
 					if (subscriptions.has(uri)) void server.sendResourceUpdated({ uri }).catch(() => {}); // as above
 				},

@@ -11,6 +11,9 @@ export interface FleetWish {
 	readonly labels: Readonly<Record<string, string>>;
 }
 
+/** Of the problems of a member, the one that a person has to put right. */
+export const REFUSED = "its servers refuse the credentials";
+
 export interface FleetHostStatus {
 	readonly host: string;
 	readonly reachable: boolean;
@@ -26,12 +29,15 @@ export interface FleetHostStatus {
 }
 
 export interface FleetStatus {
-	/** This host's name. */
-	readonly host: string;
+	/** This host's name; null where it is in the credentials, and they cannot be read. */
+	readonly host: string | null;
 	readonly servers: readonly string[];
-	readonly role: string;
+	/** Null where the credentials cannot be read. */
+	readonly role: string | null;
 	/** Null: all owners. */
 	readonly owner: string | null;
+	/** Whether it is a host of the fleet: one that only asks is none. */
+	readonly serves: boolean;
 	readonly labels: Readonly<Record<string, string>>;
 	readonly connected: boolean;
 	/** Why it is not connected, where that is known. */

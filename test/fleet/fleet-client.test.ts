@@ -208,6 +208,30 @@ describe("the list", () => {
 	});
 });
 
+describe("the list of a dialect", () => {
+	test("has the sessions of all hosts, in its words, and they can be used by these names", async () => {
+		const sets = ["exec", "pty"] as const;
+		await callOn(a, "start", { host: "beta", name: "listed", argv: ["cat"], timeoutMs: 60_000 });
+		const inDialect = (tool: string, input: object) => a.client.call(tool, input, { sets });
+		const found = await until("the exec list has it", async () => {
+			const { facts, text } = await inDialect("list_pty_sessions", {});
+			const { sessions } = facts as { sessions: { session_id: string; running: boolean; cmd: string }[] };
+			const one = sessions.find(({ session_id, cmd }) => session_id.startsWith("beta/") && cmd === "cat");
+			expect(JSON.parse(text)).toEqual(facts);
+			return one?.running === true && one;
+		});
+		const { facts } = await inDialect("pty_list", {});
+		const cards = facts as unknown as { terminal_id: string; name: string; is_running: boolean }[];
+		expect(cards.filter(({ name }) => name === "beta/listed")).toMatchObject([{ is_running: true }]);
+		expect(cards.find(({ name }) => name === "beta/listed")!.terminal_id).toMatch(/^beta\//);
+		const wrote = await inDialect("write_stdin", { session_id: found.session_id, chars: "seen\n", yield_time_ms: 500 });
+		expect(wrote.facts).toMatchObject({ success: true, session_id: found.session_id });
+		const of = async (input: object) => JSON.stringify((await inDialect("pty_list", input)).facts);
+		expect(await of({ state: "failed" })).not.toContain("beta/listed");
+		expect(await of({ host: "alpha" })).not.toContain("beta/listed");
+	});
+});
+
 describe("events", () => {
 	test("of other hosts come with their names, and can be replayed", async () => {
 		const stop = new AbortController();

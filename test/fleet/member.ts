@@ -71,6 +71,7 @@ export class Member implements AsyncDisposable {
 			local,
 			registry,
 			host,
+			as: { role: "admin", owner: null },
 			owner: "test",
 			clientOf: (other) => linkTo(fleet, other),
 			events,
