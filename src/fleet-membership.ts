@@ -8,12 +8,12 @@ import { z } from "zod";
 import type { FleetControl } from "./daemon/fleet-control.ts";
 import type { Daemon } from "./daemon/run.ts";
 import type { FleetConnection, FleetOptions } from "./fleet/connection.ts";
+import { hostStatus } from "./fleet/host-status.ts";
 import type { FleetMember } from "./fleet/member.ts";
 import { type FleetState, SwitchClient } from "./fleet/switch-client.ts";
-import type { HostView } from "./fleet/view.ts";
 import { checked, MAX_BYTES, parseObject, readCache, replaceState } from "./journal/state-file.ts";
 import { Fault } from "./protocol/fault.ts";
-import type { FleetHostStatus, FleetStatus, FleetWish } from "./protocol/fleet.ts";
+import type { FleetStatus, FleetWish } from "./protocol/fleet.ts";
 import { Listeners } from "./protocol/listeners.ts";
 import { bootId } from "./pty/boot-id.ts";
 import { within } from "./pty/wait.ts";
@@ -68,7 +68,11 @@ export class FleetMembership implements FleetControl {
 
 	constructor(parts: FleetMembershipParts) {
 		this.#parts = parts;
-		this.client = new SwitchClient(parts.local, () => this.#state());
+		this.client = new SwitchClient(
+			parts.local,
+			() => this.#state(),
+			(listener) => this.#changed.add(listener),
+		);
 	}
 
 	/** Called when it joins or leaves. */
@@ -90,6 +94,7 @@ export class FleetMembership implements FleetControl {
 		this.#changed.emit();
 		try {
 			await this.#become(joined, joined.left.signal);
+			this.#changed.emit();
 		} catch (error) {
 			if (joined.left.signal.aborted) return;
 			joined.problem = error instanceof Error ? error.message : String(error);
@@ -138,7 +143,7 @@ export class FleetMembership implements FleetControl {
 			connected: isConnected,
 			problem: isConnected ? null : member === null ? problem : "the connection to its servers is lost",
 			since: awaySince ?? since,
-			hosts: member?.registry.hosts().map(told) ?? [],
+			hosts: member?.registry.hosts().map(hostStatus) ?? [],
 		};
 	}
 
@@ -151,8 +156,8 @@ export class FleetMembership implements FleetControl {
 
 	#state(): FleetState {
 		if (this.#joined === null) return "in no fleet";
-		const { member, problem, since } = this.#joined;
-		return member === null ? { problem, since } : { client: member.client };
+		const { member, problem, since, options } = this.#joined;
+		return member === null ? { host: options.host, problem, since } : { client: member.client };
 	}
 
 	/** With a signal it tries until that aborts. */
@@ -259,14 +264,3 @@ async function prepared(wish: FleetWish): Promise<Joined> {
 		left: new AbortController(),
 	};
 }
-
-const told = ({ host, lease, reachable, since }: HostView): FleetHostStatus => ({
-	host,
-	reachable,
-	since,
-	version: lease?.version ?? null,
-	labels: lease?.labels ?? {},
-	running: lease?.running ?? null,
-	capacity: lease?.capacity.sessions ?? null,
-	load: lease?.load ?? null,
-});

@@ -7,6 +7,7 @@ import { createServer } from "node:net";
 import type { Duplex } from "node:stream";
 import { faultAt, guarded } from "../protocol/boundary.ts";
 import { Fault } from "../protocol/fault.ts";
+import type { ListChange } from "../protocol/session-list.ts";
 import { Connections } from "../pty/connections.ts";
 import { foreignPeer } from "../pty/native.ts";
 import { onAbort, until, within } from "../pty/wait.ts";
@@ -24,6 +25,9 @@ import { type Done, lineOf, type More, type Question, type Request, type Respons
 
 /** At a stop, clients have this long to read the responses that are on their way. */
 const UNREAD_AT_STOP_MS = 200;
+
+/** In one message of a list: a row has 40 values, of which a message has at most 200,000 (limits.frameValues). */
+const LIST_ROWS = 1000;
 
 export interface ServerParts {
 	readonly client: Client;
@@ -291,7 +295,7 @@ async function answer(
 			for await (const chunk of client.view(question.session, { signal })) await more(sent(chunk));
 			return {};
 		case "drawn":
-			for await (const piece of client.drawn(question.session, { as: question.as, at: question.at, signal }))
+			for await (const piece of client.drawn(question.session, { ...question, signal }))
 				await more({ drawn: Buffer.from(piece).toString("base64") });
 			return {};
 		case "act":
@@ -302,6 +306,12 @@ async function answer(
 			return {};
 		case "snapshot":
 			return { snapshot: await client.snapshot(question.session, question) };
+		case "people": {
+			const { decides, scope = null } = question;
+			for await (const change of client.people({ decides, scope, signal }))
+				for (const people of inPieces(change)) await more({ people });
+			return {};
+		}
 		case "approvals":
 			return { approvals: await client.approvals() };
 		case "decide":
@@ -333,6 +343,15 @@ async function answer(
 			return stopping.aborted ? { stopping: stopping.reason } : {};
 		}
 	}
+}
+
+/** A long list in messages that are not too large: the first has all but the other rows. */
+function* inPieces(change: ListChange): Generator<ListChange> {
+	const { sessions } = change;
+	yield { ...change, sessions: sessions.slice(0, LIST_ROWS) };
+	const { version, now } = change;
+	for (let at = LIST_ROWS; at < sessions.length; at += LIST_ROWS)
+		yield { version, now, full: false, sessions: sessions.slice(at, at + LIST_ROWS), removed: [] };
 }
 
 /** A chunk as it is sent: bytes in base64. */

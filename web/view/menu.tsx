@@ -1,14 +1,14 @@
 // A button with a list of actions under it.
 
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { Action } from "./session-actions.tsx";
+import type { Actions } from "./session-actions.tsx";
 
-export function Menu({ label, actions }: { label: string; actions: readonly Action[] }) {
+export function Menu({ label, actions, note }: { label: string } & Actions) {
 	const [isOpen, setOpen] = useState(false);
 	const root = useRef<HTMLDivElement>(null);
 	useEffect(() => {
 		if (!isOpen) return;
-		root.current?.querySelector<HTMLElement>("[role=menuitem]")?.focus();
+		root.current?.querySelector<HTMLElement>("[role=menuitem], [role=menu]")?.focus();
 		const closeOutside = (event: PointerEvent) => {
 			if (!root.current?.contains(event.target as Node)) setOpen(false);
 		};
@@ -50,6 +50,7 @@ export function Menu({ label, actions }: { label: string; actions: readonly Acti
 							{action.name}
 						</button>
 					))}
+					{note !== null && <p class="menu-note">{note}</p>}
 				</div>
 			)}
 		</div>

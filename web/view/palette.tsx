@@ -25,7 +25,7 @@ function choices(control: MissionControl): readonly Choice[] {
 	const actions =
 		selected === undefined
 			? []
-			: actionsOn(control, selected, control.place.value.atMs).map(({ name, run }) => ({
+			: actionsOn(control, selected, control.place.value.atMs).actions.map(({ name, run }) => ({
 					id: `action ${name}`,
 					words: name,
 					detail: selected.name,

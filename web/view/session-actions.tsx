@@ -11,11 +11,29 @@ const SIGNALS = ["INT", "TERM", "KILL", "HUP", "QUIT", "USR1", "USR2", "WINCH", 
 export interface Action {
 	readonly name: string;
 	readonly isDangerous?: boolean;
+	/** Only for sessions of the page's own machine. */
+	readonly isHere?: boolean;
 	run(): void;
 }
 
+export interface Actions {
+	readonly actions: readonly Action[];
+	/** Why others are missing. */
+	readonly note: string | null;
+}
+
 /** The actions on a session, in the order of the menu. `atMs`: the moment that is shown, or null for live. */
-export function actionsOn(control: MissionControl, session: PersonSession, atMs: number | null): readonly Action[] {
+export function actionsOn(control: MissionControl, session: PersonSession, atMs: number | null): Actions {
+	const lost = control.lostWords(session);
+	if (lost !== null) return { actions: [], note: `${lost}.` };
+	const actions = actionsOnAny(control, session, atMs);
+	const { host } = session;
+	if (host === undefined || !control.mayAct) return { actions, note: null };
+	const note = `Restart, rename, share and delete: on ${host} itself.`;
+	return { actions: actions.filter(({ isHere }) => isHere !== true), note };
+}
+
+function actionsOnAny(control: MissionControl, session: PersonSession, atMs: number | null): readonly Action[] {
 	const { session: id, name } = session;
 	const ask = (dialog: Parameters<MissionControl["dialog"]["set"]>[0]) => () => control.dialog.set(dialog);
 	const download = (format: ExportFormat): Action => ({
@@ -26,6 +44,7 @@ export function actionsOn(control: MissionControl, session: PersonSession, atMs:
 	if (!control.mayAct) return downloads;
 	const restart: Action = {
 		name: "Restart",
+		isHere: true,
 		run: ask(
 			<AskDialog
 				title={`Restart ${name}?`}
@@ -44,6 +63,7 @@ export function actionsOn(control: MissionControl, session: PersonSession, atMs:
 	};
 	const rename: Action = {
 		name: "Rename",
+		isHere: true,
 		run: ask(
 			<AskDialog
 				title={`Rename ${name}`}
@@ -56,6 +76,7 @@ export function actionsOn(control: MissionControl, session: PersonSession, atMs:
 	};
 	const share: Action = {
 		name: "Share a read-only link",
+		isHere: true,
 		run: ask(
 			<AskDialog
 				title={`Share ${name}`}
@@ -71,6 +92,7 @@ export function actionsOn(control: MissionControl, session: PersonSession, atMs:
 	};
 	const remove: Action = {
 		name: "Delete",
+		isHere: true,
 		isDangerous: true,
 		run: ask(
 			<AskDialog
