@@ -312,7 +312,7 @@ describe("whatever happens in which order, a reader has what the hosts have", ()
 			await vi.advanceTimersByTimeAsync(12_000);
 			const all = [...own.rows.values()].map(shownRow);
 			for (const name of ["beta", "gamma"] as const) {
-				const since = registry.awaySince ?? lost.get(name);
+				const since = lost.get(name) ?? registry.awaySince ?? undefined;
 				const rows = since === undefined ? hosts[name].rows : known.get(name)!;
 				all.push(...[...rows.values()].map((one) => expected(name, one, since)));
 			}

@@ -254,7 +254,7 @@ export class FleetPeople implements AsyncDisposable {
 			other.approvals = [];
 		}
 		if (!isThere) {
-			const lostSince = awaySince ?? since;
+			const lostSince = reachable ? awaySince : since;
 			const isNew = other.lostSince !== lostSince;
 			other.lostSince = lostSince;
 			if (isNew || (hasNews && other.told === null)) this.#draw(other);

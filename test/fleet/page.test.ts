@@ -105,7 +105,7 @@ describe("issue 15: the page of a machine in a fleet", needing(...NEEDS), () => 
 		await tab.page.locator("[data-terminal][data-moment]").waitFor();
 		await tab.page.locator(".timeline-slider").press("End");
 		await tab.page.getByRole("button", { name: "Actions" }).click();
-		await tab.page.getByText("Restart, rename, share and delete: on beta itself.").waitFor();
+		await tab.page.getByText("Restart, rename, share and delete it on beta itself.").waitFor();
 		const download = tab.page.waitForEvent("download");
 		await tab.page.getByRole("menuitem", { name: /^Download: Text/ }).click();
 		expect((await download).suggestedFilename()).toBe("beta-far.txt");

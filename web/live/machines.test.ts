@@ -38,11 +38,11 @@ test("the machines are told with this one first, their open sessions, and which 
 	expect(machinesOf(fleet({ hosts: [] }), sessions)).toMatchObject([{ name: "beta", isThis: true, lost: null }]);
 });
 
-test("without the fleet's servers all but this machine are lost since then", () => {
+test("without the fleet's servers all but this machine are lost, since then or before", () => {
 	const away = fleet({ awaySince: 99 });
 	expect([lostOf(away, "alpha"), lostOf(away, "gamma"), lostOf(away, "beta")]).toEqual([
 		{ since: 99 },
-		{ since: 99 },
+		{ since: 77 },
 		null,
 	]);
 	expect([lostOf(fleet(), undefined), lostOf(null, "alpha")]).toEqual([null, null]);

@@ -52,9 +52,9 @@ const UNTOLD: Omit<FleetHostStatus, "host"> = {
 /** Whether, and since when, a machine is not heard of. This one always is. */
 export function lostOf(fleet: FleetSeen | null, host: string | undefined): Lost | null {
 	if (fleet === null || host === undefined || host === fleet.host) return null;
-	if (fleet.awaySince !== null) return { since: fleet.awaySince };
 	const status = fleet.hosts.find((one) => one.host === host);
-	return status === undefined || status.reachable ? null : { since: status.since };
+	if (status?.reachable === false) return { since: status.since };
+	return fleet.awaySince === null ? null : { since: fleet.awaySince };
 }
 
 function detailsOf({ running, capacity, load, version, labels }: FleetHostStatus): string {

@@ -120,12 +120,15 @@ export function needing(sessions: Iterable<PersonSession>): readonly PersonSessi
 	return [...sessions].filter((session) => session.needs !== null && !isOver(session)).toSorted(byUrgency);
 }
 
-/** What asks for a person, before what only nobody has answered, before what needs nobody; among those that need one, the longest wait first. */
+/** What asks for a person, before what only nobody has answered, before what needs nobody, before what cannot be reached; among those that need one, the longest wait first. */
 export function byUrgency(a: PersonSession, b: PersonSession): number {
 	return urgency(b) - urgency(a) || (a.needs?.since ?? 0) - (b.needs?.since ?? 0) || newestFirst(a, b);
 }
 
-const urgency = ({ needs }: PersonSession): number => (needs === null ? 0 : needs.kind === "unanswered" ? 1 : 2);
+function urgency({ needs, state }: PersonSession): number {
+	if (needs === null) return state === "unreachable" ? -1 : 0;
+	return needs.kind === "unanswered" ? 1 : 2;
+}
 
 /** Whether all words of the filter occur in what the list shows of a session. */
 export function matchesFilter(session: PersonSession, filter: string): boolean {

@@ -91,8 +91,7 @@ function useDriven(id: string, isMine: boolean): void {
 function whoDrives(session: PersonSession, status: LiveTerminal["status"]["value"], lost: string | null): string {
 	const { driver, isMine, isEnded, isLive } = status;
 	if (isEnded || isOver(session)) return "Ended. Nothing can be typed.";
-	if (lost !== null)
-		return `${lost}. You see what was last known; the program may still be running.${isMine ? " What you type is lost." : ""}`;
+	if (lost !== null) return `${lost}. The program may still be running.${isMine ? " What you type is lost." : ""}`;
 	// Nothing is kept for later: it would come at a screen that the person has not seen.
 	if (isMine) return isLive ? "You drive: what you type goes to the program." : "You drive, but what you type is lost.";
 	if (driver.kind === "person") return `${driver.who} drives. You watch.`;

@@ -8,7 +8,7 @@ export function Menu({ label, actions, note }: { label: string } & Actions) {
 	const root = useRef<HTMLDivElement>(null);
 	useEffect(() => {
 		if (!isOpen) return;
-		root.current?.querySelector<HTMLElement>("[role=menuitem], [role=menu]")?.focus();
+		root.current?.querySelector<HTMLElement>("[role=menuitem]")?.focus();
 		const closeOutside = (event: PointerEvent) => {
 			if (!root.current?.contains(event.target as Node)) setOpen(false);
 		};
@@ -33,23 +33,28 @@ export function Menu({ label, actions, note }: { label: string } & Actions) {
 				{label}
 			</button>
 			{isOpen && (
-				<div class="menu-list" role="menu" aria-label={label} tabIndex={-1} onKeyDown={move}>
-					{actions.map((action) => (
-						<button
-							key={action.name}
-							type="button"
-							role="menuitem"
-							class={action.isDangerous ? "danger-text" : ""}
-							onClick={() => {
-								setOpen(false);
-								// A box that opens now gives the focus back to where it was; the item is gone then.
-								root.current?.querySelector("button")?.focus();
-								action.run();
-							}}
-						>
-							{action.name}
-						</button>
-					))}
+				<div class="menu-list">
+					<div role="menu" aria-label={label} tabIndex={-1} onKeyDown={move}>
+						{actions.map((action) => (
+							<button
+								key={action.name}
+								type="button"
+								role="menuitem"
+								class={action.isDangerous ? "danger-text" : ""}
+								aria-disabled={action.isOff}
+								title={action.isOff ? (note ?? undefined) : undefined}
+								onClick={() => {
+									if (action.isOff) return;
+									setOpen(false);
+									// A box that opens now gives the focus back to where it was; the item is gone then.
+									root.current?.querySelector("button")?.focus();
+									action.run();
+								}}
+							>
+								{action.name}
+							</button>
+						))}
+					</div>
 					{note !== null && <p class="menu-note">{note}</p>}
 				</div>
 			)}

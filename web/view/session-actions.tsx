@@ -13,25 +13,29 @@ export interface Action {
 	readonly isDangerous?: boolean;
 	/** Only for sessions of the page's own machine. */
 	readonly isHere?: boolean;
+	/** It cannot be done now. */
+	readonly isOff?: boolean;
 	run(): void;
 }
 
 export interface Actions {
 	readonly actions: readonly Action[];
-	/** Why others are missing. */
+	/** Why some are off. */
 	readonly note: string | null;
 }
 
 /** The actions on a session, in the order of the menu. `atMs`: the moment that is shown, or null for live. */
 export function actionsOn(control: MissionControl, session: PersonSession, atMs: number | null): Actions {
 	const lost = control.lostWords(session);
-	if (lost !== null) return { actions: [], note: `${lost}.` };
 	const actions = actionsOnAny(control, session, atMs);
+	if (lost !== null) return { actions: actions.map(off), note: `${lost}.` };
 	const { host } = session;
 	if (host === undefined || !control.mayAct) return { actions, note: null };
-	const note = `Restart, rename, share and delete: on ${host} itself.`;
-	return { actions: actions.filter(({ isHere }) => isHere !== true), note };
+	const note = `Restart, rename, share and delete it on ${host} itself.`;
+	return { actions: actions.map((one) => (one.isHere === true ? off(one) : one)), note };
 }
+
+const off = (action: Action): Action => ({ ...action, isOff: true });
 
 function actionsOnAny(control: MissionControl, session: PersonSession, atMs: number | null): readonly Action[] {
 	const { session: id, name } = session;
