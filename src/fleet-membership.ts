@@ -8,13 +8,13 @@ import { z } from "zod";
 import type { FleetControl } from "./daemon/fleet-control.ts";
 import type { Daemon } from "./daemon/run.ts";
 import type { FleetConnection } from "./fleet/connection.ts";
+import { hostStatus } from "./fleet/host-status.ts";
 import type { FleetMember } from "./fleet/member.ts";
 import type { Prepared } from "./fleet/prepared.ts";
 import { type FleetState, SwitchClient } from "./fleet/switch-client.ts";
-import type { HostView } from "./fleet/view.ts";
 import { checked, MAX_BYTES, parseObject, readCache, replaceState } from "./journal/state-file.ts";
 import { Fault, isFault } from "./protocol/fault.ts";
-import { type FleetHostStatus, type FleetStatus, type FleetWish, REFUSED } from "./protocol/fleet.ts";
+import { type FleetStatus, type FleetWish, REFUSED } from "./protocol/fleet.ts";
 import { Listeners } from "./protocol/listeners.ts";
 import { bootId } from "./pty/boot-id.ts";
 import { within } from "./pty/wait.ts";
@@ -71,7 +71,11 @@ export class FleetMembership implements FleetControl {
 
 	constructor(parts: FleetMembershipParts) {
 		this.#parts = parts;
-		this.client = new SwitchClient(parts.local, () => this.#state());
+		this.client = new SwitchClient(
+			parts.local,
+			() => this.#state(),
+			(listener) => this.#changed.add(listener),
+		);
 	}
 
 	/** Called when it joins or leaves. */
@@ -99,7 +103,9 @@ export class FleetMembership implements FleetControl {
 		const { signal } = joined.left;
 		for (let ms = RETRY_MS.first; !signal.aborted; ms = Math.min(2 * ms, RETRY_MS.most)) {
 			try {
-				return await this.#become(joined);
+				await this.#become(joined);
+				this.#changed.emit();
+				return;
 			} catch (error) {
 				await release(joined);
 				const problem = problemIn(error);
@@ -151,7 +157,7 @@ export class FleetMembership implements FleetControl {
 			connected: isConnected,
 			problem: isConnected ? null : member === null ? problem : lost,
 			since: awaySince ?? since,
-			hosts: member?.registry.hosts().map(told) ?? [],
+			hosts: member?.registry.hosts().map(hostStatus) ?? [],
 		};
 	}
 
@@ -164,8 +170,9 @@ export class FleetMembership implements FleetControl {
 
 	#state(): FleetState {
 		if (this.#joined === null) return "in no fleet";
-		const { member, problem, since } = this.#joined;
-		return member === null ? { problem, since } : { client: member.client };
+		const { member, problem, since, prepared, wish } = this.#joined;
+		const host = prepared?.options.host ?? wish.host ?? null;
+		return member === null ? { host, problem, since } : { client: member.client };
 	}
 
 	async #become(joined: Joined): Promise<void> {
@@ -257,14 +264,3 @@ function problemIn(error: unknown): string {
 	if (isFault(error, "fleet_unreachable") || isFault(error, "fleet_files_unusable")) return error.facts.problem;
 	return error instanceof Error ? error.message : String(error);
 }
-
-const told = ({ host, lease, reachable, since }: HostView): FleetHostStatus => ({
-	host,
-	reachable,
-	since,
-	version: lease?.version ?? null,
-	labels: lease?.labels ?? {},
-	running: lease?.running ?? null,
-	capacity: lease?.capacity.sessions ?? null,
-	load: lease?.load ?? null,
-});

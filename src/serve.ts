@@ -169,28 +169,16 @@ interface HttpOptions {
 }
 
 async function openHttp({ where, client, sessions, port, caller, tls }: HttpOptions): Promise<HttpServer> {
-	const [
-		{ listen },
-		{ Tokens },
-		{ mcpOverHttp },
-		{ toolCards },
-		{ SessionActions },
-		{ PeopleWatch },
-		{ PEOPLE },
-		{ Past },
-		{ readTls },
-	] = await Promise.all([
-		import("./http/listen.ts"),
-		import("./http/tokens.ts"),
-		import("./mcp/http.ts"),
-		import("./tools/catalogue.ts"),
-		import("./tools/session-actions.ts"),
-		import("./tools/people-watch.ts"),
-		import("./tools/people.ts"),
-		import("./tools/past.ts"),
-		import("./http/tls.ts"),
-	]);
-	const past = new Past(sessions);
+	const [{ listen }, { Tokens }, { mcpOverHttp }, { toolCards }, { SessionActions }, { PEOPLE }, { readTls }] =
+		await Promise.all([
+			import("./http/listen.ts"),
+			import("./http/tokens.ts"),
+			import("./mcp/http.ts"),
+			import("./tools/catalogue.ts"),
+			import("./tools/session-actions.ts"),
+			import("./tools/people.ts"),
+			import("./http/tls.ts"),
+		]);
 	const limits = resolveOptions({}, process.env);
 	const mcp = mcpOverHttp(
 		{
@@ -210,7 +198,7 @@ async function openHttp({ where, client, sessions, port, caller, tls }: HttpOpti
 		port,
 		...(tls !== undefined && { tls: readTls(tls) }),
 		tokens: new Tokens(join(where.state, "tokens.json")),
-		people: { watch: new PeopleWatch(sessions), actions: new SessionActions(sessions), person: userName() },
+		people: { actions: new SessionActions(sessions), person: userName() },
 		// The same from src/ and from dist/.
 		web: join(import.meta.dirname, "../dist/web"),
 		// The id is the identity, the name a label for `list`: names may repeat. People are one, however often they log in.
@@ -224,7 +212,6 @@ async function openHttp({ where, client, sessions, port, caller, tls }: HttpOpti
 		}),
 		within: (scope) => sessionsWithin(sessions, scope),
 		mcp,
-		past,
 		limits,
 	});
 	return {
@@ -232,7 +219,6 @@ async function openHttp({ where, client, sessions, port, caller, tls }: HttpOpti
 		close: async () => {
 			await mcp.close();
 			await listening.close();
-			past[Symbol.dispose]();
 		},
 	};
 }

@@ -8,12 +8,14 @@ import type { DriverView, PersonAct, PersonDone } from "../src/protocol/driver.t
 import type { SessionEvent } from "../src/protocol/events.ts";
 import { Fault } from "../src/protocol/fault.ts";
 import type { OutputChunk } from "../src/protocol/output.ts";
+import type { ListChange } from "../src/protocol/session-list.ts";
 import type {
 	Answer,
 	CallOptions,
 	Client,
 	DrawnOptions,
 	DriversOptions,
+	PeopleOptions,
 	ToolCard,
 	ViewChunk,
 	ViewOptions,
@@ -228,6 +230,8 @@ export class FakeClient implements Client {
 	async snapshot() {
 		return { content: ">>> ", cols: 80, rows: 24, offset: this.output_.length };
 	}
+
+	async *people(_options: PeopleOptions): AsyncGenerator<ListChange> {}
 
 	async *drawn(_session: string, _options: DrawnOptions): AsyncGenerator<Uint8Array> {
 		yield this.output_;

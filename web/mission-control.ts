@@ -3,6 +3,8 @@
 import { type ComponentChildren, createContext } from "preact";
 import { useContext } from "preact/hooks";
 import { daemon, type Me, Refused } from "./live/daemon-client.ts";
+import { lostWords } from "./live/lost.ts";
+import { lostOf } from "./live/machines.ts";
 import { needing, type PersonSession, referenceTo, sessionCalled } from "./live/person-session.ts";
 import { hashOf, type Place, placeOf } from "./live/place.ts";
 import { SessionWatch } from "./live/session-watch.ts";
@@ -16,6 +18,8 @@ export class MissionControl {
 	/** The cookie is no longer good: only a new link helps. */
 	readonly isSignedOut = new Store(false);
 	readonly place = new Store<Place>(placeOf(location.hash));
+	/** Of the fleet: only its sessions are listed; null: all. */
+	readonly machine = new Store<string | null>(null);
 	/** The session that this page drives. */
 	readonly driven = new Store<string | null>(null);
 	/** A session that this person has just started: they drive as soon as it is open. */
@@ -61,6 +65,19 @@ export class MissionControl {
 
 	get needing(): readonly PersonSession[] {
 		return needing(this.sessions);
+	}
+
+	/** Those of the machine that was chosen; all, where none was. */
+	get listed(): readonly PersonSession[] {
+		const chosen = this.machine.value;
+		const own = this.watch.fleet.value?.host;
+		return chosen === null ? this.sessions : this.sessions.filter(({ host = own }) => host === chosen);
+	}
+
+	/** Why nothing can be done with a session now: its machine is not heard of. Null: it is. */
+	lostWords({ host, unreachableSince }: PersonSession): string | null {
+		const lost = unreachableSince === undefined ? lostOf(this.watch.fleet.value, host) : { since: unreachableSince };
+		return lost === null || host === undefined ? null : `${host} is ${lostWords(lost, this.watch.now())}`;
 	}
 
 	/** Whether the person may do more than look. */

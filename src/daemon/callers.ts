@@ -56,6 +56,7 @@ const FROM_INSIDE = {
 	snapshot: "own",
 	drawn: "own",
 	act: { refused: "Acting as a person" },
+	people: { refused: "Watching all sessions" },
 	approvals: { refused: "Seeing what waits for approval" },
 	decide: { refused: "Approving a call" },
 	http: { refused: "Opening HTTP" },

@@ -39,6 +39,7 @@ const FROM_FLEET = {
 	drivers: "reads",
 	snapshot: "reads",
 	act: "act",
+	people: "reads", // as far as it is within the owner's
 	approvals: "approves",
 	decide: "approves",
 	http: { refused: "Opening HTTP from another machine" },
@@ -88,6 +89,8 @@ export class FleetCallers {
 			const { decision } = question;
 			return { ...question, decision: { ...decision, who: named(decision.who, as) } };
 		}
+		if (question.do === "people")
+			return { ...question, decides: question.decides && may(as, "approves"), ...(scope !== null && { scope }) };
 		if (question.do === "call") return { ...question, caller: this.#callerOf(question.caller, as, scope) };
 		if (!("session" in question)) return question;
 		const session = await this.#scoped.meant({ scope }, question.session);

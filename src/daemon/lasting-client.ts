@@ -9,6 +9,7 @@ import type { EventsDropped, SessionEvent } from "../protocol/events.ts";
 import { Fault, isFault } from "../protocol/fault.ts";
 import { Listeners } from "../protocol/listeners.ts";
 import type { OutputChunk } from "../protocol/output.ts";
+import type { ListChange } from "../protocol/session-list.ts";
 import { type Condition, wait } from "../pty/wait.ts";
 import {
 	type Answer,
@@ -20,6 +21,7 @@ import {
 	type DriversOptions,
 	type EventsOptions,
 	type OutputOptions,
+	type PeopleOptions,
 	type ScreenSnapshot,
 	type SnapshotOptions,
 	type ToolCard,
@@ -137,20 +139,8 @@ export class LastingClient implements Client {
 	}
 
 	/** With the next daemon it begins anew, with the screen. */
-	async *view(session: string, { signal }: ViewOptions): AsyncGenerator<ViewChunk> {
-		for (let tries = 1; !signal.aborted; tries++) {
-			const client = tries === 1 ? await this.#connected() : await this.#connectedAgain(signal);
-			try {
-				for await (const chunk of client.view(session, { signal })) {
-					yield chunk;
-					tries = 1;
-				}
-				return;
-			} catch (error) {
-				if (!isReplaced(error) || tries >= MAX_TRIES) throw error;
-				await this.#lost(client, tries, signal);
-			}
-		}
+	view(session: string, { signal }: ViewOptions): AsyncGenerator<ViewChunk> {
+		return this.#lasting(signal, (client) => client.view(session, { signal }));
 	}
 
 	snapshot(session: string, options?: SnapshotOptions): Promise<ScreenSnapshot> {
@@ -174,20 +164,13 @@ export class LastingClient implements Client {
 	}
 
 	/** Goes on with the next daemon, which knows the lease. */
-	async *drivers(session: string, { lease, signal }: DriversOptions): AsyncGenerator<DriverView> {
-		for (let tries = 1; !signal.aborted; tries++) {
-			const client = tries === 1 ? await this.#connected() : await this.#connectedAgain(signal);
-			try {
-				for await (const view of client.drivers(session, { lease, signal })) {
-					yield view;
-					tries = 1;
-				}
-				return;
-			} catch (error) {
-				if (!isReplaced(error) || tries >= MAX_TRIES) throw error;
-				await this.#lost(client, tries, signal);
-			}
-		}
+	drivers(session: string, { lease, signal }: DriversOptions): AsyncGenerator<DriverView> {
+		return this.#lasting(signal, (client) => client.drivers(session, { lease, signal }));
+	}
+
+	/** With the next daemon it begins anew, with the whole list. */
+	people(options: PeopleOptions): AsyncGenerator<ListChange> {
+		return this.#lasting(options.signal, (client) => client.people(options));
 	}
 
 	approvals(): Promise<readonly Approval[]> {
@@ -212,6 +195,23 @@ export class LastingClient implements Client {
 		this.#changed.emit();
 		const client = await this.#current?.catch(() => null); // never connected
 		await client?.[Symbol.asyncDispose]();
+	}
+
+	/** A stream that begins anew with the next daemon. */
+	async *#lasting<T>(signal: AbortSignal, open: (client: SocketClient) => AsyncIterable<T>): AsyncGenerator<T> {
+		for (let tries = 1; !signal.aborted; tries++) {
+			const client = tries === 1 ? await this.#connected() : await this.#connectedAgain(signal);
+			try {
+				for await (const one of open(client)) {
+					yield one;
+					tries = 1;
+				}
+				return;
+			} catch (error) {
+				if (!isReplaced(error) || tries >= MAX_TRIES) throw error;
+				await this.#lost(client, tries, signal);
+			}
+		}
 	}
 
 	async #ask<T>(request: Asked & { readonly ask: (client: SocketClient) => Promise<T> }): Promise<T> {

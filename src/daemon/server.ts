@@ -7,6 +7,7 @@ import { createServer } from "node:net";
 import type { Duplex } from "node:stream";
 import { faultAt, guarded } from "../protocol/boundary.ts";
 import { Fault } from "../protocol/fault.ts";
+import type { ListChange } from "../protocol/session-list.ts";
 import { Connections } from "../pty/connections.ts";
 import { foreignPeer } from "../pty/native.ts";
 import { onAbort, until, within } from "../pty/wait.ts";
@@ -25,6 +26,9 @@ import type { Done, More, Question, Request, Response } from "./wire.ts";
 
 /** At a stop, clients have this long to read the responses that are on their way. */
 const UNREAD_AT_STOP_MS = 1000;
+
+/** In one message of a list: a row has 40 values, of which a message has at most 200,000 (limits.frameValues). */
+const LIST_ROWS = 1000;
 
 export interface ServerParts {
 	readonly client: Client;
@@ -293,7 +297,7 @@ async function answer(
 			return {};
 		case "drawn": {
 			let offset = 0;
-			for await (const bytes of client.drawn(question.session, { as: question.as, at: question.at, signal })) {
+			for await (const bytes of client.drawn(question.session, { ...question, signal })) {
 				await more({ offset, bytes });
 				offset += bytes.length;
 			}
@@ -308,6 +312,12 @@ async function answer(
 		case "snapshot": {
 			const { session, screenOnly } = question;
 			return { snapshot: await client.snapshot(session, { ...(screenOnly !== undefined && { screenOnly }) }) };
+		}
+		case "people": {
+			const { decides, scope = null } = question;
+			for await (const change of client.people({ decides, scope, signal }))
+				for (const people of inPieces(change)) await more({ people });
+			return {};
 		}
 		case "approvals":
 			return { approvals: await client.approvals() };
@@ -340,4 +350,13 @@ async function answer(
 			return stopping.aborted ? { stopping: stopping.reason } : {};
 		}
 	}
+}
+
+/** A long list in messages that are not too large: the first has all but the other rows. */
+function* inPieces(change: ListChange): Generator<ListChange> {
+	const { sessions } = change;
+	yield { ...change, sessions: sessions.slice(0, LIST_ROWS) };
+	const { version, now } = change;
+	for (let at = LIST_ROWS; at < sessions.length; at += LIST_ROWS)
+		yield { version, now, full: false, sessions: sessions.slice(at, at + LIST_ROWS), removed: [] };
 }

@@ -11,6 +11,7 @@ import { Fault } from "../protocol/fault.ts";
 import type { FleetStatus, FleetWish } from "../protocol/fleet.ts";
 import { Listeners } from "../protocol/listeners.ts";
 import type { OutputChunk } from "../protocol/output.ts";
+import type { ListChange } from "../protocol/session-list.ts";
 import { deferred } from "../pty/deferred.ts";
 import { INHERIT, type Inherit } from "../pty/environment.ts";
 import { foreignPeer, listeningPid } from "../pty/native.ts";
@@ -26,6 +27,7 @@ import {
 	type DriversOptions,
 	type EventsOptions,
 	type OutputOptions,
+	type PeopleOptions,
 	type ScreenSnapshot,
 	type SnapshotOptions,
 	STARTING_TOOLS,
@@ -203,8 +205,9 @@ export class SocketClient implements Client {
 		return (await this.#ask({ do: "snapshot", session, ...options })).snapshot!;
 	}
 
-	async *drawn(session: string, { as, at, signal }: DrawnOptions): AsyncGenerator<Uint8Array> {
-		const question: Question = { do: "drawn", session, as, ...(at !== undefined && { at }) };
+	async *drawn(session: string, { as, at, offset, signal }: DrawnOptions): AsyncGenerator<Uint8Array> {
+		const when = { ...(at !== undefined && { at }), ...(offset !== undefined && { offset }) };
+		const question: Question = { do: "drawn", session, as, ...when };
 		for await (const more of this.#stream(question, signal)) if ("bytes" in more) yield more.bytes;
 	}
 
@@ -215,6 +218,11 @@ export class SocketClient implements Client {
 	async *drivers(session: string, { lease, signal }: DriversOptions): AsyncGenerator<DriverView> {
 		const question: Question = { do: "drivers", session, ...(lease !== undefined && { lease }) };
 		for await (const more of this.#stream(question, signal)) if ("driver" in more) yield more.driver;
+	}
+
+	/** Of all sessions: only the daemon itself can limit it to some. */
+	async *people({ decides = false, signal }: PeopleOptions): AsyncGenerator<ListChange> {
+		for await (const more of this.#stream({ do: "people", decides }, signal)) if ("people" in more) yield more.people;
 	}
 
 	async approvals(): Promise<readonly Approval[]> {

@@ -10,6 +10,8 @@ import type { DriverView, PersonAct, PersonDone } from "../protocol/driver.ts";
 import type { EventsDropped, SessionEvent } from "../protocol/events.ts";
 import type { FaultJson } from "../protocol/fault.ts";
 import type { FleetStatus, FleetWish } from "../protocol/fleet.ts";
+import type { ListChange } from "../protocol/session-list.ts";
+import type { Scope } from "../session/scope.ts";
 import type {
 	Answer,
 	DaemonStatus,
@@ -35,10 +37,22 @@ export type Question =
 	| { readonly do: "events"; readonly afterSeq?: number }
 	| { readonly do: "output"; readonly session: string; readonly from: number }
 	| { readonly do: "view"; readonly session: string }
-	| { readonly do: "drawn"; readonly session: string; readonly as: DrawnOptions["as"]; readonly at?: number }
+	| {
+			readonly do: "drawn";
+			readonly session: string;
+			readonly as: DrawnOptions["as"];
+			readonly at?: number;
+			readonly offset?: number;
+	  }
 	| { readonly do: "act"; readonly session: string; readonly act: PersonAct }
 	| { readonly do: "drivers"; readonly session: string; readonly lease?: string }
 	| ({ readonly do: "snapshot"; readonly session: string } & SnapshotOptions)
+	| {
+			readonly do: "people";
+			readonly decides: boolean;
+			/** Set by who admits the question. */
+			readonly scope?: Scope;
+	  }
 	| { readonly do: "approvals" }
 	| { readonly do: "decide"; readonly approval: string; readonly decision: Decision }
 	| { readonly do: "status" }
@@ -104,6 +118,7 @@ export function isResponse(value: unknown): value is Response {
 export type More =
 	| { readonly event: SessionEvent | EventsDropped }
 	| { readonly driver: DriverView }
+	| { readonly people: ListChange }
 	| { readonly http: { readonly url: string } }
 	| { readonly snapshot: ScreenSnapshot }
 	| { readonly ended: { readonly exit: ExitFacts | null; readonly status: Status } }

@@ -11,6 +11,7 @@ import type { DriverView, PersonAct, PersonDone } from "../protocol/driver.ts";
 import type { EventsDropped, SessionEvent } from "../protocol/events.ts";
 import { Fault, type FaultCode, isFault } from "../protocol/fault.ts";
 import type { OutputChunk } from "../protocol/output.ts";
+import type { ListChange } from "../protocol/session-list.ts";
 import { within } from "../pty/wait.ts";
 import { hasEnded } from "../session/lifecycle.ts";
 import { ABILITIES } from "../tools/abilities.ts";
@@ -24,6 +25,7 @@ import type {
 	DriversOptions,
 	EventsOptions,
 	OutputOptions,
+	PeopleOptions,
 	ScreenSnapshot,
 	SnapshotOptions,
 	ToolCard,
@@ -33,16 +35,18 @@ import type {
 } from "../tools/client.ts";
 import { type Caller, ownerOf } from "../tools/tool.ts";
 import { type Aim, aimOf, type KnownHosts } from "./aim.ts";
+import { approvalOn } from "./approval-on-host.ts";
 import { isDialectList, withOthers } from "./dialect-lists.ts";
 import type { EventStream } from "./event-stream.ts";
 import { cardInFleet } from "./fleet-cards.ts";
 import { type FleetListRequest, othersSessions, PAGE, renderFleetList } from "./fleet-list.ts";
+import { FleetPeople } from "./fleet-people.ts";
 import type { FleetIdentity } from "./identity.ts";
 import { MergedEvents } from "./merged-events.ts";
 import { Placer } from "./placed-start.ts";
 import type { Placement, Wanted } from "./placement.ts";
 import type { FleetRegistry } from "./registry.ts";
-import { joinReference, splitReference } from "./session-names.ts";
+import { splitReference } from "./session-names.ts";
 
 /** Whose sessions alone a client of another host may reach; without it, as this daemon itself. */
 export interface LimitedTo {
@@ -53,7 +57,7 @@ export interface FleetClientParts {
 	readonly local: Client;
 	readonly registry: Pick<
 		FleetRegistry,
-		"awaySince" | "hosts" | "host" | "withSessions" | "sessions" | "find" | "running" | "pins"
+		"awaySince" | "hosts" | "host" | "withSessions" | "sessions" | "find" | "running" | "pins" | "onChange"
 	>;
 	/** The name of this host; null where it serves nobody, and so is none. */
 	readonly host: string | null;
@@ -77,6 +81,7 @@ export class FleetClient implements Client {
 	readonly #known: KnownHosts;
 	readonly #placer: Placer;
 	readonly #events: MergedEvents;
+	readonly #people: FleetPeople;
 
 	constructor(parts: FleetClientParts) {
 		this.#parts = parts;
@@ -101,6 +106,7 @@ export class FleetClient implements Client {
 			...(host !== null && { except: host }),
 			...(as.owner !== null && { owner: as.owner }),
 		});
+		this.#people = new FleetPeople({ local, registry, host, clientOf: (name) => parts.clientOf(name) });
 	}
 
 	/** Whose the sessions of other hosts are: of the owner that this machine's credentials are for, or the caller's own. */
@@ -283,6 +289,10 @@ export class FleetClient implements Client {
 		return this.#ask(session, (client, reference) => client.act(reference, act));
 	}
 
+	people(options: PeopleOptions): AsyncIterable<ListChange> {
+		return this.#people.changes(options);
+	}
+
 	/** Those of this host, and of the others that answer. */
 	async approvals(): Promise<readonly Approval[]> {
 		const { local, registry, host, as, clientOf } = this.#parts;
@@ -344,7 +354,7 @@ export class FleetClient implements Client {
 
 	/** Ends what it does itself; the clients that it was given are their makers'. */
 	async [Symbol.asyncDispose](): Promise<void> {
-		await this.#events[Symbol.asyncDispose]();
+		await Promise.all([this.#events[Symbol.asyncDispose](), this.#people[Symbol.asyncDispose]()]);
 	}
 }
 
@@ -379,14 +389,4 @@ function nameOf(tool: string, input: unknown): { kind: "session" | "shell"; name
 	const { name, shell } = Object(input) as { readonly name?: unknown; readonly shell?: unknown };
 	if (tool === "run") return { kind: "shell", name: typeof shell === "string" ? shell : "main" };
 	return typeof name === "string" ? { kind: "session", name } : null;
-}
-
-function approvalOn(host: string, approval: Approval): Approval {
-	const { id, session, name } = approval;
-	return {
-		...approval,
-		id: joinReference(host, id),
-		session: session && joinReference(host, session),
-		name: name && oneLine(joinReference(host, name)),
-	};
 }

@@ -53,7 +53,8 @@ function isWanted({ entry }: FleetSession, { status, since, scope }: FleetListRe
 	return status === "ended" ? hasEnded(entry.status) : entry.status === status;
 }
 
-function listedOf({ host, id, entry, state, since }: FleetSession, owner: string): ListedSession {
+/** As its record has it; `owner`: whose sessions are the caller's own. */
+export function listedOf({ host, id, entry, state, since }: FleetSession, owner: string): ListedSession {
 	const isLost = state === "unreachable";
 	const isEnded = hasEnded(entry.status);
 	return {
@@ -85,7 +86,7 @@ function listedOf({ host, id, entry, state, since }: FleetSession, owner: string
 	};
 }
 
-const lostBecause = (host: string, since: number | null): CleanLine =>
+export const lostBecause = (host: string, since: number | null): CleanLine =>
 	safe`host ${oneLine(host)} is unreachable${since === null ? "" : safe` since ${oneLine(new Date(since).toISOString())}`}; it may still be running`;
 
 const endOf = (exit: ListedSession["exit"]): CleanLine =>

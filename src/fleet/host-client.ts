@@ -19,6 +19,7 @@ export function asHost(client: Client, host: string): Client {
 		drawn: (session, options) => client.drawn(session, options),
 		act: (session, act) => client.act(session, act),
 		drivers: (session, options) => client.drivers(session, options),
+		people: (options) => client.people(options),
 		approvals: () => client.approvals(),
 		decide: (id, decision) => client.decide(id, decision),
 		status: () => client.status(),

@@ -4,6 +4,8 @@
 import type { Approval, Decision } from "../protocol/approval.ts";
 import type { PersonAct } from "../protocol/driver.ts";
 import { Fault, isFault } from "../protocol/fault.ts";
+import { type FleetSeen, type ListChange, NO_HOST } from "../protocol/session-list.ts";
+import { onAbort, type Subscribe } from "../pty/wait.ts";
 import type {
 	Answer,
 	CallOptions,
@@ -12,6 +14,7 @@ import type {
 	DriversOptions,
 	EventsOptions,
 	OutputOptions,
+	PeopleOptions,
 	SnapshotOptions,
 	ToolSet,
 	ViewOptions,
@@ -20,16 +23,18 @@ import type {
 /** A member · joined, and not connected since the daemon has started · in no fleet. */
 export type FleetState =
 	| { readonly client: Client }
-	| { readonly problem: string; readonly since: number }
+	| { readonly host: string | null; readonly problem: string; readonly since: number }
 	| "in no fleet";
 
 export class SwitchClient implements Client {
 	readonly #local: Client;
 	readonly #state: () => FleetState;
+	readonly #onChange: Subscribe;
 
-	constructor(local: Client, state: () => FleetState) {
+	constructor(local: Client, state: () => FleetState, onChange: Subscribe) {
 		this.#local = local;
 		this.#state = state;
+		this.#onChange = onChange;
 	}
 
 	get #client(): Client {
@@ -82,6 +87,26 @@ export class SwitchClient implements Client {
 		return this.#client.drivers(session, options);
 	}
 
+	/** Unlike the others it goes on with the fleet that is joined, and without the one that is left: whoever watches stays. */
+	async *people({ signal, ...options }: PeopleOptions): AsyncGenerator<ListChange> {
+		for (let isOver = false; !isOver && !signal.aborted; ) {
+			const state = this.#state();
+			const client = this.#client;
+			const over = new AbortController();
+			const undo = [
+				onAbort(signal)(() => over.abort()),
+				this.#onChange(() => (this.#client !== client || isAway(this.#state()) !== isAway(state)) && over.abort()),
+			];
+			try {
+				for await (const change of client.people({ ...options, signal: over.signal }))
+					yield isAway(state) && change.full && options.scope == null ? { ...change, fleet: unseen(state) } : change;
+				isOver = !over.signal.aborted;
+			} finally {
+				for (const each of undo) each();
+			}
+		}
+	}
+
 	approvals(): Promise<readonly Approval[]> {
 		return this.#client.approvals();
 	}
@@ -97,6 +122,13 @@ export class SwitchClient implements Client {
 	/** Both clients are others' to dispose of. */
 	async [Symbol.asyncDispose](): Promise<void> {}
 }
+
+type Away = Extract<FleetState, { problem: string }>;
+
+const isAway = (state: FleetState): state is Away => typeof state === "object" && "problem" in state;
+
+/** A fleet that was not reached since the daemon has started. */
+const unseen = ({ host, since }: Away): FleetSeen => ({ host: host ?? NO_HOST, awaySince: since, hosts: [] });
 
 const noFleet = (state: Exclude<FleetState, { client: Client }>, field: string) =>
 	state === "in no fleet"

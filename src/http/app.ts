@@ -10,7 +10,6 @@ import { observerOf } from "../session/observer.ts";
 import { PARENT_HEADER, parentFromHeader } from "../session/parent.ts";
 import { callerWithin } from "../session/scope.ts";
 import type { Client, ToolSet } from "../tools/client.ts";
-import type { Past } from "../tools/past.ts";
 import { ScopedSessions, type Within } from "../tools/scoped.ts";
 import type { Caller, Effect } from "../tools/tool.ts";
 import type { BadTokens } from "./bad-tokens.ts";
@@ -40,8 +39,6 @@ export interface HttpParts {
 	readonly people?: PeopleParts;
 	/** Where the page was built. */
 	readonly web?: string;
-	/** What sessions were before, where it can be looked at. */
-	readonly past?: Past;
 	/** The MCP endpoint, where there is one. */
 	readonly mcp?: {
 		fetch(
@@ -125,7 +122,7 @@ export function resumeAt(text: string | undefined): number | undefined {
 }
 
 export function httpApp(parts: HttpParts, { access, tokens, bodies, limits }: AppParts): Hono<Env> {
-	const { client, version, sets, people, past, mcp } = parts;
+	const { client, version, sets, people, mcp } = parts;
 	const scoped = new ScopedSessions(parts.within);
 	const app = new Hono<Env>();
 
@@ -224,9 +221,20 @@ export function httpApp(parts: HttpParts, { access, tokens, bodies, limits }: Ap
 			const session = await sessionIn(c);
 			return stream(c, (signal) => outputFrames(client.output(session, { from, signal }), from));
 		},
-		"GET /v1/sessions/:id/timeline": past && (async (c) => timelineAnswer(c, past, await sessionIn(c))),
-		"GET /v1/sessions/:id/moment": past && (async (c) => momentAnswer(c, past, await sessionIn(c))),
-		"GET /v1/sessions/:id/export": past && (async (c) => exportAnswer(c, past, await sessionIn(c))),
+		"GET /v1/sessions/:id/timeline": async (c) => timelineAnswer(c, client, await sessionIn(c)),
+		"GET /v1/sessions/:id/moment": async (c) => momentAnswer(c, client, await sessionIn(c)),
+		"GET /v1/sessions/:id/export": async (c) => {
+			const session = await sessionIn(c);
+			const caller = observerOf(callerOf(parts, c.get("token")));
+			const read = () => client.call("read", { session, view: "lines", from: 1, to: 1, maxTokens: 50 }, { caller });
+			// One that cannot be read can still be drawn.
+			const name = () =>
+				read().then(
+					({ facts }) => facts.name,
+					() => session,
+				);
+			return exportAnswer(c, client, { session, name });
+		},
 		"GET /v1/events": (c) => {
 			const afterSeq = resumeAt(c.req.header("last-event-id")) ?? resumeAt(c.req.query("after"));
 			return stream(c, (signal) => {
@@ -239,7 +247,7 @@ export function httpApp(parts: HttpParts, { access, tokens, bodies, limits }: Ap
 			((c) => {
 				const token = c.get("token");
 				const watched = { scope: token.scope, decides: may(token, "approves") };
-				return stream(c, (signal) => listFrames(people.watch.changes({ ...watched, signal })));
+				return stream(c, (signal) => listFrames(client.people({ ...watched, signal })));
 			}),
 		"ALL /mcp":
 			mcp &&
@@ -284,7 +292,7 @@ export function httpApp(parts: HttpParts, { access, tokens, bodies, limits }: Ap
 			route.of === "approval"
 				? of.actions.approval(c.req.param("id")!, token.scope)
 				: await of.actions.idOf(await sessionIn(c), by);
-		return c.json(await route.run({ session, body, caller, people: of, tokens, url: access.url }));
+		return c.json(await route.run({ session, body, caller, client, people: of, tokens, url: access.url }));
 	};
 	if (people) for (const route of PEOPLE_ROUTES) app.on(route.method, route.path, act(route, people));
 	return app;

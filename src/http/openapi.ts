@@ -4,7 +4,7 @@ import { type FaultCode, faults } from "../protocol/fault.ts";
 import { factsSchema } from "../tools/catalogue.ts";
 import type { ToolCard } from "../tools/client.ts";
 import { eventsDroppedSchema, listChangeSchema, sessionEventSchema } from "../tools/facts.ts";
-import { DOWNLOADS } from "../tools/past.ts";
+import { DOWNLOADS } from "./past.ts";
 import { PEOPLE_ROUTES } from "./people-routes.ts";
 
 const json = (schema: object) => ({ content: { "application/json": { schema } } });
@@ -221,7 +221,7 @@ export function openApi(cards: readonly ToolCard[], version: string, url: string
 					summary: "A session as a file: asciicast v3, all text, or a picture",
 					parameters: [
 						sessionId,
-						{ name: "format", in: "query", schema: { enum: DOWNLOADS, default: "cast" } },
+						{ name: "format", in: "query", schema: { enum: Object.keys(DOWNLOADS), default: "cast" } },
 						{
 							name: "at",
 							in: "query",

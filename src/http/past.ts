@@ -1,31 +1,82 @@
-// The answers about a session's past: its timeline, the screen of a moment, and downloads.
+// The answers about a session's past: its timeline, the screen of a moment, and downloads. Its own machine draws them.
 
 import type { Context } from "hono";
 import { Fault } from "../protocol/fault.ts";
-import type { When } from "../session/recording.ts";
-import { DOWNLOADS, type DownloadFormat, type Past } from "../tools/past.ts";
+import type { Client, DrawnOptions } from "../tools/client.ts";
 import { type Env, untilGone } from "./app.ts";
 
-export async function timelineAnswer(c: Context<Env>, past: Past, session: string): Promise<Response> {
-	return c.json(await past.timeline(session, untilGone(c.env.outgoing)));
+type Drawn = Pick<Client, "drawn">;
+
+const MAX_NAME_CHARS = 60;
+
+export const DOWNLOADS = {
+	cast: { type: "application/x-asciicast", extension: "cast" },
+	text: { type: "text/plain; charset=utf-8", extension: "txt" },
+	svg: { type: "image/svg+xml", extension: "svg" },
+	png: { type: "image/png", extension: "png" },
+} as const;
+type DownloadFormat = keyof typeof DOWNLOADS;
+const FORMATS = Object.keys(DOWNLOADS) as readonly DownloadFormat[];
+
+export async function timelineAnswer(c: Context<Env>, client: Drawn, session: string): Promise<Response> {
+	return answered(c, client, session, { as: "timeline" }, { "content-type": "application/json" });
 }
 
-export async function momentAnswer(c: Context<Env>, past: Past, session: string): Promise<Response> {
+export async function momentAnswer(c: Context<Env>, client: Drawn, session: string): Promise<Response> {
 	const [at, offset] = [numberIn(c, "at"), numberIn(c, "offset")];
 	if ((at === undefined) === (offset === undefined)) throw badQuery("give `at` or `offset`");
-	const when: When = at === undefined ? { offset: Math.floor(offset!) } : { at };
-	return c.json(await past.moment(session, when, untilGone(c.env.outgoing)));
+	const when = at === undefined ? { offset: Math.floor(offset!) } : { at };
+	return answered(c, client, session, { as: "moment", ...when }, { "content-type": "application/json" });
 }
 
-export async function exportAnswer(c: Context<Env>, past: Past, session: string): Promise<Response> {
+export interface Exported {
+	readonly session: string;
+	/** How the session is called: the file is, too. */
+	readonly name: () => Promise<string>;
+}
+
+export async function exportAnswer(c: Context<Env>, client: Drawn, { session, name }: Exported): Promise<Response> {
 	const asked = c.req.query("format") ?? "cast";
-	const format = DOWNLOADS.find((one): one is DownloadFormat => one === asked);
-	if (format === undefined) throw badQuery(`\`format\` is one of ${DOWNLOADS.join(", ")}`);
+	const format = FORMATS.find((one) => one === asked);
+	if (format === undefined) throw badQuery(`\`format\` is one of ${FORMATS.join(", ")}`);
 	const at = numberIn(c, "at");
-	const signal = untilGone(c.env.outgoing);
-	const { name, type, body } = await past.download(session, { format, signal, ...(at !== undefined && { at }) });
-	const headers = { "content-type": type, "content-disposition": `attachment; filename="${name}"` };
-	return new Response(bytesOf(body), { headers });
+	const { type, extension } = DOWNLOADS[format];
+	const moment = at === undefined || format === "cast" ? "" : `-${Math.round(at)}ms`;
+	const file = `${fileNameOf(await name())}${moment}.${extension}`;
+	const headers = { "content-type": type, "content-disposition": `attachment; filename="${file}"` };
+	return answered(c, client, session, { as: format, ...(at !== undefined && { at }) }, headers);
+}
+
+/** Letters, digits, dots and dashes. */
+function fileNameOf(name: string): string {
+	const base = name
+		.replace(/[^\w.-]+/g, "-")
+		.replace(/^[.-]+/, "")
+		.slice(0, MAX_NAME_CHARS);
+	return base || "session";
+}
+
+/** What is drawn, as fast as the reader takes it; begun before it is answered, so that a refusal is one. */
+async function answered(
+	c: Context<Env>,
+	client: Drawn,
+	session: string,
+	what: Omit<DrawnOptions, "signal">,
+	headers: Readonly<Record<string, string>>,
+): Promise<Response> {
+	const pieces = client.drawn(session, { ...what, signal: untilGone(c.env.outgoing) })[Symbol.asyncIterator]();
+	let next = await pieces.next();
+	const body = new ReadableStream<Uint8Array>({
+		async pull(controller) {
+			if (next.done) return controller.close();
+			controller.enqueue(next.value);
+			next = await pieces.next();
+		},
+		async cancel() {
+			await pieces.return?.();
+		},
+	});
+	return new Response(body, { headers });
 }
 
 /** A time or an offset; undefined where it is not asked for. */
@@ -38,19 +89,3 @@ function numberIn(c: Context<Env>, name: string): number | undefined {
 }
 
 const badQuery = (problem: string) => new Fault("bad_input", { problems: [problem] });
-
-/** Pulled as fast as the reader takes it. */
-function bytesOf(parts: AsyncIterable<string | Uint8Array>): ReadableStream<Uint8Array> {
-	const source = parts[Symbol.asyncIterator]();
-	const encoder = new TextEncoder();
-	return new ReadableStream<Uint8Array>({
-		async pull(controller) {
-			const { done, value } = await source.next();
-			if (done) return controller.close();
-			controller.enqueue(typeof value === "string" ? encoder.encode(value) : value);
-		},
-		async cancel() {
-			await source.return?.();
-		},
-	});
-}

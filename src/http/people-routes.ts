@@ -4,10 +4,10 @@
 import { z } from "zod";
 import { Fault } from "../protocol/fault.ts";
 import type { Ability } from "../tools/abilities.ts";
+import type { Client } from "../tools/client.ts";
 import { approvalSchema } from "../tools/facts.ts";
 import { sessionName } from "../tools/fields.ts";
 import { problemsOf } from "../tools/input-problems.ts";
-import type { PeopleWatch } from "../tools/people-watch.ts";
 import type { SessionActions } from "../tools/session-actions.ts";
 import type { Caller } from "../tools/tool.ts";
 import { sharedLink } from "./shared-link.ts";
@@ -15,7 +15,6 @@ import type { Tokens } from "./tokens.ts";
 
 /** What the page needs beside the tools. */
 export interface PeopleParts {
-	readonly watch: PeopleWatch;
 	readonly actions: SessionActions;
 	/** How agents are told of the person at the page. */
 	readonly person: string;
@@ -26,6 +25,7 @@ export interface RouteRequest<B> {
 	readonly session: { readonly id: string; readonly name: string };
 	readonly body: B;
 	readonly caller: Caller;
+	readonly client: Pick<Client, "decide">;
 	readonly people: PeopleParts;
 	readonly tokens: Tokens;
 	/** Where we listen. */
@@ -119,7 +119,7 @@ export const PEOPLE_ROUTES: readonly Route[] = [
 		summary: "Approve or deny a call that waits for a person",
 		body: z.strictObject({ approve: z.boolean(), note: z.string().max(MAX_NOTE_CHARS).optional() }),
 		answer: approvalSchema,
-		run: async ({ session: { id }, body, people }) => people.actions.decide(id, { ...body, who: people.person }),
+		run: async ({ session: { id }, body, client, people }) => client.decide(id, { ...body, who: people.person }),
 	}),
 ];
 

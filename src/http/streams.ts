@@ -8,8 +8,8 @@ import type { EventsDropped, SessionEvent } from "../protocol/events.ts";
 import { Fault } from "../protocol/fault.ts";
 import { reportError } from "../protocol/listeners.ts";
 import type { OutputChunk } from "../protocol/output.ts";
+import type { ListChange } from "../protocol/session-list.ts";
 import { type Condition, onAbort, settled, wait, within } from "../pty/wait.ts";
-import type { ListChange } from "../tools/people-watch.ts";
 
 /** One frame of a stream, for both transports. */
 export interface Frame {

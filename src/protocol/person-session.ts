@@ -6,7 +6,7 @@ import type { DriverFacts } from "./driver.ts";
 
 /**
  * `secret`: a secret is wanted · `needs-you`: an agent has asked, or nobody answers it · `waiting`: for its agent ·
- * `lost`: nobody knows how it ended.
+ * `unreachable`: its host is not heard of, and it may still run · `lost`: nobody knows how it ended.
  */
 export const PERSON_STATES = [
 	"starting",
@@ -17,6 +17,7 @@ export const PERSON_STATES = [
 	"serving",
 	"stopped",
 	"unresponsive",
+	"unreachable",
 	"ended",
 	"lost",
 ] as const;

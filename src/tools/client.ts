@@ -8,6 +8,8 @@ import type { DriverView, PersonAct, PersonDone } from "../protocol/driver.ts";
 import type { EventsDropped, SessionEvent } from "../protocol/events.ts";
 import type { FaultCode } from "../protocol/fault.ts";
 import type { OutputChunk } from "../protocol/output.ts";
+import type { ListChange } from "../protocol/session-list.ts";
+import type { Scope } from "../session/scope.ts";
 import type { FactsOf, InputOf, ToolName } from "./catalogue.ts";
 import type { Caller, Effect } from "./tool.ts";
 
@@ -100,13 +102,26 @@ export interface DriversOptions {
 	readonly signal: AbortSignal;
 }
 
-/** How a recording is drawn: all of it as lines or, with a time, its rows; a picture; the facts of a moment, as JSON. */
-export const DRAWINGS = ["text", "svg", "moment"] as const;
+export interface PeopleOptions {
+	/** What they may see; null or left out: all. */
+	readonly scope?: Scope | null;
+	/** Whether they are told what waits for approval. */
+	readonly decides?: boolean;
+	readonly signal: AbortSignal;
+}
+
+/**
+ * How a recording is drawn: all of it as lines or, with a time, its rows; a picture; all of it as an asciicast; the facts of
+ * a moment, or what happened when, as JSON.
+ */
+export const DRAWINGS = ["text", "svg", "png", "cast", "moment", "timeline"] as const;
 
 export interface DrawnOptions {
 	readonly as: (typeof DRAWINGS)[number];
 	/** Milliseconds since the start; without it, the end. */
 	readonly at?: number | undefined;
+	/** The moment by the output that there was, instead of by a time. */
+	readonly offset?: number | undefined;
 	readonly signal: AbortSignal;
 }
 
@@ -131,6 +146,8 @@ export interface Client extends AsyncDisposable {
 	act(session: string, act: PersonAct): Promise<PersonDone>;
 	/** Who drives, now and at each change, until the session ends or `signal` aborts. Its `lease` is in use as long as this is open. */
 	drivers(session: string, options: DriversOptions): AsyncIterable<DriverView>;
+	/** The list of sessions as people see it, then what changes in it. Slow readers get the newest state. Ends when `signal` aborts. */
+	people(options: PeopleOptions): AsyncIterable<ListChange>;
 	/** The calls that wait for a person, the oldest first. */
 	approvals(): Promise<readonly Approval[]>;
 	/** What a person decides of one. */

@@ -20,7 +20,9 @@ import {
 import type { Approval } from "../protocol/approval.ts";
 import { type Clean, type CleanLine, isClean, isCleanLine } from "../protocol/clean.ts";
 import { EVENTS, type EventsDropped, type SessionEvent } from "../protocol/events.ts";
+import type { FleetHostStatus } from "../protocol/fleet.ts";
 import { NEEDS, type Need, PERSON_STATES, type PersonSession } from "../protocol/person-session.ts";
+import type { FleetSeen, ListChange } from "../protocol/session-list.ts";
 import { INHERIT } from "../pty/environment.ts";
 
 /** One schema for each field, no more and no fewer: the compiler compares it with the type. */
@@ -220,6 +222,23 @@ const approvalFields = {
 } satisfies Shape<Approval>;
 export const approvalSchema = z.strictObject(approvalFields);
 
+const fleetHost = {
+	host: z.string(),
+	reachable: z.boolean(),
+	since: count.nullable().describe("Since when it is reachable, or not heard of"),
+	version: z.string().nullable(),
+	labels: z.record(z.string(), z.string()),
+	running: count.nullable().describe("Sessions"),
+	capacity: count.nullable(),
+	load: z.number().nullable().describe("Processes that want to run, for each of its processors"),
+} satisfies Shape<FleetHostStatus>;
+
+const fleetSeen = {
+	host: z.string().describe("This one"),
+	awaySince: count.nullable().describe("Since when the fleet's servers are away; null while they are there"),
+	hosts: z.array(z.strictObject(fleetHost)),
+} satisfies Shape<FleetSeen>;
+
 export const listChangeSchema = z.strictObject({
 	full: z.boolean().describe("`sessions` are all; otherwise those that changed"),
 	now: count,
@@ -228,7 +247,10 @@ export const listChangeSchema = z.strictObject({
 	approvals: z
 		.exactOptional(z.array(z.strictObject(approvalFields)))
 		.describe("For people: all calls that wait for approval, where these have changed"),
-});
+	fleet: z
+		.exactOptional(z.strictObject(fleetSeen))
+		.describe("The fleet, where it has changed; a full list without it is that of a host in no fleet"),
+} satisfies Shape<Omit<ListChange, "version">>);
 
 export const sessionEventSchema = z.strictObject({
 	seq: count.describe("Increases within one daemon"),

@@ -12,6 +12,7 @@ import type { DriverFacts, DriverView, PersonAct, PersonDone } from "../protocol
 import type { EventsDropped, SessionEvent } from "../protocol/events.ts";
 import { Fault, type FaultCode } from "../protocol/fault.ts";
 import type { Bytes, OutputChunk } from "../protocol/output.ts";
+import type { ListChange } from "../protocol/session-list.ts";
 import type { Places } from "../pty/places.ts";
 import { homeFault } from "../pty/private-directory.ts";
 import { type Condition, onAbort, type Subscribe, settled, until, wait } from "../pty/wait.ts";
@@ -34,6 +35,7 @@ import type {
 	DriversOptions,
 	EventsOptions,
 	OutputOptions,
+	PeopleOptions,
 	ScreenSnapshot,
 	SnapshotOptions,
 	ToolSet,
@@ -44,6 +46,7 @@ import { Gate } from "./gate.ts";
 import { factsOnHost, faultOnHost } from "./host-names.ts";
 import { Noticed } from "./noticed.ts";
 import type { Past } from "./past.ts";
+import { PeopleWatch } from "./people-watch.ts";
 import type { Caller, Tool, ToolContext } from "./tool.ts";
 import { snapshotOf, view } from "./view.ts";
 
@@ -70,6 +73,7 @@ export class LocalClient implements Client {
 	readonly #audit: AuditTrail;
 	readonly #noticed: Noticed;
 	readonly #gate: Gate;
+	readonly #people: PeopleWatch;
 	readonly #page: () => string | null;
 	/** Loaded when something is drawn. */
 	#past: Promise<Past> | null = null;
@@ -80,6 +84,7 @@ export class LocalClient implements Client {
 		const { sessions, places } = parts;
 		this.#auditLog = new AuditLog(join(places.state, AUDIT_DIRECTORY));
 		this.#audit = new AuditTrail(this.#auditLog);
+		this.#people = new PeopleWatch(sessions);
 		this.#noticed = new Noticed(places.state, this.#audit);
 		this.#noticed.look();
 		this.#page = () => parts.status().http;
@@ -157,7 +162,7 @@ export class LocalClient implements Client {
 	readonly #onStopped: Subscribe = (listener) => onAbort(this.#stopped.signal)(listener);
 
 	/** Whether a stream goes on. One that is cut off by the end of this client does not look like one that is complete. */
-	#continues(doing: "events" | "output" | "drivers", signal: AbortSignal): boolean {
+	#continues(doing: "events" | "output" | "drivers" | "people", signal: AbortSignal): boolean {
 		if (signal.aborted) return false;
 		if (this.#stopped.signal.aborted) throw new Fault("daemon_replaced", { doing, repeatable: true });
 		return true;
@@ -231,10 +236,10 @@ export class LocalClient implements Client {
 		yield* view(session, { signal, onStopped: this.#onStopped, continues });
 	}
 
-	async *drawn(reference: string, { as, at, signal }: DrawnOptions): AsyncGenerator<Uint8Array> {
+	async *drawn(reference: string, options: DrawnOptions): AsyncGenerator<Uint8Array> {
 		this.#past ??= import("./past.ts").then(({ Past }) => new Past(this.#parts.sessions));
-		for await (const piece of (await this.#past).drawn(reference, { as, at, signal })) {
-			if (!this.#continues("output", signal)) return;
+		for await (const piece of (await this.#past).drawn(reference, options)) {
+			if (!this.#continues("output", options.signal)) return;
 			yield piece;
 		}
 	}
@@ -246,6 +251,17 @@ export class LocalClient implements Client {
 		const done = await actAsPerson(sessions, session, act);
 		this.#audit.person({ id: session.id, name: session.name, owner: null, isSecret: false }, act, driver);
 		return done;
+	}
+
+	async *people({ signal, ...options }: PeopleOptions): AsyncGenerator<ListChange> {
+		const over = new AbortController();
+		const undo = [onAbort(signal), this.#onStopped].map((subscribe) => subscribe(() => over.abort()));
+		try {
+			yield* this.#people.changes({ ...options, signal: over.signal });
+		} finally {
+			for (const each of undo) each();
+		}
+		this.#continues("people", signal);
 	}
 
 	async approvals(): Promise<readonly Approval[]> {

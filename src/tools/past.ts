@@ -19,7 +19,6 @@ import { pictureToPng, textOf } from "./picture.ts";
 /** Read from the transcript at once. */
 const TEXT_BYTES = 256 * 1024;
 const PIECE_CHARS = 64 * 1024;
-const MAX_NAME_CHARS = 60;
 
 /** The screen of a moment. */
 export interface MomentFacts {
@@ -83,23 +82,6 @@ async function pictureAt(
 const textAt = (recording: Recording, when: When, signal?: AbortSignal): Promise<string> =>
 	recording.see(when, ({ screen }) => `${screen.snapshot().text}\n`, signal);
 
-export const DOWNLOADS = ["cast", "text", "svg", "png"] as const;
-export type DownloadFormat = (typeof DOWNLOADS)[number];
-
-const FILES: Readonly<Record<DownloadFormat, { readonly type: string; readonly extension: string }>> = {
-	cast: { type: "application/x-asciicast", extension: "cast" },
-	text: { type: "text/plain; charset=utf-8", extension: "txt" },
-	svg: { type: "image/svg+xml", extension: "svg" },
-	png: { type: "image/png", extension: "png" },
-};
-
-export interface Download {
-	/** Letters, digits, dots and dashes. */
-	readonly name: string;
-	readonly type: string;
-	readonly body: AsyncIterable<string | Uint8Array>;
-}
-
 /** The end of a recording. */
 const LAST: When = { offset: Number.MAX_SAFE_INTEGER };
 
@@ -121,30 +103,11 @@ export class Past implements Disposable {
 		return recording.see(when, momentOf, signal);
 	}
 
-	/** A file; a moment of the session where a time is given. */
-	async download(
-		reference: string,
-		{ format, at, signal }: { readonly format: DownloadFormat; readonly at?: number; readonly signal?: AbortSignal },
-	): Promise<Download> {
+	/** What a recording shows, in pieces; a moment of it where a time is given. */
+	async *drawn(reference: string, { as, at, offset, signal }: DrawnOptions): AsyncGenerator<Uint8Array> {
 		const found = await this.#find(reference);
-		const { type, extension } = FILES[format];
-		const base = found.record.name
-			.replace(/[^\w.-]+/g, "-")
-			.replace(/^[.-]+/, "")
-			.slice(0, MAX_NAME_CHARS);
-		const moment = at === undefined || format === "cast" ? "" : `-${Math.round(at)}ms`;
-		const body = await this.#body(found, { format, when: at === undefined ? null : { at }, signal });
-		return { name: `${base || "session"}${moment}.${extension}`, type, body };
-	}
-
-	/** What a recording shows, in pieces. */
-	async *drawn(reference: string, { as, at, signal }: DrawnOptions): AsyncGenerator<Uint8Array> {
-		const when = at === undefined ? LAST : { at };
-		if (as === "moment") yield* cut(JSON.stringify(await this.moment(reference, when, signal)));
-		else {
-			const { body } = await this.download(reference, { format: as, signal, ...(at !== undefined && { at }) });
-			for await (const part of body) yield* cut(part);
-		}
+		const when = at !== undefined ? { at } : offset !== undefined ? { offset } : null;
+		for await (const part of await this.#body(found, { as, when, signal })) yield* cut(part);
 	}
 
 	[Symbol.dispose](): void {
@@ -153,12 +116,21 @@ export class Past implements Disposable {
 
 	async #body(
 		found: Recorded,
-		{ format, when, signal }: { format: DownloadFormat; when: When | null; signal: AbortSignal | undefined },
+		{ as, when, signal }: { as: DrawnOptions["as"]; when: When | null; signal: AbortSignal },
 	): Promise<AsyncIterable<string | Uint8Array>> {
 		const { recording, record } = found;
-		if (format === "cast") return inPieces(castOf(found, 3));
-		if (format !== "text") return once((await pictureAt(recording, when ?? LAST, { format, signal })).picture);
-		return when === null ? this.#text(record.id) : once(await textAt(recording, when, signal));
+		switch (as) {
+			case "timeline":
+				return once(JSON.stringify(await timelineOf(found, signal)));
+			case "moment":
+				return once(JSON.stringify(await recording.see(when ?? LAST, momentOf, signal)));
+			case "cast":
+				return inPieces(castOf(found, 3));
+			case "text":
+				return when === null ? this.#text(record.id) : once(await textAt(recording, when, signal));
+			default:
+				return once((await pictureAt(recording, when ?? LAST, { format: as, signal })).picture);
+		}
 	}
 
 	/** Everything that it printed, as lines. */

@@ -1,10 +1,11 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { SessionRecord } from "../journal/records.ts";
 import { Listeners } from "../protocol/listeners.ts";
+import type { ListChange } from "../protocol/session-list.ts";
 import { Approvals } from "../session/approvals.ts";
 import { EventLog } from "../session/event-log.ts";
 import type { ListedSession, Sessions } from "../session/sessions.ts";
-import { type ListChange, PeopleWatch } from "./people-watch.ts";
+import { PeopleWatch } from "./people-watch.ts";
 
 /** Sessions that have ended: what a list tells of them is on record. */
 class EndedSessions {

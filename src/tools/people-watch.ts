@@ -1,21 +1,20 @@
 // The list of all sessions, live, for any number of people: one watcher for all of them.
 //
-// Rows are made anew when an event, output or the clock says that they may differ, at most a few times a second. Each
-// reader has a position, the version of the list it has seen, and takes what differs from it when it can: a slow
-// one gets the newest state, never a queue. Verdicts are refreshed only while somebody watches.
+// Rows are made anew when an event, output or the clock says that they may differ, at most a few times a second;
+// session-list.ts tells each reader what differs from what it has. Verdicts are refreshed only while somebody watches.
 
-import type { Approval } from "../protocol/approval.ts";
 import { guarded } from "../protocol/boundary.ts";
-import { Listeners } from "../protocol/listeners.ts";
 import type { PersonSession } from "../protocol/person-session.ts";
-import { onAbort, type Subscribe, until, within } from "../pty/wait.ts";
+import type { ListChange } from "../protocol/session-list.ts";
+import { within } from "../pty/wait.ts";
 import { inParallel } from "../session/in-parallel.ts";
 import { hasEnded } from "../session/lifecycle.ts";
-import { approvalsWithin, isWithin, type Scope } from "../session/scope.ts";
 import type { Session } from "../session/session.ts";
 import type { ListedSession, Sessions } from "../session/sessions.ts";
+import type { PeopleOptions } from "./client.ts";
 import { listedSession } from "./list.ts";
 import { changesAt, PEOPLE, type PersonFacts, personSession } from "./people.ts";
+import { SessionList } from "./session-list.ts";
 
 /** What changes is told at most this often. */
 const TELL_EVERY_MS = 250;
@@ -28,29 +27,6 @@ const PORTS_MS = 10_000;
 const PARALLEL_REFRESHES = 8;
 /** A holder that does not answer for 2 s makes its own session unresponsive. */
 const REFRESH_TIMEOUT_MS = 2200;
-/** Of sessions that are gone, for readers that have not heard of it; one that is further behind gets the whole list. */
-const REMEMBERED_REMOVALS = 1000;
-
-export interface ListChange {
-	/** Of the list, increasing. */
-	readonly version: number;
-	/** `sessions` are all; else those that differ from what this reader has. */
-	readonly full: boolean;
-	readonly now: number;
-	readonly sessions: readonly PersonSession[];
-	readonly removed: readonly string[];
-	/** All calls that wait for a person, where these have changed and the reader may decide. */
-	readonly approvals?: readonly Approval[];
-}
-
-interface Row {
-	readonly row: PersonSession;
-	/** To tell whether it has changed: all but the evidence, which has the time since the last output in it. */
-	readonly json: string;
-	readonly version: number;
-	/** When it changes without an event. */
-	readonly changesAt: number | null;
-}
 
 /** What is remembered of a live session between two rows. */
 interface Followed {
@@ -65,15 +41,11 @@ interface Followed {
 
 export class PeopleWatch {
 	readonly #sessions: Sessions;
-	readonly #changed = new Listeners<void>("people watch");
-	readonly #rows = new Map<string, Row>();
-	readonly #removed = new Map<string, number>();
+	readonly #list = new SessionList();
+	/** When each row changes without an event. */
+	readonly #changesAt = new Map<string, number | null>();
 	readonly #followed = new Map<string, Followed>();
 	readonly #dirty = new Set<string>();
-	#version = 0;
-	#approvals: { readonly list: readonly Approval[]; readonly version: number } = { list: [], version: 0 };
-	/** Readers further behind have missed removals. */
-	#forgotten = 0;
 	#readers = 0;
 	#watching: { readonly undo: readonly (() => void)[]; seq: number } | null = null;
 	#telling: NodeJS.Timeout | null = null;
@@ -84,51 +56,13 @@ export class PeopleWatch {
 	}
 
 	/** The list and then what changes in it, as far as it is within the scope. Ends when `signal` aborts. */
-	async *changes({
-		signal,
-		scope = null,
-		decides = false,
-	}: {
-		signal: AbortSignal;
-		scope?: Scope | null;
-		/** Whether they are told what waits for approval. */
-		decides?: boolean;
-	}): AsyncGenerator<ListChange> {
+	async *changes(options: PeopleOptions): AsyncGenerator<ListChange> {
 		this.#enter();
 		try {
-			const onChange: Subscribe = (listener) => this.#changed.add(listener);
-			let seen = -1;
-			/** What this reader has, where it does not see all: only that can be removed for it. */
-			const told = scope === null ? null : new Set<string>();
-			while (!signal.aborted) {
-				const change = this.#since(seen, { scope, told, decides });
-				seen = this.#version;
-				if (change !== null) yield change;
-				const version = seen;
-				await until(() => signal.aborted || this.#version > version, onAbort(signal), onChange);
-			}
+			yield* this.#list.changes(options);
 		} finally {
 			this.#leave();
 		}
-	}
-
-	#since(
-		seen: number,
-		{ scope, told, decides }: { scope: Scope | null; told: Set<string> | null; decides: boolean },
-	): ListChange | null {
-		const full = seen < this.#forgotten || seen < 0;
-		const rows = [...this.#rows.values()].filter(({ row, version }) => {
-			return (full || version > seen) && isWithin(scope, { ...row, id: row.session });
-		});
-		const removed = full
-			? []
-			: [...this.#removed].filter(([id, at]) => at > seen && (told === null || told.delete(id))).map(([id]) => id);
-		for (const { row } of rows) told?.add(row.session);
-		const { list, version } = this.#approvals;
-		const approvals = decides && (full || version > seen) ? { approvals: approvalsWithin(scope, list) } : {};
-		if (!full && rows.length === 0 && removed.length === 0 && !("approvals" in approvals)) return null;
-		const sessions = rows.map(({ row }) => row);
-		return { version: this.#version, full, now: Date.now(), sessions, removed, ...approvals };
 	}
 
 	#enter(): void {
@@ -161,9 +95,8 @@ export class PeopleWatch {
 		for (const { undo } of this.#followed.values()) for (const each of undo) each();
 		this.#followed.clear();
 		// The next reader begins anew: what happens meanwhile is not followed.
-		this.#forgotten = ++this.#version;
-		this.#rows.clear();
-		this.#removed.clear();
+		this.#list.clear();
+		this.#changesAt.clear();
 		this.#dirty.clear();
 	}
 
@@ -180,43 +113,26 @@ export class PeopleWatch {
 		this.#telling = null;
 		this.#toldAt = performance.now();
 		this.#takeEvents();
-		const version = this.#version + 1;
 		const now = Date.now();
 		const listed = new Map(this.#sessions.list().map((one) => [one.record.id, one]));
-		let changed = false;
 		for (const [id, one] of listed) {
 			this.#follow(one);
-			const before = this.#rows.get(id);
-			const isDue = before?.changesAt != null && before.changesAt <= now;
-			if (before !== undefined && !isDue && !this.#dirty.has(id)) continue;
+			const at = this.#changesAt.get(id);
+			const isDue = at === undefined || (at !== null && at <= now);
+			if (!isDue && !this.#dirty.has(id)) continue;
 			const made = this.#made(one, now);
-			const json = JSON.stringify({ ...made.row, because: null });
-			const differs = json !== before?.json;
-			this.#removed.delete(id); // it could not be read for a while
-			this.#rows.set(id, { ...made, json, version: differs ? version : before.version });
-			changed ||= differs;
+			this.#changesAt.set(id, made.changesAt);
+			this.#list.put(made.row);
 		}
 		this.#dirty.clear();
-		for (const id of this.#rows.keys()) {
+		for (const id of this.#changesAt.keys()) {
 			if (listed.has(id)) continue;
-			this.#rows.delete(id);
+			this.#changesAt.delete(id);
 			this.#unfollow(id);
-			this.#removed.set(id, version);
-			changed = true;
+			this.#list.remove(id);
 		}
-		for (const [id, at] of this.#removed) {
-			if (this.#removed.size <= REMEMBERED_REMOVALS) break;
-			this.#removed.delete(id);
-			this.#forgotten = Math.max(this.#forgotten, at);
-		}
-		const list = this.#sessions.approvals.list();
-		if (list.length !== this.#approvals.list.length || list.some((one, at) => one !== this.#approvals.list[at])) {
-			this.#approvals = { list, version };
-			changed = true;
-		}
-		if (!changed) return;
-		this.#version = version;
-		this.#changed.emit();
+		this.#list.setApprovals(this.#sessions.approvals.list());
+		this.#list.tell();
 	}
 
 	/** Of which sessions something has happened. */
@@ -227,11 +143,11 @@ export class PeopleWatch {
 		for (let next = events.after(watching.seq); next !== null; next = events.after(watching.seq)) {
 			watching.seq = next.seq;
 			if ("session" in next) this.#dirty.add(next.session);
-			else for (const id of this.#rows.keys()) this.#dirty.add(id);
+			else for (const id of this.#changesAt.keys()) this.#dirty.add(id);
 		}
 	}
 
-	#made(one: ListedSession, now: number): Pick<Row, "row" | "changesAt"> {
+	#made(one: ListedSession, now: number): { readonly row: PersonSession; readonly changesAt: number | null } {
 		const { record, session } = one;
 		const listed = listedSession(one, { mine: record.owner === PEOPLE, byName: false });
 		const followed = this.#followed.get(record.id);

@@ -1,6 +1,5 @@
 // What people do with sessions beside calling tools: start one again as it was, rename it, remove it.
 
-import type { Approval, Decision } from "../protocol/approval.ts";
 import { Fault } from "../protocol/fault.ts";
 import { approvalsWithin, type Scope } from "../session/scope.ts";
 import type { Sessions } from "../session/sessions.ts";
@@ -45,16 +44,12 @@ export class SessionActions {
 		return started.id;
 	}
 
-	/** A call that waits for a person, as far as it is within the scope of who decides. */
+	/** A call that waits for a person, as far as it is within the scope of who decides. Without a scope whoever has it says whether there is one. */
 	approval(id: string, scope: Scope | null): { id: string; name: string } {
+		if (scope === null) return { id, name: id };
 		const open = approvalsWithin(scope, this.#sessions.approvals.list()).map((one) => one.id);
 		if (!open.includes(id)) throw new Fault("approval_not_found", { id, open });
 		return { id, name: id };
-	}
-
-	/** What a person decides about a call that waits for them. */
-	decide(id: string, decision: Decision): Approval {
-		return this.#sessions.approvals.decide(id, decision);
 	}
 
 	async rename(id: string, name: string): Promise<void> {

@@ -74,6 +74,7 @@ export function withFixtures(client: Client): Client {
 		drawn: (session, options) => client.drawn(session, options),
 		act: (session, act) => client.act(session, act),
 		drivers: (session, options) => client.drivers(session, options),
+		people: (options) => client.people(options),
 		approvals: () => client.approvals(),
 		decide: (id, decision) => client.decide(id, decision),
 		status: () => client.status(),

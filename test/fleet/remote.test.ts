@@ -67,6 +67,10 @@ describe.skipIf(isMissing)("a session of another machine", () => {
 				await client.act(session, { act: "hand-back", lease });
 				return "who" in driver && driver.who;
 			},
+			people: async () => {
+				const { full, sessions } = await first((signal) => client.people({ signal }));
+				return full && sessions.map((row) => [row.session, row.state]);
+			},
 			approvals: () => client.approvals(),
 			decide: () => client.decide("none", { approve: true, who: "anna" }).catch(({ code }) => code),
 			status: async () => (await client.status()).pid,
@@ -83,6 +87,7 @@ describe.skipIf(isMissing)("a session of another machine", () => {
 			snapshot: true,
 			drivers: "agent",
 			act: "anna (fleet admin from elsewhere)",
+			people: [[session.slice(session.indexOf("/") + 1), expect.any(String)]],
 			approvals: [],
 			decide: "approval_not_found",
 			status: host.pid,

@@ -2,6 +2,7 @@
 
 import type { Question } from "../../src/daemon/wire.ts";
 import type { PersonAct } from "../../src/protocol/driver.ts";
+import { DRAWINGS } from "../../src/tools/client.ts";
 import { type Connection, connectionOf } from "./connection.ts";
 import { mutateBytes, mutateJson, type Random } from "./random.ts";
 import { toolCall, VICTIM } from "./tool-calls.ts";
@@ -26,9 +27,10 @@ const QUESTIONS: { readonly [D in Question["do"]]: (random: Random) => object } 
 	output: (random) => ({ session: VICTIM, from: random.int(100) }),
 	act: (random) => ({ session: VICTIM, act: random.pick(ACTS) }),
 	view: () => ({ session: VICTIM }),
-	drawn: (random) => ({ session: VICTIM, as: random.pick(["text", "svg", "moment"]), at: random.int(100) }),
+	drawn: (random) => ({ session: VICTIM, as: random.pick(DRAWINGS), at: random.int(100) }),
 	drivers: () => ({ session: VICTIM, lease: "none" }),
 	snapshot: () => ({ session: VICTIM }),
+	people: (random) => ({ decides: random.chance(0.5) }),
 	approvals: () => ({}),
 	decide: () => ({ approval: "00000000", decision: { approve: true, who: "fuzz" } }),
 	status: () => ({}),

@@ -137,7 +137,7 @@ const requests = Object.entries(ROUTES)
 
 test("the app serves the addresses of the tables, and no other", () => {
 	const anything = new Proxy({}, { get: () => () => undefined }) as never;
-	const parts = { client: anything, version: "0", sets: [], caller: anything, people: anything, past: anything };
+	const parts = { client: anything, version: "0", sets: [], caller: anything, people: anything };
 	const access = {
 		hosts: new Set<string>(),
 		cookie: "",

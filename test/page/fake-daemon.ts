@@ -6,6 +6,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { extname, join } from "node:path";
 import { type WebSocket, WebSocketServer } from "ws";
+import type { FleetSeen } from "../../src/protocol/session-list.ts";
 import type { PersonSession } from "../../web/live/person-session.ts";
 import { sampleSession } from "../../web/live/sample-session.ts";
 
@@ -29,15 +30,22 @@ export class FakeDaemon {
 	/** What the page sent over its terminals, but for how far it has drawn. */
 	readonly received: { readonly type: string; readonly text?: string; readonly id?: string }[] = [];
 	readonly #sessions = new Map<string, FakeSession>();
+	#fleet: FleetSeen | null = null;
 	readonly #lists = new Set<ServerResponse>();
 	readonly #terminals = new Map<WebSocket, FakeSession>();
 	readonly #server = createServer((request, response) => this.#answer(request, response));
 	readonly #sockets = new WebSocketServer({ server: this.#server });
 
 	async listen(): Promise<string> {
-		this.#sockets.on("connection", (socket, { url = "" }) => this.#terminal(socket, url.split("/")[3]!));
+		this.#sockets.on("connection", (socket, { url = "" }) => this.#terminal(socket, namedIn(url)));
 		await new Promise<void>((listening) => this.#server.listen(0, "127.0.0.1", listening));
 		return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}/`;
+	}
+
+	/** What it says of the fleet from now on; null: it is in none. */
+	fleet(seen: FleetSeen | null): void {
+		this.#fleet = seen;
+		this.#list({ full: true, sessions: this.#facts() });
 	}
 
 	session(name: string, screen: string, facts: Parameters<typeof sampleSession>[0] = {}): void {
@@ -80,12 +88,12 @@ export class FakeDaemon {
 		const { pathname } = new URL(url, "http://page");
 		const json = (value: object, status = 200) =>
 			response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(value));
-		const session = this.#sessions.get(pathname.split("/")[3] ?? "");
+		const session = this.#sessions.get(namedIn(pathname));
 		if (pathname === "/v1/watch") {
 			response.writeHead(200, { "content-type": "text/event-stream" });
 			this.#lists.add(response);
 			response.on("close", () => this.#lists.delete(response));
-			this.#list({ full: true, sessions: [...this.#sessions.values()].map(({ facts }) => facts) });
+			this.#list({ full: true, sessions: this.#facts() });
 		} else if (pathname === "/v1/me") json({ role: "admin", name: "ada", session: null });
 		else if (session !== undefined && pathname.endsWith("/snapshot")) json(snapshotOf(session));
 		else if (session !== undefined && pathname.endsWith("/timeline"))
@@ -97,8 +105,13 @@ export class FakeDaemon {
 		} else json({ fault: "not_supported", message: `${pathname} is not faked`, next: "" }, 404);
 	}
 
+	#facts(): readonly PersonSession[] {
+		return [...this.#sessions.values()].map(({ facts }) => facts);
+	}
+
 	#list(change: { readonly full: boolean; readonly sessions: readonly PersonSession[] }): void {
-		const data = JSON.stringify({ now: Date.now(), removed: [], ...change });
+		const fleet = this.#fleet === null ? {} : { fleet: this.#fleet };
+		const data = JSON.stringify({ now: Date.now(), removed: [], ...change, ...fleet });
 		for (const list of this.#lists) list.write(`event: sessions\ndata: ${data}\n\n`);
 	}
 
@@ -125,6 +138,9 @@ export class FakeDaemon {
 		});
 	}
 }
+
+/** The session that an address names. */
+const namedIn = (path: string) => decodeURIComponent(path.split("/")[3] ?? "");
 
 const snapshotOf = ({ facts: { cols, rows }, screen, offset }: FakeSession) => ({
 	content: screen,

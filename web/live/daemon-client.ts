@@ -96,7 +96,7 @@ export const daemon = {
 		const input = { session: id, search: text, lines: MATCHES, maxTokens: MAX_TOKENS };
 		return searchResult(await tool("read", input, signal));
 	},
-	start: (input: { command?: string; name?: string; cwd?: string }) =>
+	start: (input: { command?: string; name?: string; cwd?: string; host?: string }) =>
 		// Answers at once: the page shows the program itself.
 		tool<{ session: string }>("start", { ...input, timeoutMs: 0, maxTokens: 50 }),
 	signal: (id: string, signal: string) => tool("signal", { session: id, signal, timeoutMs: 0, maxTokens: 50 }),

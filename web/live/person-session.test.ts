@@ -2,7 +2,9 @@ import { describe, expect, test } from "vitest";
 import {
 	byUrgency,
 	grouped,
+	isOver,
 	matchesFilter,
+	nameParts,
 	needing,
 	ownerWords,
 	programOf,
@@ -70,6 +72,38 @@ test.each([
 	["http:369a36f9:deploys:codex", "deploys · codex"],
 	["ci", "ci"],
 ])("the owner %j is called %j", (owner, words) => expect(ownerWords(owner)).toBe(words));
+
+test("sessions of other machines are named with them, and their owners are not those of this one", () => {
+	const sessions = [
+		sampleSession({ session: "a", owner: "cli", createdAt: 1 }),
+		sampleSession({ session: "beta/b", name: "beta/sh", host: "beta", owner: "cli", createdAt: 2 }),
+		sampleSession({ session: "beta/c", name: "beta/c", host: "beta", parent: "one", createdAt: 3 }),
+		sampleSession({ session: "d", parent: "one", createdAt: 4 }),
+		sampleSession({ session: "beta/e", name: "beta/e", host: "beta", owner: "web", createdAt: 0 }),
+	];
+	const shown = grouped(sessions).map(({ title, sessions }) => [title, ...sessions.map(({ session }) => session)]);
+	expect(shown).toEqual([
+		["one", "d", "beta/c"],
+		["Command line on beta", "beta/b"],
+		["Command line", "a"],
+		["Started here, on beta", "beta/e"],
+	]);
+	expect(sessions.map(nameParts)).toEqual([
+		["", "sh"],
+		["beta/", "sh"],
+		["beta/", "c"],
+		["", "sh"],
+		["beta/", "e"],
+	]);
+	expect(matchesFilter(sessions[1]!, "beta sh")).toBe(true);
+});
+
+test("one whose machine is not heard of is unreachable since then, not over, and comes last", () => {
+	const since = new Date().setHours(0, 0, 0, 0);
+	const lost = sampleSession({ session: "beta/a", host: "beta", state: "unreachable", unreachableSince: since });
+	expect([stateWords(lost), shownState(lost), isOver(lost)]).toEqual(["unreachable since 00:00", "unreachable", false]);
+	expect([lost, sampleSession({ createdAt: 0 })].toSorted(byUrgency).at(-1)).toBe(lost);
+});
 
 test("those that need a person are in the order in which they began to wait, what nobody answered last, without ended ones", () => {
 	const need = (since: number, kind = "question") => ({

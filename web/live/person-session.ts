@@ -2,6 +2,7 @@
 // the page sorts, groups and names it. Pure; drawing is in view/.
 
 import type { PersonSession, PersonState as State } from "../../src/protocol/person-session.ts";
+import { lostWords } from "./lost.ts";
 
 export type { Need, PersonSession, PersonState as State } from "../../src/protocol/person-session.ts";
 /** Who may type now. */
@@ -21,11 +22,10 @@ export function shownState(session: Pick<PersonSession, "state" | "exit">): Show
 	return state === "ended" && session.exit !== null && session.exit.code !== 0 ? "failed" : state;
 }
 
+type Worded = Pick<PersonSession, "state" | "exit" | "driver" | "mine" | "unreachableSince">;
+
 /** The state in words, with an end's code or signal. `isDriven`: by this page. */
-export function stateWords(
-	{ state, exit, driver, mine }: Pick<PersonSession, "state" | "exit" | "driver" | "mine">,
-	isDriven = false,
-): string {
+export function stateWords({ state, exit, driver, mine, unreachableSince }: Worded, isDriven = false): string {
 	switch (state) {
 		case "waiting":
 			if (driver.kind === "person") return `waiting for ${isDriven ? "you" : driver.who}`;
@@ -37,6 +37,8 @@ export function stateWords(
 			return "needs you";
 		case "unresponsive":
 			return "not responding";
+		case "unreachable":
+			return lostWords({ since: unreachableSince ?? null }, Date.now());
 		case "lost":
 			return "lost";
 		case "ended":
@@ -50,6 +52,12 @@ export function stateWords(
 export const isOver = ({ state }: Pick<PersonSession, "state">): boolean => state === "ended" || state === "lost";
 
 const SHELLS = /^(?:sudo|env|nohup|exec)$/;
+
+/** Its name in two parts: the machine with a slash where it is another one, and what it is called there. */
+export function nameParts({ name, host }: Pick<PersonSession, "name" | "host">): readonly [string, string] {
+	const machine = host === undefined ? "" : `${host}/`;
+	return name.startsWith(machine) ? [machine, name.slice(machine.length)] : ["", name];
+}
 
 /** The program's short name, from its command line. */
 export function programOf(command: string): string {
@@ -75,22 +83,24 @@ export interface SessionGroup {
 export function grouped(sessions: Iterable<PersonSession>): readonly SessionGroup[] {
 	const groups = new Map<string, PersonSession[]>();
 	for (const session of sessions) {
-		const { parent, owner } = session;
-		const key = parent === null ? `owner ${owner}` : `parent ${parent}`;
+		const { parent, owner, host = "" } = session;
+		// A conversation may have sessions on several machines; the same owner on two of them is not the same.
+		const key = parent === null ? `owner ${owner} on ${host}` : `parent ${parent}`;
 		const members = groups.get(key) ?? [];
 		groups.set(key, members);
 		members.push(session);
 	}
 	return [...groups]
 		.map(([key, members]) => {
-			const { parent, owner } = members[0]!;
-			return { key, parent, title: parent ?? ownerWords(owner), sessions: members.toSorted(newestFirst) };
+			const { parent, owner, host } = members[0]!;
+			return { key, parent, title: parent ?? ownerWords(owner, host), sessions: members.toSorted(newestFirst) };
 		})
 		.toSorted((a, b) => newestFirst(a.sessions[0]!, b.sessions[0]!));
 }
 
 /** Who started a session, as far as a person knows them: the client's or token's name, not the parts that only tell two of one name apart. */
-export function ownerWords(owner: string | null): string {
+export function ownerWords(owner: string | null, host?: string): string {
+	if (host !== undefined) return owner === "web" ? `Started here, on ${host}` : `${ownerWords(owner)} on ${host}`;
 	if (owner === null) return "No conversation";
 	const [kind, ...rest] = owner.split(":");
 	if (kind === "cli" && rest.length === 0) return "Command line";
@@ -110,23 +120,26 @@ export function needing(sessions: Iterable<PersonSession>): readonly PersonSessi
 	return [...sessions].filter((session) => session.needs !== null && !isOver(session)).toSorted(byUrgency);
 }
 
-/** What asks for a person, before what only nobody has answered, before what needs nobody; among those that need one, the longest wait first. */
+/** What asks for a person, before what only nobody has answered, before what needs nobody, before what cannot be reached; among those that need one, the longest wait first. */
 export function byUrgency(a: PersonSession, b: PersonSession): number {
 	return urgency(b) - urgency(a) || (a.needs?.since ?? 0) - (b.needs?.since ?? 0) || newestFirst(a, b);
 }
 
-const urgency = ({ needs }: PersonSession): number => (needs === null ? 0 : needs.kind === "unanswered" ? 1 : 2);
+function urgency({ needs, state }: PersonSession): number {
+	if (needs === null) return state === "unreachable" ? -1 : 0;
+	return needs.kind === "unanswered" ? 1 : 2;
+}
 
 /** Whether all words of the filter occur in what the list shows of a session. */
 export function matchesFilter(session: PersonSession, filter: string): boolean {
 	if (filter.trim() === "") return true;
-	const { name, command, cwd, lastLine, parent, owner } = session;
+	const { name, command, cwd, lastLine, parent, owner, host } = session;
 	const text = [
 		name,
 		command,
 		cwd,
 		lastLine,
-		parent ?? ownerWords(owner),
+		parent ?? ownerWords(owner, host),
 		stateWords(session),
 		...session.ports.map(String),
 	]

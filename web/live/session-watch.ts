@@ -2,21 +2,12 @@
 // connection begins with the whole list, so nothing is missed in between.
 
 import type { Approval } from "../../src/protocol/approval.ts";
+import type { FleetSeen, ListChange } from "../../src/protocol/session-list.ts";
 import { Backoff } from "./backoff.ts";
 import type { PersonSession } from "./person-session.ts";
 import { Store } from "./store.ts";
 
 export type Connection = "live" | "reconnecting" | "offline";
-
-/** An event `sessions` of /v1/watch. */
-interface ListChange {
-	readonly full: boolean;
-	readonly now: number;
-	readonly sessions: readonly PersonSession[];
-	readonly removed: readonly string[];
-	/** All of them, where these have changed. */
-	readonly approvals?: readonly Approval[];
-}
 
 /** The part of EventSource that is used. */
 export interface EventStream {
@@ -38,6 +29,8 @@ export class SessionWatch {
 	readonly sessions = new Store<Sessions>(new Map());
 	/** Calls that wait for the person. */
 	readonly approvals = new Store<readonly Approval[]>([]);
+	/** Null: this machine is in none. */
+	readonly fleet = new Store<FleetSeen | null>(null);
 	readonly connection = new Store<Connection>("reconnecting");
 	/** Whether the first list has arrived. */
 	readonly isLoaded = new Store(false);
@@ -67,7 +60,7 @@ export class SessionWatch {
 		stream.addEventListener("sessions", ({ data }) => {
 			if (stream !== this.#stream) return;
 			this.#live();
-			this.#apply(JSON.parse(String(data)) as ListChange);
+			this.#apply(JSON.parse(String(data)) as Omit<ListChange, "version">);
 		});
 		stream.addEventListener("error", () => {
 			if (stream === this.#stream) this.#retry();
@@ -98,12 +91,13 @@ export class SessionWatch {
 		this.connection.set(this.#backoff.isOffline ? "offline" : "reconnecting");
 	}
 
-	#apply({ full, now, sessions, removed, approvals }: ListChange): void {
+	#apply({ full, now, sessions, removed, approvals, fleet }: Omit<ListChange, "version">): void {
 		this.#clockMs = now - Date.now();
 		const next = new Map(full ? [] : this.sessions.value);
 		for (const session of sessions) next.set(session.session, session);
 		for (const id of removed) next.delete(id);
 		if (approvals !== undefined) this.approvals.set(approvals);
+		if (full || fleet !== undefined) this.fleet.set(fleet ?? null);
 		this.isLoaded.set(true);
 		this.sessions.set(next);
 	}

@@ -80,6 +80,8 @@ export class LiveTerminal implements TerminalViewer, ShownScreen {
 	#resizeTimer: ReturnType<typeof setTimeout> | undefined;
 	#pane: Pane = { width: 0, height: 0, showsAll: false };
 	#cursorFrame: number | undefined;
+	/** The newest refusal was of the terminal itself: it holds until there is a screen again. */
+	#isUnseen = false;
 	/** For which size and pane the letters were chosen. */
 	#fitted = "";
 
@@ -172,6 +174,8 @@ export class LiveTerminal implements TerminalViewer, ShownScreen {
 	// What follows is called by the connection.
 
 	reset(size: Grid, content: string, drawn: () => void): void {
+		if (this.#isUnseen) this.#change({ refused: null });
+		this.#isUnseen = false;
 		this.#mouse.reset();
 		drawScreen(this.#terminal, size, content, () => {
 			drawn();
@@ -221,7 +225,8 @@ export class LiveTerminal implements TerminalViewer, ShownScreen {
 		this.#change({ isEnded: true });
 	}
 
-	refused(_to: string, fault: FaultWords): void {
+	refused(to: string, fault: FaultWords): void {
+		this.#isUnseen = to === "watch";
 		this.#change({ refused: [fault.message, fault.next].filter(Boolean).join(" ") });
 	}
 

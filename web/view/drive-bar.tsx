@@ -21,6 +21,8 @@ export function DriveBar({ session, live, shown, atMs }: DriveParts) {
 	const control = useControl();
 	const status = useStore(live.status);
 	const showsAll = useStore(control.showsAll);
+	useStore(control.watch.fleet);
+	const lost = control.lostWords(session);
 	useDriven(session.session, status.isMine);
 	useEffect(() => {
 		if (!status.isLive || control.toDrive !== session.session) return;
@@ -30,14 +32,14 @@ export function DriveBar({ session, live, shown, atMs }: DriveParts) {
 	const copy = () => void copyText(control, shown.selection() || shown.screenText(), "Copied as text.");
 	return (
 		<div class="drive-bar" data-mine={status.isMine}>
-			<span class="drive-who">{atMs === null ? whoDrives(session, status) : `You look at ${clock(atMs)}.`}</span>
+			<span class="drive-who">{atMs === null ? whoDrives(session, status, lost) : `You look at ${clock(atMs)}.`}</span>
 			{status.takenBy !== null && (
 				<span class="drive-taken" role="alert">
 					{status.takenBy} took over: what you type does not reach the program.
 				</span>
 			)}
-			{!status.isLive && <span class="drive-warning">Reconnecting …</span>}
-			{status.refused !== null && (
+			{!status.isLive && lost === null && <span class="drive-warning">Reconnecting …</span>}
+			{status.refused !== null && lost === null && (
 				<span class="drive-warning" role="alert">
 					{status.refused}
 				</span>
@@ -62,6 +64,8 @@ export function DriveBar({ session, live, shown, atMs }: DriveParts) {
 				<button
 					type="button"
 					class="primary"
+					disabled={lost !== null}
+					title={lost ?? undefined}
 					onClick={() => {
 						if (atMs !== null) control.goToMoment(session, null);
 						live.takeOver();
@@ -84,9 +88,10 @@ function useDriven(id: string, isMine: boolean): void {
 	}, [driven, id, isMine]);
 }
 
-function whoDrives(session: PersonSession, status: LiveTerminal["status"]["value"]): string {
+function whoDrives(session: PersonSession, status: LiveTerminal["status"]["value"], lost: string | null): string {
 	const { driver, isMine, isEnded, isLive } = status;
 	if (isEnded || isOver(session)) return "Ended. Nothing can be typed.";
+	if (lost !== null) return `${lost}. The program may still be running.${isMine ? " What you type is lost." : ""}`;
 	// Nothing is kept for later: it would come at a screen that the person has not seen.
 	if (isMine) return isLive ? "You drive: what you type goes to the program." : "You drive, but what you type is lost.";
 	if (driver.kind === "person") return `${driver.who} drives. You watch.`;

@@ -1,9 +1,9 @@
 // A button with a list of actions under it.
 
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { Action } from "./session-actions.tsx";
+import type { Actions } from "./session-actions.tsx";
 
-export function Menu({ label, actions }: { label: string; actions: readonly Action[] }) {
+export function Menu({ label, actions, note }: { label: string } & Actions) {
 	const [isOpen, setOpen] = useState(false);
 	const root = useRef<HTMLDivElement>(null);
 	useEffect(() => {
@@ -33,23 +33,29 @@ export function Menu({ label, actions }: { label: string; actions: readonly Acti
 				{label}
 			</button>
 			{isOpen && (
-				<div class="menu-list" role="menu" aria-label={label} tabIndex={-1} onKeyDown={move}>
-					{actions.map((action) => (
-						<button
-							key={action.name}
-							type="button"
-							role="menuitem"
-							class={action.isDangerous ? "danger-text" : ""}
-							onClick={() => {
-								setOpen(false);
-								// A box that opens now gives the focus back to where it was; the item is gone then.
-								root.current?.querySelector("button")?.focus();
-								action.run();
-							}}
-						>
-							{action.name}
-						</button>
-					))}
+				<div class="menu-list">
+					<div role="menu" aria-label={label} tabIndex={-1} onKeyDown={move}>
+						{actions.map((action) => (
+							<button
+								key={action.name}
+								type="button"
+								role="menuitem"
+								class={action.isDangerous ? "danger-text" : ""}
+								aria-disabled={action.isOff}
+								title={action.isOff ? (note ?? undefined) : undefined}
+								onClick={() => {
+									if (action.isOff) return;
+									setOpen(false);
+									// A box that opens now gives the focus back to where it was; the item is gone then.
+									root.current?.querySelector("button")?.focus();
+									action.run();
+								}}
+							>
+								{action.name}
+							</button>
+						))}
+					</div>
+					{note !== null && <p class="menu-note">{note}</p>}
 				</div>
 			)}
 		</div>

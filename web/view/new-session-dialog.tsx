@@ -1,4 +1,5 @@
 import { daemon } from "../live/daemon-client.ts";
+import { machinesOf } from "../live/machines.ts";
 import { useControl } from "../mission-control.ts";
 import { AskDialog, Field } from "./dialog.tsx";
 
@@ -8,6 +9,9 @@ const NAME_WORDS = "Letters, digits, dot, dash and underscore, at most 64; first
 
 export function NewSessionDialog() {
 	const control = useControl();
+	const machines = machinesOf(control.watch.fleet.value, []).filter(({ lost }) => lost === null);
+	const wanted = machines.find(({ name, isThis }) => name === control.machine.value && !isThis);
+	const chosen = wanted?.name ?? "";
 	return (
 		<AskDialog
 			title="New terminal"
@@ -22,6 +26,18 @@ export function NewSessionDialog() {
 			<Field label="Command (empty: a shell)">
 				<input name="command" class="code" autocomplete="off" spellcheck={false} placeholder="bash" />
 			</Field>
+			{machines.length > 1 && (
+				<Field label="Machine">
+					<select name="host" defaultValue={chosen}>
+						{machines.map(({ name, isThis }) => (
+							<option key={name} value={isThis ? "" : name}>
+								{name}
+								{isThis ? " (this machine)" : ""}
+							</option>
+						))}
+					</select>
+				</Field>
+			)}
 			<NameField label="Name (optional)" />
 			<Field label="Directory (optional)">
 				<input name="cwd" class="code" autocomplete="off" spellcheck={false} />

@@ -3,6 +3,7 @@
 import type { Terminal } from "@xterm/xterm";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { daemon } from "../live/daemon-client.ts";
+import { type Machine, machinesOf } from "../live/machines.ts";
 import { byUrgency, isOver, type PersonSession, shownState } from "../live/person-session.ts";
 import { useStore } from "../live/store.ts";
 import { age } from "../live/timeline.ts";
@@ -13,32 +14,37 @@ import { inertTerminal } from "../terminal/inert-terminal.ts";
 import { Thumbnails } from "../terminal/thumbnails.ts";
 import { drawnOnChange } from "./drawn-on-change.ts";
 import { NewSessionDialog } from "./new-session-dialog.tsx";
-import { PortLink } from "./session-entry.tsx";
+import { Ports, SessionName } from "./session-entry.tsx";
 import { StateBadge } from "./state-mark.tsx";
 import { useNow } from "./use-now.ts";
+
+const FETCH_MS = 5000;
 
 export function Overview() {
 	const control = useControl();
 	useStore(control.watch.sessions);
 	useStore(control.me);
+	useStore(control.machine);
+	const fleet = useStore(control.watch.fleet);
 	const isLoaded = useStore(control.watch.isLoaded);
 	const now = useNow(10_000);
 	const [thumbnails, setThumbnails] = useState<Thumbnails | null>(null);
 	useEffect(() => {
 		const made = new Thumbnails({
 			terminal: inertTerminal({ cols: 80, rows: 24 }, null, { scrollback: 0 }),
-			fetch: daemon.snapshot,
+			// They are fetched one after the other: one whose machine does not answer must not hold up the rest.
+			fetch: (id, signal) => daemon.snapshot(id, AbortSignal.any([signal, AbortSignal.timeout(FETCH_MS)])),
 		});
 		setThumbnails(made);
 		return () => made.dispose();
 	}, []);
-	const open = control.sessions.filter((session) => !isOver(session)).toSorted(byUrgency);
+	const open = control.listed.filter((session) => !isOver(session)).toSorted(byUrgency);
 	for (const { session, offset } of open) thumbnails?.changed(session, offset);
 	return (
 		<div class="overview">
 			<header class="bar">
 				<h1>Overview</h1>
-				<span class="summary">{summary(open)}</span>
+				<span class="summary">{summary(open, control.machine.value, machinesOf(fleet, []))}</span>
 			</header>
 			{thumbnails !== null && open.length > 0 && (
 				<ul class="grid">
@@ -47,12 +53,14 @@ export function Overview() {
 					))}
 				</ul>
 			)}
-			{isLoaded && open.length === 0 && <Nothing />}
+			{isLoaded && open.length === 0 && <Nothing machine={control.machine.value} />}
 		</div>
 	);
 }
 
-function summary(open: readonly PersonSession[]): string {
+function summary(open: readonly PersonSession[], chosen: string | null, machines: readonly Machine[]): string {
+	const lost = machines.filter((machine) => machine.lost !== null).length;
+	const where = chosen === null ? machines.length > 1 && `${machines.length} machines` : `on ${chosen}`;
 	if (open.length === 0) return "";
 	const needing = open.filter(({ needs }) => needs !== null).length;
 	const working = open.filter(({ state }) => state === "working" || state === "starting").length;
@@ -60,6 +68,8 @@ function summary(open: readonly PersonSession[]): string {
 		`${open.length} open`,
 		working > 0 && `${working} working`,
 		needing > 0 && `${needing} ${needing === 1 ? "needs" : "need"} you`,
+		where,
+		chosen === null && lost > 0 && `${lost} unreachable`,
 	]
 		.filter(Boolean)
 		.join(" · ");
@@ -77,13 +87,13 @@ const Card = drawnOnChange(({ session, thumbnails, age }: CardParts) => {
 				<Thumbnail session={session} thumbnails={thumbnails} />
 			</button>
 			<div class="card-foot">
-				<span class="card-name">{session.name}</span>
+				<span class="card-name">
+					<SessionName session={session} />
+				</span>
 				<span class="entry-age">{age}</span>
 				<StateBadge session={session} />
 				<span class="card-ports">
-					{session.ports.map((port) => (
-						<PortLink key={port} port={port} />
-					))}
+					<Ports session={session} />
 				</span>
 				{session.needs?.kind === "question" && (
 					<span class="card-question" title={session.needs.question ?? undefined}>
@@ -141,8 +151,17 @@ function drawIn(canvas: HTMLCanvasElement, terminal: Terminal, grid: Grid): void
 	if (context !== null) paint(context, terminal.buffer.active, grid);
 }
 
-function Nothing() {
+function Nothing({ machine }: { machine: string | null }) {
 	const control = useControl();
+	if (machine !== null)
+		return (
+			<div class="nothing">
+				<h2>No terminal is open on {machine}</h2>
+				<button type="button" onClick={() => control.machine.set(null)}>
+					All machines
+				</button>
+			</div>
+		);
 	return (
 		<div class="nothing">
 			<h2>No terminal is open</h2>

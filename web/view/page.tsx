@@ -4,6 +4,7 @@ import { useEffect } from "preact/hooks";
 import { useStore } from "../live/store.ts";
 import { useControl } from "../mission-control.ts";
 import { Approvals } from "./approvals.tsx";
+import { FleetBanner } from "./machines.tsx";
 import { Overview } from "./overview.tsx";
 import { SessionPage } from "./session-page.tsx";
 import { handleKey } from "./shortcuts.tsx";
@@ -27,6 +28,7 @@ export function Page() {
 			<Sidebar />
 			<main id="main" tabIndex={-1}>
 				<ConnectionBanner />
+				<FleetBanner now={control.watch.now()} />
 				<Approvals />
 				<Chosen />
 			</main>

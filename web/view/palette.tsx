@@ -25,12 +25,14 @@ function choices(control: MissionControl): readonly Choice[] {
 	const actions =
 		selected === undefined
 			? []
-			: actionsOn(control, selected, control.place.value.atMs).map(({ name, run }) => ({
-					id: `action ${name}`,
-					words: name,
-					detail: selected.name,
-					run,
-				}));
+			: actionsOn(control, selected, control.place.value.atMs)
+					.actions.filter(({ isOff }) => isOff !== true)
+					.map(({ name, run }) => ({
+						id: `action ${name}`,
+						words: name,
+						detail: selected.name,
+						run,
+					}));
 	return [
 		...order.map((session) => ({
 			id: session.session,

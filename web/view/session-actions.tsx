@@ -11,11 +11,33 @@ const SIGNALS = ["INT", "TERM", "KILL", "HUP", "QUIT", "USR1", "USR2", "WINCH", 
 export interface Action {
 	readonly name: string;
 	readonly isDangerous?: boolean;
+	/** Only for sessions of the page's own machine. */
+	readonly isHere?: boolean;
+	/** It cannot be done now. */
+	readonly isOff?: boolean;
 	run(): void;
 }
 
+export interface Actions {
+	readonly actions: readonly Action[];
+	/** Why some are off. */
+	readonly note: string | null;
+}
+
 /** The actions on a session, in the order of the menu. `atMs`: the moment that is shown, or null for live. */
-export function actionsOn(control: MissionControl, session: PersonSession, atMs: number | null): readonly Action[] {
+export function actionsOn(control: MissionControl, session: PersonSession, atMs: number | null): Actions {
+	const lost = control.lostWords(session);
+	const actions = actionsOnAny(control, session, atMs);
+	if (lost !== null) return { actions: actions.map(off), note: `${lost}.` };
+	const { host } = session;
+	if (host === undefined || !control.mayAct) return { actions, note: null };
+	const note = `Restart, rename, share and delete it on ${host} itself.`;
+	return { actions: actions.map((one) => (one.isHere === true ? off(one) : one)), note };
+}
+
+const off = (action: Action): Action => ({ ...action, isOff: true });
+
+function actionsOnAny(control: MissionControl, session: PersonSession, atMs: number | null): readonly Action[] {
 	const { session: id, name } = session;
 	const ask = (dialog: Parameters<MissionControl["dialog"]["set"]>[0]) => () => control.dialog.set(dialog);
 	const download = (format: ExportFormat): Action => ({
@@ -26,6 +48,7 @@ export function actionsOn(control: MissionControl, session: PersonSession, atMs:
 	if (!control.mayAct) return downloads;
 	const restart: Action = {
 		name: "Restart",
+		isHere: true,
 		run: ask(
 			<AskDialog
 				title={`Restart ${name}?`}
@@ -44,6 +67,7 @@ export function actionsOn(control: MissionControl, session: PersonSession, atMs:
 	};
 	const rename: Action = {
 		name: "Rename",
+		isHere: true,
 		run: ask(
 			<AskDialog
 				title={`Rename ${name}`}
@@ -56,6 +80,7 @@ export function actionsOn(control: MissionControl, session: PersonSession, atMs:
 	};
 	const share: Action = {
 		name: "Share a read-only link",
+		isHere: true,
 		run: ask(
 			<AskDialog
 				title={`Share ${name}`}
@@ -71,6 +96,7 @@ export function actionsOn(control: MissionControl, session: PersonSession, atMs:
 	};
 	const remove: Action = {
 		name: "Delete",
+		isHere: true,
 		isDangerous: true,
 		run: ask(
 			<AskDialog

@@ -3,6 +3,7 @@
 import { needWords } from "../attention.ts";
 import {
 	isOver,
+	nameParts,
 	type PersonSession,
 	programOf,
 	shownState,
@@ -37,8 +38,10 @@ export const SessionEntry = drawnOnChange(({ session, age, isSelected, isDriven 
 				onClick={() => control.go(session)}
 			>
 				<StateMark session={session} />
-				<span class="entry-name">{name}</span>
-				{program !== name && <span class="entry-program">{program}</span>}
+				<span class="entry-name">
+					<SessionName session={session} />
+				</span>
+				{program !== nameParts(session)[1] && <span class="entry-program">{program}</span>}
 				<span class="entry-age" title={isOver(session) ? "since it ended" : "since its last output"}>
 					{age}
 				</span>
@@ -52,16 +55,42 @@ export const SessionEntry = drawnOnChange(({ session, age, isSelected, isDriven 
 			</button>
 			{ports.length > 0 && !isOver(session) && (
 				<span class="entry-ports">
-					{ports.map((port) => (
-						<PortLink key={port} port={port} />
-					))}
+					<Ports session={session} />
 				</span>
 			)}
 		</li>
 	);
 });
 
-export function PortLink({ port }: { port: number }) {
+/** Where it listens: a link where that is this machine. */
+export function Ports({ session: { ports, host } }: { session: PersonSession }) {
+	return (
+		<>
+			{ports.map((port) =>
+				host === undefined ? (
+					<PortLink key={port} port={port} />
+				) : (
+					<span key={port} class="port" title={`On ${host}`}>
+						:{port}
+					</span>
+				),
+			)}
+		</>
+	);
+}
+
+/** Its name, after that of its machine where it is another one. */
+export function SessionName({ session }: { session: PersonSession }) {
+	const [machine, name] = nameParts(session);
+	return (
+		<>
+			{machine !== "" && <span class="machine-of">{machine}</span>}
+			{name}
+		</>
+	);
+}
+
+function PortLink({ port }: { port: number }) {
 	return (
 		<a
 			class="port"

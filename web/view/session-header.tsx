@@ -3,7 +3,7 @@ import { isOver, ownerWords, type PersonSession } from "../live/person-session.t
 import { useControl } from "../mission-control.ts";
 import { Menu } from "./menu.tsx";
 import { actionsOn } from "./session-actions.tsx";
-import { PortLink } from "./session-entry.tsx";
+import { Ports, SessionName } from "./session-entry.tsx";
 import type { ShownPart } from "./session-page.tsx";
 import { StateBadge } from "./state-mark.tsx";
 
@@ -17,24 +17,26 @@ interface HeaderParts {
 
 export function SessionHeader({ session, atMs, shown, onShow, search }: HeaderParts) {
 	const control = useControl();
-	const { name, command, in: place, cwd, ports, sandbox, parent, owner } = session;
+	const { command, in: place, cwd, sandbox, parent, owner, host } = session;
 	return (
 		<header class="bar session-bar">
 			<div class="session-title">
-				<h1>{name}</h1>
+				<h1>
+					<SessionName session={session} />
+				</h1>
 				<StateBadge session={session} />
 				{sandbox === "enforced" && (
 					<span class="state-badge" title="Its programs see only their workspace">
 						sandboxed
 					</span>
 				)}
-				{!isOver(session) && ports.map((port) => <PortLink key={port} port={port} />)}
+				{!isOver(session) && <Ports session={session} />}
 			</div>
 			<p class="session-facts">
 				<code title={command}>{command}</code>
 				{place !== undefined && <span title="Where it runs">in {place}</span>}
 				<span title={cwd}>{cwd}</span>
-				{(parent ?? owner) !== null && <span title="Who started it">{parent ?? ownerWords(owner)}</span>}
+				{(parent ?? owner) !== null && <span title="Who started it">{parent ?? ownerWords(owner, host)}</span>}
 			</p>
 			<div class="session-tools">
 				{search}
@@ -50,7 +52,7 @@ export function SessionHeader({ session, atMs, shown, onShow, search }: HeaderPa
 						All output
 					</button>
 				</fieldset>
-				<Menu label="Actions" actions={actionsOn(control, session, atMs)} />
+				<Menu label="Actions" {...actionsOn(control, session, atMs)} />
 			</div>
 		</header>
 	);

@@ -5,6 +5,7 @@ import { grouped, isOver, matchesFilter, newestFirst, type PersonSession } from 
 import { useStore } from "../live/store.ts";
 import { age } from "../live/timeline.ts";
 import { useControl } from "../mission-control.ts";
+import { Machines } from "./machines.tsx";
 import { NewSessionDialog } from "./new-session-dialog.tsx";
 import { NeedEntry, SessionEntry } from "./session-entry.tsx";
 import { useNow } from "./use-now.ts";
@@ -22,8 +23,8 @@ export function Sidebar() {
 	const isSheetOpen = useStore(control.isSheetOpen);
 	const now = useNow(10_000);
 	const [filter, setFilter] = useState("");
-	const all = control.sessions;
-	const shown = all.filter((session) => matchesFilter(session, filter));
+	useStore(control.machine);
+	const shown = control.listed.filter((session) => matchesFilter(session, filter));
 	const open = grouped(shown.filter((session) => !isOver(session)));
 	const ended = shown.filter(isOver).toSorted(newestFirst);
 	const { needing, selected } = control;
@@ -62,6 +63,7 @@ export function Sidebar() {
 					onInput={(event) => setFilter(event.currentTarget.value)}
 				/>
 			</div>
+			<Machines now={now} />
 			<div class="sidebar-list">
 				{needing.length > 0 && (
 					<section class="needs" aria-labelledby="needs-title">
@@ -86,7 +88,9 @@ export function Sidebar() {
 					</section>
 				))}
 				{isLoaded && open.length === 0 && (
-					<p class="empty">{filter === "" ? "No terminal is open." : "No open terminal matches."}</p>
+					<p class="empty">
+						{filter === "" && control.machine.value === null ? "No terminal is open." : "No open terminal matches."}
+					</p>
 				)}
 				{ended.length > 0 && (
 					<details

@@ -29,6 +29,12 @@ const SHAPES: Record<ShownState, VNode> = {
 	stopped: <path d="M5 3v10M11 3v10" class="line thick" />,
 	ended: <path d="m3 8.5 3.4 3.4L13 4.6" class="line" />,
 	failed: <path d="m4 4 8 8M12 4l-8 8" class="line" />,
+	unreachable: (
+		<>
+			<path d="M10.6 3.2A5.5 5.5 0 0 0 3.2 10.6M5.4 12.8A5.5 5.5 0 0 0 12.8 5.4" class="line" />
+			<path d="M3 13 13 3" class="line" />
+		</>
+	),
 	lost: <circle cx="8" cy="8" r="5.5" class="line dashed" />,
 };
 

@@ -92,6 +92,11 @@ export function TerminalStage({ session, atMs, isHidden, onScreens }: StageParts
 
 	useEffect(() => screens?.past.want(atMs), [atMs, screens]);
 
+	const isLost = session.unreachableSince !== undefined;
+	useEffect(() => {
+		if (!isLost) screens?.live.retryNow();
+	}, [isLost, screens]);
+
 	// Before anybody can find the element.
 	useLayoutEffect(() => {
 		const element = stage.current as TerminalElement;
@@ -103,6 +108,7 @@ export function TerminalStage({ session, atMs, isHidden, onScreens }: StageParts
 			ref={stage}
 			class="stage"
 			data-terminal={session.name}
+			data-lost={isLost}
 			data-shows={atMs === null ? "live" : "moment"}
 			data-moment={atMs !== null && moment?.problem === null ? moment.atMs : undefined}
 			hidden={isHidden}

@@ -1,0 +1,340 @@
+// The list of all hosts' sessions, live, for people: that of this host, and those of the others as they tell them
+// themselves, over one link to each. No output is in it.
+//
+// Links are open only while somebody watches. Where there is none (a host that is not heard of, one of another version,
+// more hosts than are followed) its records are shown. A host that is lost keeps its rows: they are marked, never removed, and
+// are live again with the first list that it tells then.
+
+import type { Approval } from "../protocol/approval.ts";
+import { guarded } from "../protocol/boundary.ts";
+import type { FleetHostStatus } from "../protocol/fleet.ts";
+import { reportError } from "../protocol/listeners.ts";
+import type { PersonSession } from "../protocol/person-session.ts";
+import { type ListChange, NO_HOST } from "../protocol/session-list.ts";
+import { type Condition, onAbort, wait } from "../pty/wait.ts";
+import type { Client, PeopleOptions } from "../tools/client.ts";
+import { SessionList } from "../tools/session-list.ts";
+import { approvalOn } from "./approval-on-host.ts";
+import { lostRow, recordedRow, rowOn } from "./host-rows.ts";
+import { hostStatus } from "./host-status.ts";
+import type { FleetRegistry } from "./registry.ts";
+import type { HostView } from "./view.ts";
+
+/** What changes is told at most this often. */
+const TELL_EVERY_MS = 250;
+/** Leases are renewed without a word; records that changed are read again at most this often, too. */
+const LOOK_MS = 3000;
+/** Of hosts: more links than this would cost a page more than it can show. */
+const MOST_FOLLOWED = 100;
+/** Records are followed for ten minutes after they were asked for (view.ts). */
+const ASK_RECORDS_MS = 300_000;
+const RETRY_MS = { first: 500, most: 10_000 };
+
+export interface FleetPeopleParts {
+	readonly local: Pick<Client, "people">;
+	readonly registry: Pick<FleetRegistry, "awaySince" | "hosts" | "withSessions" | "sessions" | "onChange">;
+	/** The name of this host; null where it is none. */
+	readonly host: string | null;
+	readonly clientOf: (host: string) => Pick<Client, "people">;
+}
+
+/** Another host while somebody watches. */
+interface OtherHost {
+	readonly host: string;
+	/** Ends the link; null: it is not followed. */
+	stop: AbortController | null;
+	/** What it has told itself, by the names that its sessions have here; null: nothing. */
+	told: Map<string, PersonSession> | null;
+	/** Since when it is lost; undefined: it is not, or has told everything anew. */
+	lostSince: number | null | undefined;
+	approvals: readonly Approval[];
+	/** Its rows in the list. */
+	shown: ReadonlySet<string>;
+}
+
+/** While there are readers. */
+interface Watching {
+	readonly stop: AbortController;
+	readonly undo: readonly (() => void)[];
+	telling: NodeJS.Timeout | null;
+	toldAt: number;
+	/** Records may have changed. */
+	hasNews: boolean;
+	recordsAskedAt: number;
+}
+
+export class FleetPeople implements AsyncDisposable {
+	readonly #parts: FleetPeopleParts;
+	readonly #list = new SessionList();
+	readonly #others = new Map<string, OtherHost>();
+	readonly #stopped = new AbortController();
+	readonly #pumps = new Set<Promise<void>>();
+	#own: readonly Approval[] = [];
+	#readers = 0;
+	#watching: Watching | null = null;
+	/** Why there will be no more. */
+	#failure: unknown = null;
+
+	constructor(parts: FleetPeopleParts) {
+		this.#parts = parts;
+	}
+
+	/** Ends when `signal` aborts, and when the fleet is left. */
+	async *changes({ signal, ...options }: PeopleOptions): AsyncGenerator<ListChange> {
+		const watching = this.#enter();
+		const over = new AbortController();
+		const ends = [signal, watching.stop.signal, this.#stopped.signal];
+		const undo = ends.map((one) => onAbort(one)(() => over.abort()));
+		if (ends.some(({ aborted }) => aborted)) over.abort();
+		try {
+			yield* this.#list.changes({ ...options, signal: over.signal });
+			if (this.#failure !== null && !signal.aborted) throw this.#failure;
+		} finally {
+			for (const each of undo) each();
+			this.#leave(watching);
+		}
+	}
+
+	#enter(): Watching {
+		this.#readers++;
+		if (this.#watching !== null) return this.#watching;
+		const look = guarded("looking at the fleet", () => this.#look());
+		const timer = setInterval(look, LOOK_MS).unref();
+		const watching: Watching = {
+			stop: new AbortController(),
+			undo: [
+				() => clearInterval(timer),
+				this.#parts.registry.onChange(() => {
+					watching.hasNews = true;
+					this.#tellSoon();
+				}),
+			],
+			telling: null,
+			toldAt: 0,
+			hasNews: true,
+			recordsAskedAt: Number.NEGATIVE_INFINITY,
+		};
+		this.#watching = watching;
+		this.#failure = null;
+		this.#pump(this.#followOwn(watching.stop.signal), "the list of this host");
+		this.#look();
+		return watching;
+	}
+
+	#leave(watching: Watching): void {
+		if (--this.#readers > 0 || this.#watching !== watching) return;
+		this.#watching = null;
+		watching.stop.abort();
+		for (const undo of watching.undo) undo();
+		if (watching.telling !== null) clearTimeout(watching.telling);
+		for (const { stop } of this.#others.values()) stop?.abort();
+		this.#others.clear();
+		this.#own = [];
+		this.#list.clear();
+	}
+
+	/** Work that ends with its signal. */
+	#pump(work: Promise<void>, what: string): void {
+		const pump = work
+			.catch((error: unknown) => reportError(error, what))
+			.finally(() => {
+				this.#pumps.delete(pump);
+			});
+		this.#pumps.add(pump);
+	}
+
+	async #followOwn(signal: AbortSignal): Promise<void> {
+		let shown = new Set<string>();
+		try {
+			for await (const change of this.#parts.local.people({ decides: true, signal })) {
+				if (signal.aborted) return;
+				if (change.full) {
+					const all = new Set(change.sessions.map(({ session }) => session));
+					for (const id of shown) if (!all.has(id)) this.#list.remove(id);
+					shown = all;
+				}
+				for (const row of change.sessions) {
+					shown.add(row.session);
+					this.#list.put(row);
+				}
+				for (const id of change.removed) this.#list.remove(id);
+				this.#own = change.approvals ?? this.#own;
+				this.#tellSoon();
+			}
+		} catch (error) {
+			if (signal.aborted) return;
+			this.#failure = error;
+			this.#watching?.stop.abort();
+		}
+	}
+
+	/** What another host tells, until the signal aborts. */
+	async #follow(other: OtherHost, signal: AbortSignal): Promise<void> {
+		const { host } = other;
+		for (let ms = RETRY_MS.first; !signal.aborted; ms = Math.min(2 * ms, RETRY_MS.most)) {
+			try {
+				for await (const change of this.#parts.clientOf(host).people({ decides: true, signal })) {
+					if (signal.aborted) return;
+					this.#take(other, change);
+					ms = RETRY_MS.first;
+				}
+			} catch {
+				// It is away or restarts: its lease says whether it is reachable.
+			}
+			const pause: Condition<void> = { start: ({ after, settle }) => after(ms, settle) };
+			await wait([pause], { signal }).catch(() => {}); // over
+		}
+	}
+
+	#take(other: OtherHost, change: ListChange): void {
+		const rows = change.sessions.map((row) => rowOn(other.host, row));
+		if (change.approvals !== undefined) other.approvals = change.approvals.map((one) => approvalOn(other.host, one));
+		if (change.full || other.told === null) {
+			other.told = new Map(rows.map((row) => [row.session, row]));
+			other.lostSince = undefined;
+			this.#draw(other);
+		} else {
+			const shown = new Set(other.shown);
+			for (const row of rows) {
+				other.told.set(row.session, row);
+				shown.add(row.session);
+				this.#list.put(row);
+			}
+			for (const id of change.removed.map((one) => rowOn(other.host, { session: one } as PersonSession).session)) {
+				other.told.delete(id);
+				shown.delete(id);
+				this.#list.remove(id);
+			}
+			other.shown = shown;
+		}
+		this.#tellSoon();
+	}
+
+	/** Who is there: opens and ends links, marks what is lost, and reads records where there is no link. */
+	#look(): void {
+		const watching = this.#watching;
+		if (watching === null) return;
+		const { registry, host: own } = this.#parts;
+		const { awaySince } = registry;
+		const hosts = registry.hosts().toSorted((a, b) => (a.host < b.host ? -1 : 1));
+		const others = hosts.filter(({ host }) => host !== own);
+		for (const [host, other] of this.#others) {
+			if (others.some((view) => view.host === host)) continue;
+			this.#others.delete(host);
+			other.stop?.abort();
+			for (const id of other.shown) this.#list.remove(id);
+		}
+		const { hasNews } = watching;
+		watching.hasNews = false;
+		const version = hosts.find(({ host }) => host === own)?.lease?.version;
+		for (const [at, view] of others.entries()) {
+			// One of another version answers nothing.
+			const mayFollow = at < MOST_FOLLOWED && (version === undefined || view.lease?.version === version);
+			this.#lookAt(view, { awaySince, mayFollow, hasNews });
+		}
+		this.#askForRecords(watching);
+		this.#list.setFleet({ host: own ?? NO_HOST, awaySince, hosts: hosts.map(statusOf) });
+		this.#tellSoon();
+	}
+
+	#lookAt(
+		{ host, reachable, since }: HostView,
+		{ awaySince, mayFollow, hasNews }: { awaySince: number | null; mayFollow: boolean; hasNews: boolean },
+	): void {
+		const other = this.#otherOf(host);
+		const isThere = reachable && awaySince === null;
+		if (isThere && other.stop === null && mayFollow) {
+			const stop = new AbortController();
+			other.stop = stop;
+			this.#pump(this.#follow(other, stop.signal), `the list of ${host}`);
+		}
+		if (!isThere || !mayFollow) {
+			other.stop?.abort();
+			other.stop = null;
+			other.approvals = [];
+		}
+		if (!isThere) {
+			const lostSince = reachable ? awaySince : since;
+			const isNew = other.lostSince !== lostSince;
+			other.lostSince = lostSince;
+			if (isNew || (hasNews && other.told === null)) this.#draw(other);
+			return;
+		}
+		if (!mayFollow) other.told = null;
+		if (other.told !== null) return; // until it has told all anew, what is lost stays marked
+		other.lostSince = undefined;
+		if (hasNews) this.#draw(other);
+	}
+
+	#otherOf(host: string): OtherHost {
+		const known = this.#others.get(host);
+		if (known !== undefined) return known;
+		const other: OtherHost = {
+			host,
+			stop: null,
+			told: null,
+			lostSince: undefined,
+			approvals: [],
+			shown: new Set(),
+		};
+		this.#others.set(host, other);
+		return other;
+	}
+
+	/** All its rows, as they are to be shown now. */
+	#draw(other: OtherHost): void {
+		const { host, told, lostSince } = other;
+		const now = Date.now();
+		const known =
+			told !== null
+				? [...told.values()]
+				: [...this.#parts.registry.sessions({ host })].map((one) => recordedRow(one, now));
+		const shown = new Set<string>();
+		for (const row of known) {
+			shown.add(row.session);
+			this.#list.put(lostSince === undefined ? row : lostRow(row, lostSince));
+		}
+		for (const id of other.shown) if (!shown.has(id)) this.#list.remove(id);
+		other.shown = shown;
+	}
+
+	/** Where a host tells nothing itself. */
+	#askForRecords(watching: Watching): void {
+		const isDue = performance.now() - watching.recordsAskedAt >= ASK_RECORDS_MS;
+		if (!isDue || [...this.#others.values()].every(({ told }) => told !== null)) return;
+		watching.recordsAskedAt = performance.now();
+		const known = this.#parts.registry.withSessions().then(() => {
+			watching.hasNews = true;
+			this.#tellSoon();
+		});
+		this.#pump(known, "the records of the fleet");
+	}
+
+	#tellSoon(): void {
+		const watching = this.#watching;
+		if (watching === null || watching.telling !== null) return;
+		const wait = Math.max(0, watching.toldAt + TELL_EVERY_MS - performance.now());
+		const tell = guarded("telling the list", () => {
+			watching.telling = null;
+			watching.toldAt = performance.now();
+			if (watching.hasNews) this.#look();
+			const others = [...this.#others.values()].flatMap(({ approvals }) => approvals);
+			this.#list.setApprovals([...this.#own, ...others].sort((a, b) => a.at - b.at));
+			this.#list.tell();
+		});
+		watching.telling = setTimeout(tell, wait).unref();
+	}
+
+	async [Symbol.asyncDispose](): Promise<void> {
+		this.#stopped.abort();
+		this.#watching?.stop.abort();
+		for (const { stop } of this.#others.values()) stop?.abort();
+		await Promise.all(this.#pumps);
+	}
+}
+
+/** A load that hardly differs is no news. */
+function statusOf(view: HostView): FleetHostStatus {
+	const status = hostStatus(view);
+	return { ...status, load: status.load === null ? null : Math.round(10 * status.load) / 10 };
+}

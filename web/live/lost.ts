@@ -1,0 +1,20 @@
+// A machine that is not heard of, in words.
+
+/** Not heard of: since when, in ms since 1970; null where nobody knows. */
+export interface Lost {
+	readonly since: number | null;
+}
+
+/** `unreachable since 12:34`. */
+export function lostWords({ since }: Lost, now: number): string {
+	return since === null ? "unreachable" : `unreachable since ${momentWords(since, now)}`;
+}
+
+const DAY_MS = 86_400_000;
+
+/** A moment as people say it: the time of day, and the date where it was another day. */
+export function momentWords(at: number, now: number): string {
+	const time = new Date(at).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
+	const isRecent = now - at < DAY_MS && new Date(at).getDate() === new Date(now).getDate();
+	return isRecent ? time : `${new Date(at).toLocaleDateString([], { day: "numeric", month: "short" })} ${time}`;
+}
