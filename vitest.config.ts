@@ -9,7 +9,7 @@ const inCi = process.env.CI !== undefined;
 /** Many programs, a browser, everything over every way in, kills and floods: more than half of all the time. */
 const LONG = [
 	"test/{adversary,contract,conversation,corpus,fuzz,limits,page,places,robustness,soak}/*.test.ts",
-	"test/fleet/{fleet-client,joined,permissions,remote}.test.ts",
+	"test/fleet/{contract-socket,fleet-client,joined,permissions,remote}.test.ts",
 	"test/cli/attach.test.ts",
 	"test/daemon/{flood,killed,lifecycle,mislaid,stress}.test.ts",
 	"test/dialects/{environment,recall}.test.ts",
@@ -22,7 +22,7 @@ const LONG = [
 ];
 
 /** With a command of its own: minutes of killed servers, lost links and cut networks. */
-const FLEET = ["test/fleet/{broker,lost-links,network,registry,slow-link,streams}.test.ts"];
+const FLEET = ["test/fleet/{broker,contract-ways,lost-links,network,registry,slow-link,streams}.test.ts"];
 
 const withPrograms = {
 	globalSetup: "test/checkout.ts",

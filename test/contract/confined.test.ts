@@ -8,7 +8,7 @@ import { catalogue } from "../../src/tools/catalogue.ts";
 import { STARTING_TOOLS, TOOL_SETS } from "../../src/tools/client.ts";
 import { until } from "../condition.ts";
 import { needing } from "../programs.ts";
-import { SURFACES, type Surface, served, WITHOUT_DIALECTS } from "./surfaces.ts";
+import { home, SURFACES, type Surface, served, WITHOUT_DIALECTS } from "./surfaces.ts";
 
 /** How each tool that starts something is given a command line. */
 const INPUTS: Readonly<Record<string, (command: string) => object>> = {
@@ -105,12 +105,13 @@ test(
 	needing("bwrap"),
 	async () => {
 		const sandbox = { workspace };
-		const { url, token, at, close } = await served({
+		const at = home({
 			confine: [
 				{ parent: "conversation-1", sandbox },
 				{ token: "confined", sandbox },
 			],
 		});
+		const { url, token, close } = await served(at);
 		const { Tokens } = await import("../../src/http/tokens.ts");
 		const tokens = new Tokens(join(at.path, "tokens.json"));
 		const confined = tokens.create({ name: "confined", role: "drive" }).token;
