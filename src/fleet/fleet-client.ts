@@ -30,6 +30,7 @@ import type {
 	ViewChunk,
 	ViewOptions,
 } from "../tools/client.ts";
+import { faultOnHost } from "../tools/host-names.ts";
 import { type Caller, ownerOf } from "../tools/tool.ts";
 import { type Aim, aimOf, type KnownHosts } from "./aim.ts";
 import type { EventStream } from "./event-stream.ts";
@@ -292,7 +293,7 @@ export class FleetClient implements Client {
 		try {
 			return await ask(meant.client, meant.reference, meant.host);
 		} catch (error) {
-			throw meant.host === null ? error : this.#asHostFault(error, meant.host);
+			throw meant.host === null ? error : this.#refusedBy(error, meant.host);
 		}
 	}
 
@@ -304,8 +305,14 @@ export class FleetClient implements Client {
 		try {
 			yield* open(meant.client, meant.reference);
 		} catch (error) {
-			throw meant.host === null ? error : this.#asHostFault(error, meant.host);
+			throw meant.host === null ? error : this.#refusedBy(error, meant.host);
 		}
+	}
+
+	/** What a host refuses beside calls, whose refusals have our names when they arrive. */
+	#refusedBy(error: unknown, host: string): unknown {
+		const fault = this.#asHostFault(error, host);
+		return fault instanceof Fault ? faultOnHost(fault, { onHost: host }) : fault;
 	}
 
 	/** Ends what it does itself; the clients that it was given are their makers'. */

@@ -9,7 +9,7 @@ import { codexWriteStdin, execCommand } from "./dialects/codex.ts";
 import { closePtySession, listPtySessions, unifiedExec, writeStdin } from "./dialects/exec.ts";
 import { ptyCapture, ptyCreate, ptyKill, ptyList, ptySendKeys } from "./dialects/pty.ts";
 import { getProcessOutput, runBash, startBackgroundProcess, stopBackgroundProcess } from "./dialects/terminal.ts";
-import { factsOnHost } from "./host-names.ts";
+import { factsOnHost, faultOnHost } from "./host-names.ts";
 import { list } from "./list.ts";
 import { read } from "./read.ts";
 import { resize } from "./resize.ts";
@@ -70,7 +70,7 @@ export function refusal(
 ): Answer | Fault {
 	const tool = findTool(name, input, sets);
 	if (tool === undefined) return fault;
-	const worded = fault.in(setOf.get(tool)!);
+	const worded = faultOnHost(fault.in(setOf.get(tool)!), context?.caller);
 	if (tool.refuse === undefined) return worded;
 	const facts = factsOnHost(tool.refuse(worded, input, context), context?.caller);
 	return { facts, text: tool.render(facts), refused: fault.code };
