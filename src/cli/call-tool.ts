@@ -34,7 +34,7 @@ function passedOn(
 ): Disposable {
 	const interrupt = () => {
 		const session = verb.words?.[0]?.field === "shell" ? words[0]! : (shell as string);
-		const meant = { session, ...(host !== undefined && { host }) };
+		const meant = { session, ...(host !== undefined && { host: host as string }) };
 		void client.call("signal", { ...meant, signal: "INT", timeoutMs: 0 }).catch(() => {}); // it has just ended
 	};
 	// Where it is placed is not known yet: here its shell's name would mean another.

@@ -13,7 +13,7 @@ import { Fault, type FaultCode, isFault } from "../protocol/fault.ts";
 import type { OutputChunk } from "../protocol/output.ts";
 import { within } from "../pty/wait.ts";
 import { hasEnded } from "../session/lifecycle.ts";
-import { refusal } from "../tools/catalogue.ts";
+import { type Placement, refusal } from "../tools/catalogue.ts";
 import type {
 	Answer,
 	CallOptions,
@@ -38,7 +38,7 @@ import { cardInFleet } from "./fleet-cards.ts";
 import { othersSessions, PAGE, renderFleetList } from "./fleet-list.ts";
 import { MergedEvents } from "./merged-events.ts";
 import { Placer } from "./placed-start.ts";
-import type { Placement, Wanted } from "./placement.ts";
+import type { Wanted } from "./placement.ts";
 import type { FleetRegistry } from "./registry.ts";
 import { joinReference, splitReference } from "./session-names.ts";
 

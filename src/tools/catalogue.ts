@@ -33,7 +33,16 @@ type ByName = { readonly [T in AnyTool as T["name"]]: T };
 
 export type ToolName = keyof ByName;
 /** What a caller may pass to a tool. */
-export type InputOf<N extends ToolName> = z.input<ByName[N]["input"]>;
+export type InputOf<N extends ToolName> = z.input<ByName[N]["input"]> & InFleet<N>;
+/** What a member of a fleet takes beside a tool's own fields (fleet/aim.ts). */
+type InFleet<N> = { readonly host?: string | undefined } & (N extends "start" | "run"
+	? { readonly placement?: Placement | undefined }
+	: unknown);
+export type Placement =
+	| "least-loaded"
+	| { readonly host: string }
+	| { readonly labels: Readonly<Record<string, string>> }
+	| { readonly sameAs: string };
 /** What a tool answers. */
 export type FactsOf<N extends ToolName> = z.output<ByName[N]["facts"]>;
 

@@ -8,18 +8,8 @@ import { catalogue } from "../../src/tools/catalogue.ts";
 import { STARTING_TOOLS, TOOL_SETS } from "../../src/tools/client.ts";
 import { until } from "../condition.ts";
 import { needing } from "../programs.ts";
+import { COMMAND_INPUTS as INPUTS } from "./command-inputs.ts";
 import { home, SURFACES, type Surface, served, WITHOUT_DIALECTS } from "./surfaces.ts";
-
-/** How each tool that starts something is given a command line. */
-const INPUTS: Readonly<Record<string, (command: string) => object>> = {
-	start: (command) => ({ command }),
-	run: (command) => ({ command }),
-	unified_exec: (cmd) => ({ cmd }),
-	exec_command: (cmd) => ({ cmd }),
-	pty_create: (cmd) => ({ cmd }),
-	run_bash: (command) => ({ command }),
-	start_background_process: (command) => ({ command }),
-};
 
 let workspace: string;
 let outside: string;

@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { Dialtone } from "../../src/index.ts";
 import type { ReadFacts, SessionFacts } from "../../src/protocol/answer.ts";
 import type { Client } from "../../src/tools/client.ts";
 import { until } from "../condition.ts";
@@ -170,6 +171,19 @@ describe.skipIf(missing(...BROKER_NEEDS).length > 0)("a session of another machi
 				.filter((one) => one.name === name);
 			expect(running).toHaveLength(1);
 		}
+	});
+
+	test("is used by a program through the library as one of its own", async () => {
+		await using dialtone = await Dialtone.connect({ home: hosts.alpha.path, owner: "library" });
+		await using terminal = await dialtone.start({ argv: ["cat"], host: "beta", name: "library", ...patient });
+		expect([terminal.name, terminal.id]).toEqual(["beta/library", expect.stringMatching(/^beta\/\w{26}$/)]);
+		const said = await terminal.send({ text: "hello", submit: true, until: { text: "hello" }, ...patient });
+		expect(said.text).toContain("hello");
+		expect((await dialtone.find("beta/library")).id).toBe(terminal.id);
+		expect(await dialtone.run({ command: "exit 3", host: "beta", ...patient })).toMatchObject({ shell: "beta/main" });
+		const { sessions } = await dialtone.list({ host: "beta" });
+		expect(sessions.map(({ name }) => name)).toContain("beta/library");
+		expect((await terminal.close()).status).toBe("cancelled");
 	});
 
 	test("what is repeated after its answer was lost is typed once", async () => {
