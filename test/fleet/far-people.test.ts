@@ -77,6 +77,21 @@ describe.skipIf(missing(...BROKER_NEEDS).length > 0)("people and a session of an
 		expect(gone.facts).toMatchObject({ id: "beta/none" });
 	});
 
+	test("a person here is not sent to the page of the other machine, whose address means one of this machine", async () => {
+		const session = await startCat("asked");
+		await using there = await hosts.beta.connect();
+		await there.http({ port: 0, exact: false, keep: "pin" });
+		const own = (await called(there, "ask_human", { session: "asked", question: "Type it" })).facts;
+		expect(own).toMatchObject({ page: expect.stringMatching(/^http:\/\/127\.0\.0\.1:/) });
+		const asked = await called(client, "ask_human", { session, question: "Type it" });
+		expect(asked.facts).toMatchObject({ page: null, how: expect.stringMatching(/^dialtone attach beta\//) });
+		expect(asked.text).not.toContain("127.0.0.1");
+		const input = { host: "beta", command: `touch ${join(directory, "page")}`, timeoutMs: 100 };
+		const pending = await called(client, "run", input).catch((error) => error);
+		expect(pending).toMatchObject({ code: "approval_pending", facts: { page: null } });
+		await client.decide(pending.facts.id, { approve: false, who: "anna" });
+	});
+
 	test("its events are heard here, with the names that it has here", async () => {
 		const heard: SessionEvent[] = [];
 		const stop = new AbortController();
