@@ -6,10 +6,12 @@ import SlowFirst from "./test/slow-first.ts";
 // long: the same where it takes minutes; `npm run test:long`.
 const inCi = process.env.CI !== undefined;
 
+const FLEET_IN_LONG = ["test/fleet/{contract-socket,fleet-client,joined,permissions,remote,roles}.test.ts"];
+
 /** Many programs, a browser, everything over every way in, kills and floods: more than half of all the time. */
 const LONG = [
 	"test/{adversary,contract,conversation,corpus,fuzz,limits,page,places,robustness,soak}/*.test.ts",
-	"test/fleet/{fleet-client,joined,permissions,remote,roles}.test.ts",
+	...FLEET_IN_LONG,
 	"test/cli/attach.test.ts",
 	"test/daemon/{flood,killed,lifecycle,mislaid,stress}.test.ts",
 	"test/dialects/{environment,recall}.test.ts",
@@ -22,7 +24,7 @@ const LONG = [
 ];
 
 /** With a command of its own: minutes of killed servers, lost links and cut networks. */
-const FLEET = ["test/fleet/{broker,leaf,lost-links,network,page,registry,slow-link,streams}.test.ts"];
+const FLEET = ["test/fleet/*.test.ts"];
 
 const withPrograms = {
 	globalSetup: "test/checkout.ts",
@@ -73,6 +75,7 @@ export default defineConfig({
 					name: "fleet",
 					sequence: { groupOrder: 3 },
 					include: FLEET,
+					exclude: FLEET_IN_LONG,
 					...withPrograms,
 				},
 			},

@@ -30,13 +30,15 @@ function passedOn(
 	{ io, words }: Invocation,
 	verb: VerbOf<ToolName>,
 	client: Client,
-	{ shell = "main" }: Input,
+	{ shell = "main", host, placement }: Input,
 ): Disposable {
 	const interrupt = () => {
 		const session = verb.words?.[0]?.field === "shell" ? words[0]! : (shell as string);
-		void client.call("signal", { session, signal: "INT", timeoutMs: 0 }).catch(() => {}); // it has just ended
+		const meant = { session, ...(host !== undefined && { host: host as string }) };
+		void client.call("signal", { ...meant, signal: "INT", timeoutMs: 0 }).catch(() => {}); // it has just ended
 	};
-	const isOurs = verb.tool === "run" && io.stdin.isTTY;
+	// Where it is placed is not known yet: here its shell's name would mean another.
+	const isOurs = verb.tool === "run" && io.stdin.isTTY && placement === undefined;
 	if (isOurs) process.once("SIGINT", interrupt);
 	return { [Symbol.dispose]: () => void process.off("SIGINT", interrupt) };
 }

@@ -25,7 +25,14 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(stateDir, { recursive: true }));
 
-async function dialtone(args: string[], stdin = "", { columns, env = {} }: { columns?: number; env?: object } = {}) {
+interface Terminal {
+	readonly columns?: number;
+	readonly env?: object;
+	/** Whether stdin is one. */
+	readonly isTTY?: boolean;
+}
+
+async function dialtone(args: string[], stdin = "", { columns, env = {}, isTTY = false }: Terminal = {}) {
 	let out = "";
 	let err = "";
 	const io: Io = {
@@ -35,7 +42,7 @@ async function dialtone(args: string[], stdin = "", { columns, env = {} }: { col
 		err: (text) => {
 			err += text;
 		},
-		stdin: Readable.from([Buffer.from(stdin)]) as unknown as NodeJS.ReadStream,
+		stdin: Object.assign(Readable.from([Buffer.from(stdin)]), { isTTY }) as unknown as NodeJS.ReadStream,
 		stdout: { on: () => {}, columns, isTTY: columns !== undefined } as unknown as NodeJS.WriteStream,
 		env: { PATH: process.env.PATH, ...env },
 		cwd: "/",
@@ -80,6 +87,27 @@ describe("commands become tool calls", () => {
 		expect(lastInput()).toEqual({ session: "py", text: "one\n", submit: false });
 		await dialtone(["send", "py", "-"], "one");
 		expect(lastInput()).toEqual({ session: "py", text: "one", submit: true });
+	});
+
+	test("Ctrl+C is for the command, on the machine where it runs", async () => {
+		const interrupted = async (...flags: string[]) => {
+			const before = process.listeners("SIGINT");
+			client.calls.length = 0;
+			const call = client.call.bind(client);
+			client.call = ((tool: string, ...rest: [unknown]) => {
+				const answer = call(tool as never, ...rest);
+				const added = process.listeners("SIGINT").filter((listener) => !before.includes(listener));
+				if (tool === "run") for (const listener of added) listener("SIGINT");
+				return answer;
+			}) as typeof client.call;
+			await dialtone(["run", ...flags, "sleep 9"], "", { isTTY: true });
+			client.call = call;
+			return client.calls.filter(({ tool }) => tool === "signal").map(({ input }) => input);
+		};
+		const signal = { signal: "INT", timeoutMs: 0 };
+		expect(await interrupted()).toEqual([{ session: "main", ...signal }]);
+		expect(await interrupted("--host", "build1")).toEqual([{ session: "main", host: "build1", ...signal }]);
+		expect(await interrupted("--placement", "least-loaded")).toEqual([]);
 	});
 
 	test("conditions and times are handed on in the tool's own words", async () => {

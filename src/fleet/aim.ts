@@ -2,11 +2,11 @@
 // name a session. Whatever names no host that is known is for this one.
 
 import { Fault } from "../protocol/fault.ts";
-import { findTool } from "../tools/catalogue.ts";
+import { findTool, type Placement } from "../tools/catalogue.ts";
 import type { ToolSet } from "../tools/client.ts";
 import { hostOfNumber } from "../tools/host-names.ts";
 import { meantField } from "../tools/other-names.ts";
-import { type Placement, placement } from "./placement.ts";
+import { placement } from "./placement.ts";
 import { splitReference } from "./session-names.ts";
 
 export interface Aim {
@@ -73,9 +73,10 @@ function fieldsIn(input: unknown): Record<string, unknown> | null {
 }
 
 function hostIn(value: unknown, known: KnownHosts): string {
-	const host = typeof value === "string" ? value.trim().toLowerCase() : "";
-	if (host !== "" && known.isKnown(host)) return host;
-	throw new Fault("unknown_host", { host: String(value), hosts: [...known.names()] });
+	if (typeof value !== "string" || value.trim() === "") throw badInput("`host` is the name of a host of the fleet");
+	const host = value.trim().toLowerCase();
+	if (known.isKnown(host)) return host;
+	throw new Fault("unknown_host", { host: value, hosts: [...known.names()] });
 }
 
 function referenceIn(value: unknown, known: KnownHosts): { host: string; session: string | number } | null {

@@ -15,7 +15,7 @@ import type { ListChange } from "../protocol/session-list.ts";
 import { within } from "../pty/wait.ts";
 import { hasEnded } from "../session/lifecycle.ts";
 import { ABILITIES } from "../tools/abilities.ts";
-import { refusal } from "../tools/catalogue.ts";
+import { type Placement, refusal } from "../tools/catalogue.ts";
 import type {
 	Answer,
 	CallOptions,
@@ -33,6 +33,7 @@ import type {
 	ViewChunk,
 	ViewOptions,
 } from "../tools/client.ts";
+import { faultOnHost } from "../tools/host-names.ts";
 import { type Caller, ownerOf } from "../tools/tool.ts";
 import { type Aim, aimOf, type KnownHosts } from "./aim.ts";
 import { approvalOn } from "./approval-on-host.ts";
@@ -44,7 +45,7 @@ import { FleetPeople } from "./fleet-people.ts";
 import type { FleetIdentity } from "./identity.ts";
 import { MergedEvents } from "./merged-events.ts";
 import { Placer } from "./placed-start.ts";
-import type { Placement, Wanted } from "./placement.ts";
+import type { Wanted } from "./placement.ts";
 import type { FleetRegistry } from "./registry.ts";
 import { splitReference } from "./session-names.ts";
 
@@ -336,7 +337,7 @@ export class FleetClient implements Client {
 		try {
 			return await ask(meant.client, meant.reference, meant.host);
 		} catch (error) {
-			throw meant.host === null ? error : this.#asHostFault(error, meant.host);
+			throw meant.host === null ? error : this.#refusedBy(error, meant.host);
 		}
 	}
 
@@ -348,8 +349,14 @@ export class FleetClient implements Client {
 		try {
 			yield* open(meant.client, meant.reference);
 		} catch (error) {
-			throw meant.host === null ? error : this.#asHostFault(error, meant.host);
+			throw meant.host === null ? error : this.#refusedBy(error, meant.host);
 		}
+	}
+
+	/** What a host refuses beside calls, whose refusals have our names when they arrive. */
+	#refusedBy(error: unknown, host: string): unknown {
+		const fault = this.#asHostFault(error, host);
+		return fault instanceof Fault ? faultOnHost(fault, { onHost: host }) : fault;
 	}
 
 	/** Ends what it does itself; the clients that it was given are their makers'. */

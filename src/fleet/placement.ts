@@ -5,6 +5,7 @@
 
 import { z } from "zod";
 import { Fault } from "../protocol/fault.ts";
+import type { Placement } from "../tools/catalogue.ts";
 import type { HostView } from "./view.ts";
 
 export const placement = z.union([
@@ -12,8 +13,7 @@ export const placement = z.union([
 	z.strictObject({ host: z.string().min(1).max(63) }),
 	z.strictObject({ labels: z.record(z.string().min(1).max(64), z.string().max(256)) }),
 	z.strictObject({ sameAs: z.string().min(1).max(264) }),
-]);
-export type Placement = z.infer<typeof placement>;
+]) satisfies z.ZodType<Placement>;
 
 /** What is asked for once names are known: `sameAs` is the host of that session. */
 export type Wanted = "least-loaded" | { readonly host: string } | { readonly labels: Readonly<Record<string, string>> };

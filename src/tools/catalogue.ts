@@ -9,7 +9,7 @@ import { codexWriteStdin, execCommand } from "./dialects/codex.ts";
 import { closePtySession, listPtySessions, unifiedExec, writeStdin } from "./dialects/exec.ts";
 import { ptyCapture, ptyCreate, ptyKill, ptyList, ptySendKeys } from "./dialects/pty.ts";
 import { getProcessOutput, runBash, startBackgroundProcess, stopBackgroundProcess } from "./dialects/terminal.ts";
-import { factsOnHost } from "./host-names.ts";
+import { factsOnHost, faultOnHost } from "./host-names.ts";
 import { list } from "./list.ts";
 import { read } from "./read.ts";
 import { resize } from "./resize.ts";
@@ -33,7 +33,16 @@ type ByName = { readonly [T in AnyTool as T["name"]]: T };
 
 export type ToolName = keyof ByName;
 /** What a caller may pass to a tool. */
-export type InputOf<N extends ToolName> = z.input<ByName[N]["input"]>;
+export type InputOf<N extends ToolName> = z.input<ByName[N]["input"]> & InFleet<N>;
+/** What a member of a fleet takes beside a tool's own fields (fleet/aim.ts). */
+type InFleet<N> = { readonly host?: string | undefined } & (N extends "start" | "run"
+	? { readonly placement?: Placement | undefined }
+	: unknown);
+export type Placement =
+	| "least-loaded"
+	| { readonly host: string }
+	| { readonly labels: Readonly<Record<string, string>> }
+	| { readonly sameAs: string };
 /** What a tool answers. */
 export type FactsOf<N extends ToolName> = z.output<ByName[N]["facts"]>;
 
@@ -70,7 +79,7 @@ export function refusal(
 ): Answer | Fault {
 	const tool = findTool(name, input, sets);
 	if (tool === undefined) return fault;
-	const worded = fault.in(setOf.get(tool)!);
+	const worded = faultOnHost(fault.in(setOf.get(tool)!), context?.caller);
 	if (tool.refuse === undefined) return worded;
 	const facts = factsOnHost(tool.refuse(worded, input, context), context?.caller);
 	return { facts, text: tool.render(facts), refused: fault.code };

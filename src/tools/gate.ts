@@ -25,8 +25,6 @@ interface GateParts {
 	readonly sessions: Sessions;
 	readonly approvals: Approvals;
 	readonly audit: AuditTrail;
-	/** Where the page is, if it is open. */
-	readonly page: () => string | null;
 }
 
 export interface Passed {
@@ -95,8 +93,8 @@ export class Gate {
 		if (wanted.what.length > MAX_SHOWN_CHARS)
 			throw new Fault("too_large", { what: "What a person has to approve", limit: MAX_SHOWN_CHARS });
 		const withinMs = waitMs(context, askedMs(input));
-		const { signal } = context;
-		const { who } = await this.#parts.approvals.ask(wanted, { withinMs, signal, page: this.#parts.page() });
+		const { signal, page = null } = context;
+		const { who } = await this.#parts.approvals.ask(wanted, { withinMs, signal, page });
 		// A name may mean another session by now, or a shell be in another directory: nobody has approved that.
 		const found = await this.#find(meant.asked, context);
 		const now = await this.#wanted(tool, input, { ...meant, found });

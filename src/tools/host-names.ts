@@ -6,6 +6,7 @@
 
 import { type CleanLine, isCleanLine, oneLine } from "../protocol/clean.ts";
 import { Fault, type FaultCode, type FaultFacts } from "../protocol/fault.ts";
+import { vocabularies } from "../protocol/vocabulary.ts";
 import type { Caller } from "./tool.ts";
 
 type From = Pick<Caller, "onHost">;
@@ -86,13 +87,15 @@ const IN_FAULTS: Partial<Record<FaultCode, readonly string[]>> = {
 	approval_not_found: ["id", "open"],
 };
 
-/** The same of a refusal: its words are made of its facts. */
-export function faultOnHost(fault: Fault, caller: From): Fault {
+/** The same of a refusal in the words of its set: they are made of its facts. */
+export function faultOnHost(fault: Fault, caller: From | undefined): Fault {
 	const fields = IN_FAULTS[fault.code];
-	if (caller.onHost === undefined || fields === undefined) return fault;
+	if (caller?.onHost === undefined || fields === undefined) return fault;
+	const isNumber = (value: string) => fault.words === "codex" && vocabularies.codex.names.test(value);
 	const each = (value: unknown): unknown => {
 		if (Array.isArray(value)) return value.map(each);
-		return typeof value === "string" ? onHost(caller, value) : value;
+		if (typeof value !== "string") return value;
+		return isNumber(value) ? String(numberOnHost(caller, Number(value))) : onHost(caller, value);
 	};
 	const facts: Record<string, unknown> = { ...fault.facts };
 	for (const field of fields) if (facts[field] !== undefined) facts[field] = each(facts[field]);

@@ -43,7 +43,7 @@ import type {
 	ViewOptions,
 } from "./client.ts";
 import { Gate } from "./gate.ts";
-import { factsOnHost, faultOnHost } from "./host-names.ts";
+import { factsOnHost } from "./host-names.ts";
 import { Noticed } from "./noticed.ts";
 import type { Past } from "./past.ts";
 import { PeopleWatch } from "./people-watch.ts";
@@ -74,7 +74,6 @@ export class LocalClient implements Client {
 	readonly #noticed: Noticed;
 	readonly #gate: Gate;
 	readonly #people: PeopleWatch;
-	readonly #page: () => string | null;
 	/** Loaded when something is drawn. */
 	#past: Promise<Past> | null = null;
 	readonly #unsubscribe: () => void;
@@ -87,8 +86,7 @@ export class LocalClient implements Client {
 		this.#people = new PeopleWatch(sessions);
 		this.#noticed = new Noticed(places.state, this.#audit);
 		this.#noticed.look();
-		this.#page = () => parts.status().http;
-		this.#gate = new Gate({ sessions, approvals: sessions.approvals, audit: this.#audit, page: this.#page });
+		this.#gate = new Gate({ sessions, approvals: sessions.approvals, audit: this.#audit });
 		this.#unsubscribe = sessions.approvals.onChange((change) => {
 			this.#audit.approval(change);
 			const { session } = change.approval;
@@ -106,8 +104,7 @@ export class LocalClient implements Client {
 			if (!(error instanceof Fault) || UNSHAPED.has(error.code)) throw error;
 			const caller = options.caller ?? this.#parts.caller;
 			const sessions = reachOf(this.#sessionsOf(caller), caller, "reads");
-			const fault = faultOnHost(error, caller);
-			const told = refusal({ name, input, sets: options.sets }, fault, { sessions, caller });
+			const told = refusal({ name, input, sets: options.sets }, error, { sessions, caller });
 			if (told instanceof Fault) throw told;
 			return told;
 		}
@@ -125,7 +122,9 @@ export class LocalClient implements Client {
 		const signal = options.signal ?? new AbortController().signal;
 		const reached = reachOf(sessions, caller, tool.effect);
 		const { answerWithinMs } = options;
-		const context = { sessions: reached, caller, signal, startedAt, answerWithinMs, page: this.#page() };
+		// On another machine our loopback address means that machine's own page.
+		const page = caller.onHost === undefined ? this.#parts.status().http : null;
+		const context = { sessions: reached, caller, signal, startedAt, answerWithinMs, page };
 		this.#noticed.look();
 		this.#audit.used(caller);
 		const passing = this.#gate.pass(tool, accepted, context);

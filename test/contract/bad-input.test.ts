@@ -1,83 +1,21 @@
 // Bad input on every field of every tool: a fault with a code and a next step,
-// never a crash, never half a write. The inputs are made from the tools' own schemas,
-// so a new field is tested from its first day.
+// never a crash, never half a write.
 
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Dialtone } from "../../src/index.ts";
-import { Fault, faults } from "../../src/protocol/fault.ts";
-import { toolCards } from "../../src/tools/catalogue.ts";
-import { TOOL_SETS, type ToolCard } from "../../src/tools/client.ts";
+import { Fault } from "../../src/protocol/fault.ts";
 import { HANG_MS } from "../condition.ts";
-
-interface Schema {
-	readonly type?: string;
-	readonly enum?: readonly unknown[];
-	readonly anyOf?: readonly Schema[];
-	readonly minimum?: number;
-	readonly maximum?: number;
-	readonly maxLength?: number;
-	readonly minLength?: number;
-	readonly properties?: Readonly<Record<string, Schema>>;
-	readonly required?: readonly string[];
-}
+import { cards, dialects, PROBE, right, type Schema, wellSaid, wrongFor } from "./wrong-input.ts";
 
 let dialtone: Dialtone;
-/** Reads lines and answers none: whatever is typed into it by a refused call shows. */
-const probe = "probe";
+const probe = PROBE.name;
 
 beforeAll(async () => {
 	dialtone = await Dialtone.open();
-	await dialtone.client.call("start", { argv: ["bash", "-c", "stty -echo; echo ready; cat"], name: probe });
+	await dialtone.client.call("start", PROBE);
 });
 afterAll(() => dialtone[Symbol.asyncDispose]());
-
-// What is certainly meant is accepted (T10, src/tools/accept-input.test.ts); these are not.
-const WRONG_FOR: Readonly<Record<string, readonly unknown[]>> = {
-	string: [true, [], {}],
-	integer: ["x", "", 1.5, true, [], {}, -(2 ** 60)],
-	number: ["x", true, [], {}],
-	boolean: ["maybe", 2, [], {}],
-	array: [true, {}, [null], [{}], [[]]],
-	object: [0, true, [], ["x"], { "a=b": 1 }],
-};
-
-/** Values that this schema refuses. Null is left out of a call, so it is wrong only where a value is needed. */
-function wrongFor(schema: Schema, isNeeded: boolean): readonly unknown[] {
-	const nothing = isNeeded ? [null] : [];
-	if (schema.enum !== undefined) return ["no such choice", 0, [], {}, ...nothing];
-	if (schema.anyOf !== undefined) {
-		const types = new Set(schema.anyOf.map(({ type }) => type));
-		return [...nothing, ...(types.has("array") ? [] : [[]]), ...(types.has("object") ? [] : [{}])];
-	}
-	const beyond = [
-		...(schema.minimum === undefined ? [] : [Math.min(0, schema.minimum) - 1]),
-		...(schema.maxLength === undefined ? [] : ["x".repeat(schema.maxLength + 1)]),
-		...(schema.minLength === undefined || schema.minLength === 0 ? [] : [""]),
-	].filter((value) => typeof value === "string" || Number.isSafeInteger(value));
-	const nested = Object.entries(schema.properties ?? {}).flatMap(([name, inner]) =>
-		wrongFor(inner, false).map((value) => ({ [name]: value })),
-	);
-	return [...(WRONG_FOR[schema.type ?? ""] ?? []), ...nothing, ...beyond, ...nested];
-}
-
-/** An input that would be right, so that one wrong field is the only thing wrong. */
-function right(card: ToolCard): Record<string, unknown> {
-	const { required = [], properties = {} } = card.inputSchema as Schema;
-	const GIVEN: Record<string, unknown> = {
-		session: probe,
-		session_id: probe,
-		terminal_id: probe,
-		command: "true",
-		cmd: "true",
-	};
-	return Object.fromEntries(
-		required.map((name) => [
-			name,
-			GIVEN[name] ?? { integer: 80, boolean: false, array: [] }[properties[name]?.type ?? ""] ?? "x",
-		]),
-	);
-}
 
 async function outcome(tool: string, input: unknown): Promise<Fault | null> {
 	try {
@@ -94,19 +32,6 @@ async function world(): Promise<unknown> {
 	const { sessions } = (await dialtone.client.call("list", {})).facts;
 	return sessions.map(({ name, offset, status }) => [name, offset, status]);
 }
-
-function wellSaid(fault: Fault, about: string): void {
-	expect(Object.keys(faults), about).toContain(fault.code);
-	expect(fault.code, `${about}: ${fault.message}`).not.toBe("internal");
-	expect(fault.message.length, about).toBeGreaterThan(10);
-	expect(fault.next.length, about).toBeGreaterThan(10);
-}
-
-const cards = toolCards(["native"]);
-// Two of them share a name; each is asked for once.
-const dialects = [...new Map(toolCards(TOOL_SETS).map((card) => [card.name, card])).values()].filter(
-	({ name }) => !cards.some((card) => card.name === name),
-);
 
 describe.each(cards.map((card) => [card.name, card] as const))("R2.5 bad input to %s", (name, card) => {
 	const { properties = {}, required = [] } = card.inputSchema as Schema;

@@ -8,18 +8,8 @@ import { catalogue } from "../../src/tools/catalogue.ts";
 import { STARTING_TOOLS, TOOL_SETS } from "../../src/tools/client.ts";
 import { until } from "../condition.ts";
 import { needing } from "../programs.ts";
-import { SURFACES, type Surface, served, WITHOUT_DIALECTS } from "./surfaces.ts";
-
-/** How each tool that starts something is given a command line. */
-const INPUTS: Readonly<Record<string, (command: string) => object>> = {
-	start: (command) => ({ command }),
-	run: (command) => ({ command }),
-	unified_exec: (cmd) => ({ cmd }),
-	exec_command: (cmd) => ({ cmd }),
-	pty_create: (cmd) => ({ cmd }),
-	run_bash: (command) => ({ command }),
-	start_background_process: (command) => ({ command }),
-};
+import { COMMAND_INPUTS as INPUTS } from "./command-inputs.ts";
+import { home, SURFACES, type Surface, served, WITHOUT_DIALECTS } from "./surfaces.ts";
 
 let workspace: string;
 let outside: string;
@@ -105,12 +95,13 @@ test(
 	needing("bwrap"),
 	async () => {
 		const sandbox = { workspace };
-		const { url, token, at, close } = await served({
+		const at = home({
 			confine: [
 				{ parent: "conversation-1", sandbox },
 				{ token: "confined", sandbox },
 			],
 		});
+		const { url, token, close } = await served(at);
 		const { Tokens } = await import("../../src/http/tokens.ts");
 		const tokens = new Tokens(join(at.path, "tokens.json"));
 		const confined = tokens.create({ name: "confined", role: "drive" }).token;

@@ -25,7 +25,13 @@ const MCP = [MAIN, "mcp", "--tools", TOOL_SETS.join(",")];
 
 type Env = Record<string, string>;
 
-function home(policy?: object): { env: Env; path: string } {
+export interface TestHome {
+	readonly env: Env;
+	readonly path: string;
+}
+
+/** With this policy.json, if one is given. */
+export function home(policy?: object): TestHome {
 	const path = mkdtempSync(join(tmpdir(), "dt-"));
 	if (policy !== undefined) writeFileSync(join(path, "policy.json"), JSON.stringify(policy), { mode: 0o600 });
 	const env = Object.fromEntries(Object.entries(process.env).filter((pair): pair is [string, string] => !!pair[1]));
@@ -33,7 +39,7 @@ function home(policy?: object): { env: Env; path: string } {
 }
 
 /** Runs our own command line to its end. */
-async function dialtone(
+export async function dialtone(
 	args: readonly string[],
 	env: Env,
 	signal?: AbortSignal,
@@ -51,7 +57,7 @@ async function dialtone(
 	return { code, out };
 }
 
-async function endEverything({ env, path }: { env: Env; path: string }): Promise<void> {
+export async function endEverything({ env, path }: TestHome): Promise<void> {
 	await dialtone(["daemon", "stop", "--sessions"], env);
 	rmSync(path, { recursive: true, force: true });
 }
@@ -87,11 +93,10 @@ async function inProcess(policy?: object): Promise<Surface> {
 	});
 }
 
-async function daemonSocket(policy?: object): Promise<Surface> {
+async function daemonSocket(at: TestHome): Promise<Surface> {
 	const { reachDaemon } = await import("../../src/daemon/reach.ts");
 	const { places } = await import("../../src/pty/places.ts");
 	const { VERSION } = await import("../../src/version.ts");
-	const at = home(policy);
 	const client = await reachDaemon({
 		run: places(at.env).run,
 		version: VERSION,
@@ -105,8 +110,7 @@ async function daemonSocket(policy?: object): Promise<Surface> {
 	});
 }
 
-async function commandLine(policy?: object): Promise<Surface> {
-	const at = home(policy);
+async function commandLine(at: TestHome): Promise<Surface> {
 	return {
 		call: async (tool, input, signal) => {
 			const { code, out } = await dialtone(["call", tool, JSON.stringify(input)], at.env, signal);
@@ -120,10 +124,7 @@ async function commandLine(policy?: object): Promise<Surface> {
 }
 
 /** `npm start` on a free port, and what it printed. */
-export async function served(
-	policy?: object,
-): Promise<{ at: ReturnType<typeof home>; url: string; token: string; close(): Promise<void> }> {
-	const at = home(policy);
+export async function served(at: TestHome): Promise<{ url: string; token: string; close(): Promise<void> }> {
 	const child = spawn(process.execPath, [MAIN, "serve", "--foreground", "--port", "0"], {
 		env: at.env,
 		stdio: ["ignore", "pipe", "inherit"],
@@ -140,11 +141,11 @@ export async function served(
 		if (child.exitCode === null) await once(child, "close");
 		rmSync(at.path, { recursive: true, force: true });
 	};
-	return { at, url, token, close };
+	return { url, token, close };
 }
 
-async function http(policy?: object): Promise<Surface> {
-	const { url, token, close } = await served(policy);
+async function http(at: TestHome): Promise<Surface> {
+	const { url, token, close } = await served(at);
 	return {
 		call: async (tool, input, signal) => {
 			const answer = await fetch(`${url}/v1/tools/${tool}`, {
@@ -222,8 +223,7 @@ function told(fault: FaultJson, text: string): Refused {
 
 const mcpStdio =
 	(era: Era) =>
-	async (policy?: object): Promise<Surface> => {
-		const at = home(policy);
+	async (at: TestHome): Promise<Surface> => {
 		const mcp = client(era);
 		await mcp.connect(new StdioClientTransport({ command: process.execPath, args: [...MCP], env: at.env }));
 		return overMcp(mcp, () => endEverything(at));
@@ -231,8 +231,8 @@ const mcpStdio =
 
 const mcpHttp =
 	(era: Era) =>
-	async (policy?: object): Promise<Surface> => {
-		const { url, token, close } = await served(policy);
+	async (at: TestHome): Promise<Surface> => {
+		const { url, token, close } = await served(at);
 		const mcp = client(era);
 		const requestInit = { headers: { authorization: `Bearer ${token}` } };
 		await mcp.connect(new StreamableHTTPClientTransport(new URL(`${url}/mcp`), { requestInit }));
@@ -240,8 +240,7 @@ const mcpHttp =
 	};
 
 /** The handshake of 2025-06-18 written by hand, as Codex speaks it: no SDK on this side to be kind to us. */
-async function mcpByHand(policy?: object): Promise<Surface> {
-	const at = home(policy);
+async function mcpByHand(at: TestHome): Promise<Surface> {
 	const child: ChildProcess = spawn(process.execPath, [...MCP], {
 		env: at.env,
 		stdio: ["pipe", "pipe", "inherit"],
@@ -286,9 +285,8 @@ async function mcpByHand(policy?: object): Promise<Surface> {
 /** MCP over HTTP has the native tools only. */
 export const WITHOUT_DIALECTS: ReadonlySet<string> = new Set(["MCP over HTTP, 2026-07-28", "MCP over HTTP, 2025"]);
 
-/** Each with a policy.json in its home, if one is given. */
-export const SURFACES: Readonly<Record<string, (policy?: object) => Promise<Surface>>> = {
-	"in this process": inProcess,
+/** Each opens on a home, which it ends with everything in it. */
+export const WAYS = {
 	"the daemon's socket": daemonSocket,
 	"the command line": commandLine,
 	HTTP: http,
@@ -297,4 +295,12 @@ export const SURFACES: Readonly<Record<string, (policy?: object) => Promise<Surf
 	"MCP on stdio, 2025-06-18 by hand": mcpByHand,
 	"MCP over HTTP, 2026-07-28": mcpHttp("2026"),
 	"MCP over HTTP, 2025": mcpHttp("2025"),
+} as const satisfies Readonly<Record<string, (at: TestHome) => Promise<Surface>>>;
+
+export type Way = keyof typeof WAYS;
+
+/** Each with a policy.json in its home, if one is given. */
+export const SURFACES: Readonly<Record<string, (policy?: object) => Promise<Surface>>> = {
+	"in this process": inProcess,
+	...Object.fromEntries(Object.entries(WAYS).map(([way, open]) => [way, (policy?: object) => open(home(policy))])),
 };

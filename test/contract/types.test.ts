@@ -24,6 +24,13 @@ test("a wrong input of a known tool does not compile; an unknown name is for the
 	await expect(client.call("send", { session: 7 })).rejects.toThrow("session");
 	// @ts-expect-error the session is missing
 	await client.call("send", { text: "1" });
+	// For a session of another machine, where the daemon is a member of a fleet.
+	await client.call("start", { argv: ["cat"], host: "build1" });
+	await client.call("run", { command: "true", placement: { labels: { gpu: "a100" } } });
+	// @ts-expect-error only what is started is placed
+	await client.call("read", { session: "py", placement: "least-loaded" });
+	// @ts-expect-error not a place
+	await client.call("start", { argv: ["cat"], placement: "anywhere" });
 	const name: string = "send";
 	expectTypeOf(client.call(name, { anything: true })).toEqualTypeOf<Promise<Answer>>();
 	await expect(client.call("fly", {})).rejects.toThrow("fly");

@@ -318,7 +318,9 @@ describe("placement", () => {
 		expect(fault.code).toBe("no_host_fits");
 		expect(fault.message).toContain("beta: gpu is a100");
 		expect(fault.message).toContain("alpha: has no label gpu");
-		expect((await refusalOf(callOn(a, "start", { command: "cat", placement: "anywhere" }))).code).toBe("bad_input");
+		expect((await refusalOf(callOn(a, "start", { command: "cat", placement: "anywhere" as never }))).code).toBe(
+			"bad_input",
+		);
 		await callOn(a, "start", { command: "cat", name: "any", placement: "least-loaded" });
 		expect((await started()).filter((name) => name === "any")).toHaveLength(1);
 	});

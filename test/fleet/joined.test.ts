@@ -4,45 +4,25 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Client } from "../../src/tools/client.ts";
 import { until } from "../condition.ts";
-import { Home } from "../daemon/home.ts";
+import type { Home } from "../daemon/home.ts";
 import { missing, needing } from "../programs.ts";
-import { BROKER_NEEDS, Brokers } from "./broker.ts";
+import { BROKER_NEEDS, type Brokers } from "./broker.ts";
+import { called, codeOf, TwoHosts } from "./two-hosts.ts";
 
 const patient = { timeoutMs: 60_000 };
-const called = (client: Client, tool: string, input: object) => client.call(tool as never, input as never);
-const codeOf = (answer: Promise<unknown>) =>
-	answer.then(
-		() => "done",
-		({ code }) => code,
-	);
 
 describe.each([1, 3] as const)("issue 15: two hosts and %i servers", (nodes) => {
+	let hosts: TwoHosts;
 	let brokers: Brokers;
 	let alpha: Home;
 	let beta: Home;
 	let client: Client;
 	beforeAll(async () => {
 		if (missing(...BROKER_NEEDS).length > 0) return;
-		brokers = await Brokers.start({ nodes });
-		[alpha, beta] = [new Home(), new Home()];
-		const credentials = brokers.credentials("admin");
-		for (const [home, host] of [
-			[alpha, "alpha"],
-			[beta, "beta"],
-		] as const) {
-			await using own = await home.connect();
-			await own.fleet({ servers: [], credentials, host, labels: { is: host } });
-		}
-		client = await alpha.connect();
-		await until("alpha knows beta", async () => (await codeOf(called(client, "list", { host: "beta" }))) === "done");
+		hosts = await TwoHosts.start({ nodes });
+		({ brokers, alpha, beta, client } = hosts);
 	}, 120_000);
-	afterAll(async () => {
-		for (const home of [alpha, beta]) {
-			await home?.cli("daemon", "stop", "--sessions");
-			await home?.[Symbol.asyncDispose]();
-		}
-		await brokers?.[Symbol.asyncDispose]();
-	});
+	afterAll(() => hosts?.[Symbol.asyncDispose]());
 
 	test(
 		"a session of the other one is started, used, listed and ended like one's own",

@@ -1,0 +1,9 @@
+import { testContract } from "./contract.ts";
+
+testContract([
+	"the command line",
+	"HTTP",
+	"MCP on stdio, 2026-07-28",
+	"MCP on stdio, 2025-06-18 by hand",
+	"MCP over HTTP, 2026-07-28",
+]);
