@@ -89,30 +89,30 @@ describe.each([1, 3] as const)("issue 15: two hosts and %i servers", (nodes) => 
 				expect(facts.text, text).toContain(text);
 			};
 			// In two pieces: the typed line comes back on the screen.
-			const line = (words: string) => ({
-				text: `${process.execPath} ${MAIN} ${words}; echo "left ""with $?"`,
+			const line = (words: string, mark: string) => ({
+				text: `${process.execPath} ${MAIN} ${words}; echo "${mark} ""left with $?"`,
 				submit: true,
 			});
-			await shows(line("attach beta/desk"), "attached to beta/desk");
+			await shows(line("attach beta/desk", "first"), "attached to beta/desk");
 			await shows({ text: "by hand", submit: true }, "by hand\nby hand");
-			await shows({ keys: ["ctrl+\\", "ctrl+\\"] }, "left with 0");
-			await shows(line("attach --watch beta/desk"), "watching beta/desk");
+			await shows({ keys: ["ctrl+\\", "ctrl+\\"] }, "first left with 0");
+			await shows(line("attach --watch beta/desk", "second"), "watching beta/desk");
 			// An agent is told that a person has typed before it may.
 			await called(client, "read", { session: "beta/desk" });
 			await called(client, "send", { session: "beta/desk", text: "from elsewhere", submit: true, ...patient });
 			await desk.client.call("wait", { session: "person", until: { text: "from elsewhere", only: true }, ...patient });
-			await shows({ keys: ["ctrl+\\", "ctrl+\\"] }, "left with 0");
-			await shows(line("logs -f beta/desk"), "from elsewhere");
+			await shows({ keys: ["ctrl+\\", "ctrl+\\"] }, "second left with 0");
+			await shows(line("logs -f beta/desk", "third"), "from elsewhere");
 			await called(client, "send", { session: "beta/desk", text: "followed", submit: true, ...patient });
 			await desk.client.call("wait", { session: "person", until: { text: "followed", only: true }, ...patient });
 			// The end of the session ends what follows it.
 			await called(client, "close", { session: "beta/desk" });
 			const { facts } = await desk.client.call("wait", {
 				session: "person",
-				until: { text: "left with 0", only: true },
+				until: { text: "third left with 0", only: true },
 				...patient,
 			});
-			expect(facts.text).toContain("left with 0");
+			expect(facts.text).toContain("third left with 0");
 		},
 	);
 
