@@ -61,7 +61,8 @@ export class FleetMember implements AsyncDisposable {
 			const key = JSON.stringify([other, limited?.owner]);
 			const known = clients.get(key);
 			if (known !== undefined) return known;
-			const identity = limited === undefined ? as : { ...as, role: "drive" as const, owner: limited.owner };
+			const isAs = limited === undefined || limited.owner === as.owner;
+			const identity = isAs ? as : { ...as, role: "drive" as const, owner: limited.owner };
 			const client = parts.connect(connection, other, identity);
 			clients.set(key, client);
 			return client;

@@ -2,9 +2,10 @@
 // with the servers that `dialtone fleet init` configures.
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { Dialtone } from "../../src/index.ts";
 import type { Client } from "../../src/tools/client.ts";
 import { until } from "../condition.ts";
-import type { Home } from "../daemon/home.ts";
+import { type Home, MAIN } from "../daemon/home.ts";
 import { missing, needing } from "../programs.ts";
 import { BROKER_NEEDS, type Brokers } from "./broker.ts";
 import { called, codeOf, TwoHosts } from "./two-hosts.ts";
@@ -50,6 +51,48 @@ describe.each([1, 3] as const)("issue 15: two hosts and %i servers", (nodes) => 
 			expect((await called(client, "close", { session: "beta/placed" })).facts).toMatchObject({ status: "cancelled" });
 			expect(await codeOf(called(client, "read", { session: "beta/none" }))).toBe("session_not_found");
 			expect(await codeOf(called(client, "start", { host: "gamma", argv: ["cat"] }))).toBe("unknown_host");
+		},
+	);
+
+	test(
+		"a person attaches to one, watches it and follows its log, in their terminal",
+		needing(...BROKER_NEEDS),
+		async () => {
+			await called(client, "start", { host: "beta", name: "desk", argv: ["cat"], ...patient });
+			// Their terminal is one of ours, in this process.
+			await using desk = await Dialtone.open();
+			const env = { ...(alpha.env as Record<string, string>), PS1: "desk$ " };
+			await desk.client.call("start", { name: "person", argv: ["bash", "--norc"], env, cols: 100, rows: 30 });
+			const shows = async (input: object, text: string) => {
+				const until = { text, only: true };
+				const { facts } = await desk.client.call("send", { session: "person", ...input, until, ...patient });
+				expect(facts.text, text).toContain(text);
+			};
+			// In two pieces: the typed line comes back on the screen.
+			const line = (words: string, mark: string) => ({
+				text: `${process.execPath} ${MAIN} ${words}; echo "${mark} ""left with $?"`,
+				submit: true,
+			});
+			await shows(line("attach beta/desk", "first"), "attached to beta/desk");
+			await shows({ text: "by hand", submit: true }, "by hand\nby hand");
+			await shows({ keys: ["ctrl+\\", "ctrl+\\"] }, "first left with 0");
+			await shows(line("attach --watch beta/desk", "second"), "watching beta/desk");
+			// An agent is told that a person has typed before it may.
+			await called(client, "read", { session: "beta/desk" });
+			await called(client, "send", { session: "beta/desk", text: "from elsewhere", submit: true, ...patient });
+			await desk.client.call("wait", { session: "person", until: { text: "from elsewhere", only: true }, ...patient });
+			await shows({ keys: ["ctrl+\\", "ctrl+\\"] }, "second left with 0");
+			await shows(line("logs -f beta/desk", "third"), "from elsewhere");
+			await called(client, "send", { session: "beta/desk", text: "followed", submit: true, ...patient });
+			await desk.client.call("wait", { session: "person", until: { text: "followed", only: true }, ...patient });
+			// The end of the session ends what follows it.
+			await called(client, "close", { session: "beta/desk" });
+			const { facts } = await desk.client.call("wait", {
+				session: "person",
+				until: { text: "third left with 0", only: true },
+				...patient,
+			});
+			expect(facts.text).toContain("third left with 0");
 		},
 	);
 
