@@ -1,6 +1,7 @@
 // The daemon's membership in a fleet: joined by a person, kept in a file, resumed by the next daemon. Nothing local ever
 // waits for it. The libraries of the broker are loaded when a fleet is joined, not before.
 
+import { existsSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { hostname } from "node:os";
 import { join } from "node:path";
@@ -65,9 +66,12 @@ export class FleetMembership implements FleetControl {
 	readonly #changed = new Listeners<void>("fleet membership");
 	#daemon: Pick<Daemon, "serve" | "lock"> | null = null;
 	#joined: Joined | null = null;
+	/** The daemon before was a member, and this one has not come as far: to callers, it is not connected. */
+	#resuming: { problem: string; readonly since: number } | null;
 
 	constructor(parts: FleetMembershipParts) {
 		this.#parts = parts;
+		this.#resuming = existsSync(join(parts.state, FILE)) ? { problem: "connecting", since: Date.now() } : null;
 		this.client = new SwitchClient(parts.local, () => this.#state());
 	}
 
@@ -84,15 +88,24 @@ export class FleetMembership implements FleetControl {
 			maxBytes: MAX_BYTES.fleet,
 			parse: (text) => checked(kept, parseObject(text)),
 		});
-		if (wish === null) return;
-		const joined = await prepared(wish);
+		if (wish === null) {
+			this.#resuming = null;
+			return;
+		}
+		const joined = await prepared(wish).catch((error: unknown) => {
+			if (this.#resuming !== null) this.#resuming.problem = messageOf(error);
+			throw error;
+		});
+		// A person was faster.
+		if (this.#resuming === null) return;
+		this.#resuming = null;
 		this.#joined = joined;
 		this.#changed.emit();
 		try {
 			await this.#become(joined, joined.left.signal);
 		} catch (error) {
 			if (joined.left.signal.aborted) return;
-			joined.problem = error instanceof Error ? error.message : String(error);
+			joined.problem = messageOf(error);
 			this.#parts.onProblem(error, "joining the fleet");
 		}
 	}
@@ -104,11 +117,10 @@ export class FleetMembership implements FleetControl {
 			await within(JOIN_MS, "joining the fleet", this.#become(joined));
 		} catch (error) {
 			await end(joined);
-			throw error instanceof Fault
-				? error
-				: new Fault("fleet_unreachable", { problem: error instanceof Error ? error.message : String(error) });
+			throw error instanceof Fault ? error : new Fault("fleet_unreachable", { problem: messageOf(error) });
 		}
 		await replaceState(join(this.#parts.state, FILE), JSON.stringify(wish));
+		this.#resuming = null;
 		this.#joined = joined;
 		this.#changed.emit();
 		if (before !== null) await this.#end(before);
@@ -118,6 +130,7 @@ export class FleetMembership implements FleetControl {
 	async leave(): Promise<void> {
 		await rm(join(this.#parts.state, FILE), { force: true });
 		const joined = this.#joined;
+		this.#resuming = null;
 		this.#joined = null;
 		this.#changed.emit();
 		if (joined !== null) await this.#end(joined);
@@ -150,7 +163,7 @@ export class FleetMembership implements FleetControl {
 	}
 
 	#state(): FleetState {
-		if (this.#joined === null) return "in no fleet";
+		if (this.#joined === null) return this.#resuming ?? "in no fleet";
 		const { member, problem, since } = this.#joined;
 		return member === null ? { problem, since } : { client: member.client };
 	}
@@ -209,6 +222,8 @@ async function freshened(sessions: Sessions): Promise<void> {
 		await within(LOOK_MS, "a refresh", session.refresh()).catch(() => {}); // the last verdict stays
 	});
 }
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 async function end({ left, member, connection }: Joined): Promise<void> {
 	left.abort();
