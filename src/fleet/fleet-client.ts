@@ -50,7 +50,7 @@ export interface FleetClientParts {
 	readonly local: Client;
 	readonly registry: Pick<
 		FleetRegistry,
-		"awaySince" | "hosts" | "host" | "withSessions" | "sessions" | "find" | "running" | "pins"
+		"awaySince" | "unheardSince" | "hosts" | "host" | "withSessions" | "sessions" | "find" | "running" | "pins"
 	>;
 	/** The name of this host. */
 	readonly host: string;
@@ -205,10 +205,11 @@ export class FleetClient implements Client {
 	/** What there is to say where they are not, or not as they are now. */
 	async #untilSessionsKnown(): Promise<readonly CleanLine[]> {
 		const { registry } = this.#parts;
-		const { awaySince } = registry;
-		if (awaySince !== null)
+		const { awaySince, unheardSince } = registry;
+		const since = awaySince ?? unheardSince;
+		if (since !== null)
 			return [
-				safe`the fleet's broker is unreachable since ${oneLine(new Date(awaySince).toISOString())}: other hosts are listed as they were then`,
+				safe`the fleet's broker ${awaySince === null ? "says nothing" : "is unreachable"} since ${oneLine(new Date(since).toISOString())}: other hosts are listed as they were then`,
 			];
 		const known = within(ASKED_MS, "the sessions of other hosts", registry.withSessions());
 		return known.then(

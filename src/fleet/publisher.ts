@@ -13,7 +13,8 @@ import { until, within } from "../pty/wait.ts";
 import { inParallel } from "../session/in-parallel.ts";
 import { hasEnded } from "../session/lifecycle.ts";
 import type { Session } from "../session/session.ts";
-import { type Buckets, bootOf, isConflict, type Lease, lease, RECORD, type SessionEntry } from "./buckets.ts";
+import { readBucket } from "./bucket-watch.ts";
+import { BUCKETS, type Buckets, bootOf, isConflict, type Lease, lease, RECORD, type SessionEntry } from "./buckets.ts";
 import type { Connected } from "./connected.ts";
 import { sessionKey } from "./session-names.ts";
 
@@ -79,8 +80,6 @@ export class Publisher implements AsyncDisposable {
 	/** Somebody else's lease on our name, and when we saw it first, of `performance.now()`. */
 	#other: { readonly revision: number; readonly seenAt: number } | null = null;
 	#toldOfOther = false;
-	/** The lease could not be written although the broker is connected. */
-	#failing = false;
 	#busy = false;
 	/** It is to look again when it is done. */
 	#again = false;
@@ -102,11 +101,6 @@ export class Publisher implements AsyncDisposable {
 		];
 		this.#refresh = setInterval(() => void this.#work(true), refreshMs);
 		void this.#work(true);
-	}
-
-	/** The broker is connected and takes no lease. */
-	get isFailing(): boolean {
-		return this.#failing;
 	}
 
 	/** Settles when all that is to be told has been, or this is disposed: for tests and an orderly end. */
@@ -179,22 +173,17 @@ export class Publisher implements AsyncDisposable {
 		try {
 			if (this.#held !== null) {
 				this.#held = await within(refreshMs, "the lease", hosts.update(own.host, text, this.#held, refreshMs));
-				this.#failing = false;
 				return;
 			}
 			const found = await within(REQUEST_MS, "the lease", hosts.get(own.host));
 			const isThere = found !== null && found.operation === "PUT";
 			if (isThere && !this.#mayTake(found.revision, found.string())) return;
 			this.#held = await hosts.put(own.host, text, { previousSeq: found?.revision ?? 0, timeout: refreshMs });
-			this.#failing = false;
 			this.#other = null;
 			this.#toldOfOther = false;
 		} catch (error) {
 			this.#held = null; // expired, taken by another, or not known: looked at the next time
-			if (!isConflict(error)) {
-				this.#failing = true;
-				throw error;
-			}
+			if (!isConflict(error)) throw error;
 			this.#soonLease();
 		}
 	}
@@ -260,17 +249,17 @@ export class Publisher implements AsyncDisposable {
 
 	/** Reads what the broker has of this host. */
 	async #compare(): Promise<void> {
-		const { own, buckets } = this.#parts;
+		const { own, buckets, connected } = this.#parts;
 		this.#published.clear();
-		const found = await within(REQUEST_MS, "the records", buckets.sessions.history({ key: `${own.host}.>` }));
-		for await (const entry of found) {
-			if (entry.operation !== "PUT") continue;
-			const before = entryIn(entry.string());
-			this.#published.set(entry.key, {
-				revision: entry.revision,
+		const filter = `${own.host}.>`;
+		const found = await readBucket({ buckets, bucket: BUCKETS.sessions, connected, filter, withinMs: REQUEST_MS });
+		for (const [key, message] of found) {
+			const before = entryIn(message.string());
+			this.#published.set(key, {
+				revision: message.seq,
 				said: before === null ? "" : saidBy(before),
 				writtenAt: Number.NEGATIVE_INFINITY,
-				at: entry.created.getTime(),
+				at: message.time.getTime(),
 			});
 		}
 		this.#compared = true;
