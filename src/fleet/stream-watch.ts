@@ -51,6 +51,7 @@ export class StreamWatch implements AsyncDisposable {
 	/** Of what was read last: the stream's birth, the number, and when. */
 	#read: { readonly created: string; seq: number; at: number } | null = null;
 	#isReady = false;
+	#isFollowing = false;
 	/** What runs for an earlier one ends. */
 	#round = 0;
 
@@ -85,8 +86,11 @@ export class StreamWatch implements AsyncDisposable {
 		if (this.#silence !== undefined) this.#silence.refresh();
 		else
 			this.#silence = setTimeout(() => {
-				this.again();
-				onSilent?.();
+				// One that still begins would never come to its end.
+				if (this.#isFollowing) {
+					this.again();
+					onSilent?.();
+				}
 				this.#silence?.refresh();
 			}, silentMs).unref();
 	}
@@ -165,7 +169,9 @@ export class StreamWatch implements AsyncDisposable {
 		};
 		const closed = messages.closed().then(onClosed, onClosed);
 		if (pending === 0) complete();
+		this.#isFollowing = true;
 		await this.#until(() => ended || isOver());
+		this.#isFollowing = false;
 		messages.stop();
 		if (this.#parts.connected.awaySince === null) void consumer.delete().catch(() => false); // it ends by itself, later
 		await closed;

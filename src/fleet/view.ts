@@ -62,6 +62,10 @@ interface HostState {
 	readonly sessions: Map<string, string>;
 }
 
+/** Of a lease's time. A host writes one every 0.3: when nothing came for so long, all is read again. */
+const SILENT = 0.35;
+/** By then it has been read, or the broker does not answer. Less than is left of a lease that was written in time. */
+const UNHEARD = 0.6;
 const IDLE_MS = 600_000;
 /** Of the timer for leases: several that end at the same moment are told together. */
 const MARGIN_MS = 20;
@@ -89,7 +93,7 @@ export class FleetView implements AsyncDisposable {
 			bucket: BUCKETS.hosts,
 			connected,
 			always: true, // an expired key leaves no mark
-			silentMs: this.#silentMs,
+			silentMs: SILENT * parts.ttlMs,
 			// One that still reads all would begin again.
 			onSilent: () => this.#records?.isReady && this.#records.again(),
 			onChange: (key, value) => (value === null ? this.#left(key) : this.#heard(key, value)),
@@ -100,11 +104,6 @@ export class FleetView implements AsyncDisposable {
 			if (isConnected) this.#expectAll();
 			this.#changes.emit();
 		});
-	}
-
-	/** Something comes more often, where there is a host at all. */
-	get #silentMs(): number {
-		return (this.#parts.ttlMs * 2) / 3;
 	}
 
 	/** The hosts that there were when it began are known. */
@@ -120,7 +119,7 @@ export class FleetView implements AsyncDisposable {
 	/** Since when the broker, which is there, has said nothing of any host, ms since 1970; null while it does. */
 	get unheardSince(): number | null {
 		const { at, since } = this.#answered;
-		return performance.now() - at > this.#silentMs ? since : null;
+		return performance.now() - at > UNHEARD * this.#parts.ttlMs ? since : null;
 	}
 
 	/** Told when a host or a session has changed. */
