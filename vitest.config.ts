@@ -22,7 +22,7 @@ const LONG = [
 ];
 
 /** With a command of its own: minutes of killed servers, lost links and cut networks. */
-const FLEET = ["test/fleet/{broker,lost-links,network,registry,slow-link,store,streams}.test.ts"];
+const FLEET = ["test/fleet/{broker,chaos,lost-links,network,registry,slow-link,store,streams}.test.ts"];
 
 const withPrograms = {
 	globalSetup: "test/checkout.ts",
