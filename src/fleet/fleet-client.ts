@@ -50,7 +50,16 @@ export interface FleetClientParts {
 	readonly local: Client;
 	readonly registry: Pick<
 		FleetRegistry,
-		"awaySince" | "unheardSince" | "hosts" | "host" | "withSessions" | "sessions" | "find" | "running" | "pins"
+		| "awaySince"
+		| "unheardSince"
+		| "hosts"
+		| "host"
+		| "withSessions"
+		| "sessions"
+		| "find"
+		| "hasSessionsOf"
+		| "running"
+		| "pins"
 	>;
 	/** The name of this host. */
 	readonly host: string;
@@ -103,6 +112,7 @@ export class FleetClient implements Client {
 			return await this.#callOn(aim.host ?? this.#parts.host, tool, aim.input, options);
 		} catch (error) {
 			if (!(error instanceof Fault)) throw error;
+			await this.#refuseLost((Object(input) as { readonly session?: unknown }).session, error);
 			// Those of a tool have its words already.
 			const told = isOfFleet(error) ? refusal({ name: tool, input, sets: options.sets }, error) : error;
 			if (told instanceof Fault) throw told;
@@ -293,8 +303,20 @@ export class FleetClient implements Client {
 		try {
 			return await ask(meant.client, meant.reference, meant.host);
 		} catch (error) {
+			if (meant.host === null) await this.#refuseLost(reference, error);
 			throw meant.host === null ? error : this.#asHostFault(error, meant.host);
 		}
+	}
+
+	/** A session of a host that was not heard of since this daemon joined is not said to be missing. */
+	async #refuseLost(session: unknown, error: unknown): Promise<void> {
+		if (typeof session !== "string" || !isFault(error, "session_not_found")) return;
+		const meant = splitReference(session, (name) => !this.#known.isKnown(name));
+		if (meant === null) return;
+		const { host } = meant;
+		// Where the broker does not answer, the first refusal is the one to tell.
+		if (await this.#parts.registry.hasSessionsOf(host).catch(() => false))
+			throw new Fault("host_unreachable", { host, since: null }, { cause: error });
 	}
 
 	async *#stream<T>(
@@ -305,6 +327,7 @@ export class FleetClient implements Client {
 		try {
 			yield* open(meant.client, meant.reference);
 		} catch (error) {
+			if (meant.host === null) await this.#refuseLost(reference, error);
 			throw meant.host === null ? error : this.#asHostFault(error, meant.host);
 		}
 	}

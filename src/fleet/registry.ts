@@ -94,6 +94,11 @@ export class FleetRegistry implements AsyncDisposable {
 		return found?.[1] ?? null;
 	}
 
+	/** Whether the broker has told of sessions of this host, which may not be heard of itself. */
+	async hasSessionsOf(host: string): Promise<boolean> {
+		return (await this.#records(`${host}.>`)).length > 0;
+	}
+
 	async #records(filter: string): Promise<readonly (readonly [string, SessionEntry])[]> {
 		const parts = { buckets: this.#buckets, bucket: BUCKETS.sessions, connected: this.#connected };
 		const found = await stored("the records", readBucket({ ...parts, filter, withinMs: REQUEST_MS }));
