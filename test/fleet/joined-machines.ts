@@ -5,6 +5,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { LastingClient } from "../../src/daemon/lasting-client.ts";
 import type { SocketClient } from "../../src/daemon/socket-client.ts";
+import { isFault } from "../../src/protocol/fault.ts";
 import { gone } from "../alive.ts";
 import { until } from "../condition.ts";
 import { Home } from "../daemon/home.ts";
@@ -69,7 +70,14 @@ export class JoinedMachine implements AsyncDisposable {
 
 	async join(credentials: string): Promise<void> {
 		await using own = await this.connect();
-		await own.fleet({ servers: [], credentials, host: this.name, labels: { is: this.name } });
+		const wish = { servers: [], credentials, host: this.name, labels: { is: this.name } };
+		// Servers that have just begun may not have elected who keeps what.
+		await until(`${this.name} has joined`, () =>
+			own.fleet(wish).catch((error: unknown) => {
+				if (isFault(error, "fleet_unreachable")) return null;
+				throw error;
+			}),
+		);
 	}
 
 	/** Of the daemon that answered last. */
