@@ -5,6 +5,7 @@ import { existsSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { hostname } from "node:os";
 import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import { z } from "zod";
 import type { FleetControl } from "./daemon/fleet-control.ts";
 import type { Daemon } from "./daemon/run.ts";
@@ -29,6 +30,7 @@ const FILE = "fleet.json";
 const JOIN_MS = 20_000;
 /** What was not taken back by then is left to the broker, whose leases end by themselves. */
 const LEAVE_MS = 3000;
+const RETRY_MS = { first: 500, most: 5000 } as const;
 const PARALLEL_LOOKS = 8;
 const LOOK_MS = 1000;
 
@@ -101,12 +103,20 @@ export class FleetMembership implements FleetControl {
 		this.#resuming = null;
 		this.#joined = joined;
 		this.#changed.emit();
-		try {
-			await this.#become(joined, joined.left.signal);
-		} catch (error) {
-			if (joined.left.signal.aborted) return;
-			joined.problem = messageOf(error);
-			this.#parts.onProblem(error, "joining the fleet");
+		const { signal } = joined.left;
+		// Servers that have no majority yet are connected, and refuse.
+		for (let ms = RETRY_MS.first; !signal.aborted; ms = Math.min(2 * ms, RETRY_MS.most)) {
+			try {
+				return await this.#become(joined, signal);
+			} catch (error) {
+				if (signal.aborted) return;
+				joined.problem = messageOf(error);
+				if (ms === RETRY_MS.first) this.#parts.onProblem(error, "joining the fleet");
+				const { connection } = joined;
+				joined.connection = null;
+				await connection?.[Symbol.asyncDispose]();
+			}
+			await delay(ms, undefined, { signal }).catch(() => {}); // it has left meanwhile
 		}
 	}
 
