@@ -30,7 +30,7 @@ const FILE = "fleet.json";
 const JOIN_MS = 20_000;
 /** What was not taken back by then is left to the broker, whose leases end by themselves. */
 const LEAVE_MS = 3000;
-const RETRY_MS = { first: 500, most: 5000 } as const;
+const RETRY_MS = { first: 500, most: 5000 };
 const PARALLEL_LOOKS = 8;
 const LOOK_MS = 1000;
 
