@@ -200,7 +200,8 @@ export class Checker {
 			return isNoticed || isNew ? null : "not at all, without a word";
 		}
 		if (by === host) return one.unreachableSince === undefined ? null : "as unreachable, and it is its own";
-		const cutOff = this.#harms.cutOff(from, pair);
+		// One whose own daemon was stopped answers when it goes on, and what it says is so then.
+		const cutOff = this.#isOwnHarmed(by, from) ? null : this.#harms.cutOff(from, pair);
 		const { unreachableSince } = one;
 		if (unreachableSince === undefined)
 			return cutOff !== null && from - cutOff > TOLD_MS && !isNoticed
