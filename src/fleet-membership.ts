@@ -1,6 +1,7 @@
 // The daemon's membership in a fleet: joined by a person, kept in a file, resumed by the next daemon. Nothing local ever
 // waits for it. The libraries of the broker are loaded when a fleet is joined, not before.
 
+import { existsSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
@@ -68,9 +69,14 @@ export class FleetMembership implements FleetControl {
 	readonly #changed = new Listeners<void>("fleet membership");
 	#daemon: Pick<Daemon, "serve" | "lock"> | null = null;
 	#joined: Joined | null = null;
+	/** The daemon before was a member, and this one has not come as far: to callers, it is not connected. */
+	#resuming: Exclude<FleetState, string | { client: Client }> | null;
 
 	constructor(parts: FleetMembershipParts) {
 		this.#parts = parts;
+		this.#resuming = existsSync(join(parts.state, FILE))
+			? { host: null, problem: "connecting", since: Date.now() }
+			: null;
 		this.client = new SwitchClient(
 			parts.local,
 			() => this.#state(),
@@ -91,7 +97,12 @@ export class FleetMembership implements FleetControl {
 			maxBytes: MAX_BYTES.fleet,
 			parse: (text) => checked(kept, parseObject(text)),
 		});
-		if (wish === null) return;
+		// There is nothing to resume, or a person was faster.
+		if (wish === null || this.#resuming === null) {
+			this.#resuming = null;
+			return;
+		}
+		this.#resuming = null;
 		const joined = joining(wish);
 		this.#joined = joined;
 		this.#changed.emit();
@@ -126,6 +137,7 @@ export class FleetMembership implements FleetControl {
 			throw error instanceof Fault ? error : new Fault("fleet_unreachable", { problem: problemIn(error) });
 		}
 		await replaceState(join(this.#parts.state, FILE), JSON.stringify(wish));
+		this.#resuming = null;
 		this.#joined = joined;
 		this.#changed.emit();
 		if (before !== null) await this.#end(before);
@@ -135,6 +147,7 @@ export class FleetMembership implements FleetControl {
 	async leave(): Promise<void> {
 		await rm(join(this.#parts.state, FILE), { force: true });
 		const joined = this.#joined;
+		this.#resuming = null;
 		this.#joined = null;
 		this.#changed.emit();
 		if (joined !== null) await this.#end(joined);
@@ -169,7 +182,7 @@ export class FleetMembership implements FleetControl {
 	}
 
 	#state(): FleetState {
-		if (this.#joined === null) return "in no fleet";
+		if (this.#joined === null) return this.#resuming ?? "in no fleet";
 		const { member, problem, since, prepared, wish } = this.#joined;
 		const host = prepared?.options.host ?? wish.host ?? null;
 		return member === null ? { host, problem, since } : { client: member.client };

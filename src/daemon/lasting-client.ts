@@ -222,6 +222,9 @@ export class LastingClient implements Client {
 			try {
 				return await ask(client);
 			} catch (error) {
+				// That the repetition did not get there says nothing of what was asked before it.
+				if (last !== null && !request.harmless && !wasNotDone(last) && isNotAsked(error))
+					throw replacedFault(doing, false, last);
 				if (!isReplaced(error)) throw error;
 				const repeatable = request.repeatable || wasNotDone(error);
 				if (!repeatable || tries >= MAX_TRIES || this.#disposed) throw replacedFault(doing, repeatable, error);
@@ -352,6 +355,10 @@ function replacedFault(doing: string, repeatable: boolean, cause: Replaced): Fau
 	const facts = { ...(silent === true && { silent }), ...(host !== undefined && { host }) };
 	return new Fault("daemon_replaced", { doing, repeatable, ...facts }, { cause });
 }
+
+/** Another host was not reached with it. */
+const isNotAsked = (error: unknown): boolean =>
+	isFault(error, "host_unreachable") || isFault(error, "fleet_unreachable") || isFault(error, "unknown_host");
 
 /** The daemon said so itself. */
 function wasNotDone(fault: Replaced): boolean {

@@ -1,5 +1,7 @@
-// Follows a bucket: first all that is there, then each change.
+// Follows a bucket: first all that is there, then each change. Or reads only what is there.
 
+import type { JsMsg } from "@nats-io/jetstream";
+import { within } from "../pty/wait.ts";
 import { BUCKET_PREFIX, type Buckets } from "./buckets.ts";
 import type { Connected } from "./connected.ts";
 import { StreamWatch, type StreamWatchParts } from "./stream-watch.ts";
@@ -17,18 +19,52 @@ export interface BucketWatchParts extends Pick<StreamWatchParts, "always" | "sil
 }
 
 const REMOVED = new Set(["DEL", "PURGE"]);
+const isRemoval = ({ headers }: JsMsg): boolean => REMOVED.has(headers?.get("KV-Operation") ?? "");
+const prefixOf = (bucket: string) => `$KV.${bucket}.`;
 
 export function watchBucket(parts: BucketWatchParts): StreamWatch {
 	const { buckets, bucket, filter = ">", onChange, onComplete, ...rest } = parts;
-	const prefix = `$KV.${bucket}.`;
+	const prefix = prefixOf(bucket);
 	const keyOf = (subject: string) => subject.slice(prefix.length);
 	return new StreamWatch({
 		...rest,
 		...buckets,
 		stream: `${BUCKET_PREFIX}${bucket}`,
 		filter: `${prefix}${filter}`,
-		onMessage: ({ subject, headers, data }) =>
-			onChange(keyOf(subject), REMOVED.has(headers?.get("KV-Operation") ?? "") ? null : data),
+		onMessage: (message) => onChange(keyOf(message.subject), isRemoval(message) ? null : message.data),
 		...(onComplete && { onComplete: (subjects) => onComplete(new Set([...subjects].map(keyOf))) }),
 	});
+}
+
+export interface BucketReadParts extends Pick<BucketWatchParts, "buckets" | "bucket" | "connected"> {
+	/** Keys with wildcards. */
+	readonly filter: string;
+	readonly withinMs: number;
+}
+
+/**
+ * What a bucket has now, by key; rejects where that is not known in time. The `history` of the library ends only with the
+ * next heartbeat, half a minute later, when a key is written while it reads.
+ */
+export async function readBucket(parts: BucketReadParts): Promise<ReadonlyMap<string, JsMsg>> {
+	const { buckets, bucket, connected, filter, withinMs } = parts;
+	const prefix = prefixOf(bucket);
+	const found = new Map<string, JsMsg>();
+	const watch = new StreamWatch({
+		...buckets,
+		connected,
+		stream: `${BUCKET_PREFIX}${bucket}`,
+		filter: `${prefix}${filter}`,
+		onMessage: (message) => {
+			const key = message.subject.slice(prefix.length);
+			if (isRemoval(message)) found.delete(key);
+			else found.set(key, message);
+		},
+	});
+	try {
+		await within(withinMs, `reading ${bucket}`, watch.ready());
+		return found;
+	} finally {
+		void watch[Symbol.asyncDispose](); // what it has asked the broker for may be answered much later
+	}
 }

@@ -6,6 +6,8 @@ import { type KV, Kvm } from "@nats-io/kv";
 import type { NatsConnection } from "@nats-io/nats-core";
 import { z } from "zod";
 import { ACTIVITIES, SANDBOX_FACTS, STATUSES, WAITING_FOR } from "../protocol/answer.ts";
+import { Fault } from "../protocol/fault.ts";
+import { within } from "../pty/wait.ts";
 
 /** How often a lease is written, and how long it lasts: three are missed before a host counts as unreachable. */
 export const LEASE = { refreshMs: 3000, ttlMs: 10_000 } as const;
@@ -101,6 +103,19 @@ export async function openBuckets(
 	};
 	await ensure();
 	return { js, patient, hosts, sessions, pins, ensure };
+}
+
+const REQUEST_MS = 5000;
+
+/** What a caller asks of the store: where it does not answer, the caller is told so. Conflicts are the caller's own. */
+export async function stored<T>(what: string, work: Promise<T>): Promise<T> {
+	try {
+		return await within(REQUEST_MS, what, work);
+	} catch (error) {
+		if (isConflict(error)) throw error;
+		const problem = error instanceof Error ? error.message : String(error);
+		throw new Fault("fleet_unreachable", { problem: `${what}: ${problem}` }, { cause: error });
+	}
 }
 
 /** What the server says where a write names a revision that is not the last one. */

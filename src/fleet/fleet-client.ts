@@ -58,7 +58,17 @@ export interface FleetClientParts {
 	readonly local: Client;
 	readonly registry: Pick<
 		FleetRegistry,
-		"awaySince" | "hosts" | "host" | "withSessions" | "sessions" | "find" | "running" | "pins" | "onChange"
+		| "awaySince"
+		| "unheardSince"
+		| "hosts"
+		| "host"
+		| "withSessions"
+		| "sessions"
+		| "find"
+		| "hasSessionsOf"
+		| "running"
+		| "pins"
+		| "onChange"
 	>;
 	/** The name of this host; null where it serves nobody, and so is none. */
 	readonly host: string | null;
@@ -125,6 +135,7 @@ export class FleetClient implements Client {
 			return await this.#callOn(aim.host, tool, aim.input, options);
 		} catch (error) {
 			if (!(error instanceof Fault)) throw error;
+			await this.#refuseLost((Object(input) as { readonly session?: unknown }).session, error);
 			// Those of a tool have its words already.
 			const told = isOfFleet(error) ? refusal({ name: tool, input, sets: options.sets }, error) : error;
 			if (told instanceof Fault) throw told;
@@ -246,10 +257,11 @@ export class FleetClient implements Client {
 	/** What there is to say where they are not, or not as they are now. */
 	async #untilSessionsKnown(): Promise<readonly CleanLine[]> {
 		const { registry } = this.#parts;
-		const { awaySince } = registry;
-		if (awaySince !== null)
+		const { awaySince, unheardSince } = registry;
+		const since = awaySince ?? unheardSince;
+		if (since !== null)
 			return [
-				safe`the fleet's broker is unreachable since ${oneLine(new Date(awaySince).toISOString())}: other hosts are listed as they were then`,
+				safe`the fleet's broker ${awaySince === null ? "says nothing" : "is unreachable"} since ${oneLine(new Date(since).toISOString())}: other hosts are listed as they were then`,
 			];
 		const known = within(ASKED_MS, "the sessions of other hosts", registry.withSessions());
 		return known.then(
@@ -337,8 +349,20 @@ export class FleetClient implements Client {
 		try {
 			return await ask(meant.client, meant.reference, meant.host);
 		} catch (error) {
+			if (meant.host === null) await this.#refuseLost(reference, error);
 			throw meant.host === null ? error : this.#refusedBy(error, meant.host);
 		}
+	}
+
+	/** A session of a host that was not heard of since this daemon joined is not said to be missing. */
+	async #refuseLost(session: unknown, error: unknown): Promise<void> {
+		if (typeof session !== "string" || !isFault(error, "session_not_found")) return;
+		const meant = splitReference(session, (name) => !this.#known.isKnown(name));
+		if (meant === null) return;
+		const { host } = meant;
+		// Where the broker does not answer, the first refusal is the one to tell.
+		if (await this.#parts.registry.hasSessionsOf(host).catch(() => false))
+			throw new Fault("host_unreachable", { host, since: null }, { cause: error });
 	}
 
 	async *#stream<T>(
@@ -349,6 +373,7 @@ export class FleetClient implements Client {
 		try {
 			yield* open(meant.client, meant.reference);
 		} catch (error) {
+			if (meant.host === null) await this.#refuseLost(reference, error);
 			throw meant.host === null ? error : this.#refusedBy(error, meant.host);
 		}
 	}

@@ -6,8 +6,7 @@
 //   who chose has died    the pin is at the broker: another daemon finds it
 //   pin lost (24 h, disk) the records of sessions are looked at before a host is chosen (fleet-client.ts)
 
-import { within } from "../pty/wait.ts";
-import { type Buckets, isConflict } from "./buckets.ts";
+import { type Buckets, isConflict, stored } from "./buckets.ts";
 import { keyToken } from "./session-names.ts";
 
 export interface Pin {
@@ -24,8 +23,6 @@ export interface PinStore {
 	set(key: string, to: { host: string; session: string | null }, before: Pin | null): Promise<Pin>;
 }
 
-const REQUEST_MS = 5000;
-
 export class Pins implements PinStore {
 	readonly #buckets: Pick<Buckets, "pins">;
 
@@ -34,7 +31,7 @@ export class Pins implements PinStore {
 	}
 
 	async find(key: string): Promise<Pin | null> {
-		const entry = await within(REQUEST_MS, "where a start was placed", this.#buckets.pins.get(key));
+		const entry = await stored("where a start was placed", this.#buckets.pins.get(key));
 		if (entry === null || entry.operation !== "PUT") return null;
 		const { host, session } = entry.json<{ host: string; session: string | null }>();
 		return { host, session, revision: entry.revision };
@@ -42,8 +39,9 @@ export class Pins implements PinStore {
 
 	async set(key: string, to: { host: string; session: string | null }, before: Pin | null): Promise<Pin> {
 		try {
-			const options = { previousSeq: before?.revision ?? 0, timeout: REQUEST_MS };
-			return { ...to, revision: await this.#buckets.pins.put(key, JSON.stringify(to), options) };
+			const options = { previousSeq: before?.revision ?? 0 };
+			const put = this.#buckets.pins.put(key, JSON.stringify(to), options);
+			return { ...to, revision: await stored("where a start is placed", put) };
 		} catch (error) {
 			if (!isConflict(error)) throw error;
 			const found = await this.find(key);

@@ -1,4 +1,5 @@
-// Tells the fleet of this host: its lease, again and again, and its sessions, each when its state has changed.
+// Tells the fleet of this host: its lease, again and again, and its sessions, each when its state has changed. Neither
+// waits for the other: records are kept by other servers, and one of these that is slow must not end the lease.
 //
 // The host's name belongs to whoever refreshes its lease. A later daemon of the same boot takes it over; a daemon of
 // another boot, or of another machine with the same name, waits until it is no longer refreshed. Only who has the lease
@@ -13,7 +14,8 @@ import { until, within } from "../pty/wait.ts";
 import { inParallel } from "../session/in-parallel.ts";
 import { hasEnded } from "../session/lifecycle.ts";
 import type { Session } from "../session/session.ts";
-import { type Buckets, bootOf, isConflict, type Lease, lease, RECORD, type SessionEntry } from "./buckets.ts";
+import { readBucket } from "./bucket-watch.ts";
+import { BUCKETS, type Buckets, bootOf, isConflict, type Lease, lease, RECORD, type SessionEntry } from "./buckets.ts";
 import type { Connected } from "./connected.ts";
 import { sessionKey } from "./session-names.ts";
 
@@ -79,9 +81,10 @@ export class Publisher implements AsyncDisposable {
 	/** Somebody else's lease on our name, and when we saw it first, of `performance.now()`. */
 	#other: { readonly revision: number; readonly seenAt: number } | null = null;
 	#toldOfOther = false;
-	/** The lease could not be written although the broker is connected. */
-	#failing = false;
+	#renewing = false;
 	#busy = false;
+	/** Sessions are to be looked at before they are told. */
+	#stale = true;
 	/** It is to look again when it is done. */
 	#again = false;
 	#scheduled = false;
@@ -97,16 +100,11 @@ export class Publisher implements AsyncDisposable {
 			own.sessions.onCount(() => this.#soon()),
 			connected.onChange((isConnected) => {
 				this.#compared = false;
-				if (isConnected) void this.#work(true);
+				if (isConnected) void this.#renew();
 			}),
 		];
-		this.#refresh = setInterval(() => void this.#work(true), refreshMs);
-		void this.#work(true);
-	}
-
-	/** The broker is connected and takes no lease. */
-	get isFailing(): boolean {
-		return this.#failing;
+		this.#refresh = setInterval(() => void this.#renew(), refreshMs);
+		void this.#renew();
 	}
 
 	/** Settles when all that is to be told has been, or this is disposed: for tests and an orderly end. */
@@ -114,9 +112,13 @@ export class Publisher implements AsyncDisposable {
 		return until(
 			() =>
 				this.#disposed ||
-				(this.#compared && !this.#busy && !this.#scheduled && !this.#again && this.#paceTimer === undefined),
+				(this.#compared && this.#isIdle && !this.#scheduled && !this.#again && this.#paceTimer === undefined),
 			(listener) => this.#idle.add(listener),
 		);
+	}
+
+	get #isIdle(): boolean {
+		return !this.#busy && !this.#renewing;
 	}
 
 	/** At the end of this turn: what happens together is told together. */
@@ -125,12 +127,37 @@ export class Publisher implements AsyncDisposable {
 		this.#scheduled = true;
 		setImmediate(() => {
 			this.#scheduled = false;
-			void this.#work(false);
+			void this.#work();
 		});
 	}
 
-	/** One at a time: the lease where it is due, then what has changed. */
-	async #work(withLease: boolean): Promise<void> {
+	/** The lease, and then what has changed. */
+	async #renew(): Promise<void> {
+		if (this.#disposed || this.#renewing) return;
+		this.#renewing = true;
+		try {
+			if (this.#isThere) await this.#lease();
+		} catch (error) {
+			await this.#failed(error);
+		} finally {
+			this.#renewing = false;
+		}
+		this.#idle.emit();
+		this.#stale = true;
+		await this.#work();
+	}
+
+	get #isThere(): boolean {
+		return this.#parts.connected.awaySince === null;
+	}
+
+	async #failed(error: unknown): Promise<void> {
+		await this.#parts.buckets.ensure().catch(() => {}); // the first problem is the one to tell
+		if (this.#isThere && !this.#disposed) this.#parts.onProblem(error, "telling the fleet");
+	}
+
+	/** What has changed, one at a time. Without a lease, the next refresh looks. */
+	async #work(): Promise<void> {
 		if (this.#disposed) return;
 		if (this.#busy) {
 			this.#again = true;
@@ -139,21 +166,18 @@ export class Publisher implements AsyncDisposable {
 		this.#busy = true;
 		this.#again = false;
 		try {
-			if (this.#parts.connected.awaySince === null) {
-				if (withLease || this.#held === null) await this.#lease();
-				if (withLease) await this.#parts.own.freshen?.();
-				if (this.#held !== null) await this.#tell();
+			if (this.#isThere && this.#held !== null) {
+				if (this.#stale) await this.#parts.own.freshen?.();
+				this.#stale = false;
+				await this.#tell();
 			}
 		} catch (error) {
 			this.#compared = false;
-			await this.#parts.buckets.ensure().catch(() => {}); // the first problem is the one to tell
-			if (this.#parts.connected.awaySince === null && !this.#disposed)
-				this.#parts.onProblem(error, "telling the fleet");
+			await this.#failed(error);
 		} finally {
 			this.#busy = false;
 		}
-		// Without a lease, the next refresh looks.
-		if (this.#again && this.#held !== null && this.#parts.connected.awaySince === null) this.#soon();
+		if (this.#again && this.#held !== null && this.#isThere) this.#soon();
 		this.#idle.emit();
 	}
 
@@ -179,29 +203,24 @@ export class Publisher implements AsyncDisposable {
 		try {
 			if (this.#held !== null) {
 				this.#held = await within(refreshMs, "the lease", hosts.update(own.host, text, this.#held, refreshMs));
-				this.#failing = false;
 				return;
 			}
 			const found = await within(REQUEST_MS, "the lease", hosts.get(own.host));
 			const isThere = found !== null && found.operation === "PUT";
 			if (isThere && !this.#mayTake(found.revision, found.string())) return;
 			this.#held = await hosts.put(own.host, text, { previousSeq: found?.revision ?? 0, timeout: refreshMs });
-			this.#failing = false;
 			this.#other = null;
 			this.#toldOfOther = false;
 		} catch (error) {
 			this.#held = null; // expired, taken by another, or not known: looked at the next time
-			if (!isConflict(error)) {
-				this.#failing = true;
-				throw error;
-			}
+			if (!isConflict(error)) throw error;
 			this.#soonLease();
 		}
 	}
 
 	/** The next look need not wait for the next refresh. */
 	#soonLease(): void {
-		setImmediate(() => void this.#work(true));
+		setImmediate(() => void this.#renew());
 	}
 
 	/** Whether a lease on our name that another has written is ours to take. */
@@ -260,17 +279,17 @@ export class Publisher implements AsyncDisposable {
 
 	/** Reads what the broker has of this host. */
 	async #compare(): Promise<void> {
-		const { own, buckets } = this.#parts;
+		const { own, buckets, connected } = this.#parts;
 		this.#published.clear();
-		const found = await within(REQUEST_MS, "the records", buckets.sessions.history({ key: `${own.host}.>` }));
-		for await (const entry of found) {
-			if (entry.operation !== "PUT") continue;
-			const before = entryIn(entry.string());
-			this.#published.set(entry.key, {
-				revision: entry.revision,
+		const filter = `${own.host}.>`;
+		const found = await readBucket({ buckets, bucket: BUCKETS.sessions, connected, filter, withinMs: REQUEST_MS });
+		for (const [key, message] of found) {
+			const before = entryIn(message.string());
+			this.#published.set(key, {
+				revision: message.seq,
 				said: before === null ? "" : saidBy(before),
 				writtenAt: Number.NEGATIVE_INFINITY,
-				at: entry.created.getTime(),
+				at: message.time.getTime(),
 			});
 		}
 		this.#compared = true;
@@ -319,7 +338,7 @@ export class Publisher implements AsyncDisposable {
 		clearTimeout(this.#paceTimer);
 		for (const undo of this.#undo) undo();
 		await until(
-			() => !this.#busy,
+			() => this.#isIdle,
 			(listener) => this.#idle.add(listener),
 		);
 		this.#idle.clear();

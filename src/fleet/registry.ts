@@ -1,9 +1,9 @@
 // The fleet as a daemon has it: what it tells of its own host (publisher.ts) and what it knows of all (view.ts).
 
 import type { NatsConnection } from "@nats-io/nats-core";
-import { within } from "../pty/wait.ts";
 import { hasEnded } from "../session/lifecycle.ts";
-import { type BucketOptions, type Buckets, LEASE, openBuckets, type SessionEntry } from "./buckets.ts";
+import { readBucket } from "./bucket-watch.ts";
+import { BUCKETS, type BucketOptions, type Buckets, LEASE, openBuckets, type SessionEntry, stored } from "./buckets.ts";
 import { Connected } from "./connected.ts";
 import { Pins } from "./pins.ts";
 import { type OwnHost, Publisher } from "./publisher.ts";
@@ -44,8 +44,7 @@ export class FleetRegistry implements AsyncDisposable {
 		this.pins = new Pins(buckets);
 		this.#publisher =
 			own === undefined ? null : new Publisher({ own, buckets, connected, refreshMs, ttlMs, onProblem });
-		const isStoreAway = () => this.#publisher?.isFailing === true;
-		this.#view = new FleetView({ buckets, connected, owner, ttlMs, isStoreAway });
+		this.#view = new FleetView({ buckets, connected, owner, ttlMs });
 	}
 
 	/** Settles when the hosts are known. */
@@ -71,6 +70,11 @@ export class FleetRegistry implements AsyncDisposable {
 		return this.#view.awaySince;
 	}
 
+	/** Since when the broker, which is there, has said nothing of any host, ms since 1970; null while it does. */
+	get unheardSince(): number | null {
+		return this.#view.unheardSince;
+	}
+
 	hosts(): readonly HostView[] {
 		return this.#view.hosts();
 	}
@@ -91,24 +95,32 @@ export class FleetRegistry implements AsyncDisposable {
 
 	/** One session as the broker has it now, whosever of those that may be known; null where it has none of this id. */
 	async find(host: string, id: string): Promise<SessionEntry | null> {
-		const owner = this.#owner === null ? "*" : keyToken(this.#owner);
-		const key = `${host}.${owner}.${id}`;
-		const found = await within(REQUEST_MS, "a record", this.#buckets.sessions.history({ key }));
-		for await (const entry of found) if (entry.operation === "PUT") return entry.json<SessionEntry>();
-		return null;
+		const [found] = await this.#records(`${host}.${this.#ownerToken()}.${id}`);
+		return found?.[1] ?? null;
+	}
+
+	/** Whether the broker has told of sessions of this host, which may not be heard of itself. */
+	async hasSessionsOf(host: string): Promise<boolean> {
+		return (await this.#records(`${host}.${this.#ownerToken()}.*`)).length > 0;
+	}
+
+	/** Of those that may be known. */
+	#ownerToken(): string {
+		return this.#owner === null ? "*" : keyToken(this.#owner);
+	}
+
+	async #records(filter: string): Promise<readonly (readonly [string, SessionEntry])[]> {
+		const parts = { buckets: this.#buckets, bucket: BUCKETS.sessions, connected: this.#connected };
+		const found = await stored("the records", readBucket({ ...parts, filter, withinMs: REQUEST_MS }));
+		return [...found].map(([key, message]) => [key, message.json<SessionEntry>()]);
 	}
 
 	/** The hosts on which this owner has a running session of that name, as the broker has them now. */
 	async running(owner: string, name: string): Promise<readonly string[]> {
-		const filter = { key: `*.${keyToken(owner)}.*` };
-		const found = await within(REQUEST_MS, "the records", this.#buckets.sessions.history(filter));
-		const hosts: string[] = [];
-		for await (const entry of found) {
-			if (entry.operation !== "PUT") continue;
-			const record = entry.json<SessionEntry>();
-			if (record.name === name && !hasEnded(record.status)) hosts.push(splitKey(entry.key)!.host);
-		}
-		return hosts;
+		const records = await this.#records(`*.${keyToken(owner)}.*`);
+		return records.flatMap(([key, record]) =>
+			record.name === name && !hasEnded(record.status) ? [splitKey(key)!.host] : [],
+		);
 	}
 
 	/** Told when a host or a session has changed. */

@@ -62,6 +62,7 @@ export class StreamWatch implements AsyncDisposable {
 	/** The broker's time of the first consumer. */
 	#begun: string | null = null;
 	#isReady = false;
+	#isFollowing = false;
 	/** What runs for an earlier one ends. */
 	#round = 0;
 
@@ -100,8 +101,11 @@ export class StreamWatch implements AsyncDisposable {
 		if (this.#silence !== undefined) this.#silence.refresh();
 		else
 			this.#silence = setTimeout(() => {
-				this.#again();
-				connected.doubt();
+				// One that still begins would never come to its end.
+				if (this.#isFollowing) {
+					this.#again();
+					connected.doubt();
+				}
 				this.#silence?.refresh();
 			}, silentMs).unref();
 	}
@@ -195,7 +199,9 @@ export class StreamWatch implements AsyncDisposable {
 		};
 		const closed = messages.closed().then(onClosed, onClosed);
 		if (num_pending === 0) complete();
+		this.#isFollowing = true;
 		await this.#until(() => ended || isOver());
+		this.#isFollowing = false;
 		messages.stop();
 		if (this.#parts.connected.awaySince === null) void consumer.delete().catch(() => false); // it ends by itself, later
 		await closed;

@@ -1,7 +1,9 @@
 // The Client that a daemon gives to all who ask: its own sessions, and those of the fleet while it is a member. Which of
 // the two it is changes while calls and streams run; each goes on with the one it began with.
 
+import { noticesIn } from "../protocol/answer.ts";
 import type { Approval, Decision } from "../protocol/approval.ts";
+import { oneLine, safe } from "../protocol/clean.ts";
 import type { PersonAct } from "../protocol/driver.ts";
 import { Fault, isFault } from "../protocol/fault.ts";
 import { type FleetSeen, type ListChange, NO_HOST } from "../protocol/session-list.ts";
@@ -21,10 +23,14 @@ import type {
 } from "../tools/client.ts";
 
 /** A member · joined, and not connected since the daemon has started · in no fleet. */
-export type FleetState =
-	| { readonly client: Client }
-	| { readonly host: string | null; readonly problem: string; readonly since: number }
-	| "in no fleet";
+export type FleetState = { readonly client: Client } | NotConnected | "in no fleet";
+
+interface NotConnected {
+	/** The name that it will have; null where that is not known. */
+	readonly host: string | null;
+	readonly problem: string;
+	readonly since: number;
+}
 
 export class SwitchClient implements Client {
 	readonly #local: Client;
@@ -47,13 +53,29 @@ export class SwitchClient implements Client {
 		if (typeof state === "object" && "client" in state) return state.client.call(tool as never, input, options);
 		const { host, placement, session } = Object(input) as Record<string, unknown>;
 		if (host !== undefined || placement !== undefined) throw noFleet(state, host === undefined ? "placement" : "host");
-		try {
-			return await this.#local.call(tool as never, input, options);
-		} catch (error) {
-			const isOther = typeof session === "string" && session.includes("/") && isFault(error, "session_not_found");
-			throw isOther && state !== "in no fleet" ? noFleet(state, "session") : error;
-		}
+		const answer = await this.#local.call(tool as never, input, options).catch((error: unknown) => {
+			throw orNoFleet(state, session, error);
+		});
+		return tool === "list" && state !== "in no fleet" ? withoutOthers(answer, state) : answer;
 	};
+
+	async #ask<T>(session: string, ask: (client: Client) => Promise<T>): Promise<T> {
+		const state = this.#state();
+		try {
+			return await ask(this.#client);
+		} catch (error) {
+			throw orNoFleet(state, session, error);
+		}
+	}
+
+	async *#stream<T>(session: string, open: (client: Client) => AsyncIterable<T>): AsyncGenerator<T> {
+		const state = this.#state();
+		try {
+			yield* open(this.#client);
+		} catch (error) {
+			throw orNoFleet(state, session, error);
+		}
+	}
 
 	tools(sets?: readonly ToolSet[]) {
 		return this.#client.tools(sets);
@@ -64,27 +86,27 @@ export class SwitchClient implements Client {
 	}
 
 	output(session: string, options: OutputOptions) {
-		return this.#client.output(session, options);
+		return this.#stream(session, (client) => client.output(session, options));
 	}
 
 	snapshot(session: string, options?: SnapshotOptions) {
-		return this.#client.snapshot(session, options);
+		return this.#ask(session, (client) => client.snapshot(session, options));
 	}
 
 	view(session: string, options: ViewOptions) {
-		return this.#client.view(session, options);
+		return this.#stream(session, (client) => client.view(session, options));
 	}
 
 	drawn(session: string, options: DrawnOptions) {
-		return this.#client.drawn(session, options);
+		return this.#stream(session, (client) => client.drawn(session, options));
 	}
 
 	act(session: string, act: PersonAct) {
-		return this.#client.act(session, act);
+		return this.#ask(session, (client) => client.act(session, act));
 	}
 
 	drivers(session: string, options: DriversOptions) {
-		return this.#client.drivers(session, options);
+		return this.#stream(session, (client) => client.drivers(session, options));
 	}
 
 	/** Unlike the others it goes on with the fleet that is joined, and without the one that is left: whoever watches stays. */
@@ -123,12 +145,26 @@ export class SwitchClient implements Client {
 	async [Symbol.asyncDispose](): Promise<void> {}
 }
 
-type Away = Extract<FleetState, { problem: string }>;
-
-const isAway = (state: FleetState): state is Away => typeof state === "object" && "problem" in state;
+const isAway = (state: FleetState): state is NotConnected => typeof state === "object" && "problem" in state;
 
 /** A fleet that was not reached since the daemon has started. */
-const unseen = ({ host, since }: Away): FleetSeen => ({ host: host ?? NO_HOST, awaySince: since, hosts: [] });
+const unseen = ({ host, since }: NotConnected): FleetSeen => ({ host: host ?? NO_HOST, awaySince: since, hosts: [] });
+
+/** A session of another host is not said to be missing where none could be asked. */
+function orNoFleet(state: FleetState, session: unknown, error: unknown): unknown {
+	const isOther = typeof session === "string" && session.includes("/") && isFault(error, "session_not_found");
+	if (!isOther || state === "in no fleet" || "client" in state) return error;
+	return noFleet(state, "session");
+}
+
+/** The list of this host's sessions, which says that it is no more than that. */
+function withoutOthers({ facts, text }: Answer, { problem, since }: NotConnected): Answer {
+	const notice = safe`not connected to the fleet since ${oneLine(new Date(since).toISOString())} (${oneLine(problem)}): sessions of other hosts are not listed`;
+	return {
+		facts: { ...facts, notices: [...noticesIn(facts), notice] },
+		text: `${text}\n${notice}`,
+	};
+}
 
 const noFleet = (state: Exclude<FleetState, { client: Client }>, field: string) =>
 	state === "in no fleet"

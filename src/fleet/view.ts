@@ -1,8 +1,8 @@
 // What this daemon knows of the fleet: hosts with their leases, and the sessions that they have told of.
 //
 // A lease that is not refreshed in time ends here, by one timer for all: the broker drops an expired key without a
-// word. While the broker is away nothing expires, because nothing is heard of anybody: what was known stays, and
-// `awaySince` says since when. Sessions are kept as the text that came, which is a third of the size of objects, and are
+// word. While the broker is away, or says nothing at all (it has lost its majority, or the server of our watch), nothing
+// expires, because nothing is heard of anybody: what was known stays, and `awaySince` or `unheardSince` says since when. Sessions are kept as the text that came, which is a third of the size of objects, and are
 // followed only while somebody lists them.
 
 import { Listeners } from "../protocol/listeners.ts";
@@ -49,8 +49,6 @@ export interface FleetViewParts {
 	readonly ttlMs: number;
 	/** How long sessions are followed after they were last asked for. */
 	readonly idleMs?: number;
-	/** The broker is there and keeps nothing: own leases are not taken. Then nothing expires, either. */
-	readonly isStoreAway?: () => boolean;
 }
 
 interface HostState {
@@ -64,6 +62,10 @@ interface HostState {
 	readonly sessions: Map<string, string>;
 }
 
+/** Of a lease's time. A host writes one every 0.3: when nothing came for so long, all is read again. */
+const SILENT = 0.35;
+/** By then it has been read, or the broker does not answer. Less than is left of a lease that was written in time. */
+const UNHEARD = 0.6;
 const IDLE_MS = 600_000;
 /** Of the timer for leases: several that end at the same moment are told together. */
 const MARGIN_MS = 20;
@@ -77,6 +79,8 @@ export class FleetView implements AsyncDisposable {
 	readonly #leases: StreamWatch;
 	readonly #undo: () => void;
 	#records: StreamWatch | null = null;
+	/** When the broker last told a lease, or that there are no others: of `performance.now()`, and ms since 1970. */
+	#answered = { at: performance.now(), since: Date.now() };
 	#leaseTimer: NodeJS.Timeout | undefined;
 	#idleTimer: NodeJS.Timeout | undefined;
 	#disposed = false;
@@ -89,13 +93,13 @@ export class FleetView implements AsyncDisposable {
 			bucket: BUCKETS.hosts,
 			connected,
 			always: true, // an expired key leaves no mark
-			silentMs: (parts.ttlMs * 2) / 3,
+			silentMs: SILENT * parts.ttlMs,
 			onChange: (key, value) => (value === null ? this.#left(key) : this.#heard(key, value)),
-			// No onComplete: after a restart of the broker, hosts that live are heard of again soon, and the timer decides.
+			// After a restart of the broker, hosts that live are heard of again soon, and the timer decides.
+			onComplete: () => this.#answer(),
 		});
-		// Each host gets the time of a lease to be heard of again.
 		this.#undo = connected.onChange((isConnected) => {
-			if (isConnected) for (const host of [...this.#ends.keys()]) this.#expect(host);
+			if (isConnected) this.#expectAll();
 			this.#changes.emit();
 		});
 	}
@@ -108,6 +112,12 @@ export class FleetView implements AsyncDisposable {
 	/** Since when the broker is away, ms since 1970; null while it is there. */
 	get awaySince(): number | null {
 		return this.#parts.connected.awaySince;
+	}
+
+	/** Since when the broker, which is there, has said nothing of any host, ms since 1970; null while it does. */
+	get unheardSince(): number | null {
+		const { at, since } = this.#answered;
+		return performance.now() - at > UNHEARD * this.#parts.ttlMs ? since : null;
 	}
 
 	/** Told when a host or a session has changed. */
@@ -168,6 +178,7 @@ export class FleetView implements AsyncDisposable {
 	#heard(host: string, value: Uint8Array): void {
 		const found = parsed(lease, Buffer.from(value).toString());
 		if (found === null) return; // of another version: it is not heard of
+		this.#answer();
 		const state = this.#stateOf(host);
 		const isNew = !state.reachable || state.lease?.bootId !== found.bootId;
 		state.lease = found;
@@ -180,8 +191,20 @@ export class FleetView implements AsyncDisposable {
 		if (isNew) this.#changes.emit();
 	}
 
+	/** The broker tells of leases. */
+	#answer(): void {
+		if (this.unheardSince !== null) this.#expectAll();
+		this.#answered = { at: performance.now(), since: Date.now() };
+	}
+
+	/** Each host gets the time of a lease to be heard of again. */
+	#expectAll(): void {
+		for (const host of [...this.#ends.keys()]) this.#expect(host);
+	}
+
 	/** It has said so itself. */
 	#left(host: string): void {
+		this.#answer();
 		if (!this.#ends.delete(host)) return;
 		this.#lose(this.#stateOf(host), Date.now());
 		this.#arm();
@@ -209,7 +232,7 @@ export class FleetView implements AsyncDisposable {
 
 	#expire(): void {
 		this.#leaseTimer = undefined;
-		const isAway = this.awaySince !== null || this.#parts.isStoreAway?.() === true;
+		const isAway = this.awaySince !== null || this.unheardSince !== null;
 		const now = performance.now();
 		for (const [host, end] of this.#ends) {
 			if (end > now) break;

@@ -370,3 +370,18 @@ describe("placement", () => {
 		expect([c, d].map(({ sessions }) => sessions.runningCount())).toEqual([2, 2]);
 	});
 });
+
+describe("a daemon that joins while another host is away", () => {
+	test("says so of its sessions, and of those of no host that they are not there", async () => {
+		await callOn(b, "start", { command: "cat", name: "kept" });
+		await until("it is told of", () => b.registry.hasSessionsOf("beta"));
+		fleet.delete("beta");
+		await b[Symbol.asyncDispose]();
+		const c = await Member.join(server, fleet, "gamma");
+		const { signal } = new AbortController();
+		const away = { code: "host_unreachable", facts: { host: "beta", since: null } };
+		expect(await refusalOf(callOn(c, "read", { session: "beta/kept" }))).toMatchObject(away);
+		expect(await refusalOf(c.client.output("beta/kept", { from: 0, signal }).next())).toMatchObject(away);
+		expect(await refusalOf(callOn(c, "read", { session: "delta/kept" }))).toMatchObject({ code: "session_not_found" });
+	});
+});

@@ -8,7 +8,7 @@ import type { OutputChunk } from "../../src/protocol/output.ts";
 import type { PatientClient } from "./patient-client.ts";
 
 const LINE_BYTES = 12;
-const COUNTER = join(import.meta.dirname, "counter.py");
+export const COUNTER = join(import.meta.dirname, "counter.py");
 
 /** Checks a counter's output by offset: every byte, or a gap that is told. */
 export class LineCheck {

@@ -1,0 +1,212 @@
+// Three machines whose daemons, servers and links are killed, stopped, cut and slowed by chance, with callers on each that
+// use the sessions of all (fleet-callers.ts), and a checker that knows what was done (checker.ts).
+
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import type { Client } from "../../src/tools/client.ts";
+import { until } from "../condition.ts";
+import { Random } from "../fuzz/random.ts";
+import { errorsLogged } from "../robustness/stage.ts";
+import { COUNTER } from "../soak/actors.ts";
+import { Checker } from "./checker.ts";
+import {
+	checkDrivers,
+	driver,
+	follower,
+	lister,
+	localReader,
+	QUIET,
+	type Scene,
+	starter,
+	typist,
+} from "./fleet-callers.ts";
+import { Harms, KINDS, type Kind, oneOrTwo } from "./harms.ts";
+import { type JoinedMachine, JoinedMachines } from "./joined-machines.ts";
+
+export interface FleetChaosOptions {
+	readonly seed: number;
+	/** Each kind of harm is done at least once, however short this is. */
+	readonly seconds: number;
+	readonly kinds?: readonly Kind[];
+	readonly say?: (line: string) => void;
+}
+
+export interface FleetChaosReport {
+	readonly seed: number;
+	readonly seconds: number;
+	readonly harms: Readonly<Record<string, number>>;
+	/** What callers were told, by code. */
+	readonly faults: Readonly<Record<string, number>>;
+	readonly lines: number;
+	readonly followedBytes: number;
+	readonly starts: number;
+	readonly leases: number;
+	readonly lists: number;
+	/** How long a call to a machine's own daemon took, in ms, while nothing was harmed and while something else was. */
+	readonly local: Readonly<
+		Record<"calm" | "harmed", { readonly p50: number; readonly p99: number; readonly most: number }>
+	>;
+	/** Of calls to other machines, beyond what they may wait by themselves. */
+	readonly slowestMs: Readonly<Record<"answer" | "refusal", number>>;
+	/** How long after the last harm every machine listed everything as it is. */
+	readonly settledMs: number;
+}
+
+/** Between two harms, and how long one lasts, in seconds. */
+const PAUSE = { least: 1, more: 6 } as const;
+const LASTS: readonly [number, number] = [2, 14];
+/** So long that what is lost must have been told. */
+const LONG: readonly [number, number] = [45, 50];
+/** The sessions of each machine that run all the time. */
+const FOREVER = ["quiet", "driven", "counter"] as const;
+const SETTLED_MS = 120_000;
+
+export async function fleetChaos(options: FleetChaosOptions): Promise<FleetChaosReport> {
+	const { seed, say = () => {} } = options;
+	const random = new Random(seed);
+	await using machines = await JoinedMachines.start();
+	const harms = new Harms(say);
+	const checker = new Checker(harms);
+	let over = false;
+	const scene: Scene = { machines, checker, isOver: () => over || checker.problems.length > 20 };
+	const stop = join(machines.machines[0]!.home.path, "stop");
+	for (const [index, machine] of machines.machines.entries()) await furnish(machine, stop, seed + index);
+	await until("each lists all", async () => (await unlisted(machines)).length === 0);
+	for (const { name } of machines.machines)
+		for (const session of FOREVER) checker.runs(name, session, { isTold: true });
+	const begun = Date.now();
+	const each = <T>(act: (machine: JoinedMachine, chance: Random) => Promise<T>) =>
+		Promise.all(machines.machines.map((machine, index) => act(machine, new Random(seed * 10 + index))));
+	const followed = each((by) => Promise.all(machines.machines.map((on) => follower(scene, by, on))));
+	const working = Promise.all([
+		each((by, chance) => typist(scene, by, chance)),
+		each((by, chance) => starter(scene, by, chance)),
+		each((by, chance) => driver(scene, by, chance)),
+		each((by) => lister(scene, by)),
+		each((by) => localReader(scene, by)),
+	]);
+	try {
+		await delay(3000);
+		const counts = await disturb({ machines, harms }, options, random, () => checker.problems.length > 0);
+		const healedAt = Date.now();
+		await until("each lists all again", async () => (await unlisted(machines)).length === 0, {
+			withinMs: SETTLED_MS,
+		}).catch(async () => {
+			for (const problem of await unlisted(machines)) checker.problem(`after all was healed, ${problem}`);
+		});
+		const settledMs = Date.now() - healedAt;
+		over = true;
+		const [lines, starts, leases] = await working;
+		writeFileSync(stop, "");
+		const bytes = (await followed).flat();
+		for (const machine of machines.machines) await checkOutputs(machines, machine, checker);
+		if (checker.problems.length > 0)
+			throw new Error(
+				`seed ${seed}: ${checker.problems.length} problems:\n${[...checker.problems.slice(0, 20), ...logged(machines)].join("\n")}`,
+			);
+		return {
+			seed,
+			seconds: Math.round((Date.now() - begun) / 1000),
+			harms: counts,
+			faults: checker.faults,
+			lines: sum(lines),
+			followedBytes: sum(bytes),
+			starts: sum(starts),
+			leases: sum(leases),
+			lists: checker.lists,
+			local: { calm: quantiles(checker.local.calm), harmed: quantiles(checker.local.harmed) },
+			slowestMs: checker.slowestMs,
+			settledMs,
+		};
+	} finally {
+		over = true;
+		writeFileSync(stop, "");
+		await Promise.allSettled([working, followed]);
+	}
+}
+
+/** The last errors of each daemon. */
+const logged = ({ machines }: JoinedMachines): readonly string[] =>
+	machines.flatMap(({ name, home }) =>
+		errorsLogged(home.path)
+			.slice(-12)
+			.map((line) => `${name}: ${line.slice(0, 300)}`),
+	);
+
+async function furnish({ client }: JoinedMachine, stop: string, seed: number): Promise<void> {
+	const ready = { until: { text: "ready" }, timeoutMs: 60_000 };
+	for (const session of ["quiet", "driven"]) await client.call("start", { name: session, argv: [...QUIET], ...ready });
+	await client.call("start", { name: "counter", argv: ["python3", COUNTER, stop, String(seed)], timeoutMs: 0 });
+}
+
+/** What the lists of the machines lack or say wrongly, while nothing is harmed. */
+async function unlisted({ machines }: JoinedMachines): Promise<readonly string[]> {
+	const wrong: string[] = [];
+	for (const by of machines) {
+		const { facts } = await by.client.call("list", {});
+		for (const on of machines)
+			for (const name of FOREVER) {
+				const wanted = by === on ? name : `${on.name}/${name}`;
+				const found = facts.sessions.find((one) => one.name === wanted);
+				if (found?.status !== "running" || found.unreachableSince !== undefined)
+					wrong.push(`${by.name} lists ${wanted} as ${found === undefined ? "nothing" : JSON.stringify(found)}`);
+			}
+	}
+	return wrong;
+}
+
+/** Harms until the time is over, or something went wrong; how often each. */
+async function disturb(
+	parts: { readonly machines: JoinedMachines; readonly harms: Harms },
+	{ seconds, kinds = KINDS }: FleetChaosOptions,
+	random: Random,
+	isFailed: () => boolean,
+): Promise<Record<string, number>> {
+	const counts: Record<string, number> = {};
+	const end = Date.now() + seconds * 1000;
+	const first = [...kinds].sort(() => random.int(3) - 1);
+	while ((Date.now() < end || first.length > 0) && !isFailed()) {
+		const kind = first.shift() ?? random.pick(kinds);
+		const also = random.chance(0.3) ? [random.pick(kinds)] : [];
+		// Two that are done to the servers would start what is running.
+		const both = also.filter((other) => !(/server/.test(kind) && /server/.test(other)));
+		for (const one of [kind, ...both]) counts[one] = (counts[one] ?? 0) + 1;
+		await oneOrTwo(parts, [kind, ...both], random, random.chance(0.2) ? LONG : LASTS);
+		await delay(1000 * (PAUSE.least + random.int(PAUSE.more)));
+	}
+	return counts;
+}
+
+/** What the programs of a machine have printed, as the machine itself and the others read it. */
+async function checkOutputs({ machines }: JoinedMachines, on: JoinedMachine, checker: Checker): Promise<void> {
+	for (const name of ["quiet", "driven"]) {
+		const own = await wholeOutput(on.client, name);
+		for (const by of machines)
+			if (by !== on && !(await wholeOutput(by.client, `${on.name}/${name}`)).equals(own))
+				checker.problem(`${by.name} reads other bytes of ${on.name}/${name} than its owner`);
+		checker.printed(`${on.name}/${name}`, own.toString());
+		if (name === "driven") checkDrivers(checker, on.name, own.toString());
+	}
+}
+
+/** All that a session has printed until now. */
+async function wholeOutput(client: Client, session: string): Promise<Buffer> {
+	const stop = new AbortController();
+	const { offset } = (await client.call("read", { session, view: "screen" })).facts;
+	const pieces: Uint8Array[] = [];
+	for await (const chunk of client.output(session, { from: 0, signal: stop.signal })) {
+		if (!("bytes" in chunk)) throw new Error(`a gap in ${session}`);
+		pieces.push(chunk.bytes);
+		if (chunk.offset + chunk.bytes.length >= offset) stop.abort();
+	}
+	return Buffer.concat(pieces);
+}
+
+const sum = (numbers: readonly number[]): number => numbers.reduce((all, one) => all + one, 0);
+
+function quantiles(values: readonly number[]): { p50: number; p99: number; most: number } {
+	const sorted = values.toSorted((a, b) => a - b);
+	const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? 0;
+	return { p50: at(0.5), p99: at(0.99), most: at(1) };
+}
