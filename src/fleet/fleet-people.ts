@@ -303,11 +303,16 @@ export class FleetPeople implements AsyncDisposable {
 		const isDue = performance.now() - watching.recordsAskedAt >= ASK_RECORDS_MS;
 		if (!isDue || [...this.#others.values()].every(({ told }) => told !== null)) return;
 		watching.recordsAskedAt = performance.now();
-		const known = this.#parts.registry.withSessions().then(() => {
-			watching.hasNews = true;
-			this.#tellSoon();
-		});
-		this.#pump(known, "the records of the fleet");
+		// Not waited for at the end: without the servers they are not known for as long as those are away.
+		this.#parts.registry.withSessions().then(
+			() => {
+				watching.hasNews = true;
+				this.#tellSoon();
+			},
+			() => {
+				watching.recordsAskedAt = Number.NEGATIVE_INFINITY; // asked again
+			},
+		);
 	}
 
 	#tellSoon(): void {
