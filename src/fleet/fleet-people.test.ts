@@ -99,7 +99,8 @@ class Reader {
 	readonly rows = new Map<string, PersonSession>();
 	fleet: FleetSeen | null = null;
 	approvals: readonly Approval[] = [];
-	messages = 0;
+	/** The ids in its first message. */
+	first: readonly string[] | null = null;
 	failure: unknown = null;
 	readonly #stop = new AbortController();
 	readonly #reading: Promise<void>;
@@ -111,7 +112,7 @@ class Reader {
 	}
 	async #read(changes: AsyncIterable<ListChange>): Promise<void> {
 		for await (const { full, sessions, removed, fleet, approvals } of changes) {
-			this.messages++;
+			this.first ??= sessions.map(({ session }) => session).sort();
 			if (full) this.rows.clear();
 			for (const one of sessions) this.rows.set(one.session, one);
 			for (const id of removed) this.rows.delete(id);
@@ -167,6 +168,10 @@ test("a reader has the sessions of all hosts, and nothing is open when the last 
 	const readers = [new Reader(people), new Reader(people)];
 	await settle();
 	const all = [shownRow(row("a")), expected("beta", row("b"))].sort();
+	expect(readers.map(({ first }) => first)).toEqual([
+		["a", "beta/b"],
+		["a", "beta/b"],
+	]);
 	for (const reader of readers) expect(reader.shown()).toEqual(all);
 	expect([hosts.beta.links, hosts.gamma.links, own.links]).toEqual([1, 1, 1]);
 	expect(readers[0]!.fleet).toMatchObject({
