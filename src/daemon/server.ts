@@ -316,7 +316,7 @@ async function answer(
 		case "people": {
 			const { decides, scope = null } = question;
 			for await (const change of client.people({ decides, scope, signal }))
-				for (const people of inPieces(change)) await more({ people });
+				for (const piece of inPieces(change)) await more(piece);
 			return {};
 		}
 		case "approvals":
@@ -352,11 +352,11 @@ async function answer(
 	}
 }
 
-/** A long list in messages that are not too large: the first has all but the other rows. */
-function* inPieces(change: ListChange): Generator<ListChange> {
+/** A long list in messages that are not too large. */
+function* inPieces(change: ListChange): Generator<More> {
 	const { sessions } = change;
-	yield { ...change, sessions: sessions.slice(0, LIST_ROWS) };
-	const { version, now } = change;
-	for (let at = LIST_ROWS; at < sessions.length; at += LIST_ROWS)
-		yield { version, now, full: false, sessions: sessions.slice(at, at + LIST_ROWS), removed: [] };
+	for (let at = 0; at === 0 || at < sessions.length; at += LIST_ROWS) {
+		const people = { ...change, sessions: sessions.slice(at, at + LIST_ROWS) };
+		yield at + LIST_ROWS < sessions.length ? { people, isPart: true } : { people };
+	}
 }

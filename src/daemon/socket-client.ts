@@ -222,7 +222,13 @@ export class SocketClient implements Client {
 
 	/** Of all sessions: only the daemon itself can limit it to some. */
 	async *people({ decides = false, signal }: PeopleOptions): AsyncGenerator<ListChange> {
-		for await (const more of this.#stream({ do: "people", decides }, signal)) if ("people" in more) yield more.people;
+		let before: ListChange["sessions"] = [];
+		for await (const more of this.#stream({ do: "people", decides }, signal)) {
+			if (!("people" in more)) continue;
+			const sessions = [...before, ...more.people.sessions];
+			before = more.isPart ? sessions : [];
+			if (!more.isPart) yield { ...more.people, sessions };
+		}
 	}
 
 	async approvals(): Promise<readonly Approval[]> {

@@ -118,7 +118,8 @@ export function isResponse(value: unknown): value is Response {
 export type More =
 	| { readonly event: SessionEvent | EventsDropped }
 	| { readonly driver: DriverView }
-	| { readonly people: ListChange }
+	/** `isPart`: more rows of the same follow. */
+	| { readonly people: ListChange; readonly isPart?: true }
 	| { readonly http: { readonly url: string } }
 	| { readonly snapshot: ScreenSnapshot }
 	| { readonly ended: { readonly exit: ExitFacts | null; readonly status: Status } }

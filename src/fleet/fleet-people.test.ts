@@ -5,7 +5,7 @@ import { Fault } from "../protocol/fault.ts";
 import { Listeners, openSubscriptions } from "../protocol/listeners.ts";
 import type { PersonSession } from "../protocol/person-session.ts";
 import type { FleetSeen, ListChange } from "../protocol/session-list.ts";
-import { onAbort } from "../pty/wait.ts";
+import { onAbort, until } from "../pty/wait.ts";
 import type { Scope } from "../session/scope.ts";
 import type { Client, PeopleOptions } from "../tools/client.ts";
 import { SessionList } from "../tools/session-list.ts";
@@ -36,6 +36,8 @@ class FakeHost implements Pick<Client, "people"> {
 	readonly list = new SessionList();
 	readonly rows = new Map<string, PersonSession>();
 	links = 0;
+	/** A link is open, and nothing comes. */
+	isSilent = false;
 	#cut = new AbortController();
 
 	put(one: PersonSession): void {
@@ -59,7 +61,9 @@ class FakeHost implements Pick<Client, "people"> {
 		const undo = [signal, cut].map((one) => onAbort(one)(() => over.abort()));
 		this.links++;
 		try {
-			yield* this.list.changes({ ...options, signal: over.signal });
+			const changes = this.list.changes({ ...options, signal: over.signal });
+			if (this.isSilent) await until(() => over.signal.aborted, onAbort(over.signal));
+			else yield* changes;
 			if (cut.aborted) throw new Fault("host_unreachable", { host: "it", since: null });
 		} finally {
 			this.links--;
@@ -95,7 +99,8 @@ class Reader {
 	readonly rows = new Map<string, PersonSession>();
 	fleet: FleetSeen | null = null;
 	approvals: readonly Approval[] = [];
-	messages = 0;
+	/** The ids in its first message. */
+	first: readonly string[] | null = null;
 	failure: unknown = null;
 	readonly #stop = new AbortController();
 	readonly #reading: Promise<void>;
@@ -107,7 +112,7 @@ class Reader {
 	}
 	async #read(changes: AsyncIterable<ListChange>): Promise<void> {
 		for await (const { full, sessions, removed, fleet, approvals } of changes) {
-			this.messages++;
+			this.first ??= sessions.map(({ session }) => session).sort();
 			if (full) this.rows.clear();
 			for (const one of sessions) this.rows.set(one.session, one);
 			for (const id of removed) this.rows.delete(id);
@@ -163,6 +168,10 @@ test("a reader has the sessions of all hosts, and nothing is open when the last 
 	const readers = [new Reader(people), new Reader(people)];
 	await settle();
 	const all = [shownRow(row("a")), expected("beta", row("b"))].sort();
+	expect(readers.map(({ first }) => first)).toEqual([
+		["a", "beta/b"],
+		["a", "beta/b"],
+	]);
 	for (const reader of readers) expect(reader.shown()).toEqual(all);
 	expect([hosts.beta.links, hosts.gamma.links, own.links]).toEqual([1, 1, 1]);
 	expect(readers[0]!.fleet).toMatchObject({
@@ -194,7 +203,13 @@ test("a host that is lost keeps its rows, marked and never ended, until it has t
 	hosts.beta.put(after);
 	await settle();
 	expect(reader.shown()).toEqual([expected("beta", before, 77), over].sort());
+	// Its lease is back before it answers: what is known of it is as old as before.
+	hosts.beta.isSilent = true;
 	registry.set("beta", true);
+	await settle();
+	expect(reader.shown()).toEqual([expected("beta", before, 77), over].sort());
+	hosts.beta.isSilent = false;
+	hosts.beta.cut();
 	await settle();
 	expect(reader.shown()).toEqual([expected("beta", after), over].sort());
 	await reader.end();
@@ -220,6 +235,16 @@ test("a host that was away before anybody looked is shown by its records", async
 		{ session: "beta/r1", name: "beta/old", host: "beta", state: "unreachable", unreachableSince: 77, needs: null },
 	]);
 	await reader.end();
+});
+
+test("it can be left while the records are not known", async () => {
+	registry.set("beta", false, 77);
+	registry.withSessions = () => new Promise(() => {});
+	const reader = new Reader(people);
+	await settle();
+	await people[Symbol.asyncDispose]();
+	await reader.end();
+	expect(reader.failure).toBeNull();
 });
 
 test("a host of another version is not asked: its records are shown", async () => {

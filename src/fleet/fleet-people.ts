@@ -8,7 +8,7 @@
 import type { Approval } from "../protocol/approval.ts";
 import { guarded } from "../protocol/boundary.ts";
 import type { FleetHostStatus } from "../protocol/fleet.ts";
-import { reportError } from "../protocol/listeners.ts";
+import { Listeners, reportError } from "../protocol/listeners.ts";
 import type { PersonSession } from "../protocol/person-session.ts";
 import { type ListChange, NO_HOST } from "../protocol/session-list.ts";
 import { type Condition, onAbort, wait } from "../pty/wait.ts";
@@ -22,6 +22,8 @@ import type { HostView } from "./view.ts";
 
 /** What changes is told at most this often. */
 const TELL_EVERY_MS = 250;
+/** How long the first list waits for all hosts that are followed. */
+const FIRST_MS = 1000;
 /** Leases are renewed without a word; records that changed are read again at most this often, too. */
 const LOOK_MS = 3000;
 /** Of hosts: more links than this would cost a page more than it can show. */
@@ -69,7 +71,10 @@ export class FleetPeople implements AsyncDisposable {
 	readonly #others = new Map<string, OtherHost>();
 	readonly #stopped = new AbortController();
 	readonly #pumps = new Set<Promise<void>>();
-	#own: readonly Approval[] = [];
+	/** What waits for a person on this host; null: it has told nothing yet. */
+	#own: readonly Approval[] | null = null;
+	/** A host has told something. */
+	readonly #heard = new Listeners<void>("fleet list");
 	#readers = 0;
 	#watching: Watching | null = null;
 	/** Why there will be no more. */
@@ -87,12 +92,26 @@ export class FleetPeople implements AsyncDisposable {
 		const undo = ends.map((one) => onAbort(one)(() => over.abort()));
 		if (ends.some(({ aborted }) => aborted)) over.abort();
 		try {
+			// A list that lacks what is about to be told would say that there is nothing else.
+			const ready: Condition<void> = {
+				start: ({ after, own, settle }) => {
+					after(FIRST_MS, settle);
+					own(this.#heard.add(() => this.#isHeard && settle()));
+					if (this.#isHeard) settle();
+				},
+			};
+			await wait([ready], over).catch(() => {}); // over
 			yield* this.#list.changes({ ...options, signal: over.signal });
 			if (this.#failure !== null && !signal.aborted) throw this.#failure;
 		} finally {
 			for (const each of undo) each();
 			this.#leave(watching);
 		}
+	}
+
+	/** This host and all that are followed have told their lists. */
+	get #isHeard(): boolean {
+		return this.#own !== null && [...this.#others.values()].every(({ stop, told }) => stop === null || told !== null);
 	}
 
 	#enter(): Watching {
@@ -129,7 +148,7 @@ export class FleetPeople implements AsyncDisposable {
 		if (watching.telling !== null) clearTimeout(watching.telling);
 		for (const { stop } of this.#others.values()) stop?.abort();
 		this.#others.clear();
-		this.#own = [];
+		this.#own = null;
 		this.#list.clear();
 	}
 
@@ -158,7 +177,8 @@ export class FleetPeople implements AsyncDisposable {
 					this.#list.put(row);
 				}
 				for (const id of change.removed) this.#list.remove(id);
-				this.#own = change.approvals ?? this.#own;
+				this.#own = change.approvals ?? this.#own ?? [];
+				this.#heard.emit();
 				this.#tellSoon();
 			}
 		} catch (error) {
@@ -207,6 +227,7 @@ export class FleetPeople implements AsyncDisposable {
 			}
 			other.shown = shown;
 		}
+		this.#heard.emit();
 		this.#tellSoon();
 	}
 
@@ -303,11 +324,16 @@ export class FleetPeople implements AsyncDisposable {
 		const isDue = performance.now() - watching.recordsAskedAt >= ASK_RECORDS_MS;
 		if (!isDue || [...this.#others.values()].every(({ told }) => told !== null)) return;
 		watching.recordsAskedAt = performance.now();
-		const known = this.#parts.registry.withSessions().then(() => {
-			watching.hasNews = true;
-			this.#tellSoon();
-		});
-		this.#pump(known, "the records of the fleet");
+		// Not waited for at the end: without the servers they are not known for as long as those are away.
+		this.#parts.registry.withSessions().then(
+			() => {
+				watching.hasNews = true;
+				this.#tellSoon();
+			},
+			() => {
+				watching.recordsAskedAt = Number.NEGATIVE_INFINITY; // asked again
+			},
+		);
 	}
 
 	#tellSoon(): void {
@@ -319,7 +345,7 @@ export class FleetPeople implements AsyncDisposable {
 			watching.toldAt = performance.now();
 			if (watching.hasNews) this.#look();
 			const others = [...this.#others.values()].flatMap(({ approvals }) => approvals);
-			this.#list.setApprovals([...this.#own, ...others].sort((a, b) => a.at - b.at));
+			this.#list.setApprovals([...(this.#own ?? []), ...others].sort((a, b) => a.at - b.at));
 			this.#list.tell();
 		});
 		watching.telling = setTimeout(tell, wait).unref();

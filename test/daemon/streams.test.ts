@@ -8,11 +8,13 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type DaemonServer, listen } from "../../src/daemon/server.ts";
 import { SocketClient } from "../../src/daemon/socket-client.ts";
 import type { OutputChunk } from "../../src/protocol/output.ts";
+import type { PersonSession } from "../../src/protocol/person-session.ts";
+import type { ListChange } from "../../src/protocol/session-list.ts";
 import { limits } from "../../src/session/options.ts";
 import type { Answer, CallOptions } from "../../src/tools/client.ts";
 import { anyCaller } from "../any-caller.ts";
 import { until } from "../condition.ts";
-import { FakeClient } from "../fake-client.ts";
+import { FakeClient, listed } from "../fake-client.ts";
 
 const CHUNK = Buffer.alloc(32 * 1024, "x");
 const CHUNKS = 200;
@@ -28,6 +30,13 @@ class BusyClient extends FakeClient {
 		if (tool === "echo") return { facts: {}, text: "done" };
 		return new Promise((_, reject) => options?.signal?.addEventListener("abort", () => reject(options.signal?.reason)));
 	};
+
+	/** Of the list of sessions. */
+	changes: readonly ListChange[] = [];
+
+	override async *people(): AsyncGenerator<ListChange> {
+		yield* this.changes;
+	}
 
 	override async *output(): AsyncGenerator<OutputChunk> {
 		for (let i = 0; i < CHUNKS; i++) {
@@ -64,6 +73,17 @@ afterEach(async () => {
 	await client[Symbol.asyncDispose]();
 	await server.stop();
 	rmSync(directory, { recursive: true });
+});
+
+test("a list of more sessions than fit into a message arrives as one, and what changes after it", async () => {
+	const rows = Array.from({ length: 12_345 }, (_, at) => ({ ...listed(`s${at}`), state: "working" }) as PersonSession);
+	served.changes = [
+		{ version: 1, full: true, now: 5, sessions: rows, removed: [] },
+		{ version: 2, full: false, now: 6, sessions: rows.slice(0, 1), removed: ["s2"] },
+	];
+	const got: ListChange[] = [];
+	for await (const change of client.people({ signal: new AbortController().signal })) got.push(change);
+	expect(got).toEqual(served.changes);
 });
 
 describe("S22 one slow stream", () => {

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import type { Question } from "../../src/daemon/wire.ts";
-import type { Role } from "../../src/tools/client.ts";
+import type { Client, Role } from "../../src/tools/client.ts";
 import { until } from "../condition.ts";
 import { missing } from "../programs.ts";
 import { OneServer } from "./one-server.ts";
@@ -145,6 +145,8 @@ describe.skipIf(isMissing)("an identity of the fleet", () => {
 		}
 		const { sessions } = (await b.call("list", {})).facts;
 		expect(sessions.map(({ session }) => session)).toEqual([own]);
+		const people = await first((signal) => b.people({ decides: true, signal }));
+		expect(people.sessions.map(({ session }) => session)).toEqual([own.slice(own.indexOf("/") + 1)]);
 		expect((await b.call("read", { session: "same", view: "screen" })).facts.text).not.toContain("secret of a");
 		expect((await b.status()).sessions).toBe(1);
 		await b.call("close", { session: "same" });
@@ -204,6 +206,9 @@ describe.skipIf(isMissing)("an identity of the fleet", () => {
 		const refused = [view.approvals(), driving.approvals(), driving.act(session, { act: "take", who: "x" })];
 		expect(await codes(refused)).toEqual(refused.map(() => "not_allowed"));
 		expect(await approve.approvals()).toEqual([]);
+		const watched = (client: Client) => first((signal) => client.people({ decides: true, signal }));
+		expect(await watched(approve)).toHaveProperty("approvals", []);
+		for (const one of [view, driving]) expect(await watched(one)).not.toHaveProperty("approvals");
 		expect(await admin.act(session, { act: "take", who: "anna" })).toHaveProperty("lease");
 	});
 
