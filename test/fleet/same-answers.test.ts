@@ -116,7 +116,9 @@ const SCRIPTS: Readonly<Record<string, { readonly sets: readonly ToolSet[]; read
 	},
 };
 
-/** All of them, whose tools take `host` for it alone. */
+const OWN = "alpha";
+
+/** Of all machines, where no `host` is given. */
 const LISTING: ReadonlySet<string> = new Set(["list", "pty_list", "list_pty_sessions"]);
 
 /** Of every call its own: times, processes, whether a shell has drawn its prompt already, the word around an output. */
@@ -198,7 +200,8 @@ describe.skipIf(missing(...BROKER_NEEDS).length > 0)("answers for a session of a
 			};
 			for (const [tool, given] of steps) {
 				const input = typeof given === "function" ? given(said) : given;
-				const asked = host === null ? input : { ...(aimed(tool, input) as object), ...(LISTING.has(tool) && { host }) };
+				const meant = host === null ? input : aimed(tool, input);
+				const asked = LISTING.has(tool) ? { ...(meant as object), host: host ?? OWN } : meant;
 				const call: Promise<Answer> = client.call(tool as never, asked as never, { sets });
 				call.then(({ facts }) => last.set(tool, facts as Record<string, unknown>)).catch(() => {}); // told below
 				answers.push(JSON.stringify(await told(call), null, 1));
