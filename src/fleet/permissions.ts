@@ -120,13 +120,16 @@ function serving(host: string): Permissions {
 	};
 }
 
+/** An admin's machine also asks for those who have a token of it for one owner: on other hosts it is then no more than that owner's. */
 const ADMINISTERING: Permissions = {
 	publish: [
+		"dt.open.*.drive.*",
+		"dt.up.*.drive.*.*",
 		"$JS.API.INFO",
 		...Object.values(STREAMS).flatMap((stream) => [
 			...["INFO", "CREATE", "UPDATE", "DELETE", "PURGE", "MSG.GET"].map((act) => `$JS.API.STREAM.${act}.${stream}`),
 			...["LIST", "NAMES"].map((act) => `$JS.API.CONSUMER.${act}.${stream}`),
 		]),
 	],
-	subscribe: [],
+	subscribe: ["dt.down.drive.*.*"],
 };

@@ -92,6 +92,31 @@ describe.skipIf(missing(...BROKER_NEEDS).length > 0)("people and a session of an
 		await client.decide(pending.facts.id, { approve: false, who: "anna" });
 	});
 
+	test("a token for one owner reaches that owner's sessions there, and no other's", async () => {
+		const of = async (owner: string) => {
+			await using there = await hosts.beta.connect({ caller: { owner, cwd: "/", env: {} } });
+			return (await called(there, "start", { name: `of-${owner}`, argv: ["cat"], ...patient })).facts as SessionFacts;
+		};
+		const [own, other] = [await of("bot"), await of("else")];
+		await using here = await hosts.alpha.connect();
+		const url = await here.http({ port: 0, exact: false, keep: "pin" });
+		const { token } = JSON.parse((await hosts.alpha.cli("token", "create", "bot", "--owner", "bot", "--json")).stdout);
+		const ask = async (tool: string, input: object) => {
+			const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
+			const answer = await fetch(`${url}/v1/tools/${tool}`, { method: "POST", headers, body: JSON.stringify(input) });
+			return (await answer.json()) as { fault?: string; text?: string; sessions?: { name: string }[] };
+		};
+		const said = await ask("send", { session: `beta/${own.session}`, text: "hello", submit: true, ...patient });
+		expect(said).toMatchObject({ text: expect.stringContaining("hello") });
+		for (const tool of ["read", "close"])
+			expect(await ask(tool, { session: `beta/${other.session}` })).toMatchObject({ fault: "session_not_found" });
+		await until("its own is listed", async () => {
+			const { sessions = [] } = await ask("list", {});
+			expect(sessions.map(({ name }) => name)).not.toContain("beta/of-else");
+			return sessions.some(({ name }) => name === "beta/of-bot");
+		});
+	});
+
 	test("its events are heard here, with the names that it has here", async () => {
 		const heard: SessionEvent[] = [];
 		const stop = new AbortController();

@@ -46,8 +46,9 @@ interface Row {
 	readonly may: (one: NewUser) => boolean;
 }
 
+/** An admin also as any owner. */
 const asksAs = (one: NewUser, role: string, owner: string | null) =>
-	one.role !== "host" && one.role === role && one.owner === owner;
+	(one.role !== "host" && one.role === role && one.owner === owner) || (one.role === "admin" && role === "drive");
 const reads = (one: NewUser, owner: string) => one.role !== "host" && (one.owner === null || one.owner === owner);
 const readsAll = (one: NewUser) => one.role !== "host" && one.owner === null;
 const serves = (one: NewUser, host: string) => one.host === host || one.host === "*";
