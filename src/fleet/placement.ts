@@ -13,6 +13,8 @@ export const placement = z.union([
 	z.strictObject({ host: z.string().min(1).max(63) }),
 	z.strictObject({ labels: z.record(z.string().min(1).max(64), z.string().max(256)) }),
 	z.strictObject({ sameAs: z.string().min(1).max(264) }),
+	// As it is on the command line.
+	z.strictObject({ "same-as": z.string().min(1).max(264) }).transform((given) => ({ sameAs: given["same-as"] })),
 ]) satisfies z.ZodType<Placement>;
 
 /** What is asked for once names are known: `sameAs` is the host of that session. */
