@@ -312,7 +312,7 @@ describe("placement", () => {
 		expect(labelled.facts.name).toBe("beta/l");
 		const same = await callOn(a, "start", { command: "cat", name: "s", placement: { sameAs: "beta/l" } });
 		expect(same.facts.name).toBe("beta/s");
-		const alike = await callOn(a, "start", { command: "cat", name: "t", placement: { "same-as": "beta/l" } });
+		const alike = await callOn(a, "start", { command: "cat", name: "t", placement: { "same-as": "beta/l" } as never });
 		expect(alike.facts.name).toBe("beta/t");
 		const here = await callOn(b, "start", { command: "cat", name: "h", placement: { host: "alpha" } });
 		expect(here.facts.name).toBe("alpha/h");
