@@ -3,21 +3,22 @@ import { Fault } from "../protocol/fault.ts";
 import { LastingClient } from "./lasting-client.ts";
 import type { SocketClient } from "./socket-client.ts";
 
+function daemonThat(answer: () => Promise<never>): SocketClient {
+	const daemon = {
+		call: answer,
+		act: answer,
+		lost: false,
+		[Symbol.asyncDispose]: async () => {
+			daemon.lost = true;
+		},
+	};
+	return daemon as unknown as SocketClient;
+}
+
 /** A client of daemons that answer calls in this way, each once. */
 function clientOf(...daemons: readonly (() => Promise<never>)[]): LastingClient {
 	const left = [...daemons];
-	const connect = async () => {
-		const answer = left.shift()!;
-		const daemon = {
-			call: answer,
-			act: answer,
-			lost: false,
-			[Symbol.asyncDispose]: async () => {
-				daemon.lost = true;
-			},
-		};
-		return daemon as unknown as SocketClient;
-	};
+	const connect = async () => daemonThat(left.shift()!);
 	return new LastingClient({ connect, find: connect });
 }
 
@@ -87,4 +88,20 @@ test("a session that has ended by the time of the repetition may have been typed
 	await expect(sent).rejects.toMatchObject({ code: "session_ended", facts: { maybeTyped: true } });
 	await using other = clientOf(ended);
 	await expect(other.call("send", { session: "driven", text: "x" })).rejects.not.toHaveProperty("facts.maybeTyped");
+});
+
+test("a call that was cut off does not wait for a host that is known to be away", async () => {
+	let isAway = false;
+	let tries = 0;
+	const connect = async () => {
+		if (tries++ > 0) {
+			isAway = tries > 3;
+			throw new Fault("host_unreachable", { host: "beta" });
+		}
+		return daemonThat(silent);
+	};
+	await using client = new LastingClient({ connect, find: connect, patienceMs: 600_000, isAway: () => isAway });
+	const sent = client.call("send", { session: "beta/quiet", text: "once" });
+	await expect(sent).rejects.toMatchObject({ code: "daemon_replaced", facts: { repeatable: false } });
+	expect(tries).toBe(4);
 });

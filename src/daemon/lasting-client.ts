@@ -44,6 +44,8 @@ export interface LastingClientParts {
 	readonly find: () => Promise<SocketClient | null>;
 	/** Where it cannot be started from here: how long a request that was cut off waits for it. */
 	readonly patienceMs?: number;
+	/** It is known to be away, and not waited for. */
+	readonly isAway?: () => boolean;
 }
 
 interface Asked {
@@ -251,7 +253,7 @@ export class LastingClient implements Client {
 			try {
 				return await this.#connected();
 			} catch (error) {
-				if (this.#disposed || performance.now() >= until) throw error;
+				if (this.#disposed || performance.now() >= until || this.#parts.isAway?.()) throw error;
 			}
 			await delay(ms, undefined, signal === undefined ? {} : { signal });
 		}

@@ -4,6 +4,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
+import { noticesIn } from "../../src/protocol/answer.ts";
 import type { Client } from "../../src/tools/client.ts";
 import { until } from "../condition.ts";
 import { Random } from "../fuzz/random.ts";
@@ -145,6 +146,7 @@ async function unlisted({ machines }: JoinedMachines): Promise<readonly string[]
 	const wrong: string[] = [];
 	for (const by of machines) {
 		const { facts } = await by.client.call("list", {});
+		for (const notice of noticesIn(facts)) wrong.push(`${by.name} still says: ${notice}`);
 		for (const on of machines)
 			for (const name of FOREVER) {
 				const wanted = by === on ? name : `${on.name}/${name}`;
