@@ -48,8 +48,8 @@ export interface FleetChaosReport {
 	readonly local: Readonly<
 		Record<"calm" | "harmed", { readonly p50: number; readonly p99: number; readonly most: number }>
 	>;
-	/** Of calls to other machines, beyond what they may wait by themselves. */
-	readonly slowestMs: Readonly<Record<"answer" | "refusal", number>>;
+	/** See Checker.slowestMs. */
+	readonly slowestMs: Readonly<Record<string, number>>;
 	/** How long after the last harm every machine listed everything as it is. */
 	readonly settledMs: number;
 }
