@@ -18,7 +18,10 @@ import type { Client } from "./tools/client.ts";
 import type { Caller } from "./tools/tool.ts";
 import { VERSION } from "./version.ts";
 
-/** How long a call that was cut off waits for the host: its daemon is back within seconds, or somebody has to look. */
+/**
+ * How long a call that was cut off waits for the host: its daemon is back within seconds, or somebody has to look. Where its
+ * lease has ended, not at all: a silent host is noticed after 7 s (link.ts), when most of the lease's 10 s are over.
+ */
 const PATIENCE_MS = 10_000;
 
 export interface HostClientParts {
@@ -27,6 +30,8 @@ export interface HostClientParts {
 	readonly as: FleetIdentity;
 	/** The caller of calls that name none. */
 	readonly caller: Caller;
+	/** The host's lease has ended. */
+	readonly isAway?: () => boolean;
 }
 
 /** A Client of a host's daemon, which connects when it is used and outlives links and daemons. */
@@ -35,6 +40,7 @@ export function clientOfHost(parts: HostClientParts): LastingClient {
 		connect: () => connectToHost(parts),
 		find: () => connectToHost(parts).catch(() => null), // it is away
 		patienceMs: PATIENCE_MS,
+		...(parts.isAway !== undefined && { isAway: parts.isAway }),
 	});
 }
 

@@ -220,7 +220,13 @@ export class FleetMembership implements FleetControl {
 			capacity: sessions.options.maxSessions,
 			serve: (over) => serveLinks({ connection: over, daemon, local: asHost(local, host), sessions }),
 			connect: (over, other, as) =>
-				clientOfHost({ connection: over, host: other, as, caller: { owner: "daemon", cwd: "/", env: {} } }),
+				clientOfHost({
+					connection: over,
+					host: other,
+					as,
+					caller: { owner: "daemon", cwd: "/", env: {} },
+					isAway: () => joined.member?.registry.host(other)?.reachable === false,
+				}),
 			onProblem,
 		});
 		if (joined.left.signal.aborted) await release(joined); // it has left meanwhile

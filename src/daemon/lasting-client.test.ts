@@ -3,19 +3,22 @@ import { Fault } from "../protocol/fault.ts";
 import { LastingClient } from "./lasting-client.ts";
 import type { SocketClient } from "./socket-client.ts";
 
+function daemonThat(answer: () => Promise<never>): SocketClient {
+	const daemon = {
+		call: answer,
+		act: answer,
+		lost: false,
+		[Symbol.asyncDispose]: async () => {
+			daemon.lost = true;
+		},
+	};
+	return daemon as unknown as SocketClient;
+}
+
 /** A client of daemons that answer calls in this way, each once. */
 function clientOf(...daemons: readonly (() => Promise<never>)[]): LastingClient {
 	const left = [...daemons];
-	const connect = async () => {
-		const daemon = {
-			call: left.shift()!,
-			lost: false,
-			[Symbol.asyncDispose]: async () => {
-				daemon.lost = true;
-			},
-		};
-		return daemon as unknown as SocketClient;
-	};
+	const connect = async () => daemonThat(left.shift()!);
 	return new LastingClient({ connect, find: connect });
 }
 
@@ -46,3 +49,59 @@ test.each(refusals)(
 		});
 	},
 );
+
+const here = { id: "driven", sessionId: "abc" };
+
+test.each([
+	new Fault("not_driving", { ...here, who: "beta" }),
+	new Fault("driven_by_human", { ...here, who: "beta", since: 0 }),
+	new Fault("typed_by_human", { ...here, did: [] }),
+	new Fault("not_asked", { ...here, what: "an answer" }),
+])(
+	"that somebody else drives by the time of the repetition says nothing of what was typed first ($code)",
+	async (refusal) => {
+		const refused = async () => {
+			throw refusal;
+		};
+		await using person = clientOf(silent, refused);
+		const keys = person.act("driven", { act: "keys", lease: "mine", base64: "eA==" });
+		await expect(keys).rejects.toMatchObject({ code: "daemon_replaced", facts: { doing: "keys", repeatable: false } });
+		await using agent = clientOf(silent, refused);
+		const sent = agent.call("send", { session: "driven", text: "x" });
+		await expect(sent).rejects.toMatchObject({ code: "daemon_replaced", facts: { doing: "send", repeatable: false } });
+		// Whoever goes on with a lease has to know that it is lost, and has done nothing before.
+		await using back = clientOf(silent, refused);
+		const taken = back.act("driven", { act: "take", who: "me", lease: "mine" });
+		await expect(taken).rejects.toMatchObject({ code: refusal.code });
+		await using other = clientOf(refused);
+		const first = other.act("driven", { act: "keys", lease: "mine", base64: "eA==" });
+		await expect(first).rejects.toMatchObject({ code: refusal.code });
+	},
+);
+
+test("a session that has ended by the time of the repetition may have been typed into first", async () => {
+	const ended = async () => {
+		throw new Fault("session_ended", { ...here, how: "code 0" });
+	};
+	await using client = clientOf(silent, ended);
+	const sent = client.call("send", { session: "driven", text: "exit", submit: true });
+	await expect(sent).rejects.toMatchObject({ code: "session_ended", facts: { maybeTyped: true } });
+	await using other = clientOf(ended);
+	await expect(other.call("send", { session: "driven", text: "x" })).rejects.not.toHaveProperty("facts.maybeTyped");
+});
+
+test("a call that was cut off does not wait for a host that is known to be away", async () => {
+	let isAway = false;
+	let tries = 0;
+	const connect = async () => {
+		if (tries++ > 0) {
+			isAway = tries > 3;
+			throw new Fault("host_unreachable", { host: "beta" });
+		}
+		return daemonThat(silent);
+	};
+	await using client = new LastingClient({ connect, find: connect, patienceMs: 600_000, isAway: () => isAway });
+	const sent = client.call("send", { session: "beta/quiet", text: "once" });
+	await expect(sent).rejects.toMatchObject({ code: "daemon_replaced", facts: { repeatable: false } });
+	expect(tries).toBe(4);
+});

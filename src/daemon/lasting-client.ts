@@ -6,7 +6,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Approval, Decision } from "../protocol/approval.ts";
 import type { DriverView, PersonAct, PersonDone } from "../protocol/driver.ts";
 import type { EventsDropped, SessionEvent } from "../protocol/events.ts";
-import { Fault, isFault } from "../protocol/fault.ts";
+import { Fault, type FaultCode, isFault } from "../protocol/fault.ts";
 import { Listeners } from "../protocol/listeners.ts";
 import type { OutputChunk } from "../protocol/output.ts";
 import type { ListChange } from "../protocol/session-list.ts";
@@ -44,6 +44,8 @@ export interface LastingClientParts {
 	readonly find: () => Promise<SocketClient | null>;
 	/** Where it cannot be started from here: how long a request that was cut off waits for it. */
 	readonly patienceMs?: number;
+	/** It is known to be away, and not waited for. */
+	readonly isAway?: () => boolean;
 }
 
 interface Asked {
@@ -160,7 +162,8 @@ export class LastingClient implements Client {
 	act(session: string, act: PersonAct): Promise<PersonDone> {
 		// What is typed has an id, so that it is typed once; to take over or hand back twice is as good as once.
 		const same = "text" in act || "base64" in act ? { id: randomBytes(16).toString("hex"), ...act } : act;
-		return this.#ask({ doing: act.act, repeatable: true, harmless: false, ask: (client) => client.act(session, same) });
+		const harmless = act.act === "resize" || (act.act === "take" && act.lease !== undefined);
+		return this.#ask({ doing: act.act, repeatable: true, harmless, ask: (client) => client.act(session, same) });
 	}
 
 	/** Goes on with the next daemon, which knows the lease. */
@@ -222,9 +225,7 @@ export class LastingClient implements Client {
 			try {
 				return await ask(client);
 			} catch (error) {
-				// That the repetition did not get there says nothing of what was asked before it.
-				if (last !== null && !request.harmless && !wasNotDone(last) && isNotAsked(error))
-					throw replacedFault(doing, false, last);
+				if (last !== null && !request.harmless && !wasNotDone(last)) throwIfOfNow(error, doing, last);
 				if (!isReplaced(error)) throw error;
 				const repeatable = request.repeatable || wasNotDone(error);
 				if (!repeatable || tries >= MAX_TRIES || this.#disposed) throw replacedFault(doing, repeatable, error);
@@ -252,7 +253,7 @@ export class LastingClient implements Client {
 			try {
 				return await this.#connected();
 			} catch (error) {
-				if (this.#disposed || performance.now() >= until) throw error;
+				if (this.#disposed || performance.now() >= until || this.#parts.isAway?.()) throw error;
 			}
 			await delay(ms, undefined, signal === undefined ? {} : { signal });
 		}
@@ -356,9 +357,28 @@ function replacedFault(doing: string, repeatable: boolean, cause: Replaced): Fau
 	return new Fault("daemon_replaced", { doing, repeatable, ...facts }, { cause });
 }
 
-/** Another host was not reached with it. */
-const isNotAsked = (error: unknown): boolean =>
-	isFault(error, "host_unreachable") || isFault(error, "fleet_unreachable") || isFault(error, "unknown_host");
+/** Another host was not reached, or who may type or what is asked for is not what it was: true of now alone. */
+const OF_NOW: ReadonlySet<FaultCode> = new Set([
+	"host_unreachable",
+	"fleet_unreachable",
+	"unknown_host",
+	"not_driving",
+	"driven_by_human",
+	"typed_by_human",
+	"not_asked",
+]);
+
+/**
+ * A repetition that is refused says nothing of what was sent first. The next daemon does not know which ids were typed: its
+ * holder does, which is not asked where somebody else drives by then.
+ */
+function throwIfOfNow(error: unknown, doing: string, last: Replaced): void {
+	if (!(error instanceof Fault)) return;
+	if (OF_NOW.has(error.code)) throw replacedFault(doing, false, last);
+	// It may have ended by what was typed.
+	if (isFault(error, "session_ended"))
+		throw new Fault("session_ended", { ...error.facts, maybeTyped: true }, { cause: error, words: error.words });
+}
 
 /** The daemon said so itself. */
 function wasNotDone(fault: Replaced): boolean {

@@ -41,6 +41,11 @@ export interface StreamWatchParts {
 type Seen = readonly [seq: number, nanos: bigint];
 
 const START_MS = 10_000;
+/**
+ * For the answer to the first request for a consumer, twice as long for each after it. A cluster that has no leader yet
+ * drops requests: one that was sent with all of the time that a long stream takes left a list stale for two minutes.
+ */
+const FIRST_ANSWER_MS = 5000;
 const RETRY_MS = { first: 100, most: 5000 } as const;
 /** One of these is there after a short pause, also where sessions change several times in a second. */
 const REMEMBERED = 64;
@@ -121,7 +126,8 @@ export class StreamWatch implements AsyncDisposable {
 				continue;
 			}
 			try {
-				await this.#follow(isOver, () => {
+				const answerMs = Math.min(FIRST_ANSWER_MS * 2 ** failures, WATCH_START_MS);
+				await this.#follow(isOver, answerMs, () => {
 					failures = 0;
 				});
 			} catch (error) {
@@ -138,11 +144,11 @@ export class StreamWatch implements AsyncDisposable {
 	}
 
 	/** Reads and follows until the connection changes or the consumer ends. */
-	async #follow(isOver: () => boolean, onRead: () => void): Promise<void> {
+	async #follow(isOver: () => boolean, answerMs: number, onRead: () => void): Promise<void> {
 		const { js, patient = js, stream, filter, begin, onComplete } = this.#parts;
 		const resumes = this.#resumes();
 		const consumer = await within(
-			WATCH_START_MS,
+			answerMs,
 			"a consumer",
 			patient.consumers.getPushConsumer(stream, { ...this.#start(resumes), filter_subjects: filter }),
 		);

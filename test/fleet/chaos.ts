@@ -4,6 +4,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
+import { noticesIn } from "../../src/protocol/answer.ts";
 import type { Client } from "../../src/tools/client.ts";
 import { until } from "../condition.ts";
 import { Random } from "../fuzz/random.ts";
@@ -47,8 +48,8 @@ export interface FleetChaosReport {
 	readonly local: Readonly<
 		Record<"calm" | "harmed", { readonly p50: number; readonly p99: number; readonly most: number }>
 	>;
-	/** Of calls to other machines, beyond what they may wait by themselves. */
-	readonly slowestMs: Readonly<Record<"answer" | "refusal", number>>;
+	/** See Checker.slowestMs. */
+	readonly slowestMs: Readonly<Record<string, number>>;
 	/** How long after the last harm every machine listed everything as it is. */
 	readonly settledMs: number;
 }
@@ -145,6 +146,7 @@ async function unlisted({ machines }: JoinedMachines): Promise<readonly string[]
 	const wrong: string[] = [];
 	for (const by of machines) {
 		const { facts } = await by.client.call("list", {});
+		for (const notice of noticesIn(facts)) wrong.push(`${by.name} still says: ${notice}`);
 		for (const on of machines)
 			for (const name of FOREVER) {
 				const wanted = by === on ? name : `${on.name}/${name}`;

@@ -59,8 +59,8 @@ export class Checker {
 	readonly faults: Record<string, number> = {};
 	/** Of calls to a machine's own daemon that nothing was done to: while all was well, and while something else was harmed. */
 	readonly local: { calm: number[]; harmed: number[] } = { calm: [], harmed: [] };
-	/** Of calls to other machines, beyond what they may wait by themselves. */
-	readonly slowestMs = { answer: 0, refusal: 0 };
+	/** Of calls to other machines, beyond what they may wait by themselves; of each tool, and of each with the code of a refusal. */
+	readonly slowestMs: Record<string, number> = {};
 	lists = 0;
 	/** Each kind of problem once: of a list there is one every moment. */
 	readonly #told = new Set<string>();
@@ -101,7 +101,7 @@ export class Checker {
 		const from = Date.now();
 		try {
 			const answer = await act();
-			this.#timed({ what, by, on, waitMs }, from, true);
+			this.#timed({ what, by, on, waitMs }, from, null);
 			return { answer };
 		} catch (error) {
 			const outcome = error instanceof Fault ? TOLD[error.code as FaultCode] : undefined;
@@ -113,25 +113,25 @@ export class Checker {
 			}
 			const code: FaultCode = error.code;
 			this.faults[code] = (this.faults[code] ?? 0) + 1;
-			this.#timed({ what, by, on, waitMs }, from, false);
+			this.#timed({ what, by, on, waitMs }, from, error);
 			if (!this.#harms.touched([from, Date.now()], [by, ...on], GRACE_MS))
 				this.problem(`${what} by ${by} on ${on} was refused, and nothing was harmed: ${error.message}`);
 			return { refused: error, done: outcome(error) };
 		}
 	}
 
-	#timed({ what, by, on, waitMs }: Required<Call>, from: number, isAnswered: boolean): void {
+	#timed({ what, by, on, waitMs }: Required<Call>, from: number, refusal: Fault | null): void {
 		const ms = Date.now() - from;
 		if (on.some((name) => name !== by)) {
 			// One whose own daemon is killed or stopped waits for that; a stream lasts as long as it is of use.
 			if (waitMs === Number.POSITIVE_INFINITY || this.#isOwnHarmed(by, from)) return;
-			const slowest = isAnswered ? "answer" : "refusal";
-			this.slowestMs[slowest] = Math.max(this.slowestMs[slowest], ms - waitMs);
+			const slowest = refusal === null ? what : `${what}: ${refusal.code}`;
+			this.slowestMs[slowest] = Math.max(this.slowestMs[slowest] ?? 0, ms - waitMs);
 			if (ms > waitMs + REMOTE_MS) this.problem(`${what} by ${by} on ${on} took ${ms} ms`);
 			return;
 		}
 		if (this.#isOwnHarmed(by, from)) return;
-		if (!isAnswered) this.problem(`${what} on ${on} itself was refused for what happens to others`);
+		if (refusal !== null) this.problem(`${what} on ${on} itself was refused for what happens to others`);
 		if (ms > waitMs + LOCAL_MS) this.problem(`${what} on ${on} itself took ${ms} ms`);
 		if (what !== "read") return;
 		const isCalm = !this.#harms.touched([from, Date.now()], [by], 0);

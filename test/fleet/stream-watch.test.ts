@@ -4,6 +4,7 @@
 import { jetstream, jetstreamManager } from "@nats-io/jetstream";
 import type { NatsConnection } from "@nats-io/nats-core";
 import { describe, expect, test as vitestTest } from "vitest";
+import { WATCH_START_MS } from "../../src/fleet/buckets.ts";
 import { Connected } from "../../src/fleet/connected.ts";
 import { StreamWatch, type StreamWatchParts } from "../../src/fleet/stream-watch.ts";
 import { until } from "../condition.ts";
@@ -19,6 +20,8 @@ class Watched implements AsyncDisposable {
 	readonly connected: Connected;
 	/** What it asked JetStream for. */
 	readonly asked: string[] = [];
+	/** So many of the next requests are never answered, as by a cluster without a leader. */
+	dropped = 0;
 	readonly told: string[] = [];
 	/** The subjects that there were whenever all was read. */
 	readonly read: (readonly string[])[] = [];
@@ -38,10 +41,12 @@ class Watched implements AsyncDisposable {
 		const request = watching.request.bind(watching);
 		watching.request = (subject, ...rest) => {
 			watched.asked.push(subject.split(".").slice(0, 4).join("."));
+			if (/CONSUMER.CREATE/.test(subject) && watched.dropped-- > 0) return new Promise(() => {});
 			return request(subject, ...rest);
 		};
 		watched.watch = new StreamWatch({
 			js: jetstream(watching),
+			patient: jetstream(watching, { timeout: WATCH_START_MS }),
 			ensure: async () => {},
 			stream: "S",
 			filter: "s.*",
@@ -179,6 +184,16 @@ describe("a watch of a bucket", () => {
 		await watched.tells("s.a=1", "s.b=1", "s.b=3", "s.c=1");
 		await until("it is read", () => watched.read.length === 2);
 		expect(watched.read).toEqual([[], ["s.b", "s.c"]]);
+	});
+
+	test("is read soon although the broker dropped what it was asked for at first", async () => {
+		await using watched = await Watched.start();
+		watched.dropped = 1;
+		watched.connected.doubt();
+		await until("it asks", () => watched.dropped <= 0);
+		await watched.say("s.a=1");
+		await until("it tells that", () => watched.told.length > 0, { withinMs: WATCH_START_MS / 2 });
+		expect(watched.told).toEqual(["s.a=1"]);
 	});
 
 	test("of which there is none yet is empty, and is read when it is there", async () => {
