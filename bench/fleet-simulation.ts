@@ -47,6 +47,7 @@ function recordOf(i: number): SessionRecord {
 		command,
 		state: "running",
 		owner,
+		bootId: "b",
 		createdAt: Date.now(),
 		exit: null,
 		sandbox: null,
@@ -85,7 +86,7 @@ async function hundredHosts(server: OneServer): Promise<void> {
 			runningCount: () => 100,
 			onCount: () => () => {},
 		};
-		const own = { host, labels: {}, version: "1", bootId: host, daemonEpoch: 1, capacity: 200, sessions };
+		const own = { host, labels: {}, version: "1", bootId: "b", daemonEpoch: 1, capacity: 200, sessions };
 		const onProblem = (problem: unknown) => console.error(problem);
 		return new Publisher({ own, buckets, connected, ...LEASE, onProblem });
 	};

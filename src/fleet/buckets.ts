@@ -48,7 +48,7 @@ export const sessionEntry = z.object({
 	updatedAt: z.number(),
 	exit: z.object({ code: z.number().nullable(), signal: z.string().nullable() }).nullable(),
 	sandbox: z.enum(SANDBOX_FACTS).nullable(),
-	/** In which boot of its host it was told so: of one that runs, nothing is known after the next boot until its host says it. */
+	/** The boot of its host in which it ran: of one that is said to run, nothing is known after the next boot until its host has looked. */
 	boot: z.string(),
 });
 export type SessionEntry = z.infer<typeof sessionEntry>;

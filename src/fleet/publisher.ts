@@ -244,9 +244,7 @@ export class Publisher implements AsyncDisposable {
 		if (!this.#compared) await this.#compare();
 		const { own } = this.#parts;
 		const entries = new Map(
-			own.sessions
-				.list()
-				.map((one) => [sessionKey(own.host, one.record.owner, one.record.id), entryOf(one, own.bootId)]),
+			own.sessions.list().map((one) => [sessionKey(own.host, one.record.owner, one.record.id), entryOf(one)]),
 		);
 		const now = performance.now();
 		let next = Number.POSITIVE_INFINITY;
@@ -350,7 +348,7 @@ export class Publisher implements AsyncDisposable {
 }
 
 /** What others are told of a session. */
-function entryOf({ record, session }: ReturnType<OwnSessions["list"]>[number], bootId: string): SessionEntry {
+function entryOf({ record, session }: ReturnType<OwnSessions["list"]>[number]): SessionEntry {
 	const attention = session === null || hasEnded(record.state) ? null : session.attention;
 	return {
 		name: oneLine(record.name),
@@ -363,7 +361,8 @@ function entryOf({ record, session }: ReturnType<OwnSessions["list"]>[number], b
 		updatedAt: Date.now(),
 		exit: record.exit,
 		sandbox: record.sandbox === null ? "none" : "enforced",
-		boot: bootOf(bootId),
+		// Not this boot: a daemon that has just begun finds sessions that ran before it on record as running, until it has looked for their holders.
+		boot: bootOf(record.bootId),
 	};
 }
 

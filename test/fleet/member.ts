@@ -10,6 +10,7 @@ import { FleetClient } from "../../src/fleet/fleet-client.ts";
 import { asHost } from "../../src/fleet/host-client.ts";
 import { FleetRegistry } from "../../src/fleet/registry.ts";
 import { Fault } from "../../src/protocol/fault.ts";
+import { bootId } from "../../src/pty/boot-id.ts";
 import { places, preparePlaces } from "../../src/pty/places.ts";
 import type { Options } from "../../src/session/options.ts";
 import type { Sessions } from "../../src/session/sessions.ts";
@@ -105,7 +106,7 @@ export class Member implements AsyncDisposable {
 			onFenced: () => {},
 		});
 		const nats = await server.connect();
-		const own = { host, labels, version: VERSION, bootId: `boot-of-${host}`, daemonEpoch: 1, capacity, sessions };
+		const own = { host, labels, version: VERSION, bootId: bootId(), daemonEpoch: 1, capacity, sessions };
 		const onProblem = () => {}; // the broker is stopped on purpose
 		const registry = await FleetRegistry.open({ nats, own, onProblem, ...PATIENT });
 		const events = new EventStream({ nats, connected: registry.connected });

@@ -18,6 +18,7 @@ type State = "running" | "failed" | "succeeded" | "stream_lost";
 /** The sessions of a host that is only told of. */
 class FakeSessions implements OwnSessions {
 	readonly states = new Map<string, State>();
+	boot = "";
 	readonly #events = new Listeners<void>("fake event");
 	readonly events = { onEvent: (listener: () => void) => this.#events.add(listener) };
 
@@ -28,7 +29,7 @@ class FakeSessions implements OwnSessions {
 	}
 
 	list() {
-		return [...this.states].map(([id, state]) => ({ record: recordOf(id, state), session: null }));
+		return [...this.states].map(([id, state]) => ({ record: recordOf(id, state, this.boot), session: null }));
 	}
 
 	runningCount(): number {
@@ -40,7 +41,7 @@ class FakeSessions implements OwnSessions {
 	}
 }
 
-const recordOf = (id: string, state: State) =>
+const recordOf = (id: string, state: State, bootId: string) =>
 	({
 		id,
 		name: `n-${id}`,
@@ -50,6 +51,7 @@ const recordOf = (id: string, state: State) =>
 		createdAt: 1,
 		exit: null,
 		sandbox: null,
+		bootId,
 	}) as unknown as SessionRecord;
 
 /** A host that can lose its daemon or boot anew; its sessions run on in the first case and are lost in the second. */
@@ -70,14 +72,10 @@ class FakeHost {
 
 	async up(): Promise<void> {
 		if (this.registry !== null) return;
+		const bootId = `${this.name}-${this.boot}`.padEnd(8, ".");
+		this.sessions.boot = bootId;
 		const own: OwnHost = {
-			...{
-				host: this.name,
-				labels: {},
-				version: "1",
-				bootId: `${this.name}-${this.boot}`.padEnd(8, "."),
-				daemonEpoch: 1,
-			},
+			...{ host: this.name, labels: {}, version: "1", bootId, daemonEpoch: 1 },
 			...{ capacity: 100, sessions: this.sessions },
 		};
 		this.#nats = await this.#server.connect();
