@@ -105,3 +105,16 @@ test("a call that was cut off does not wait for a host that is known to be away"
 	await expect(sent).rejects.toMatchObject({ code: "daemon_replaced", facts: { repeatable: false } });
 	expect(tries).toBe(4);
 });
+
+test("that a stopped daemon is not reached again says nothing of what it was sent before", async () => {
+	let tries = 0;
+	const connect = async () => {
+		if (tries++ > 0) throw new Fault("no_daemon", { problem: "it does not answer" });
+		return daemonThat(silent);
+	};
+	await using client = new LastingClient({ connect, find: connect });
+	const sent = client.call("send", { session: "quiet", text: "once" });
+	await expect(sent).rejects.toMatchObject({ code: "daemon_replaced", facts: { doing: "send", repeatable: false } });
+	await using reader = new LastingClient({ connect, find: connect });
+	await expect(reader.call("read", { session: "quiet" })).rejects.toMatchObject({ code: "no_daemon" });
+});

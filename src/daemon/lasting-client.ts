@@ -264,7 +264,7 @@ export class LastingClient implements Client {
 		try {
 			return await this.#connectedAgain(signal);
 		} catch (error) {
-			if (this.#parts.patienceMs === undefined || harmless || wasNotDone(last)) throw error;
+			if (harmless || wasNotDone(last)) throw error;
 			throw replacedFault(doing, false, last);
 		}
 	}
