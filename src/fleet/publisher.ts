@@ -244,7 +244,9 @@ export class Publisher implements AsyncDisposable {
 		if (!this.#compared) await this.#compare();
 		const { own } = this.#parts;
 		const entries = new Map(
-			own.sessions.list().map((one) => [sessionKey(own.host, one.record.owner, one.record.id), entryOf(one)]),
+			own.sessions
+				.list()
+				.map((one) => [sessionKey(own.host, one.record.owner, one.record.id), entryOf(one, own.bootId)]),
 		);
 		const now = performance.now();
 		let next = Number.POSITIVE_INFINITY;
@@ -348,7 +350,7 @@ export class Publisher implements AsyncDisposable {
 }
 
 /** What others are told of a session. */
-function entryOf({ record, session }: ReturnType<OwnSessions["list"]>[number]): SessionEntry {
+function entryOf({ record, session }: ReturnType<OwnSessions["list"]>[number], bootId: string): SessionEntry {
 	const attention = session === null || hasEnded(record.state) ? null : session.attention;
 	return {
 		name: oneLine(record.name),
@@ -362,7 +364,7 @@ function entryOf({ record, session }: ReturnType<OwnSessions["list"]>[number]): 
 		exit: record.exit,
 		sandbox: record.sandbox === null ? "none" : "enforced",
 		// Not this boot: a daemon that has just begun finds sessions that ran before it on record as running, until it has looked for their holders.
-		boot: bootOf(record.bootId),
+		boot: bootOf(record.bootId || bootId),
 	};
 }
 
