@@ -4,9 +4,7 @@
 // say why); only what has the shape of data (events, lists, approvals) is named here. What cannot be asked because the
 // broker or a host is away is refused at once, and nothing local ever waits for either.
 
-import { type ListFacts, noticesIn } from "../protocol/answer.ts";
 import type { Approval, Decision } from "../protocol/approval.ts";
-import { type CleanLine, joined, oneLine, safe, stacked } from "../protocol/clean.ts";
 import type { DriverView, PersonAct, PersonDone } from "../protocol/driver.ts";
 import type { EventsDropped, SessionEvent } from "../protocol/events.ts";
 import { Fault, type FaultCode, isFault } from "../protocol/fault.ts";
@@ -37,10 +35,10 @@ import { faultOnHost } from "../tools/host-names.ts";
 import { type Caller, ownerOf } from "../tools/tool.ts";
 import { type Aim, aimOf, type KnownHosts } from "./aim.ts";
 import { approvalOn } from "./approval-on-host.ts";
-import { isDialectList, withOthers } from "./dialect-lists.ts";
+import { isDialectList } from "./dialect-lists.ts";
 import type { EventStream } from "./event-stream.ts";
 import { cardInFleet } from "./fleet-cards.ts";
-import { type FleetListRequest, othersSessions, PAGE, renderFleetList } from "./fleet-list.ts";
+import { FleetLists } from "./fleet-lists.ts";
 import { FleetPeople } from "./fleet-people.ts";
 import type { FleetIdentity } from "./identity.ts";
 import { MergedEvents } from "./merged-events.ts";
@@ -93,6 +91,7 @@ export class FleetClient implements Client {
 	readonly #placer: Placer;
 	readonly #events: MergedEvents;
 	readonly #people: FleetPeople;
+	readonly #lists: FleetLists;
 
 	constructor(parts: FleetClientParts) {
 		this.#parts = parts;
@@ -117,6 +116,7 @@ export class FleetClient implements Client {
 			...(host !== null && { except: host }),
 			...(as.owner !== null && { owner: as.owner }),
 		});
+		this.#lists = new FleetLists({ local, registry, host, ownerThere: (caller) => this.#ownerThere(caller) });
 		this.#people = new FleetPeople({ local, registry, host, clientOf: (name) => parts.clientOf(name) });
 	}
 
@@ -130,8 +130,8 @@ export class FleetClient implements Client {
 		try {
 			const aim = aimOf({ tool, input, sets: options.sets }, this.#known);
 			if (aim.placement !== null) return await this.#place(tool, aim, aim.placement, options);
-			if (tool === "list" && aim.host === null) return await this.#list(aim.input, options);
-			if (isDialectList(tool) && aim.host === null) return await this.#listInDialect(tool, aim.input, options);
+			if (tool === "list" && aim.host === null) return await this.#lists.list(aim.input, options);
+			if (isDialectList(tool) && aim.host === null) return await this.#lists.inDialect(tool, aim.input, options);
 			return await this.#callOn(aim.host, tool, aim.input, options);
 		} catch (error) {
 			if (!(error instanceof Fault)) throw error;
@@ -207,67 +207,6 @@ export class FleetClient implements Client {
 		const named = placement.host.trim().toLowerCase();
 		if (!this.#known.isKnown(named)) throw new Fault("unknown_host", { host: named, hosts: [...this.#known.names()] });
 		return { host: named };
-	}
-
-	async #list(input: unknown, options: CallOptions): Promise<Answer> {
-		const { limit: asked, after, ...fields } = Object(input) as Record<string, unknown>;
-		const { local, registry } = this.#parts;
-		const limit = Math.min(PAGE.most, Math.max(1, Math.trunc(Number(asked ?? PAGE.usual)) || PAGE.usual));
-		const here = await local.call("list", fields as object, options);
-		const { caller } = options;
-		if (caller?.inside !== undefined) return here; // to it there is nothing but what was started from there
-		const notices = await this.#untilSessionsKnown();
-		const { since, status } = fields as { readonly since?: number | string; readonly status?: unknown };
-		const facts = here.facts;
-		const from = since === undefined ? 0 : typeof since === "number" ? since : Date.parse(since) || 0;
-		const others = othersSessions(registry, {
-			...this.#others(caller, { since: from, limit }),
-			status: facts.status ?? (typeof status === "string" ? status : undefined),
-			after: typeof after === "string" ? after : undefined,
-		});
-		const all: ListFacts = {
-			...facts,
-			sessions: [...(after === undefined ? facts.sessions : []), ...others.sessions],
-			...(others.next !== null && { next: others.next }),
-		};
-		// Where there is nothing else, the answer is what it always was.
-		if (others.sessions.length === 0 && after === undefined && notices.length === 0) return here;
-		const told = [...noticesIn(facts), ...notices];
-		return {
-			facts: told.length === 0 ? all : { ...all, notices: told },
-			text: stacked([renderFleetList(all), ...(told.length === 0 ? [] : [joined(told, " · ")])]),
-		};
-	}
-
-	async #listInDialect(tool: string, input: unknown, options: CallOptions): Promise<Answer> {
-		const { local, registry } = this.#parts;
-		const { caller } = options;
-		const here = await local.call(tool as never, input, options);
-		if (caller?.inside !== undefined) return here;
-		await this.#untilSessionsKnown();
-		const { sessions } = othersSessions(registry, this.#others(caller, { since: 0, limit: PAGE.usual }));
-		return withOthers(tool, input, here, sessions);
-	}
-
-	#others(caller: Caller | undefined, wanted: Pick<FleetListRequest, "since" | "limit">): FleetListRequest {
-		const { host } = this.#parts;
-		return { ...wanted, owner: this.#ownerThere(caller), scope: caller?.scope, ...(host !== null && { except: host }) };
-	}
-
-	/** What there is to say where they are not, or not as they are now. */
-	async #untilSessionsKnown(): Promise<readonly CleanLine[]> {
-		const { registry } = this.#parts;
-		const { awaySince, unheardSince } = registry;
-		const since = awaySince ?? unheardSince;
-		if (since !== null)
-			return [
-				safe`the fleet's broker ${awaySince === null ? "says nothing" : "is unreachable"} since ${oneLine(new Date(since).toISOString())}: other hosts are listed as they were then`,
-			];
-		const known = within(ASKED_MS, "the sessions of other hosts", registry.withSessions());
-		return known.then(
-			() => [],
-			() => [safe`the sessions of other hosts are still being read: list again for all`],
-		);
 	}
 
 	async tools(sets?: readonly ToolSet[]): Promise<readonly ToolCard[]> {

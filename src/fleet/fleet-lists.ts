@@ -1,0 +1,98 @@
+// Lists of all hosts' sessions for callers: those of this host as it lists them itself, then those that the others have told
+// of. What is not known, or not as it is now, is said in the answer.
+
+import { type ListFacts, noticesIn } from "../protocol/answer.ts";
+import { type CleanLine, joined, oneLine, safe, stacked } from "../protocol/clean.ts";
+import { within } from "../pty/wait.ts";
+import type { Answer, CallOptions, Client } from "../tools/client.ts";
+import type { Caller } from "../tools/tool.ts";
+import { withOthers } from "./dialect-lists.ts";
+import { type FleetListRequest, othersSessions, PAGE, renderFleetList } from "./fleet-list.ts";
+import type { FleetRegistry } from "./registry.ts";
+
+/** How long a list of all waits for the records of the others. */
+const RECORDS_MS = 3000;
+
+export interface FleetListsParts {
+	readonly local: Client;
+	readonly registry: Pick<FleetRegistry, "awaySince" | "unheardSince" | "withSessions" | "sessions">;
+	/** The name of this host; null where it is none. */
+	readonly host: string | null;
+	/** Whose the sessions of other hosts are, for this caller. */
+	readonly ownerThere: (caller: Caller | undefined) => string;
+}
+
+export class FleetLists {
+	readonly #parts: FleetListsParts;
+
+	constructor(parts: FleetListsParts) {
+		this.#parts = parts;
+	}
+
+	async list(input: unknown, options: CallOptions): Promise<Answer> {
+		const { limit: asked, after, ...fields } = Object(input) as Record<string, unknown>;
+		const { local, registry } = this.#parts;
+		const limit = Math.min(PAGE.most, Math.max(1, Math.trunc(Number(asked ?? PAGE.usual)) || PAGE.usual));
+		const here = await local.call("list", fields as object, options);
+		const { caller } = options;
+		if (caller?.inside !== undefined) return here; // to it there is nothing but what was started from there
+		const notices = await this.#untilSessionsKnown();
+		const { since, status } = fields as { readonly since?: number | string; readonly status?: unknown };
+		const facts = here.facts;
+		const from = since === undefined ? 0 : typeof since === "number" ? since : Date.parse(since) || 0;
+		const others = othersSessions(registry, {
+			...this.#others(caller, { since: from, limit }),
+			status: facts.status ?? (typeof status === "string" ? status : undefined),
+			after: typeof after === "string" ? after : undefined,
+		});
+		const all: ListFacts = {
+			...facts,
+			sessions: [...(after === undefined ? facts.sessions : []), ...others.sessions],
+			...(others.next !== null && { next: others.next }),
+		};
+		// Where there is nothing else, the answer is what it always was.
+		if (others.sessions.length === 0 && after === undefined && notices.length === 0) return here;
+		const told = [...noticesIn(facts), ...notices];
+		return {
+			facts: told.length === 0 ? all : { ...all, notices: told },
+			text: stacked([renderFleetList(all), ...(told.length === 0 ? [] : [joined(told, " · ")])]),
+		};
+	}
+
+	/** In the shape that a dialect has for it. */
+	async inDialect(tool: string, input: unknown, options: CallOptions): Promise<Answer> {
+		const { local, registry } = this.#parts;
+		const { caller } = options;
+		const here = await local.call(tool as never, input, options);
+		if (caller?.inside !== undefined) return here;
+		await this.#untilSessionsKnown();
+		const { sessions } = othersSessions(registry, this.#others(caller, { since: 0, limit: PAGE.usual }));
+		return withOthers(tool, input, here, sessions);
+	}
+
+	#others(caller: Caller | undefined, wanted: Pick<FleetListRequest, "since" | "limit">): FleetListRequest {
+		const { host } = this.#parts;
+		return {
+			...wanted,
+			owner: this.#parts.ownerThere(caller),
+			scope: caller?.scope,
+			...(host !== null && { except: host }),
+		};
+	}
+
+	/** What there is to say where they are not, or not as they are now. */
+	async #untilSessionsKnown(): Promise<readonly CleanLine[]> {
+		const { registry } = this.#parts;
+		const { awaySince, unheardSince } = registry;
+		const since = awaySince ?? unheardSince;
+		if (since !== null)
+			return [
+				safe`the fleet's broker ${awaySince === null ? "says nothing" : "is unreachable"} since ${oneLine(new Date(since).toISOString())}: other hosts are listed as they were then`,
+			];
+		const known = within(RECORDS_MS, "the sessions of other hosts", registry.withSessions());
+		return known.then(
+			() => [],
+			() => [safe`the sessions of other hosts are still being read: list again for all`],
+		);
+	}
+}
