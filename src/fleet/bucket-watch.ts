@@ -6,7 +6,7 @@ import { BUCKET_PREFIX, type Buckets } from "./buckets.ts";
 import type { Connected } from "./connected.ts";
 import { StreamWatch, type StreamWatchParts } from "./stream-watch.ts";
 
-export interface BucketWatchParts extends Pick<StreamWatchParts, "always" | "silentMs"> {
+export interface BucketWatchParts extends Pick<StreamWatchParts, "always" | "silentMs" | "mostAnswerMs"> {
 	readonly buckets: Pick<Buckets, "js" | "patient" | "ensure">;
 	readonly bucket: string;
 	/** Keys with wildcards. */

@@ -12,7 +12,7 @@
 import { type ConsumerInfo, DeliverPolicy, type JetStreamClient, type JsMsg } from "@nats-io/jetstream";
 import { guarded } from "../protocol/boundary.ts";
 import { Listeners, reportError } from "../protocol/listeners.ts";
-import { type Condition, until, wait, within } from "../pty/wait.ts";
+import { type Condition, settled, until, wait, within } from "../pty/wait.ts";
 
 import { WATCH_START_MS } from "./buckets.ts";
 import type { Connected } from "./connected.ts";
@@ -35,6 +35,8 @@ export interface StreamWatchParts {
 	readonly always?: boolean;
 	/** Looks again, as all watches of the connection do, when nothing came for this long. */
 	readonly silentMs?: number;
+	/** How long the broker may take to answer at most: of a long stream, minutes. */
+	readonly mostAnswerMs?: number;
 }
 
 /** A message by its number and time: another stream has no such one. */
@@ -68,6 +70,7 @@ export class StreamWatch implements AsyncDisposable {
 	#begun: string | null = null;
 	#isReady = false;
 	#isFollowing = false;
+	#isAsking = false;
 	/** What runs for an earlier one ends. */
 	#round = 0;
 
@@ -75,8 +78,8 @@ export class StreamWatch implements AsyncDisposable {
 		this.#parts = parts;
 		this.#undo = [
 			parts.connected.onChange(() => this.#again()),
-			// One that still reads all would begin again.
-			parts.connected.onDoubt(() => this.#isReady && this.#again()),
+			// One that still reads all would begin again; one that was not answered may have asked a broker that answered nobody.
+			parts.connected.onDoubt(() => (this.#isReady || this.#isAsking) && this.#again()),
 		];
 		this.#running = this.#run().catch((error) => reportError(error, `watching ${parts.stream}`));
 	}
@@ -126,10 +129,13 @@ export class StreamWatch implements AsyncDisposable {
 				continue;
 			}
 			try {
-				const answerMs = Math.min(FIRST_ANSWER_MS * 2 ** failures, WATCH_START_MS);
-				await this.#follow(isOver, answerMs, () => {
+				const { mostAnswerMs = WATCH_START_MS, silentMs, connected } = this.#parts;
+				await this.#follow(isOver, Math.min(FIRST_ANSWER_MS * 2 ** failures, mostAnswerMs), () => {
+					const isBack = failures > 0 && silentMs !== undefined;
 					failures = 0;
+					if (isBack) connected.doubt(); // others have waited longer and longer, too
 				});
+				failures = 0;
 			} catch (error) {
 				await this.#parts.ensure().catch(() => {}); // told by the next try
 				// A user who may not make it waits for one who may; until then there is nothing.
@@ -147,11 +153,12 @@ export class StreamWatch implements AsyncDisposable {
 	async #follow(isOver: () => boolean, answerMs: number, onRead: () => void): Promise<void> {
 		const { js, patient = js, stream, filter, begin, onComplete } = this.#parts;
 		const resumes = this.#resumes();
-		const consumer = await within(
-			answerMs,
-			"a consumer",
-			patient.consumers.getPushConsumer(stream, { ...this.#start(resumes), filter_subjects: filter }),
-		);
+		const asked = patient.consumers.getPushConsumer(stream, { ...this.#start(resumes), filter_subjects: filter });
+		this.#isAsking = true;
+		const consumer = await within(answerMs, "a consumer", wait([settled(asked), this.#over(isOver)])).finally(() => {
+			this.#isAsking = false;
+		});
+		if (consumer === null) return;
 		const { name, num_pending, created }: ConsumerInfo = await consumer.info(true); // what was answered
 		this.#begun ??= created;
 		const before = new Map(resumes ? this.#seen : []);
@@ -246,6 +253,15 @@ export class StreamWatch implements AsyncDisposable {
 	#readAll(): void {
 		this.#isReady = true;
 		this.#changed.emit();
+	}
+
+	#over(isOver: () => boolean): Condition<null> {
+		return {
+			start: ({ own, settle }) => {
+				if (isOver()) return settle(null);
+				own(this.#changed.add(() => isOver() && settle(null)));
+			},
+		};
 	}
 
 	#until(holds: () => boolean): Promise<void> {

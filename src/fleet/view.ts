@@ -67,6 +67,8 @@ const SILENT = 0.35;
 /** By then it has been read, or the broker does not answer. Less than is left of a lease that was written in time. */
 const UNHEARD = 0.6;
 const IDLE_MS = 600_000;
+/** There are thousands of hosts at most: a broker that does not answer within this answers nobody. */
+const LEASES_MS = 5000;
 /** Of the timer for leases: several that end at the same moment are told together. */
 const MARGIN_MS = 20;
 
@@ -94,6 +96,7 @@ export class FleetView implements AsyncDisposable {
 			connected,
 			always: true, // an expired key leaves no mark
 			silentMs: SILENT * parts.ttlMs,
+			mostAnswerMs: LEASES_MS,
 			onChange: (key, value) => (value === null ? this.#left(key) : this.#heard(key, value)),
 			// After a restart of the broker, hosts that live are heard of again soon, and the timer decides.
 			onComplete: () => this.#answer(),

@@ -196,6 +196,19 @@ describe("a watch of a bucket", () => {
 		expect(watched.told).toEqual(["s.a=1"]);
 	});
 
+	test("is asked for again at once where the broker is known to answer, however long it did not", async () => {
+		await using watched = await Watched.start();
+		watched.dropped = 3;
+		watched.connected.doubt();
+		await until("it has asked three times, and waits the longer for it", () => watched.dropped <= 0);
+		const since = performance.now();
+		await watched.say("s.a=1");
+		watched.connected.doubt();
+		await until("it tells that", () => watched.told.length > 0);
+		expect(watched.told).toEqual(["s.a=1"]);
+		expect(performance.now() - since).toBeLessThan(10_000); // the third time it would have waited 20 s
+	});
+
 	test("of which there is none yet is empty, and is read when it is there", async () => {
 		await using watched = await Watched.start(undefined, { isThere: false });
 		expect(watched.told).toEqual([]);
