@@ -6,7 +6,7 @@ import SlowFirst from "./test/slow-first.ts";
 // long: the same where it takes minutes; `npm run test:long`.
 const inCi = process.env.CI !== undefined;
 
-const FLEET_IN_LONG = ["test/fleet/{contract-socket,fleet-client,joined,permissions,remote,roles}.test.ts"];
+const FLEET_IN_LONG = ["test/fleet/{contract-socket,joined,permissions,roles}.test.ts"];
 
 /** Many programs, a browser, everything over every way in, kills and floods: more than half of all the time. */
 const LONG = [
