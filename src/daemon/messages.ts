@@ -5,6 +5,7 @@
 import type { Duplex } from "node:stream";
 import { guarded } from "../protocol/boundary.ts";
 import { hasAtMostValues } from "../protocol/json-size.ts";
+import { holdPiece } from "../pty/held-pieces.ts";
 import { limits } from "../session/options.ts";
 import type { MoreBytes, Request, Response } from "./wire.ts";
 
@@ -13,7 +14,7 @@ const NUMBER_BYTES = 6;
 const HEADER_BYTES = 1 + 2 * NUMBER_BYTES + 4;
 const LF = 10;
 
-/** Pieces of a message below this are merged: a million of one byte would weigh a hundred times as much. */
+/** Pieces of a message below this are merged. */
 const PIECE_BYTES = 64 * 1024;
 
 const EMPTY = Buffer.alloc(0);
@@ -121,13 +122,7 @@ export class Messages {
 		this.#arrived = EMPTY;
 		if (piece.length === 0) return;
 		this.#heldBytes += piece.length;
-		let last = piece;
-		for (let before = this.#held.at(-1); before !== undefined; before = this.#held.at(-1)) {
-			if (before.length > Math.min(last.length, PIECE_BYTES)) break;
-			last = Buffer.concat([before, last]);
-			this.#held.pop();
-		}
-		this.#held.push(last);
+		holdPiece(this.#held, piece, PIECE_BYTES);
 	}
 }
 

@@ -8,6 +8,7 @@ import { randomBytes } from "node:crypto";
 import { Duplex } from "node:stream";
 import { guarded } from "../protocol/boundary.ts";
 import { Fault, type FaultJson, isFault } from "../protocol/fault.ts";
+import { holdPiece } from "../pty/held-pieces.ts";
 import type { FleetConnection } from "./connection.ts";
 import { decodeFrame, encodeFrame, type Frame, HEADER_BYTES, type Kind, MAX_REASON_BYTES } from "./frames.ts";
 import type { FleetIdentity } from "./identity.ts";
@@ -164,13 +165,7 @@ export class Link extends Duplex {
 
 	#hold(piece: Buffer): void {
 		this.#heldBytes += piece.length;
-		let last = piece;
-		for (let before = this.#held.at(-1); before !== undefined; before = this.#held.at(-1)) {
-			if (before.length > Math.min(last.length, LEAST_BYTES)) break;
-			last = Buffer.concat([before, last]);
-			this.#held.pop();
-		}
-		this.#held.push(last);
+		holdPiece(this.#held, piece, LEAST_BYTES);
 	}
 
 	/** Passes on what the reader wants. */
