@@ -7,14 +7,9 @@ import { until } from "../condition.ts";
 import { Home } from "../daemon/home.ts";
 import { missing, needing } from "../programs.ts";
 import { BROKER_NEEDS, BrokerNode, Brokers, loopbackPlaces } from "./broker.ts";
+import { called, codeOf } from "./two-hosts.ts";
 
 const patient = { timeoutMs: 60_000 };
-const called = (client: Client, tool: string, input: object) => client.call(tool as never, input as never);
-const codeOf = (answer: Promise<unknown>) =>
-	answer.then(
-		() => "done",
-		({ code }) => code,
-	);
 
 describe("issue 15: a machine behind a leaf node", () => {
 	let brokers: Brokers;

@@ -7,10 +7,11 @@ import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Client } from "../../src/tools/client.ts";
 import { until } from "../condition.ts";
-import { Home } from "../daemon/home.ts";
+import type { Home } from "../daemon/home.ts";
 import { launchBrowser, Tab } from "../page/tab.ts";
 import { missing, needing } from "../programs.ts";
-import { BROKER_NEEDS, Brokers } from "./broker.ts";
+import { BROKER_NEEDS, type Brokers } from "./broker.ts";
+import { TwoHosts } from "./two-hosts.ts";
 
 const NEEDS = [...BROKER_NEEDS, "chromium"];
 /** Some fifty numbered lines a second until the file $0 is gone. */
@@ -21,6 +22,7 @@ const ASKS = 'read -rsp "Password: " given; echo; echo "of ${#given} characters"
 const started = (client: Client, input: object) => client.call("start", { timeoutMs: 0, ...input } as never);
 
 describe("issue 15: the page of a machine in a fleet", needing(...NEEDS), () => {
+	let hosts: TwoHosts;
 	let brokers: Brokers;
 	let browser: Browser;
 	let alpha: Home;
@@ -47,19 +49,10 @@ describe("issue 15: the page of a machine in a fleet", needing(...NEEDS), () => 
 	};
 	beforeAll(async () => {
 		if (missing(...NEEDS).length > 0) return;
-		[brokers, browser] = await Promise.all([Brokers.start({ nodes: 1 }), launchBrowser()]);
-		[alpha, beta] = [new Home({ DIALTONE_PORT: "0" }), new Home()];
-		const credentials = brokers.credentials("admin");
 		const rules = [{ owner: "agent", command: "touch *", then: "ask", because: "it touches files" }];
-		writeFileSync(join(beta.path, "policy.json"), JSON.stringify({ rules }), { mode: 0o600 });
-		for (const [own, host] of [
-			[alpha, "alpha"],
-			[beta, "beta"],
-		] as const) {
-			await using joining = await own.connect();
-			await joining.fleet({ servers: [], credentials, host, labels: { is: host } });
-		}
-		client = await alpha.connect();
+		const starting = TwoHosts.start({ policy: { rules }, env: { DIALTONE_PORT: "0" } });
+		[hosts, browser] = await Promise.all([starting, launchBrowser()]);
+		({ alpha, beta, brokers, client } = hosts);
 		await using other = await beta.connect();
 		await started(client, { name: "here", argv: ["cat"] });
 		await started(other, { name: "far", argv: ["cat"] });
@@ -68,11 +61,7 @@ describe("issue 15: the page of a machine in a fleet", needing(...NEEDS), () => 
 	afterAll(async () => {
 		await tab?.[Symbol.asyncDispose]();
 		await browser?.close();
-		for (const own of [alpha, beta]) {
-			await own?.cli("daemon", "stop", "--sessions");
-			await own?.[Symbol.asyncDispose]();
-		}
-		await brokers?.[Symbol.asyncDispose]();
+		await hosts?.[Symbol.asyncDispose]();
 	});
 
 	test("lists the sessions of both machines, and one of them alone", async () => {

@@ -12,22 +12,25 @@ interface TwoHostsOptions {
 	readonly nodes?: 1 | 3;
 	/** Of beta. */
 	readonly policy?: object;
+	/** Of alpha's daemon. */
+	readonly env?: NodeJS.ProcessEnv;
 }
 
 export class TwoHosts implements AsyncDisposable {
 	readonly brokers: Brokers;
-	readonly alpha = new Home();
+	readonly alpha: Home;
 	readonly beta = new Home();
 	/** Of alpha's daemon. */
 	client!: Client;
 
-	private constructor(brokers: Brokers) {
+	private constructor(brokers: Brokers, env: NodeJS.ProcessEnv) {
 		this.brokers = brokers;
+		this.alpha = new Home(env);
 	}
 
 	/** Each is known to the other, and is labelled `is` with its name. */
-	static async start({ nodes = 1, policy }: TwoHostsOptions = {}): Promise<TwoHosts> {
-		const hosts = new TwoHosts(await Brokers.start({ nodes }));
+	static async start({ nodes = 1, policy, env = {} }: TwoHostsOptions = {}): Promise<TwoHosts> {
+		const hosts = new TwoHosts(await Brokers.start({ nodes }), env);
 		const { alpha, beta, brokers } = hosts;
 		if (policy !== undefined) writeFileSync(join(beta.path, "policy.json"), JSON.stringify(policy), { mode: 0o600 });
 		const credentials = brokers.credentials("admin");
