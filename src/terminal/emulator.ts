@@ -11,6 +11,7 @@ import { knownSpellings } from "../protocol/masking.ts";
 import type { Cell, Grid, Row } from "./grid.ts";
 import { maskCells } from "./mask-cells.ts";
 import { keepRegionRows } from "./region-rows.ts";
+import { drawUnwrapped } from "./unwrapped.ts";
 import { Utf8Decoder } from "./utf8.ts";
 import { ORDERS, PRICE, WorkBudget } from "./work-budget.ts";
 import type { Core, CoreGrid, Params, Parser, PayloadHandler, SequenceId } from "./xterm-core.ts";
@@ -99,6 +100,7 @@ export class Emulator {
 		const parser = this.#parser;
 		for (const id of OWN_OSC) parser.clearOscHandler(id);
 		parser.clearCsiHandler({ final: "t" });
+		drawUnwrapped(this.#core);
 		if (keepsRegionRows) keepRegionRows(this.#core);
 		for (const { id, most, price } of ORDERS)
 			parser.registerCsiHandler(id, ({ params }) => {

@@ -30,14 +30,20 @@ export function startOfLine(grid: Grid, row: number): number {
 	return start;
 }
 
+/**
+ * A wide character that did not fit, with which the next row begins, leaves one empty cell: not a space. Other cells of a
+ * row that another continues are real blanks.
+ */
+const leavesRoom = (row: Row, next: Row | undefined): boolean =>
+	row.getTrimmedLength() === row.length - 1 && next?.getWidth(0) === 2;
+
 /** Rows `from` to `to` (exclusive), of which each is continued by the next one, and the last as well. */
 export function joinContinued(grid: Grid, from: number, to: number): string {
 	let text = "";
 	for (let i = from; i < to; i++) {
 		const row = grid.lines.get(i);
 		if (!row) break;
-		// A wide character that did not fit leaves one empty cell: not a space. More are real blanks.
-		text += row.translateToString(row.getTrimmedLength() >= row.length - 1);
+		text += row.translateToString(leavesRoom(row, grid.lines.get(i + 1)));
 	}
 	return text;
 }

@@ -159,6 +159,9 @@ const parts = fc.oneof(
 	),
 );
 
+const inPieces = (size: number) => (bytes: Uint8Array) =>
+	Array.from({ length: Math.ceil(bytes.length / size) }, (_, i) => bytes.subarray(i * size, (i + 1) * size));
+
 /** Splits at random places, also inside characters and sequences. */
 const splits = fc
 	.array(fc.integer({ min: 1, max: 20_000 }), { minLength: 1, maxLength: 12 })
@@ -231,6 +234,43 @@ describe("T2 the transcript of any output", () => {
 			}),
 			seed,
 		);
+	});
+
+	test("has wide characters at the edge of a terminal that does not wrap whole or not at all, however the output is split", () => {
+		const of = (text: string) => {
+			const all = [{ text: `\x1b[?7l\x1b[37G${text}` }];
+			const whole = transcript(all);
+			for (const size of [1, 2, 5]) expect(transcript(all, { chunks: inPieces(size), restarts: 9 })).toEqual(whole);
+			expect(reference(all)).toEqual(whole);
+			return whole.map((line) => line.trim());
+		};
+		expect(of("漢字")).toEqual(["漢字"]);
+		expect(of("漢字x")).toEqual(["漢 x"]);
+		expect(of("漢字xyz")).toEqual(["漢 z"]);
+		// What does not fit overwrites nothing.
+		expect(of("漢字語")).toEqual(["漢字"]);
+		expect(of("漢字語語\u0301")).toEqual(["漢字\u0301"]);
+		expect(of("漢字語x")).toEqual(["漢 x"]);
+		expect(of("x漢字")).toEqual(["x漢"]);
+		expect(of("漢字\x1b[4hx")).toEqual(["漢 x"]);
+		expect(of("漢字 텍스트 한국어\r\n漢")).toEqual(["漢", "漢"]);
+	});
+
+	test("has the blanks of an erased row that another continues, also after a resize", () => {
+		const erased = `${"x".repeat(57)}\r\n\x1b[2A\r\x1b[2K  indented\x1b[2B\r`;
+		const expected = `  indented${" ".repeat(30)}${"x".repeat(17)}`;
+		for (const resize of [undefined, { cols: 11, rows: 7 }, { cols: 70, rows: 7 }])
+			expect(transcript([{ text: erased, ...(resize && { resize }) }])).toEqual([expected]);
+		// One that a wide character would not have fitted into is a blank, too.
+		const cut = `${"x".repeat(57)}\x1b[1;40H\x1b[K\x1b[5H`;
+		for (const cols of [40, 39, 11, 70])
+			expect(transcript([{ text: cut, resize: { cols, rows: 7 } }])).toEqual([`${"x".repeat(39)} ${"x".repeat(17)}`]);
+		// Where the rest of the line is kept apart, they are at its end.
+		const scrolled = [{ text: `${"x".repeat(57)}\x1b[H\x1b[2Kalpha\x1b[10H\n\x1b[3J` }];
+		expect(transcript(scrolled)).toEqual(reference(scrolled));
+		expect(transcript(scrolled)[0]).toBe("alpha");
+		const wrapped = `${"x".repeat(39)}漢字`;
+		expect(transcript([{ text: wrapped }])).toEqual([wrapped]);
 	});
 
 	test("has the lines that scrolled by below rows that stay, and these once, where they end up", () => {

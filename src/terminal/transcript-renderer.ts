@@ -318,7 +318,7 @@ export class TranscriptRenderer {
 		const lines = this.#linesTo(row).map((rows) => this.#lineOf(rows));
 		const last = lines.pop();
 		for (const line of lines) this.#sink.line(line);
-		if (last !== undefined) this.#sink.line({ ...last, continues: false });
+		if (last !== undefined) this.#sink.line({ text: last.text.trimEnd(), continues: false });
 	}
 
 	#emit(lines: readonly Line[]): void {

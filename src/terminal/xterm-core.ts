@@ -35,7 +35,7 @@ export interface PayloadHandler {
 }
 
 /** What we change below the public API. */
-export type CoreGrid = Omit<Grid, "lines" | "ybase" | "y" | "savedY"> & {
+export type CoreGrid = Omit<Grid, "lines" | "ybase" | "x" | "y" | "savedY"> & {
 	readonly lines: Omit<Grid["lines"], "maxLength"> & {
 		maxLength: number;
 		trimStart(count: number): void;
@@ -43,6 +43,7 @@ export type CoreGrid = Omit<Grid, "lines" | "ybase" | "y" | "savedY"> & {
 	};
 	ybase: number;
 	ydisp: number;
+	x: number;
 	y: number;
 	savedY: number;
 	/** The columns with a tab stop. */
@@ -53,6 +54,7 @@ export type CoreGrid = Omit<Grid, "lines" | "ybase" | "y" | "savedY"> & {
 };
 
 export interface Core {
+	readonly cols: number;
 	readonly buffers: Record<"active" | "normal" | "alt", CoreGrid>;
 	/** Moves the rows of the active buffer up by one; the first of them to the scrollback. */
 	scroll(blank: { fg: number; bg: number }): void;
@@ -73,6 +75,8 @@ export interface Core {
 	readonly coreMouseService: { activeProtocol: string; activeEncoding: string };
 	readonly _inputHandler: {
 		parse(bytes: Uint8Array): unknown;
+		/** Draws characters; the parser and the repetition of a character call it here. */
+		print: (data: Uint32Array, start: number, end: number) => void;
 		/** Erases a row of the screen, which then continues no other. */
 		_resetBufferLine(row: number, respectProtection: boolean): void;
 		readonly _parser: Parser;
