@@ -1,5 +1,5 @@
-// Whose turn it is in another place: the same programs here, over ssh to a real sshd on loopback, and in a container of
-// docker and podman. How often that was told rightly and as what, and how long after the last byte of a prompt its caller knew.
+// Whose turn it is in another place: the same programs here, over ssh to a real sshd on loopback, in a container of docker and
+// podman, and in a pod that is a stand-in, by a real kubectl. How often that was told rightly and as what, and how long after the last byte of a prompt its caller knew.
 //
 // Beyond a relay the kernel shows the relay alone: what is told rests on the screen and on silence.
 
@@ -7,6 +7,7 @@ import { setTimeout as after } from "node:timers/promises";
 import { Dialtone, type SessionFacts, type Terminal } from "../src/index.ts";
 import { missing } from "../test/programs.ts";
 import { CONTAINER_NEEDS, type ContainerTool, startContainer } from "../test/servers/containers.ts";
+import { KUBECTL_NEEDS, startKubernetes } from "../test/servers/kubernetes.ts";
 import { SSHD_NEEDS, startSshd } from "../test/servers/sshd.ts";
 
 const PATIENCE_MS = 20_000;
@@ -184,6 +185,12 @@ async function open(): Promise<AsyncDisposable & { readonly all: readonly string
 		opened.push(container);
 		Object.assign(process.env, container.env);
 		all.push(`${tool}:${container.name}`);
+	}
+	if (missing(...KUBECTL_NEEDS).length === 0) {
+		const kubernetes = await startKubernetes();
+		opened.push(kubernetes);
+		Object.assign(process.env, kubernetes.env);
+		all.push("kubectl:pod-0");
 	}
 	return {
 		all,

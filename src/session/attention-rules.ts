@@ -52,6 +52,8 @@ const SERVER_QUIET_MS = 300;
 export const PROMPTED_MS = 300;
 // The far end of a connection may pause in the middle of a line: text that does not look like a question must stand this long.
 const FAR_QUIET_MS = 2000;
+// What is typed there comes back from anywhere on earth within this, if anything does.
+const FAR_ECHO_MS = 1000;
 // A full screen is empty only while its program starts: on a busy machine for this long.
 const BLANK_QUIET_MS = 2000;
 // A flood that fills the terminal is read on within milliseconds, on a busy machine within this.
@@ -76,9 +78,8 @@ function hasPrompt(evidence: Evidence, doer: ThreadFacts): boolean {
 
 /** Why it may be more than its turn that keeps a blocked reader waiting; null: nothing. */
 function notOnlyItsTurn(evidence: Evidence): string | null {
-	const { doubt, company, facts, reader, atShell, input } = evidence;
+	const { doubt, company, facts, reader, atShell } = evidence;
 	if (doubt !== null) return doubt;
-	if (input.relays === true && !facts.canonical) return "its program runs in another place";
 	if (company !== null) return `${who(company)} ${does(company)}`;
 	if (facts.wakesMs !== undefined) return "a worker thread wakes up by itself";
 	if (reader?.thread.peeks === true) return "a signal may wake it";
@@ -354,6 +355,17 @@ export const rules: readonly Rule[] = [
 			const neededMs = loopQuietMs(evidence, reader.thread);
 			if (evidence.restMs >= neededMs) return null;
 			return notYet(evidence, neededMs, `${who(reader.thread)} was active ${seconds(evidence.restMs)} ago`);
+		},
+	},
+	{
+		// The prompt on the screen may be the one before.
+		name: "a relay that has shown nothing since it was typed to",
+		verdict: (evidence) => {
+			const { reader, facts, input } = evidence;
+			if (reader === null || facts.canonical || input.relays !== true) return null;
+			if (facts.sinceInputMs === null || facts.quietMs < facts.sinceInputMs || evidence.restMs >= FAR_ECHO_MS)
+				return null;
+			return notYet(evidence, FAR_ECHO_MS, `${who(reader.thread)} has relayed nothing since input was sent`);
 		},
 	},
 	{

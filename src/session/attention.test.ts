@@ -154,6 +154,31 @@ const scenes: readonly Row[] = [
 		{ threads: [reads({ main: false })], raw: true, line: "working... ", quietMs: 1000, elsewhere: true },
 		"working likely",
 	],
+	[
+		"so does kubectl, in the thread that happens to be its main one",
+		{ threads: [reads()], raw: true, elsewhere: true },
+		"listening likely",
+	],
+	[
+		"… also where it shows half a line of work",
+		{ threads: [reads()], raw: true, line: "working... ", quietMs: 1000, elsewhere: true },
+		"working likely",
+	],
+	[
+		"… and where more may follow what looks like a prompt",
+		{ threads: [reads()], raw: true, line: "$ ", quietMs: 20, elsewhere: true },
+		"working likely",
+	],
+	[
+		"what was typed has not come back from far away: the prompt is the one before",
+		{ threads: [reads()], raw: true, line: "$ ", sinceInputMs: 300, elsewhere: true },
+		"working likely",
+	],
+	[
+		"… but it may be that nothing comes back",
+		{ threads: [reads()], raw: true, line: "$ ", sinceInputMs: 1000, elsewhere: true },
+		"waiting line likely",
+	],
 	// blocked
 	["input() asks for a line", { threads: [reads()], line: "name? " }, "waiting line certain"],
 	["the moment it blocks, with no quiet at all", { threads: [reads()], quietMs: 0 }, "waiting line certain"],

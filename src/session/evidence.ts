@@ -74,6 +74,9 @@ function asWoken({ thread, reading }: Reader): Reader {
 	return { thread, reading: reading === "blocked" && thread.risks?.includes("woken") === true ? "ticking" : reading };
 }
 
+/** How the tool of another place reads says nothing of the program there: in Go any thread may be the one that does, its main one, too. */
+const asRelay = ({ thread }: Reader): Reader => ({ thread, reading: "looping" });
+
 /**
  * A read in raw mode that gives up by itself: with VMIN 0, or with VTIME once the first of several bytes is there. It is
  * a poll with a timeout.
@@ -154,10 +157,11 @@ export function evidenceOf(input: AttentionInput): Evidence {
 	const foreground = facts.threads.filter((thread) => thread.foreground);
 	const first = readerAmong(facts.threads);
 	const atShell = input.shell.atPrompt === true && first !== null && first.thread.pid === input.shell.pid;
-	const reader = first !== null && !atShell ? asWoken(first) : first;
-	// A reader that left the session depends on others that did.
 	// In line mode it is the tool itself that asks: for a password, or whether to trust a host.
-	const relayed = reader !== null && (relays(reader.thread) || (input.relays === true && !facts.canonical));
+	const toElsewhere = input.relays === true && !facts.canonical;
+	const reader = first === null || atShell ? first : toElsewhere ? asRelay(first) : asWoken(first);
+	const relayed = reader !== null && (relays(reader.thread) || toElsewhere);
+	// A reader that left the session depends on others that did.
 	const concerned = reader === null || reader.thread.foreground ? foreground : facts.threads;
 	return {
 		input,

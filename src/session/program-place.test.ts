@@ -97,6 +97,13 @@ describe("a program in another place", () => {
 			"ssh itself may have failed",
 			null,
 		]);
+		const inPod = (code: number | null) => toolFailure(what("kubectl:p"), code);
+		expect([inPod(0), inPod(1), inPod(2), inPod(null)]).toEqual([
+			"kubectl before 1.31 says so of a lost connection, too",
+			"kubectl itself may have failed",
+			null,
+			null,
+		]);
 	});
 
 	test("rules see the program there and the tool here", () => {

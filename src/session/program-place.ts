@@ -18,8 +18,8 @@ interface Kind {
 	readonly program: (what: PlaceRecord) => readonly string[];
 	/** Where programs begin if the call names no directory. */
 	readonly directory: string;
-	/** Exit codes by which the tool itself says that it failed; a program there may end with the same. */
-	readonly ownExits: readonly number[];
+	/** Exit codes that the tool also has for its own ends, and what they may mean then; a program there may end with the same. */
+	readonly ownExits: Readonly<Record<number, string>>;
 }
 
 const CONTAINER = /^([A-Za-z0-9][\w.-]*)$/;
@@ -39,7 +39,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
 		],
 		program: remoteLine,
 		directory: "~",
-		ownExits: [255],
+		ownExits: { 255: "ssh itself may have failed" },
 	},
 	docker: {
 		form: "CONTAINER",
@@ -47,7 +47,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
 		tool: ([name = ""], what) => ["docker", ...execOptions(DETACH_KEYS, what), name],
 		program: programOf,
 		directory: ".",
-		ownExits: [125],
+		ownExits: { 125: "docker itself may have failed" },
 	},
 	podman: {
 		form: "CONTAINER",
@@ -55,7 +55,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
 		tool: ([name = ""], what) => ["podman", ...execOptions("", what), name],
 		program: programOf,
 		directory: ".",
-		ownExits: [125],
+		ownExits: { 125: "podman itself may have failed" },
 	},
 	kubectl: {
 		form: "[NAMESPACE/]POD[:CONTAINER]",
@@ -66,7 +66,8 @@ const KINDS: Readonly<Record<string, Kind>> = {
 		],
 		program: (what) => inDirectory(what, [...variables(what), ...programOf(what)]),
 		directory: ".",
-		ownExits: [],
+		// Over SPDY it takes a connection that was lost for the end of a program that succeeded.
+		ownExits: { 0: "kubectl before 1.31 says so of a lost connection, too", 1: "kubectl itself may have failed" },
 	},
 };
 
@@ -112,8 +113,7 @@ export const placedDirectory = (what: PlaceRecord): string => what.cwd ?? parsed
 
 /** What the exit code may mean beside its program's end; null: nothing else. */
 export function toolFailure(what: PlaceRecord, code: number | null): string | null {
-	const found = parsed(what.in);
-	return code !== null && found?.row.ownExits.includes(code) ? `${found.kind} itself may have failed` : null;
+	return code === null ? null : (parsed(what.in)?.row.ownExits[code] ?? null);
 }
 
 /** A shell there reads what is typed. */

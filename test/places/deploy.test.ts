@@ -192,20 +192,25 @@ describe("a container of a fleet", needing("tini", "containers", "ps", ...BROKER
 	});
 });
 
+interface Document {
+	readonly kind: string;
+	readonly metadata: { readonly namespace: string };
+	// biome-ignore lint/suspicious/noExplicitAny: what Kubernetes takes has no type here
+	readonly spec?: any;
+}
+
+function documents(): readonly Document[] {
+	const script = "import json,sys,yaml; print(json.dumps(list(yaml.safe_load_all(open(sys.argv[1])))))";
+	const env = { PATH: SYSTEM_PATH };
+	return JSON.parse(execFileSync("python3", ["-c", script, MANIFEST], { encoding: "utf8", env })) as Document[];
+}
+
 describe("the manifests", () => {
 	test("are YAML, and say what the recipe says", needing("python3", PYTHON_YAML), () => {
-		const script = "import json,sys,yaml; print(json.dumps(list(yaml.safe_load_all(open(sys.argv[1])))))";
-		const documents = JSON.parse(
-			execFileSync("python3", ["-c", script, MANIFEST], { encoding: "utf8", env: { PATH: SYSTEM_PATH } }),
-		) as {
-			kind: string;
-			metadata: { namespace: string };
-			// biome-ignore lint/suspicious/noExplicitAny: what Kubernetes takes has no type here
-			spec?: any;
-		}[];
-		expect(documents.map(({ kind }) => kind)).toEqual(["DaemonSet"]);
-		expect(new Set(documents.map(({ metadata }) => metadata.namespace))).toEqual(new Set(["dialtone"]));
-		const { spec } = documents[0]!.spec.template;
+		const all = documents();
+		expect(all.map(({ kind }) => kind)).toEqual(["DaemonSet"]);
+		expect(new Set(all.map(({ metadata }) => metadata.namespace))).toEqual(new Set(["dialtone"]));
+		const { spec } = all[0]!.spec.template;
 		const recipe = readFileSync(join(root, "deploy/Containerfile"), "utf8");
 		const [daemon, leaf] = spec.containers;
 		expect(recipe).toContain(`--uid ${daemon.securityContext.runAsUser} `);
@@ -219,6 +224,19 @@ describe("the manifests", () => {
 		const environment = readFileSync(join(root, "deploy/entrypoint"), "utf8");
 		for (const { name } of daemon.env) if (name.startsWith("DIALTONE_")) expect(environment).toContain(name);
 	});
+
+	test(
+		"have only fields that Kubernetes knows, of the types that they have there",
+		needing("kubectl", "python3", PYTHON_YAML),
+		() => {
+			// A change of its own, or it would print nothing; what its types do not know is not in what it prints.
+			const change = ["set", "image", "--local", "-f", MANIFEST, "dialtone=dialtone:other", "-o", "json"];
+			const taken = JSON.parse(execFileSync("kubectl", change, { encoding: "utf8" })) as object;
+			const [written] = documents();
+			written!.spec.template.spec.containers[0].image = "dialtone:other";
+			expect(taken).toMatchObject(written!);
+		},
+	);
 
 	test("start a leaf node with the files that `fleet leaf` writes", needing(...BROKER_NEEDS), () => {
 		const [, config = ""] = /args: \["-c", "(\S+)", "--name"/.exec(readFileSync(MANIFEST, "utf8")) ?? [];
