@@ -1,5 +1,5 @@
 // A fleet that is only told of: hosts that write leases and records over a real nats-server, and what it costs to know
-// them. `npm run simulate:fleet [-- --records N --only records]`; the figures of docs/fleet-scale.md are from here.
+// them. `npm run simulate:fleet [-- --records N --only records|hosts]`; the figures of docs/fleet-scale.md are from here.
 
 import { readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
@@ -61,7 +61,15 @@ function listAll(view: FleetView): { readonly pages: readonly number[]; readonly
 	let after: string | undefined;
 	do {
 		const from = performance.now();
-		const request = { since: 0, limit: PAGE.usual, after, owner: "mcp:agent-1", scope: undefined, except: "none" };
+		const request = {
+			since: 0,
+			limit: PAGE.usual,
+			after,
+			owner: "mcp:agent-1",
+			scope: undefined,
+			version: "1",
+			except: "none",
+		};
 		const { sessions, next } = othersSessions(view, request);
 		renderFleetList({ sessions, now: Date.now(), status: null, ...(next !== null && { next }) });
 		pages.push(performance.now() - from);
@@ -73,25 +81,25 @@ function listAll(view: FleetView): { readonly pages: readonly number[]; readonly
 
 const sum = (values: readonly number[]) => values.reduce((a, b) => a + b, 0);
 
+function publish(at: { readonly buckets: Buckets; readonly connected: Connected }, host: string, count: number) {
+	const list = Array.from({ length: count }, (_, i) => ({ record: recordOf(i), session: null }));
+	const sessions = {
+		list: () => list,
+		events: { onEvent: () => () => {} },
+		runningCount: () => count,
+		onCount: () => () => {},
+	};
+	const own = { host, labels: {}, version: "1", bootId: "b", home: "h", daemonEpoch: 1, capacity: 200, sessions };
+	return new Publisher({ own, ...at, ...LEASE, onProblem: (problem) => console.error(problem) });
+}
+
 async function hundredHosts(server: OneServer): Promise<void> {
 	console.log("\n100 hosts with 100 sessions each, for real");
 	const nats = await server.connect();
 	const buckets = await openBuckets(nats);
 	const connected = new Connected(nats);
-	const publish = (host: string) => {
-		const list = Array.from({ length: 100 }, (_, i) => ({ record: recordOf(i), session: null }));
-		const sessions = {
-			list: () => list,
-			events: { onEvent: () => () => {} },
-			runningCount: () => 100,
-			onCount: () => () => {},
-		};
-		const own = { host, labels: {}, version: "1", bootId: "b", daemonEpoch: 1, capacity: 200, sessions };
-		const onProblem = (problem: unknown) => console.error(problem);
-		return new Publisher({ own, buckets, connected, ...LEASE, onProblem });
-	};
 	const written = await timed(async () => {
-		const all = Array.from({ length: 100 }, (_, i) => publish(`host-${i}`));
+		const all = Array.from({ length: 100 }, (_, i) => publish({ buckets, connected }, `host-${i}`, 100));
 		await Promise.all(all.map((one) => one.settled()));
 		return all;
 	});
@@ -108,22 +116,39 @@ async function hundredHosts(server: OneServer): Promise<void> {
 	const again = await timed(() => listAll(view));
 	say("the same again, ten pages", `${Math.round(again.ms)} ms`);
 	say("reachable hosts", view.hosts().filter(({ reachable }) => reachable).length);
-	await leases(server);
+	await leases(server, 100, [1, 25, 100]);
 	await view[Symbol.asyncDispose]();
 	looking[Symbol.dispose]();
 	await Promise.all(written.value.map((one) => one[Symbol.asyncDispose]()));
 	connected[Symbol.dispose]();
 }
 
+/** As many as a cluster has at most; they have no sessions. Each tenth watches, and all of these in one process. */
+async function thousandHosts(server: OneServer): Promise<void> {
+	const nats = await server.connect();
+	const at = { buckets: await openBuckets(nats), connected: new Connected(nats) };
+	const joined = await timed(async () => {
+		const all = Array.from({ length: 1000 }, (_, i) => publish(at, `many-${i}`, 0));
+		await Promise.all(all.map((one) => one.settled()));
+		return all;
+	});
+	say("1,000 hosts join at once", `${Math.round(joined.ms)} ms`);
+	await leases(server, 1000, [1, 30, 100]);
+	await Promise.all(joined.value.map((one) => one[Symbol.asyncDispose]()));
+	at.connected[Symbol.dispose]();
+}
+
 /** What the broker and a daemon spend on leases, by how many watch them. */
-async function leases(server: OneServer): Promise<void> {
-	console.log("\nleases: 100 hosts write 33 a second, so many daemons watch");
-	for (const watchers of [1, 25, 100]) {
+async function leases(server: OneServer, hosts: number, watching: readonly number[]): Promise<void> {
+	console.log(
+		`\nleases: ${hosts} hosts write ${Math.round((hosts * 1000) / LEASE.refreshMs)} a second, so many daemons watch`,
+	);
+	for (const watchers of watching) {
 		const nats = await server.connect();
 		const buckets = await openBuckets(nats);
 		const connected = new Connected(nats);
 		const views = Array.from({ length: watchers }, () => new FleetView({ buckets, connected, ttlMs: LEASE.ttlMs }));
-		await Promise.all(views.map((view) => view.ready()));
+		const ready = await timed(() => Promise.all(views.map((view) => view.ready())));
 		const [broker, own] = [processorSeconds(server.pid()), processorSeconds(process.pid)];
 		const before = nats.stats().inMsgs;
 		const from = performance.now();
@@ -135,6 +160,11 @@ async function leases(server: OneServer): Promise<void> {
 		say(
 			`${watchers} watchers: deliveries a second; processor of broker, of this process`,
 			`${Math.round(delivered)}; ${rounded(brokerShare * 100)} %, ${rounded(ownShare * 100)} %`,
+		);
+		const seen = views.map((view) => view.hosts().filter(({ reachable }) => reachable).length);
+		say(
+			"all were read in; the fewest reachable hosts that one of them sees",
+			`${Math.round(ready.ms)} ms; ${Math.min(...seen)}`,
 		);
 		await Promise.all(views.map((view) => view[Symbol.asyncDispose]()));
 		connected[Symbol.dispose]();
@@ -215,6 +245,7 @@ function placements(): void {
 			const lease = {
 				host: `h${i}`,
 				bootId: "b",
+				home: "h",
 				daemonEpoch: 1,
 				version: "1",
 				labels,
@@ -233,9 +264,12 @@ function placements(): void {
 
 const server = await OneServer.start();
 try {
-	if (values.only !== "records") await hundredHosts(server);
-	await manyRecords(server);
-	placements();
+	if (values.only === undefined) await hundredHosts(server);
+	if (values.only !== "records") await thousandHosts(server);
+	if (values.only !== "hosts") {
+		await manyRecords(server);
+		placements();
+	}
 } finally {
 	await server[Symbol.asyncDispose]();
 }

@@ -19,8 +19,8 @@ import type { Caller } from "./tools/tool.ts";
 import { VERSION } from "./version.ts";
 
 /**
- * How long a call that was cut off waits for the host: its daemon is back within seconds, or somebody has to look. Where its
- * lease has ended, not at all: a silent host is noticed after 7 s (link.ts), when most of the lease's 10 s are over.
+ * How long a call waits for a host that is not heard of any more: as long as its lease lasts, by when its daemon is back or
+ * somebody has to look. Most of it is over when a silent host is noticed, after 7 s (link.ts).
  */
 const PATIENCE_MS = 10_000;
 
@@ -50,7 +50,7 @@ export async function connectToHost({ connection, host, as, caller }: HostClient
 	try {
 		const { version } = await client.hello(VERSION);
 		if (version === VERSION) return client;
-		throw new Fault("host_unreachable", { host, problem: `it runs Dialtone ${version}, and this is ${VERSION}` });
+		throw new Fault("host_version", { host, ours: VERSION, theirs: version });
 	} catch (error) {
 		await client[Symbol.asyncDispose]();
 		if (error instanceof Fault && error.code !== "daemon_replaced") throw error;

@@ -1,7 +1,7 @@
 // The daemon's membership in a fleet: joined by a person, kept in a file, resumed by the next daemon. Nothing local ever
 // waits for it. The libraries of the broker are loaded when a fleet is joined, not before.
 
-import { existsSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
@@ -11,11 +11,12 @@ import type { Daemon } from "./daemon/run.ts";
 import type { FleetConnection } from "./fleet/connection.ts";
 import { hostStatus } from "./fleet/host-status.ts";
 import type { FleetMember } from "./fleet/member.ts";
+import { MergedEvents } from "./fleet/merged-events.ts";
 import type { Prepared } from "./fleet/prepared.ts";
 import { type FleetState, SwitchClient } from "./fleet/switch-client.ts";
 import { checked, MAX_BYTES, parseObject, readCache, replaceState } from "./journal/state-file.ts";
 import { Fault, isFault } from "./protocol/fault.ts";
-import { type FleetStatus, type FleetWish, REFUSED } from "./protocol/fleet.ts";
+import { type FleetStatus, type FleetWish, REFUSED, TAKEN, UNHEARD } from "./protocol/fleet.ts";
 import { Listeners } from "./protocol/listeners.ts";
 import { bootId } from "./pty/boot-id.ts";
 import { within } from "./pty/wait.ts";
@@ -28,6 +29,8 @@ import { VERSION } from "./version.ts";
 const FILE = "fleet.json";
 /** What a person waits for at most who joins. */
 const JOIN_MS = 20_000;
+/** For the fleet that is joined to tell of events, before the one that was joined does no more. */
+const LISTEN_MS = 2000;
 /** What was not taken back by then is left to the broker, whose leases end by themselves. */
 const LEAVE_MS = 3000;
 /** Between two tries to join again. */
@@ -67,6 +70,7 @@ export class FleetMembership implements FleetControl {
 	readonly client: Client;
 	readonly #parts: FleetMembershipParts;
 	readonly #changed = new Listeners<void>("fleet membership");
+	readonly #events: MergedEvents;
 	#daemon: Pick<Daemon, "serve" | "lock"> | null = null;
 	#joined: Joined | null = null;
 	/** The daemon before was a member, and this one has not come as far: to callers, it is not connected. */
@@ -77,11 +81,13 @@ export class FleetMembership implements FleetControl {
 		this.#resuming = existsSync(join(parts.state, FILE))
 			? { host: null, problem: "connecting", since: Date.now() }
 			: null;
-		this.client = new SwitchClient(
-			parts.local,
-			() => this.#state(),
-			(listener) => this.#changed.add(listener),
-		);
+		this.#events = new MergedEvents(parts.local, parts.sessions.options.eventsKept);
+		this.client = new SwitchClient({
+			local: parts.local,
+			events: this.#events,
+			state: () => this.#state(),
+			onChange: (listener) => this.#changed.add(listener),
+		});
 	}
 
 	/** Called when it joins or leaves. */
@@ -131,7 +137,9 @@ export class FleetMembership implements FleetControl {
 		const joined = joining(wish);
 		const before = this.#joined;
 		try {
-			await within(JOIN_MS, "joining the fleet", this.#become(joined));
+			await within(JOIN_MS, "joining the fleet", this.#becomeAs(joined));
+			// Where the servers do not answer, events are missed like all else.
+			await within(LISTEN_MS, "events of the fleet", joined.member!.listening).catch(() => {});
 		} catch (error) {
 			await end(joined);
 			throw error instanceof Fault ? error : new Fault("fleet_unreachable", { problem: problemIn(error) });
@@ -140,7 +148,8 @@ export class FleetMembership implements FleetControl {
 		this.#resuming = null;
 		this.#joined = joined;
 		this.#changed.emit();
-		if (before !== null) await this.#end(before);
+		// Where it is the same name in the same fleet, that is ours by now, and stays.
+		if (before !== null) await this.#end(before, { forGood: true });
 		return this.status()!;
 	}
 
@@ -150,7 +159,20 @@ export class FleetMembership implements FleetControl {
 		this.#resuming = null;
 		this.#joined = null;
 		this.#changed.emit();
-		if (joined !== null) await this.#end(joined);
+		if (joined !== null) await this.#end(joined, { forGood: true });
+	}
+
+	async forget(host: string): Promise<number> {
+		const { member } = this.#joined ?? {};
+		if (this.#joined === null) throw new Fault("not_in_fleet", { what: "Removing a host" });
+		if (!member) throw new Fault("fleet_unreachable", { problem: this.#joined.problem, since: this.#joined.since });
+		const { as } = member.connection.options;
+		if (as.role !== "admin" || as.owner !== null)
+			throw new Fault("not_allowed", { what: `Removing a host from the fleet as \`${as.role}\`` });
+		const { awaySince, unheardSince } = member.registry;
+		const since = awaySince ?? unheardSince;
+		if (since !== null) throw new Fault("fleet_unreachable", { problem: "its servers tell nothing", since });
+		return member.registry.forget(host.trim().toLowerCase());
 	}
 
 	status(): FleetStatus | null {
@@ -160,6 +182,8 @@ export class FleetMembership implements FleetControl {
 		const awaySince = connected?.awaySince ?? null;
 		const isConnected = member !== null && awaySince === null;
 		const lost = connected?.isRefused ? REFUSED : "the connection to its servers is lost";
+		const unheard = member?.registry.unheardSince == null ? null : UNHEARD;
+		const taken = member?.registry.lease?.isTaken ? TAKEN : null;
 		return {
 			host: prepared?.options.host ?? wish.host ?? null,
 			servers: prepared?.options.servers ?? wish.servers,
@@ -168,9 +192,9 @@ export class FleetMembership implements FleetControl {
 			serves: prepared?.serves ?? false,
 			labels: wish.labels,
 			connected: isConnected,
-			problem: isConnected ? null : member === null ? problem : lost,
-			since: awaySince ?? since,
-			hosts: member?.registry.hosts().map(hostStatus) ?? [],
+			problem: isConnected ? (taken ?? unheard) : member === null ? problem : lost,
+			since: awaySince ?? connected?.since ?? since,
+			hosts: member === null ? [] : hostsSeenBy(member),
 		};
 	}
 
@@ -179,6 +203,7 @@ export class FleetMembership implements FleetControl {
 		const joined = this.#joined;
 		this.#joined = null;
 		if (joined !== null) await this.#end(joined);
+		await this.#events[Symbol.asyncDispose]();
 	}
 
 	#state(): FleetState {
@@ -186,6 +211,14 @@ export class FleetMembership implements FleetControl {
 		const { member, problem, since, prepared, wish } = this.#joined;
 		const host = prepared?.options.host ?? wish.host ?? null;
 		return member === null ? { host, problem, since } : { client: member.client };
+	}
+
+	/** Under a name that nobody else has. */
+	async #becomeAs(joined: Joined): Promise<void> {
+		await this.#become(joined);
+		const lease = joined.member?.registry.lease ?? null;
+		await lease?.known();
+		if (lease?.isTaken) throw new Fault("host_taken", { host: joined.prepared!.options.host });
 	}
 
 	async #become(joined: Joined): Promise<void> {
@@ -209,6 +242,7 @@ export class FleetMembership implements FleetControl {
 		joined.member = await FleetMember.open({
 			connection,
 			local,
+			merged: this.#events,
 			sessions,
 			freshen: () => freshened(sessions),
 			serves,
@@ -216,6 +250,7 @@ export class FleetMembership implements FleetControl {
 			makes,
 			version: VERSION,
 			bootId: bootId(),
+			home: homeId(this.#parts.state),
 			epoch: daemon.lock.epoch,
 			capacity: sessions.options.maxSessions,
 			serve: (over) => serveLinks({ connection: over, daemon, local: asHost(local, host), sessions }),
@@ -229,11 +264,27 @@ export class FleetMembership implements FleetControl {
 				}),
 			onProblem,
 		});
+		joined.member.registry.connected.onRefused(() => void this.#readAgain(joined, prepared));
 		if (joined.left.signal.aborted) await release(joined); // it has left meanwhile
 	}
 
-	async #end(joined: Joined): Promise<void> {
-		await within(LEAVE_MS, "leaving the fleet", end(joined)).catch((error: unknown) =>
+	/** Its user was removed: joins anew where the file has another key by now. */
+	async #readAgain(joined: Joined, prepare: (wish: FleetWish) => Prepared): Promise<void> {
+		const used = joined.prepared;
+		if (joined.member === null || joined.left.signal.aborted || used === null) return;
+		try {
+			if (prepare(joined.wish).options.inboxPrefix === used.options.inboxPrefix) return;
+		} catch {
+			return; // the file is gone or being written: looked at again with the next refusal
+		}
+		joined.problem = REFUSED;
+		await release(joined).catch((error: unknown) => this.#parts.onProblem(error, "leaving the fleet"));
+		this.#changed.emit();
+		await this.#again(joined);
+	}
+
+	async #end(joined: Joined, options: { readonly forGood?: boolean } = {}): Promise<void> {
+		await within(LEAVE_MS, "leaving the fleet", end(joined, options)).catch((error: unknown) =>
 			this.#parts.onProblem(error, "leaving the fleet"),
 		);
 	}
@@ -253,8 +304,10 @@ async function freshened(sessions: Sessions): Promise<void> {
 	});
 }
 
-async function end(joined: Joined): Promise<void> {
+/** `forGood`: others list nothing of this machine any more. */
+async function end(joined: Joined, { forGood = false }: { readonly forGood?: boolean } = {}): Promise<void> {
 	joined.left.abort();
+	if (forGood) await joined.member?.registry.leave();
 	await release(joined);
 }
 
@@ -267,6 +320,19 @@ async function release(joined: Joined): Promise<void> {
 	} finally {
 		await connection?.[Symbol.asyncDispose]();
 	}
+}
+
+/** Of others nothing is known while the servers tell nothing. */
+function hostsSeenBy({ registry, connection }: FleetMember): FleetStatus["hosts"] {
+	const { lostSince } = registry;
+	const own = registry.lease === null ? null : connection.options.host;
+	return registry.hosts().map((view) => hostStatus(view, VERSION, view.host === own ? null : lostSince));
+}
+
+/** One of the daemons of this machine: another user's has another directory. */
+function homeId(state: string): string {
+	const { dev, ino } = statSync(state);
+	return `${dev}-${ino}`;
 }
 
 const joining = (wish: FleetWish): Joined => ({

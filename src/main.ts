@@ -92,6 +92,10 @@ const dependencies: Dependencies = {
 			await using client = act === "status" ? await findDaemon(reach("cli")) : await reachDaemon(reach("cli"));
 			return (await client?.fleet(act)) ?? null;
 		},
+		forget: async (host) => {
+			await using client = await reachDaemon(reach("cli"));
+			return await client.forgetHost(host); // before it is disposed of
+		},
 		files: async () => {
 			await refuseConfined();
 			return import("./fleet/init.ts");

@@ -169,16 +169,14 @@ interface HttpOptions {
 }
 
 async function openHttp({ where, client, sessions, port, caller, tls }: HttpOptions): Promise<HttpServer> {
-	const [{ listen }, { Tokens }, { mcpOverHttp }, { toolCards }, { SessionActions }, { PEOPLE }, { readTls }] =
-		await Promise.all([
-			import("./http/listen.ts"),
-			import("./http/tokens.ts"),
-			import("./mcp/http.ts"),
-			import("./tools/catalogue.ts"),
-			import("./tools/session-actions.ts"),
-			import("./tools/people.ts"),
-			import("./http/tls.ts"),
-		]);
+	const [{ listen }, { Tokens }, { mcpOverHttp }, { toolCards }, { PEOPLE }, { readTls }] = await Promise.all([
+		import("./http/listen.ts"),
+		import("./http/tokens.ts"),
+		import("./mcp/http.ts"),
+		import("./tools/catalogue.ts"),
+		import("./tools/people.ts"),
+		import("./http/tls.ts"),
+	]);
 	const limits = resolveOptions({}, process.env);
 	const mcp = mcpOverHttp(
 		{
@@ -198,7 +196,7 @@ async function openHttp({ where, client, sessions, port, caller, tls }: HttpOpti
 		port,
 		...(tls !== undefined && { tls: readTls(tls) }),
 		tokens: new Tokens(join(where.state, "tokens.json")),
-		people: { actions: new SessionActions(sessions), person: userName() },
+		people: { approvals: () => sessions.approvals.list(), person: userName() },
 		// The same from src/ and from dist/.
 		web: join(import.meta.dirname, "../dist/web"),
 		// The id is the identity, the name a label for `list`: names may repeat. People are one, however often they log in.

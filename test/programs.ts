@@ -158,15 +158,13 @@ const ABILITIES: Readonly<Record<string, () => boolean>> = {
 	cgroups: () => process.getuid?.() === 0 && canKillCgroups(),
 	/** A share of the processor for each session. */
 	autogroups: () => existsSync("/proc/self/autogroup"),
-	/** Networks of its own, joined by a bridge: root, and not in a container that forbids it. */
+	/** Networks of its own, joined by a bridge and programs: root, and not in a container that forbids it. */
 	"network namespaces": () =>
 		process.getuid?.() === 0 &&
-		spawnSync("unshare", ["-n", "-m", find("ip") ?? "false", "link", "add", "type", "bridge"]).status === 0,
-	/** A kernel that can delay and lose packets. */
-	netem: () =>
-		process.getuid?.() === 0 &&
-		spawnSync("unshare", ["-n", find("tc") ?? "false", "qdisc", "add", "dev", "lo", "root", "netem", "delay", "1ms"])
-			.status === 0,
+		[
+			["link", "add", "type", "bridge"],
+			["tuntap", "add", "mode", "tap"],
+		].every((args) => spawnSync("unshare", ["-n", "-m", find("ip") ?? "false", ...args]).status === 0),
 	/** Containers: root, namespaces of all kinds, and cgroups to put them in. */
 	containers: () =>
 		process.getuid?.() === 0 &&

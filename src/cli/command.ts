@@ -94,6 +94,8 @@ export interface Dependencies {
 	readonly fleet: {
 		/** The fleet that the daemon is a member of, after that; null where it is of none. */
 		ask(act: "status" | "leave" | FleetWish): Promise<FleetStatus | null>;
+		/** Removes what the fleet keeps of a host that is gone; how many sessions that were. */
+		forget(host: string): Promise<number>;
 		/** What writes the files of a fleet. */
 		files(): Promise<FleetFiles>;
 	};

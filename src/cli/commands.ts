@@ -224,13 +224,13 @@ export const COMMANDS: readonly Command[] = [
 		words: [
 			{
 				name: "ACTION",
-				is: ["status", "hosts", "ls", "leave", "init", "user", "tenant", "leaf"],
+				is: ["status", "hosts", "ls", "leave", "forget", "init", "user", "tenant", "leaf"],
 			},
-			{ name: "DIR", optional: true },
+			{ name: "DIR|HOST", optional: true },
 			{ name: "NAME", optional: true },
 		],
 		summary: "the machines that have joined; `init DIR` writes the servers' configuration and credentials",
-		more: "ACTION is status, hosts, ls, leave (sessions keep running), init, user, tenant or leaf. `user DIR NAME` adds a user (--remove takes its rights), `tenant DIR NAME` a tenant; the servers read it on `nats-server --signal reload`. `leaf DIR NAME=HOST:PORT` adds a server of a site, for one tenant, that connects to the others.",
+		more: "ACTION is status, hosts, ls, leave (sessions keep running, and others do not list them any more), forget, init, user, tenant or leaf. `forget HOST` removes what is listed of a machine that is gone. `user DIR NAME` adds a user (--remove takes its rights), `tenant DIR NAME` a tenant; the servers read it on `nats-server --signal reload`. `leaf DIR NAME=HOST:PORT` adds a server of a site, for one tenant, that connects to the others.",
 		flags: {
 			tenant: {
 				kind: "text",

@@ -1,7 +1,7 @@
 // The commands for a fleet: join, leave, who is there, and the files of its servers.
 
 import { resolve } from "node:path";
-import { type FleetHostStatus, type FleetStatus, REFUSED } from "../protocol/fleet.ts";
+import { type FleetHostStatus, type FleetStatus, REFUSED, TAKEN, UNHEARD } from "../protocol/fleet.ts";
 import type { FleetFiles, Invocation, NewFleetUser } from "./command.ts";
 import { EXIT } from "./exit-codes.ts";
 import { badInput, type Flags } from "./flags.ts";
@@ -38,6 +38,7 @@ export async function fleet(invocation: Invocation): Promise<number> {
 		if (directory === undefined) throw badInput(`give the directory: dialtone fleet ${word} DIR`);
 		return files(invocation, word, resolve(directory));
 	}
+	if (word === "forget") return forget(invocation, directory);
 	if (directory !== undefined) throw badInput(`\`fleet ${word}\` takes no more words`);
 	if (word === "ls") return list(invocation);
 	if (word === "leave") return leave(invocation);
@@ -47,6 +48,17 @@ export async function fleet(invocation: Invocation): Promise<number> {
 	else if (status === null) io.out("This machine is in no fleet. Join one: dialtone join --creds FILE\n");
 	else io.out(word === "hosts" ? hostsTable(status) : `${statusText(status)}${hostsTable(status)}`);
 	return status === null ? EXIT.noDaemon : EXIT.ok;
+}
+
+async function forget({ json, io, dependencies }: Invocation, host: string | undefined): Promise<number> {
+	if (host === undefined) throw badInput("give the machine: dialtone fleet forget HOST");
+	const sessions = await dependencies.fleet.forget(host);
+	if (json) io.out(`${JSON.stringify({ forgot: host, sessions })}\n`);
+	else
+		io.out(
+			`Removed ${host} and its ${sessions} sessions from the lists of the fleet. If it comes back, it is listed again.\n`,
+		);
+	return EXIT.ok;
 }
 
 async function list({ json, io, dependencies }: Invocation): Promise<number> {
@@ -64,7 +76,11 @@ function statusText(status: FleetStatus): string {
 	const next =
 		role === null || problem === REFUSED
 			? "It joins by itself when that is put right. With another file: dialtone join --creds FILE. To give it up: dialtone fleet leave\n"
-			: "";
+			: problem === TAKEN
+				? `Attention: ${problem}. Join under another name: dialtone join ... --as NAME\n`
+				: problem === UNHEARD
+					? `Attention: ${problem}.\n`
+					: "";
 	return `This machine: ${nameOf(status)}\nServers: ${where}${state} since ${at(since)}\n${next}`;
 }
 
@@ -79,9 +95,9 @@ function hostsTable({ hosts }: FleetStatus): string {
 	return table([["HOST", "STATE", "SINCE", "SESSIONS", "LOAD", "VERSION", "LABELS"], ...rows]);
 }
 
-const row = ({ host, reachable, since, running, capacity, load, version, labels }: FleetHostStatus): string[] => [
+const row = ({ host, reachable, since, running, capacity, load, version, ours, labels }: FleetHostStatus): string[] => [
 	host,
-	reachable ? "reachable" : "unreachable",
+	!reachable ? "unreachable" : ours === undefined ? "reachable" : `not ${ours}`,
 	since === null ? "-" : at(since),
 	running === null ? "-" : `${running} of ${capacity}`,
 	load === null ? "-" : load.toFixed(2),

@@ -1,6 +1,6 @@
 // `ls`: one line for each session, fitted to the terminal.
 
-import type { ListedSession, ListFacts } from "../protocol/answer.ts";
+import { type ListedSession, type ListFacts, noticesIn } from "../protocol/answer.ts";
 import { oneLine } from "../protocol/clean.ts";
 import type { Answer } from "../tools/client.ts";
 import { coloured } from "./colour.ts";
@@ -11,6 +11,7 @@ import { fitted, table } from "./table.ts";
 export function showList(invocation: Invocation, { facts }: Answer<ListFacts>): void {
 	const { io, flags, dependencies } = invocation;
 	const { sessions, now } = facts;
+	for (const notice of noticesIn(facts)) io.err(`dialtone: ${notice}\n`);
 	if (flags.on("quiet")) io.out(sessions.map(({ session }) => `${session}\n`).join(""));
 	else if (sessions.length === 0) io.err(nothing(flags.on("all") || flags.string("status") !== undefined));
 	else io.out(listing(sessions, { now, io, owner: dependencies.owner }));
@@ -43,6 +44,7 @@ const nothing = (all: boolean) =>
 
 function stateOf({ status, activity, waitingFor, exit, left, unreachableSince }: ListedSession, now: number): string {
 	// It may run on: its host is not heard of.
+	if (unreachableSince === null) return "unreachable";
 	if (unreachableSince !== undefined) return `unreachable for ${age(now - unreachableSince)}`;
 	if (status === "running" || status === "starting")
 		return activity === "waiting" && waitingFor ? `waiting (${waitingFor})` : (activity ?? status);

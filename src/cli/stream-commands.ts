@@ -9,6 +9,7 @@ import type { Invocation, Io } from "./command.ts";
 import { drawingOnly, RESET_DRAWING } from "./drawing-only.ts";
 import { EXIT } from "./exit-codes.ts";
 import { badInput } from "./flags.ts";
+import { lasting } from "./lasting-stream.ts";
 import { look } from "./session-named.ts";
 import { MOST_TOKENS } from "./tool-verbs.ts";
 
@@ -37,10 +38,13 @@ export async function logs(invocation: Invocation): Promise<number> {
 		tail === undefined
 			? (flags.number("from") ?? 0)
 			: await startOfLast(tail, { client, observer: invocation.dependencies.observer(), session, end: offset });
-	const end = flags.on("follow") ? Number.POSITIVE_INFINITY : offset;
+	const follows = flags.on("follow");
+	const end = follows ? Number.POSITIVE_INFINITY : offset;
 	if (at >= end) return EXIT.ok;
 	const shown = io.stdout.isTTY ? drawingOnly() : (bytes: Uint8Array) => bytes;
-	for await (const chunk of client.output(session, { from: at, signal: reader.signal })) {
+	const open = () => client.output(session, { from: at, signal: reader.signal });
+	const onAway = (what: string) => io.err(`dialtone: ${what}; waiting (Ctrl+C ends)\n`);
+	for await (const chunk of follows ? lasting({ open, signal: reader.signal, onAway }) : open()) {
 		if ("gap" in chunk) {
 			io.err(`dialtone: ${chunk.gap.to - chunk.gap.from} bytes are no longer kept\n`);
 			at = chunk.gap.to;

@@ -1,5 +1,6 @@
 // The page: a link that logs a browser in once, and links that show one session to somebody else.
 
+import { userName } from "../pty/user-name.ts";
 import type { Invocation } from "./command.ts";
 import { portIn } from "./daemon-commands.ts";
 import { EXIT } from "./exit-codes.ts";
@@ -24,13 +25,14 @@ export async function share(invocation: Invocation): Promise<number> {
 	if (!(minutes > 0 && minutes <= MAX_MINUTES))
 		throw badInput(`--minutes takes more than 0, and at most ${MAX_MINUTES}`);
 	await using client = await dependencies.connect();
-	const facts = await look(invocation, client, words[0]!);
+	const { session: id, name } = await look(invocation, client, words[0]!);
+	await client.act(id, { act: "share", who: userName() });
 	const url = await dependencies.page.open(portIn(flags, io));
-	const shared = await dependencies.page.shareLink(url, { id: facts.session, name: facts.name, minutes });
-	io.out(json ? `${JSON.stringify({ session: facts.session, ...shared })}\n` : `${shared.link}\n`);
+	const shared = await dependencies.page.shareLink(url, { id, name, minutes });
+	io.out(json ? `${JSON.stringify({ session: id, ...shared })}\n` : `${shared.link}\n`);
 	if (!json && io.stdout.isTTY)
 		io.err(
-			`Shows ${facts.name} to one browser, for ${minutesUntil(shared.expiresAt)}. End it: dialtone token revoke ${shared.id}\n`,
+			`Shows ${name} to one browser, for ${minutesUntil(shared.expiresAt)}. End it: dialtone token revoke ${shared.id}\n`,
 		);
 	return EXIT.ok;
 }

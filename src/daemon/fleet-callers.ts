@@ -94,7 +94,10 @@ export class FleetCallers {
 		if (question.do === "call") return { ...question, caller: this.#callerOf(question.caller, as, scope) };
 		if (!("session" in question)) return question;
 		const session = await this.#scoped.meant({ scope }, question.session);
-		if (question.do === "act") return { ...question, session, act: actAs(question.act, as) };
+		if (question.do === "act") {
+			const { act, caller } = question;
+			return { ...question, session, act: actAs(act, as), caller: this.#callerOf(caller, as, scope) };
+		}
 		if (question.do !== "drivers" || may(as, "administers")) return { ...question, session };
 		return { do: "drivers", session }; // it can have no lease
 	}

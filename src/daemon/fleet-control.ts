@@ -8,4 +8,6 @@ export interface FleetControl {
 	/** Joins, in the place of the fleet before. Throws where that fails; then everything is as it was. */
 	join(wish: FleetWish): Promise<FleetStatus>;
 	leave(): Promise<void>;
+	/** Removes what is kept of a host that is gone for good; how many sessions that were. */
+	forget(host: string): Promise<number>;
 }

@@ -1,4 +1,5 @@
-import { expect, test } from "vitest";
+import { setTimeout as delay } from "node:timers/promises";
+import { describe, expect, test } from "vitest";
 import { Fault } from "../protocol/fault.ts";
 import { LastingClient } from "./lasting-client.ts";
 import type { SocketClient } from "./socket-client.ts";
@@ -117,4 +118,77 @@ test("that a stopped daemon is not reached again says nothing of what it was sen
 	await expect(sent).rejects.toMatchObject({ code: "daemon_replaced", facts: { doing: "send", repeatable: false } });
 	await using reader = new LastingClient({ connect, find: connect });
 	await expect(reader.call("read", { session: "quiet" })).rejects.toMatchObject({ code: "no_daemon" });
+});
+
+describe("a call to a host that is not heard of any more is refused so long after it was heard of last", () => {
+	const patienceMs = 1000;
+	/** Of a call to a host whose silence is noticed late. */
+	async function timed(connect: () => Promise<SocketClient>): Promise<number> {
+		const asked = performance.now();
+		const lost = async () => {
+			await delay(0.9 * patienceMs);
+			return silent();
+		};
+		const first = Object.assign(daemonThat(lost), { heardAt: asked });
+		let tries = 0;
+		const next = () => (tries++ === 0 ? Promise.resolve(first) : connect());
+		await using client = new LastingClient({ connect: next, find: next, patienceMs });
+		const keys = client.act("beta/driven", { act: "keys", lease: "mine", base64: "eA==" });
+		await expect(keys).rejects.toMatchObject({ code: "daemon_replaced", facts: { repeatable: false } });
+		return performance.now() - asked; // before the client is disposed of, which waits for its connection
+	}
+
+	test("however late that was noticed", async () => {
+		const refused = async () => {
+			throw new Fault("host_unreachable", { host: "beta" });
+		};
+		expect(await timed(refused)).toBeLessThan(1.6 * patienceMs);
+	});
+
+	test("and however long an answer to the next connection is awaited", async () => {
+		const hangs = async () => {
+			await delay(2 * patienceMs);
+			throw new Fault("host_unreachable", { host: "beta" });
+		};
+		expect(await timed(hangs)).toBeLessThan(1.6 * patienceMs);
+		await using client = new LastingClient({ connect: hangs, find: hangs, patienceMs: 100 });
+		await expect(client.call("list", {})).rejects.toMatchObject({ code: "no_daemon" });
+	});
+});
+
+test.each([
+	{ act: "restart", who: "me" },
+	{ act: "rename", who: "me", name: "other" },
+	{ act: "remove", who: "me" },
+] as const)(
+	"issue 15: what a person does to a whole session is not done again where it was cut off ($act)",
+	async (act) => {
+		let asked = 0;
+		const answer = async () => {
+			asked++;
+			return silent();
+		};
+		await using client = clientOf(answer, answer);
+		const done = client.act("beta/whole", act);
+		await expect(done).rejects.toMatchObject({ code: "daemon_replaced", facts: { doing: act.act, repeatable: false } });
+		expect(asked).toBe(1);
+		// One that was refused by a daemon that stops was not done.
+		const stopping = async () => {
+			throw new Fault("no_daemon", { problem: "it is stopping" });
+		};
+		await using other = clientOf(stopping, answer);
+		await expect(other.act("beta/whole", act)).rejects.toMatchObject({ code: "daemon_replaced" });
+		expect(asked).toBe(2);
+	},
+);
+
+test("issue 15: a call that was cut off by an upgrade does not wait for a host of another version", async () => {
+	let tries = 0;
+	const connect = async () => {
+		if (tries++ > 0) throw new Fault("host_version", { host: "beta", ours: "1.0.0", theirs: "2.0.0" });
+		return daemonThat(silent);
+	};
+	await using client = new LastingClient({ connect, find: connect, patienceMs: 600_000 });
+	await expect(client.call("read", { session: "beta/quiet" })).rejects.toMatchObject({ code: "host_version" });
+	expect(tries).toBe(2);
 });

@@ -4,14 +4,15 @@
 import { randomBytes } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Approval, Decision } from "../protocol/approval.ts";
-import type { DriverView, PersonAct, PersonDone } from "../protocol/driver.ts";
+import { type DriverView, isWholeAct, type PersonAct, type PersonDone } from "../protocol/driver.ts";
 import type { EventsDropped, SessionEvent } from "../protocol/events.ts";
 import { Fault, type FaultCode, isFault } from "../protocol/fault.ts";
 import { Listeners } from "../protocol/listeners.ts";
 import type { OutputChunk } from "../protocol/output.ts";
 import type { ListChange } from "../protocol/session-list.ts";
-import { type Condition, wait } from "../pty/wait.ts";
+import { type Condition, wait, within } from "../pty/wait.ts";
 import {
+	type ActOptions,
 	type Answer,
 	AUTOMATIC_ID,
 	type CallOptions,
@@ -42,7 +43,7 @@ export interface LastingClientParts {
 	readonly connect: () => Promise<SocketClient>;
 	/** Connects only where one runs. */
 	readonly find: () => Promise<SocketClient | null>;
-	/** Where it cannot be started from here: how long a request that was cut off waits for it. */
+	/** Where it cannot be started from here: how long a request waits for it after it was last heard of. */
 	readonly patienceMs?: number;
 	/** It is known to be away, and not waited for. */
 	readonly isAway?: () => boolean;
@@ -124,8 +125,10 @@ export class LastingClient implements Client {
 
 	async *output(session: string, { from, signal }: OutputOptions): AsyncGenerator<OutputChunk> {
 		let at = from;
+		let deadline = this.#deadline();
 		for (let tries = 1; !signal.aborted; tries++) {
-			const client = tries === 1 ? await this.#connected() : await this.#connectedAgain(signal);
+			const client = tries === 1 ? await this.#connectedBy(deadline) : await this.#connectedAgain(deadline, signal);
+			const since = performance.now();
 			try {
 				for await (const chunk of client.output(session, { from: at, signal })) {
 					yield chunk;
@@ -135,6 +138,7 @@ export class LastingClient implements Client {
 				return;
 			} catch (error) {
 				if (!isReplaced(error) || tries >= MAX_TRIES) throw error;
+				deadline = this.#deadline(client, since);
 				await this.#lost(client, tries, signal);
 			}
 		}
@@ -156,14 +160,16 @@ export class LastingClient implements Client {
 
 	/** Ends with the daemon: pieces of two drawings would not fit together. */
 	async *drawn(session: string, options: DrawnOptions): AsyncGenerator<Uint8Array> {
-		yield* (await this.#connected()).drawn(session, options);
+		yield* (await this.#connectedBy(this.#deadline())).drawn(session, options);
 	}
 
-	act(session: string, act: PersonAct): Promise<PersonDone> {
-		// What is typed has an id, so that it is typed once; to take over or hand back twice is as good as once.
+	act(session: string, act: PersonAct, options?: ActOptions): Promise<PersonDone> {
+		// What is typed has an id, so that it is typed once; to take over or hand back twice is as good as once. What a name or
+		// an id means is another session, or none, after the whole of one was changed.
 		const same = "text" in act || "base64" in act ? { id: randomBytes(16).toString("hex"), ...act } : act;
-		const harmless = act.act === "resize" || (act.act === "take" && act.lease !== undefined);
-		return this.#ask({ doing: act.act, repeatable: true, harmless, ask: (client) => client.act(session, same) });
+		const harmless = act.act === "resize" || act.act === "share" || (act.act === "take" && act.lease !== undefined);
+		const repeatable = harmless || !isWholeAct(act);
+		return this.#ask({ doing: act.act, repeatable, harmless, ask: (client) => client.act(session, same, options) });
 	}
 
 	/** Goes on with the next daemon, which knows the lease. */
@@ -202,8 +208,10 @@ export class LastingClient implements Client {
 
 	/** A stream that begins anew with the next daemon. */
 	async *#lasting<T>(signal: AbortSignal, open: (client: SocketClient) => AsyncIterable<T>): AsyncGenerator<T> {
+		let deadline = this.#deadline();
 		for (let tries = 1; !signal.aborted; tries++) {
-			const client = tries === 1 ? await this.#connected() : await this.#connectedAgain(signal);
+			const client = tries === 1 ? await this.#connectedBy(deadline) : await this.#connectedAgain(deadline, signal);
+			const since = performance.now();
 			try {
 				for await (const one of open(client)) {
 					yield one;
@@ -212,6 +220,7 @@ export class LastingClient implements Client {
 				return;
 			} catch (error) {
 				if (!isReplaced(error) || tries >= MAX_TRIES) throw error;
+				deadline = this.#deadline(client, since);
 				await this.#lost(client, tries, signal);
 			}
 		}
@@ -220,8 +229,11 @@ export class LastingClient implements Client {
 	async #ask<T>(request: Asked & { readonly ask: (client: SocketClient) => Promise<T> }): Promise<T> {
 		const { doing, signal, ask } = request;
 		let last: Replaced | null = null;
+		let deadline = this.#deadline();
 		for (let tries = 1; ; tries++) {
-			const client = last === null ? await this.#connected() : await this.#connectedAfter(last, request);
+			const client =
+				last === null ? await this.#connectedBy(deadline) : await this.#connectedAfter(last, deadline, request);
+			const since = performance.now();
 			try {
 				return await ask(client);
 			} catch (error) {
@@ -230,6 +242,7 @@ export class LastingClient implements Client {
 				const repeatable = request.repeatable || wasNotDone(error);
 				if (!repeatable || tries >= MAX_TRIES || this.#disposed) throw replacedFault(doing, repeatable, error);
 				last = error;
+				deadline = this.#deadline(client, since);
 				await this.#lost(client, tries, signal);
 			}
 		}
@@ -246,23 +259,51 @@ export class LastingClient implements Client {
 		}
 	}
 
+	/**
+	 * When to give up: so long after now, or after it was last heard of over the connection that a request has used since
+	 * then, whose loss may be noticed much later. Null: after one try.
+	 */
+	#deadline(client?: SocketClient, since = 0): number | null {
+		const { patienceMs } = this.#parts;
+		if (patienceMs === undefined) return null;
+		return patienceMs + Math.max(since, client?.heardAt ?? performance.now());
+	}
+
+	/** The connection that there is, or one that is made by then. */
+	async #connectedBy(deadline: number | null): Promise<SocketClient> {
+		const connected = this.#connected();
+		if (deadline === null) return connected;
+		const ms = Math.max(0, deadline - performance.now());
+		return within(ms, "connecting", connected).catch((error: unknown) => {
+			throw error instanceof Fault
+				? error
+				: new Fault("no_daemon", { problem: "it does not answer" }, { cause: error });
+		});
+	}
+
 	/** After a loss: the next connection, for which it waits where none can be made. */
-	async #connectedAgain(signal: AbortSignal | undefined): Promise<SocketClient> {
-		const until = performance.now() + (this.#parts.patienceMs ?? 0);
+	async #connectedAgain(deadline: number | null, signal: AbortSignal | undefined): Promise<SocketClient> {
 		for (let ms = RETRY_MS.first; ; ms = Math.min(2 * ms, RETRY_MS.most)) {
 			try {
-				return await this.#connected();
+				return await this.#connectedBy(deadline);
 			} catch (error) {
-				if (this.#disposed || performance.now() >= until || this.#parts.isAway?.()) throw error;
+				const left = deadline === null ? 0 : deadline - performance.now();
+				// One of another version is there, and stays as it is.
+				const isOver = left <= 0 || this.#disposed || this.#parts.isAway?.();
+				if (isOver || isFault(error, "host_version")) throw error;
+				await delay(Math.min(ms, left), undefined, signal === undefined ? {} : { signal });
 			}
-			await delay(ms, undefined, signal === undefined ? {} : { signal });
 		}
 	}
 
 	/** The same for a request that may have been done before the loss: then that is what its caller has to know. */
-	async #connectedAfter(last: Replaced, { doing, harmless, signal }: Asked): Promise<SocketClient> {
+	async #connectedAfter(
+		last: Replaced,
+		deadline: number | null,
+		{ doing, harmless, signal }: Asked,
+	): Promise<SocketClient> {
 		try {
-			return await this.#connectedAgain(signal);
+			return await this.#connectedAgain(deadline, signal);
 		} catch (error) {
 			if (harmless || wasNotDone(last)) throw error;
 			throw replacedFault(doing, false, last);

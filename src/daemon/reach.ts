@@ -3,6 +3,7 @@
 
 import { setTimeout as delay } from "node:timers/promises";
 import { Fault, isFault } from "../protocol/fault.ts";
+import { isNewer } from "../protocol/version-order.ts";
 import { checkPrivate } from "../pty/private-directory.ts";
 import type { Caller } from "../tools/tool.ts";
 import { isElsewhere, isHeld, newestLock } from "./daemon-lock.ts";
@@ -147,12 +148,4 @@ async function refuseConfinedDaemon(client: SocketClient, run: string): Promise<
 	if (why === null || (await anyHolderListens(run))) return;
 	await client[Symbol.asyncDispose]();
 	throw new Fault("daemon_confined", { pid, why });
-}
-
-/** By the three numbers of a version. */
-function isNewer(ours: string, theirs: string): boolean {
-	const numbers = (version: string) => version.split(/[.-]/, 3).map((part) => Number(part) || 0);
-	const [mine, other] = [numbers(ours), numbers(theirs)];
-	const index = mine.findIndex((number, at) => number !== (other[at] ?? 0));
-	return index !== -1 && mine[index]! > (other[index] ?? 0);
 }

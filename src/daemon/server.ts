@@ -303,8 +303,10 @@ async function answer(
 			}
 			return {};
 		}
-		case "act":
-			return { person: await client.act(question.session, question.act) };
+		case "act": {
+			const { session, act, caller } = question;
+			return { person: await client.act(session, act, { caller }) };
+		}
 		case "drivers":
 			for await (const driver of client.drivers(question.session, { lease: question.lease, signal }))
 				await more({ driver });
@@ -330,6 +332,7 @@ async function answer(
 				throw new Fault("not_supported", { what: "A fleet in this program", instead: "Use its daemon." });
 			if (question.act === "join") return { fleet: await fleet.join(question.wish) };
 			if (question.act === "leave") await fleet.leave();
+			if (question.act === "forget") return { forgotten: await fleet.forget(question.host) };
 			return { fleet: fleet.status() };
 		}
 		case "stop":

@@ -19,6 +19,7 @@ import { type Condition, onAbort, until, wait, within } from "../pty/wait.ts";
 import { asInherited } from "../session/inheriting.ts";
 import { limits, options } from "../session/options.ts";
 import {
+	type ActOptions,
 	type Answer,
 	type CallOptions,
 	type Client,
@@ -64,8 +65,8 @@ const MARGIN_MS = 2000;
 /** A daemon that does not answer `hello` for this long is stopped or stuck. */
 const HELLO_MS = 10_000;
 
-/** A stream that looks after the other end's life while an answer is awaited. */
-export type Connection = Duplex & { awaited?: boolean };
+/** A stream that looks after the other end's life while an answer is awaited, and when it heard of it last. */
+export type Connection = Duplex & { awaited?: boolean; readonly heardAt?: number };
 
 export class SocketClient implements Client {
 	readonly #socket: Connection;
@@ -131,6 +132,11 @@ export class SocketClient implements Client {
 	/** The daemon is gone; a new connection reaches the next one. */
 	get lost(): boolean {
 		return this.#lost;
+	}
+
+	/** When anything came from another machine's daemon, of `performance.now()`; undefined where it is this one's. */
+	get heardAt(): number | undefined {
+		return this.#socket.heardAt;
 	}
 
 	/** The daemon's process by the number that it has here; 0 where it has none. */
@@ -211,8 +217,9 @@ export class SocketClient implements Client {
 		for await (const more of this.#stream(question, signal)) if ("bytes" in more) yield more.bytes;
 	}
 
-	async act(session: string, act: PersonAct): Promise<PersonDone> {
-		return (await this.#ask({ do: "act", session, act })).person!;
+	async act(session: string, act: PersonAct, { caller }: ActOptions = {}): Promise<PersonDone> {
+		const as = await this.#sentWith(act.act === "restart" ? "start" : act.act, { again: session }, caller);
+		return (await this.#ask({ do: "act", session, act, caller: as })).person!;
 	}
 
 	async *drivers(session: string, { lease, signal }: DriversOptions): AsyncGenerator<DriverView> {
@@ -263,6 +270,11 @@ export class SocketClient implements Client {
 	async fleet(act: "status" | "leave" | FleetWish): Promise<FleetStatus | null> {
 		const question: Question = typeof act === "string" ? { do: "fleet", act } : { do: "fleet", act: "join", wish: act };
 		return (await this.#ask(question)).fleet!;
+	}
+
+	/** Removes what the fleet keeps of a host that is gone; how many sessions that were. */
+	async forgetHost(host: string): Promise<number> {
+		return (await this.#ask({ do: "fleet", act: "forget", host })).forgotten!;
 	}
 
 	/** Stops the daemon; settles when it has closed the connection, with the sessions that could not be ended. */

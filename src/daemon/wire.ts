@@ -44,7 +44,13 @@ export type Question =
 			readonly at?: number;
 			readonly offset?: number;
 	  }
-	| { readonly do: "act"; readonly session: string; readonly act: PersonAct }
+	| {
+			readonly do: "act";
+			readonly session: string;
+			readonly act: PersonAct;
+			/** Of what is started again. */
+			readonly caller: Caller;
+	  }
 	| { readonly do: "drivers"; readonly session: string; readonly lease?: string }
 	| ({ readonly do: "snapshot"; readonly session: string } & SnapshotOptions)
 	| {
@@ -59,6 +65,7 @@ export type Question =
 	| HttpQuestion
 	| { readonly do: "fleet"; readonly act: "status" | "leave" }
 	| { readonly do: "fleet"; readonly act: "join"; readonly wish: FleetWish }
+	| { readonly do: "fleet"; readonly act: "forget"; readonly host: string }
 	| {
 			readonly do: "stop";
 			readonly sessions: boolean;
@@ -143,6 +150,8 @@ export type Done = {
 	http?: { readonly url: string; readonly pinned: boolean; readonly tls?: TlsPlace } | null;
 	/** The fleet that it is a member of; null where it is of none. */
 	fleet?: FleetStatus | null;
+	/** How many sessions of a host were removed. */
+	forgotten?: number;
 	/** Why a request that lasts was ended by the daemon. */
 	stopping?: "stopped" | "replaced";
 	tools?: readonly ToolCard[];

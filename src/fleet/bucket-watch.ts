@@ -6,6 +6,13 @@ import { BUCKET_PREFIX, type Buckets } from "./buckets.ts";
 import type { Connected } from "./connected.ts";
 import { StreamWatch, type StreamWatchParts } from "./stream-watch.ts";
 
+interface Change {
+	/** Removed with all that was there of it. */
+	readonly isForGood: boolean;
+	/** The broker's time of it, in ns. */
+	readonly written: bigint;
+}
+
 export interface BucketWatchParts extends Pick<StreamWatchParts, "always" | "silentMs" | "mostAnswerMs"> {
 	readonly buckets: Pick<Buckets, "js" | "patient" | "ensure">;
 	readonly bucket: string;
@@ -13,13 +20,14 @@ export interface BucketWatchParts extends Pick<StreamWatchParts, "always" | "sil
 	readonly filter?: string;
 	readonly connected: Connected;
 	/** The value is null where the key was removed. */
-	readonly onChange: (key: string, value: Uint8Array | null) => void;
+	readonly onChange: (key: string, value: Uint8Array | null, how: Change) => void;
 	/** All is read: what is not among these keys is gone. Not called where it went on behind what it had. */
 	readonly onComplete?: (keys: ReadonlySet<string>) => void;
 }
 
-const REMOVED = new Set(["DEL", "PURGE"]);
-const isRemoval = ({ headers }: JsMsg): boolean => REMOVED.has(headers?.get("KV-Operation") ?? "");
+const operationOf = ({ headers }: JsMsg): string => headers?.get("KV-Operation") ?? "";
+const isPurge = (message: JsMsg): boolean => operationOf(message) === "PURGE";
+const isRemoval = (message: JsMsg): boolean => isPurge(message) || operationOf(message) === "DEL";
 const prefixOf = (bucket: string) => `$KV.${bucket}.`;
 
 export function watchBucket(parts: BucketWatchParts): StreamWatch {
@@ -31,7 +39,11 @@ export function watchBucket(parts: BucketWatchParts): StreamWatch {
 		...buckets,
 		stream: `${BUCKET_PREFIX}${bucket}`,
 		filter: `${prefix}${filter}`,
-		onMessage: (message) => onChange(keyOf(message.subject), isRemoval(message) ? null : message.data),
+		onMessage: (message) =>
+			onChange(keyOf(message.subject), isRemoval(message) ? null : message.data, {
+				isForGood: isPurge(message),
+				written: message.timestampNanos,
+			}),
 		...(onComplete && { onComplete: (subjects) => onComplete(new Set([...subjects].map(keyOf))) }),
 	});
 }

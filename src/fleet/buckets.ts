@@ -23,6 +23,8 @@ const PIN_TTL_MS = DAY_MS;
 export const lease = z.object({
 	host: z.string(),
 	bootId: z.string(),
+	/** Where on that machine: of two users of one there is a daemon each. */
+	home: z.string().default(""),
 	daemonEpoch: z.number(),
 	version: z.string(),
 	labels: z.record(z.string(), z.string()),

@@ -14,6 +14,7 @@ import type { Client } from "../tools/client.ts";
 import type { Connected } from "./connected.ts";
 import { keyToken } from "./session-names.ts";
 import { StreamWatch } from "./stream-watch.ts";
+import { textOf } from "./subjects.ts";
 
 const EVENTS_STREAM = "DT_EVENTS";
 const PREFIX = "dt.event";
@@ -28,6 +29,8 @@ const NONE = "_";
 
 export interface FleetEvent {
 	readonly host: string;
+	/** Whose its session is, by its subject, which the server enforces; null: nobody's, or of none. */
+	readonly owner: string | null;
 	/** Its number in the stream. */
 	readonly number: number;
 	readonly event: SessionEvent | EventsDropped;
@@ -59,6 +62,8 @@ export interface EventFilter {
 	readonly session?: string;
 	/** Left out. */
 	readonly except?: string;
+	/** Called when nothing that comes from then on is missed. */
+	readonly onListening?: () => void;
 	readonly signal: AbortSignal;
 }
 
@@ -93,9 +98,12 @@ export class EventStream {
 
 	/** Tells the fleet of a host's events until the signal aborts. */
 	async publish({ host, local, ownerOf, epoch, signal }: PublishedEvents): Promise<void> {
+		const owners = new Map<string, string | null>(); // also of a session that is removed
 		for await (const event of local.events({ signal })) {
 			const isOfSession = event.event !== "dropped" && event.session !== "";
-			const owner = isOfSession ? ownerOf(event.session) : null;
+			const owner = isOfSession ? (ownerOf(event.session) ?? owners.get(event.session) ?? null) : null;
+			if (isOfSession && event.event !== "closed") owners.set(event.session, owner);
+			else if (isOfSession) owners.delete(event.session);
 			const subject = [
 				PREFIX,
 				host,
@@ -133,12 +141,12 @@ export class EventStream {
 	}
 
 	/** Ends when the signal aborts. */
-	async *events({ from, host, owner, session, except, signal }: EventFilter): AsyncGenerator<FleetEvent> {
+	async *events({ from, host, owner, session, except, onListening, signal }: EventFilter): AsyncGenerator<FleetEvent> {
 		const queue: FleetEvent[] = [];
 		let dropped: FleetEvent | null = null;
 		const arrived = new Listeners<void>("fleet event");
 		const tokens = [host ?? "*", owner === undefined ? "*" : keyToken(owner), session ?? "*"];
-		await using _watch = new StreamWatch({
+		await using watch = new StreamWatch({
 			js: this.#js,
 			ensure: this.ensure,
 			stream: EVENTS_STREAM,
@@ -146,15 +154,16 @@ export class EventStream {
 			begin: from ?? "new",
 			connected: this.#parts.connected,
 			onMessage: ({ subject, data, seq }) => {
-				const [, , at = ""] = subject.split(".");
+				const [, , at = "", of = NONE] = subject.split(".");
 				const event = eventIn(data);
 				if (event === null || at === except) return;
-				const one: FleetEvent = { host: at, number: seq, event };
+				const one: FleetEvent = { host: at, owner: of === NONE ? null : textOf(of), number: seq, event };
 				if (queue.length < MOST_QUEUED) queue.push(one);
 				else dropped = missed(one, dropped);
 				arrived.emit();
 			},
 		});
+		if (onListening !== undefined) void watch.ready().then(onListening);
 		while (!signal.aborted) {
 			const next: FleetEvent | null = queue.shift() ?? dropped;
 			if (next === null) {
@@ -171,9 +180,9 @@ export class EventStream {
 	}
 }
 
-function missed({ host, number, event }: FleetEvent, before: FleetEvent | null): FleetEvent {
+function missed({ event, ...one }: FleetEvent, before: FleetEvent | null): FleetEvent {
 	const sum = before !== null && "dropped" in before.event ? before.event.dropped : 0;
-	return { host, number, event: { seq: event.seq, at: event.at, event: "dropped", dropped: sum + 1 } };
+	return { ...one, event: { seq: event.seq, at: event.at, event: "dropped", dropped: sum + 1 } };
 }
 
 function withoutOutput(event: SessionEvent | EventsDropped): object {

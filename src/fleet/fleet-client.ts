@@ -12,9 +12,11 @@ import type { OutputChunk } from "../protocol/output.ts";
 import type { ListChange } from "../protocol/session-list.ts";
 import { within } from "../pty/wait.ts";
 import { hasEnded } from "../session/lifecycle.ts";
+import { observerOf } from "../session/observer.ts";
 import { ABILITIES } from "../tools/abilities.ts";
-import { type Placement, refusal } from "../tools/catalogue.ts";
+import { findTool, type Placement, refusal } from "../tools/catalogue.ts";
 import type {
+	ActOptions,
 	Answer,
 	CallOptions,
 	Client,
@@ -31,26 +33,20 @@ import type {
 	ViewChunk,
 	ViewOptions,
 } from "../tools/client.ts";
-import { faultOnHost } from "../tools/host-names.ts";
 import { type Caller, ownerOf } from "../tools/tool.ts";
 import { type Aim, aimOf, type KnownHosts } from "./aim.ts";
 import { approvalOn } from "./approval-on-host.ts";
 import { isDialectList } from "./dialect-lists.ts";
-import type { EventStream } from "./event-stream.ts";
+import { farReachOf, knownTo, mustBeWithin, reachesOthers, toldTo } from "./far-reach.ts";
 import { cardInFleet } from "./fleet-cards.ts";
 import { FleetLists } from "./fleet-lists.ts";
 import { FleetPeople } from "./fleet-people.ts";
 import type { FleetIdentity } from "./identity.ts";
-import { MergedEvents } from "./merged-events.ts";
+import { type LimitedTo, OtherHosts } from "./other-hosts.ts";
 import { Placer } from "./placed-start.ts";
 import type { Wanted } from "./placement.ts";
 import type { FleetRegistry } from "./registry.ts";
-import { splitReference } from "./session-names.ts";
-
-/** Whose sessions alone a client of another host may reach; without it, as this daemon itself. */
-export interface LimitedTo {
-	readonly owner: string;
-}
+import { joinReference, splitReference } from "./session-names.ts";
 
 export interface FleetClientParts {
 	readonly local: Client;
@@ -58,6 +54,7 @@ export interface FleetClientParts {
 		FleetRegistry,
 		| "awaySince"
 		| "unheardSince"
+		| "doubtful"
 		| "hosts"
 		| "host"
 		| "withSessions"
@@ -74,28 +71,28 @@ export interface FleetClientParts {
 	readonly as: FleetIdentity;
 	/** A LastingClient over a link. It stays the caller's own to dispose of. */
 	readonly clientOf: (host: string, as?: LimitedTo) => Client;
+	/** Of this daemon. */
+	readonly version: string;
 	/** The caller of calls that name none. */
 	readonly owner: string;
-	/** Events of other hosts; without it, only local ones are told. */
-	readonly events?: Pick<EventStream, "events">;
+	/** Those of all hosts. */
+	readonly events: Pick<Client, "events">;
 }
 
 /** How long a list of all waits for the hosts' own. */
 const ASKED_MS = 3000;
-/** What a client of this daemon would take for the end of this daemon. */
-const LINK_LOST: ReadonlySet<FaultCode> = new Set(["daemon_replaced", "no_daemon", "taken_over"]);
-
 export class FleetClient implements Client {
 	readonly #parts: FleetClientParts;
 	readonly #known: KnownHosts;
+	readonly #hosts: OtherHosts;
 	readonly #placer: Placer;
-	readonly #events: MergedEvents;
 	readonly #people: FleetPeople;
 	readonly #lists: FleetLists;
 
 	constructor(parts: FleetClientParts) {
 		this.#parts = parts;
-		const { registry, host, local, as } = parts;
+		const { registry, host, local, clientOf, version } = parts;
+		this.#hosts = new OtherHosts({ registry, clientOf, version });
 		this.#known = {
 			isKnown: (name) => name === host || registry.host(name) !== undefined,
 			names: () => new Set([...(host === null ? [] : [host]), ...registry.hosts().map((view) => view.host)]),
@@ -112,12 +109,8 @@ export class FleetClient implements Client {
 				return found === undefined || others.length > 0 ? null : found;
 			},
 		});
-		this.#events = new MergedEvents(local, parts.events ?? null, {
-			...(host !== null && { except: host }),
-			...(as.owner !== null && { owner: as.owner }),
-		});
-		this.#lists = new FleetLists({ local, registry, host, ownerThere: (caller) => this.#ownerThere(caller) });
-		this.#people = new FleetPeople({ local, registry, host, clientOf: (name) => parts.clientOf(name) });
+		this.#lists = new FleetLists({ local, registry, host, version, ownerThere: (caller) => this.#ownerThere(caller) });
+		this.#people = new FleetPeople({ local, registry, host, version, clientOf: (name) => parts.clientOf(name) });
 	}
 
 	/** Whose the sessions of other hosts are: of the owner that this machine's credentials are for, or the caller's own. */
@@ -128,14 +121,15 @@ export class FleetClient implements Client {
 
 	readonly call: Client["call"] = async (tool: string, input: unknown, options: CallOptions = {}): Promise<Answer> => {
 		try {
-			const aim = aimOf({ tool, input, sets: options.sets }, this.#known);
+			const known = knownTo(farReachOf(options.caller), this.#known);
+			const aim = aimOf({ tool, input, sets: options.sets }, known);
 			if (aim.placement !== null) return await this.#place(tool, aim, aim.placement, options);
 			if (tool === "list" && aim.host === null) return await this.#lists.list(aim.input, options);
 			if (isDialectList(tool) && aim.host === null) return await this.#lists.inDialect(tool, aim.input, options);
 			return await this.#callOn(aim.host, tool, aim.input, options);
-		} catch (error) {
+		} catch (thrown) {
+			const error = reachesOthers(options.caller) ? await this.#orLost(thrown) : thrown;
 			if (!(error instanceof Fault)) throw error;
-			await this.#refuseLost((Object(input) as { readonly session?: unknown }).session, error);
 			// Those of a tool have its words already.
 			const told = isOfFleet(error) ? refusal({ name: tool, input, sets: options.sets }, error) : error;
 			if (told instanceof Fault) throw told;
@@ -146,48 +140,34 @@ export class FleetClient implements Client {
 	/** Null: on this machine. */
 	async #callOn(host: string | null, tool: string, input: unknown, options: CallOptions): Promise<Answer> {
 		if (host === null || host === this.#parts.host) return this.#parts.local.call(tool as never, input, options);
+		const reach = farReachOf(options.caller);
+		const fields = Object.keys(findTool(tool, input, options.sets)?.input.shape ?? {});
+		mustBeWithin(reach, { host, tool, input, fields });
 		const client = this.#clientFor(host, options.caller);
 		const caller = leaving(options.caller ?? { owner: this.#parts.owner, cwd: "/", env: {} });
 		const asked = client.call(tool as never, input, { ...options, caller });
 		return asked.catch((error: unknown) => {
-			throw this.#asHostFault(error, host);
+			throw toldTo(reach, this.#hosts.refusedCall(error, host));
 		});
 	}
 
 	/** A client of another host that can be asked now. */
 	#clientFor(host: string, caller?: Caller): Client {
-		const { registry, clientOf } = this.#parts;
-		if (caller?.inside !== undefined)
-			throw new Fault("inside_session", { what: "Using another host", session: caller.inside.id });
-		const limited = limitedTo(caller);
-		const { awaySince } = registry;
-		if (awaySince !== null) throw new Fault("fleet_unreachable", { problem: "not connected", since: awaySince });
-		const view = registry.host(host);
-		if (view === undefined) throw new Fault("unknown_host", { host, hosts: [...this.#known.names()] });
-		if (!view.reachable) throw new Fault("host_unreachable", { host, since: view.since });
-		return limited === null ? clientOf(host) : clientOf(host, limited);
-	}
-
-	/** That the link to a host was lost, in words that no client takes for the end of its own daemon. */
-	#asHostFault(error: unknown, host: string): unknown {
-		if (!(error instanceof Fault) || !LINK_LOST.has(error.code)) return error;
-		const view = this.#parts.registry.host(host);
-		const since = view === undefined || view.reachable ? null : view.since;
-		const maybeDone =
-			(isFault(error, "daemon_replaced") && !error.facts.repeatable) ||
-			(isFault(error, "taken_over") && error.facts.maybeTyped === true);
-		return new Fault("host_unreachable", { host, since, ...(maybeDone && { maybeDone }) }, { cause: error });
+		mustBeOutside(caller);
+		const reach = farReachOf(caller);
+		const as = "owner" in reach && reach.owner !== null ? { owner: reach.owner } : null;
+		return this.#hosts.client(host, as, knownTo(reach, this.#known).names());
 	}
 
 	async #place(tool: string, { input }: Aim, placement: Placement, options: CallOptions): Promise<Answer> {
-		const { awaySince } = this.#parts.registry;
-		if (awaySince !== null) throw new Fault("fleet_unreachable", { problem: "not connected", since: awaySince });
-		if (options.caller?.inside !== undefined)
-			throw new Fault("inside_session", { what: "Using another host", session: options.caller.inside.id });
+		this.#hosts.mustBeConnected();
+		mustBeOutside(options.caller);
 		const { role } = this.#parts.as;
+		if (!("owner" in farReachOf(options.caller)))
+			throw new Fault("not_allowed", { what: "Choosing a host with a token for some sessions only" });
 		if (!ABILITIES[role].includes("starts"))
 			throw new Fault("not_allowed", { what: `Starting something over the fleet as \`${role}\`` });
-		const wanted = this.#wanted(placement);
+		const wanted = await this.#wanted(placement, options);
 		if (wanted === null) return this.#callOn(null, tool, input, options);
 		return this.#placer.start({
 			wanted,
@@ -198,10 +178,10 @@ export class FleetClient implements Client {
 	}
 
 	/** Null: on this machine, which is no host. */
-	#wanted(placement: Placement): Wanted | null {
+	async #wanted(placement: Placement, options: CallOptions): Promise<Wanted | null> {
 		if (placement === "least-loaded" || "labels" in placement) return placement;
 		if ("sameAs" in placement) {
-			const host = splitReference(placement.sameAs, (name) => this.#known.isKnown(name))?.host ?? this.#parts.host;
+			const host = await this.#hostOf(placement.sameAs, options);
 			return host === null ? null : { host };
 		}
 		const named = placement.host.trim().toLowerCase();
@@ -209,12 +189,21 @@ export class FleetClient implements Client {
 		return { host: named };
 	}
 
+	/** The host of a session that this caller may read; null: this machine, which is no host. */
+	async #hostOf(session: string, { caller, signal }: CallOptions): Promise<string | null> {
+		const found = splitReference(session, (name) => this.#known.isKnown(name));
+		const input = { session: found?.session ?? session, view: "screen" };
+		const by = observerOf(caller ?? { owner: this.#parts.owner, cwd: "/", env: {} });
+		await this.#callOn(found?.host ?? null, "read", input, { caller: by, ...(signal !== undefined && { signal }) });
+		return found?.host ?? this.#parts.host;
+	}
+
 	async tools(sets?: readonly ToolSet[]): Promise<readonly ToolCard[]> {
 		return (await this.#parts.local.tools(sets)).map(cardInFleet);
 	}
 
 	events(options: EventsOptions): AsyncIterable<SessionEvent | EventsDropped> {
-		return this.#events.events(options);
+		return this.#parts.events.events(options);
 	}
 
 	async *output(session: string, options: OutputOptions): AsyncGenerator<OutputChunk> {
@@ -237,8 +226,11 @@ export class FleetClient implements Client {
 		return this.#ask(session, (client, reference) => client.snapshot(reference, options));
 	}
 
-	act(session: string, act: PersonAct): Promise<PersonDone> {
-		return this.#ask(session, (client, reference) => client.act(reference, act));
+	act(session: string, act: PersonAct, options?: ActOptions): Promise<PersonDone> {
+		return this.#ask(session, async (client, reference, host) => {
+			if (host === null) return client.act(reference, act, options);
+			return doneOn(host, await client.act(reference, act));
+		});
 	}
 
 	people(options: PeopleOptions): AsyncIterable<ListChange> {
@@ -288,20 +280,21 @@ export class FleetClient implements Client {
 		try {
 			return await ask(meant.client, meant.reference, meant.host);
 		} catch (error) {
-			if (meant.host === null) await this.#refuseLost(reference, error);
-			throw meant.host === null ? error : this.#refusedBy(error, meant.host);
+			throw meant.host === null ? await this.#orLost(error) : this.#hosts.refused(error, meant.host);
 		}
 	}
 
-	/** A session of a host that was not heard of since this daemon joined is not said to be missing. */
-	async #refuseLost(session: unknown, error: unknown): Promise<void> {
-		if (typeof session !== "string" || !isFault(error, "session_not_found")) return;
-		const meant = splitReference(session, (name) => !this.#known.isKnown(name));
-		if (meant === null) return;
+	/** A session that could be another host's is not missing where that host was not heard of since we joined, or is none. */
+	async #orLost(error: unknown): Promise<unknown> {
+		if (!isFault(error, "session_not_found")) return error;
+		const { id, others = [], removed } = error.facts;
+		const meant = splitReference(id, (name) => !this.#known.isKnown(name));
+		if (meant === null || others.length > 0 || removed !== undefined) return error;
 		const { host } = meant;
-		// Where the broker does not answer, the first refusal is the one to tell.
-		if (await this.#parts.registry.hasSessionsOf(host).catch(() => false))
-			throw new Fault("host_unreachable", { host, since: null }, { cause: error });
+		const isLost = await this.#parts.registry.hasSessionsOf(host).catch(() => null);
+		if (isLost === null) return error; // the broker does not answer
+		if (isLost) return new Fault("host_unreachable", { host, since: null }, { cause: error });
+		return new Fault("unknown_host", { host, hosts: [...this.#known.names()] }, { cause: error });
 	}
 
 	async *#stream<T>(
@@ -312,20 +305,13 @@ export class FleetClient implements Client {
 		try {
 			yield* open(meant.client, meant.reference);
 		} catch (error) {
-			if (meant.host === null) await this.#refuseLost(reference, error);
-			throw meant.host === null ? error : this.#refusedBy(error, meant.host);
+			throw meant.host === null ? await this.#orLost(error) : this.#hosts.refused(error, meant.host);
 		}
-	}
-
-	/** What a host refuses beside calls, whose refusals have our names when they arrive. */
-	#refusedBy(error: unknown, host: string): unknown {
-		const fault = this.#asHostFault(error, host);
-		return fault instanceof Fault ? faultOnHost(fault, { onHost: host }) : fault;
 	}
 
 	/** Ends what it does itself; the clients that it was given are their makers'. */
 	async [Symbol.asyncDispose](): Promise<void> {
-		await Promise.all([this.#events[Symbol.asyncDispose](), this.#people[Symbol.asyncDispose]()]);
+		await this.#people[Symbol.asyncDispose]();
 	}
 }
 
@@ -333,6 +319,7 @@ const OF_FLEET: ReadonlySet<FaultCode> = new Set([
 	...([
 		"fleet_unreachable",
 		"host_unreachable",
+		"host_version",
 		"unknown_host",
 		"no_host_fits",
 		"inside_session",
@@ -342,17 +329,21 @@ const OF_FLEET: ReadonlySet<FaultCode> = new Set([
 ]);
 const isOfFleet = ({ code }: Fault): boolean => OF_FLEET.has(code);
 
+/** What a person has done on another host, with the names that it has here. */
+const doneOn = (host: string, { session, name, ...done }: PersonDone): PersonDone => ({
+	...done,
+	...(session !== undefined && { session: joinReference(host, session) }),
+	...(name !== undefined && { name: joinReference(host, name) }),
+});
+
 /** What leaves this host of a caller: who it is, and nothing of its environment. */
 function leaving({ owner, sessionsOf, commandLine, parent }: Caller): Caller {
 	return { owner, sessionsOf, commandLine, parent, cwd: "/", env: {} };
 }
 
-/** A caller whose token is limited reaches no more on another host: there only an owner can be enforced. */
-function limitedTo(caller: Caller | undefined): LimitedTo | null {
-	const scope = caller?.scope;
-	if (scope === undefined) return null;
-	if ("owner" in scope && !scope.owner.includes("*")) return { owner: scope.owner };
-	throw new Fault("not_allowed", { what: "Using another host with a token for some sessions only" });
+function mustBeOutside(caller: Caller | undefined): void {
+	if (caller?.inside === undefined) return;
+	throw new Fault("inside_session", { what: "Using another host", session: caller.inside.id });
 }
 
 /** What a start is called by its caller. */

@@ -3,8 +3,7 @@
 import type { ListedSession, ListFacts } from "../protocol/answer.ts";
 import { type Clean, type CleanLine, oneLine, safe, stacked } from "../protocol/clean.ts";
 import { hasEnded } from "../session/lifecycle.ts";
-import { matchesGlob } from "../session/policy.ts";
-import type { Scope } from "../session/scope.ts";
+import { isWithin, type Scope } from "../session/scope.ts";
 import { list, SHOWN_ENDED } from "../tools/list.ts";
 import type { FleetRegistry } from "./registry.ts";
 import { joinReference } from "./session-names.ts";
@@ -24,6 +23,8 @@ export interface FleetListRequest {
 	/** Whose sessions are the caller's own. */
 	readonly owner: string;
 	readonly scope: Scope | undefined;
+	/** Of this daemon. */
+	readonly version: string;
 	/** This host, whose own list has its sessions. */
 	readonly except?: string;
 }
@@ -33,30 +34,34 @@ export function othersSessions(
 	registry: Pick<FleetRegistry, "sessions">,
 	request: FleetListRequest,
 ): { readonly sessions: readonly ListedSession[]; readonly next: string | null } {
-	const { limit, owner, after, except } = request;
+	const { limit, owner, version, after, except } = request;
 	const sessions: { readonly one: FleetSession; readonly listed: ListedSession }[] = [];
 	let last: string | null = null;
 	for (const one of registry.sessions({ ...(except !== undefined && { except }), after })) {
 		if (!isWanted(one, request)) continue;
 		if (sessions.length === limit) return { sessions: named(sessions), next: last };
-		sessions.push({ one, listed: listedOf(one, owner) });
+		sessions.push({ one, listed: listedOf(one, { owner, version }) });
 		last = one.key;
 	}
 	return { sessions: named(sessions), next: null };
 }
 
-function isWanted({ entry }: FleetSession, { status, since, scope }: FleetListRequest): boolean {
-	if (scope !== undefined && !("owner" in scope && entry.owner !== null && matchesGlob(scope.owner, entry.owner)))
-		return false;
+function isWanted({ host, id, entry }: FleetSession, { status, since, scope }: FleetListRequest): boolean {
+	const { owner } = entry;
+	if (!isWithin(scope ?? null, { id: joinReference(host, id), owner, parent: null, host })) return false;
 	if (entry.updatedAt < since) return false;
 	if (status === undefined) return true;
 	return status === "ended" ? hasEnded(entry.status) : entry.status === status;
 }
 
-/** As its record has it; `owner`: whose sessions are the caller's own. */
-export function listedOf({ host, id, entry, state, since }: FleetSession, owner: string): ListedSession {
+/** As its record has it; `owner`: whose sessions are the caller's own; `version`: of this daemon. */
+export function listedOf(
+	{ host, id, entry, state, since, version: theirs }: FleetSession,
+	{ owner, version }: { readonly owner: string; readonly version: string },
+): ListedSession {
 	const isLost = state === "unreachable";
 	const isEnded = hasEnded(entry.status);
+	const isOther = !isEnded && theirs !== null && theirs !== version;
 	return {
 		session: joinReference(host, id),
 		name: oneLine(joinReference(host, entry.name)),
@@ -65,7 +70,11 @@ export function listedOf({ host, id, entry, state, since }: FleetSession, owner:
 		status: entry.status,
 		activity: isLost ? "unresponsive" : isEnded ? null : entry.activity,
 		waitingFor: isLost ? null : entry.waitingFor,
-		because: isLost ? lostBecause(host, since) : endOf(entry.exit),
+		because: isLost
+			? lostBecause(host, since)
+			: isOther
+				? versionBecause(host, { ours: version, theirs })
+				: endOf(entry.exit),
 		exit: entry.exit,
 		pid: null,
 		createdAt: entry.createdAt,
@@ -82,12 +91,19 @@ export function listedOf({ host, id, entry, state, since }: FleetSession, owner:
 		inherit: null,
 		sandbox: entry.sandbox,
 		host,
-		...(isLost && { unreachableSince: since ?? entry.updatedAt }),
+		...(isLost && { unreachableSince: since }),
 	};
 }
 
 export const lostBecause = (host: string, since: number | null): CleanLine =>
 	safe`host ${oneLine(host)} is unreachable${since === null ? "" : safe` since ${oneLine(new Date(since).toISOString())}`}; it may still be running`;
+
+/** Both run; what one of them has cannot be used from the other. */
+export const versionBecause = (
+	host: string,
+	{ ours, theirs }: { readonly ours: string; readonly theirs: string },
+): CleanLine =>
+	safe`host ${oneLine(host)} runs Dialtone ${oneLine(theirs)}, and this machine ${oneLine(ours)}: its sessions run, and can be used from here once both are the same`;
 
 const endOf = (exit: ListedSession["exit"]): CleanLine =>
 	exit === null ? safe`told by its host` : oneLine(exit.signal ?? `exit code ${exit.code}`);

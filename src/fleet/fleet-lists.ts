@@ -7,15 +7,25 @@ import { within } from "../pty/wait.ts";
 import type { Answer, CallOptions, Client } from "../tools/client.ts";
 import type { Caller } from "../tools/tool.ts";
 import { withOthers } from "./dialect-lists.ts";
-import { type FleetListRequest, othersSessions, PAGE, renderFleetList } from "./fleet-list.ts";
+import { reachesOthers } from "./far-reach.ts";
+import { type FleetListRequest, othersSessions, PAGE, renderFleetList, versionBecause } from "./fleet-list.ts";
+import { isOfOtherVersion } from "./host-status.ts";
 import type { FleetRegistry } from "./registry.ts";
 
 /** How long a list of all waits for the records of the others. */
 const RECORDS_MS = 3000;
 
+/** Hosts in a notice; of more, their sessions say it. */
+const NAMED = 5;
+
 export interface FleetListsParts {
 	readonly local: Client;
-	readonly registry: Pick<FleetRegistry, "awaySince" | "unheardSince" | "withSessions" | "sessions">;
+	readonly registry: Pick<
+		FleetRegistry,
+		"awaySince" | "unheardSince" | "doubtful" | "hosts" | "withSessions" | "sessions"
+	>;
+	/** Of this daemon. */
+	readonly version: string;
 	/** The name of this host; null where it is none. */
 	readonly host: string | null;
 	/** Whose the sessions of other hosts are, for this caller. */
@@ -35,8 +45,9 @@ export class FleetLists {
 		const limit = Math.min(PAGE.most, Math.max(1, Math.trunc(Number(asked ?? PAGE.usual)) || PAGE.usual));
 		const here = await local.call("list", fields as object, options);
 		const { caller } = options;
-		if (caller?.inside !== undefined) return here; // to it there is nothing but what was started from there
-		const notices = await this.#untilSessionsKnown();
+		if (!reachesOthers(caller)) return here;
+		const unknown = await this.#untilSessionsKnown();
+		const notices = [...(unknown.length > 0 ? unknown : this.#doubts(caller)), ...this.#otherVersions(caller)];
 		const { since, status } = fields as { readonly since?: number | string; readonly status?: unknown };
 		const facts = here.facts;
 		const from = since === undefined ? 0 : typeof since === "number" ? since : Date.parse(since) || 0;
@@ -64,7 +75,7 @@ export class FleetLists {
 		const { local, registry } = this.#parts;
 		const { caller } = options;
 		const here = await local.call(tool as never, input, options);
-		if (caller?.inside !== undefined) return here;
+		if (!reachesOthers(caller)) return here;
 		await this.#untilSessionsKnown();
 		const { sessions } = othersSessions(registry, this.#others(caller, { since: 0, limit: PAGE.usual }));
 		return withOthers(tool, input, here, sessions);
@@ -76,8 +87,32 @@ export class FleetLists {
 			...wanted,
 			owner: this.#parts.ownerThere(caller),
 			scope: caller?.scope,
+			version: this.#parts.version,
 			...(host !== null && { except: host }),
 		};
+	}
+
+	/** The hosts whose sessions cannot be used from here now. Who is limited is told of no host. */
+	#otherVersions(caller: Caller | undefined): readonly CleanLine[] {
+		const { registry, version: ours } = this.#parts;
+		if (caller?.scope !== undefined) return [];
+		const others = registry.hosts().filter((view) => view.reachable && isOfOtherVersion(view, ours));
+		return others
+			.slice(0, NAMED)
+			.map(({ host, lease }) => versionBecause(host, { ours, theirs: lease?.version ?? "" }));
+	}
+
+	/** Which hosts have not been heard of again since the broker was away. */
+	#doubts(caller: Caller | undefined): readonly CleanLine[] {
+		if (caller?.scope !== undefined) return [];
+		const doubtful = this.#parts.registry.doubtful().filter(({ host }) => host !== this.#parts.host);
+		if (doubtful.length === 0) return [];
+		const since = new Date(Math.min(...doubtful.map((one) => one.since))).toISOString();
+		const names = doubtful.slice(0, NAMED).map(({ host }) => host);
+		const others = doubtful.length - names.length;
+		return [
+			safe`not heard of since ${oneLine(since)}, and listed as they were then: the sessions of ${oneLine(names.join(", "))}${others === 0 ? "" : safe` and ${others} other hosts`}`,
+		];
 	}
 
 	/** What there is to say where they are not, or not as they are now. */

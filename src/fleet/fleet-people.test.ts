@@ -155,7 +155,7 @@ beforeEach(async () => {
 	hosts = { beta: new FakeHost(), gamma: new FakeHost() };
 	for (const host of ["alpha", "beta", "gamma"]) registry.set(host, true);
 	const clientOf = (host: string) => hosts[host as "beta"];
-	people = new FleetPeople({ local: own, registry, host: "alpha", clientOf });
+	people = new FleetPeople({ local: own, registry, host: "alpha", version: "1", clientOf });
 });
 afterEach(async () => {
 	await people[Symbol.asyncDispose]();
@@ -255,18 +255,27 @@ test("a host of another version is not asked: its records are shown", async () =
 	await reader.end();
 });
 
-test.each([{ owner: "cli" }, { session: "beta/b" }, { parent: "p" }])(
-	"who is limited to %j sees nothing of other hosts, nor of the fleet",
-	async (scope) => {
-		own.put(row("a", { parent: "p" }));
-		hosts.beta.put(row("b", { parent: "p" }));
-		const reader = new Reader(people, scope);
-		await settle();
-		expect([...reader.rows.keys()]).toEqual("session" in scope ? [] : ["a"]);
-		expect(reader.fleet).toBeNull();
-		await reader.end();
-	},
-);
+test.each([
+	[{ owner: "cli" }, ["a"]],
+	[{ parent: "p" }, ["a"]],
+	[{ session: "a" }, ["a"]],
+	[{ session: "b" }, []],
+	// By the id that it has here, which a shared link has.
+	[{ session: "beta/b" }, ["beta/b"]],
+] as const)("who is limited to %j sees %j of all hosts, and nothing of the fleet", async (scope, seen) => {
+	own.put(row("a", { parent: "p" }));
+	for (const id of ["b", "c"]) hosts.beta.put(row(id, { parent: "p" }));
+	hosts.gamma.put(row("b"));
+	const reader = new Reader(people, scope);
+	await settle();
+	expect([...reader.rows.keys()]).toEqual(seen);
+	hosts.beta.put(row("d", { parent: "p" }));
+	hosts.beta.list.remove("c");
+	hosts.beta.list.tell();
+	await settle();
+	expect([[...reader.rows.keys()], reader.fleet]).toEqual([seen, null]);
+	await reader.end();
+});
 
 test("what waits for a person on another host is told with its names here, and not while it is lost", async () => {
 	const approval = (id: string, at: number) => ({ id, at, session: "s", name: oneLine("n") }) as Approval;

@@ -16,7 +16,7 @@ import type { Client, PeopleOptions } from "../tools/client.ts";
 import { SessionList } from "../tools/session-list.ts";
 import { approvalOn } from "./approval-on-host.ts";
 import { lostRow, recordedRow, rowOn } from "./host-rows.ts";
-import { hostStatus } from "./host-status.ts";
+import { hostStatus, isOfOtherVersion } from "./host-status.ts";
 import type { FleetRegistry } from "./registry.ts";
 import type { HostView } from "./view.ts";
 
@@ -38,6 +38,8 @@ export interface FleetPeopleParts {
 	/** The name of this host; null where it is none. */
 	readonly host: string | null;
 	readonly clientOf: (host: string) => Pick<Client, "people">;
+	/** Of this daemon. */
+	readonly version: string;
 }
 
 /** Another host while somebody watches. */
@@ -235,7 +237,7 @@ export class FleetPeople implements AsyncDisposable {
 	#look(): void {
 		const watching = this.#watching;
 		if (watching === null) return;
-		const { registry, host: own } = this.#parts;
+		const { registry, host: own, version } = this.#parts;
 		const { awaySince } = registry;
 		const hosts = registry.hosts().toSorted((a, b) => (a.host < b.host ? -1 : 1));
 		const others = hosts.filter(({ host }) => host !== own);
@@ -247,14 +249,13 @@ export class FleetPeople implements AsyncDisposable {
 		}
 		const { hasNews } = watching;
 		watching.hasNews = false;
-		const version = hosts.find(({ host }) => host === own)?.lease?.version;
 		for (const [at, view] of others.entries()) {
 			// One of another version answers nothing.
-			const mayFollow = at < MOST_FOLLOWED && (version === undefined || view.lease?.version === version);
+			const mayFollow = at < MOST_FOLLOWED && !isOfOtherVersion(view, version);
 			this.#lookAt(view, { awaySince, mayFollow, hasNews });
 		}
 		this.#askForRecords(watching);
-		this.#list.setFleet({ host: own ?? NO_HOST, awaySince, hosts: hosts.map(statusOf) });
+		this.#list.setFleet({ host: own ?? NO_HOST, awaySince, hosts: hosts.map((view) => statusOf(view, version)) });
 		this.#tellSoon();
 	}
 
@@ -309,7 +310,9 @@ export class FleetPeople implements AsyncDisposable {
 		const known =
 			told !== null
 				? [...told.values()]
-				: [...this.#parts.registry.sessions({ host })].map((one) => recordedRow(one, now));
+				: [...this.#parts.registry.sessions({ host })].map((one) =>
+						recordedRow(one, { now, version: this.#parts.version }),
+					);
 		const shown = new Set<string>();
 		for (const row of known) {
 			shown.add(row.session);
@@ -360,7 +363,7 @@ export class FleetPeople implements AsyncDisposable {
 }
 
 /** A load that hardly differs is no news. */
-function statusOf(view: HostView): FleetHostStatus {
-	const status = hostStatus(view);
+function statusOf(view: HostView, ours: string): FleetHostStatus {
+	const status = hostStatus(view, ours);
 	return { ...status, load: status.load === null ? null : Math.round(10 * status.load) / 10 };
 }

@@ -17,7 +17,7 @@ export function asHost(client: Client, host: string): Client {
 		snapshot: (session, options) => client.snapshot(session, options),
 		view: (session, options) => client.view(session, options),
 		drawn: (session, options) => client.drawn(session, options),
-		act: (session, act) => client.act(session, act),
+		act: (session, act, options) => client.act(session, act, options),
 		drivers: (session, options) => client.drivers(session, options),
 		people: (options) => client.people(options),
 		approvals: () => client.approvals(),

@@ -30,13 +30,16 @@ export function lostRow(row: PersonSession, since: number | null): PersonSession
 		waitingFor: null,
 		needs: null,
 		because: lostBecause(row.host, since),
-		unreachableSince: since ?? row.updatedAt,
+		unreachableSince: since,
 	};
 }
 
 /** As its record has it, where its host cannot be asked. */
-export function recordedRow(one: FleetSession, now: number): PersonSession {
+export function recordedRow(
+	one: FleetSession,
+	{ now, version }: { readonly now: number; readonly version: string },
+): PersonSession {
 	const told = { ...UNTOLD, quietSince: now, waitingSince: one.entry.updatedAt, now };
-	const row = personSession(listedOf(one, PEOPLE), told);
+	const row = personSession(listedOf(one, { owner: PEOPLE, version }), told);
 	return one.state === "told" ? row : lostRow(row, one.since);
 }

@@ -28,6 +28,7 @@ export interface FleetHostParts {
 export class FleetHost implements AsyncDisposable {
 	readonly #connection: FleetConnection;
 	readonly #parts: FleetHostParts;
+	/** By the subject on which their clients write. */
 	readonly #links = new Map<string, Link>();
 	readonly #perIdentity = new Map<string, number>();
 	readonly #subscriptions: readonly { unsubscribe(): void }[];
@@ -94,20 +95,21 @@ export class FleetHost implements AsyncDisposable {
 				limit: before >= MAX_OF_IDENTITY ? MAX_OF_IDENTITY : MAX_LINKS,
 			});
 		const { host } = this.#connection.options;
+		const from = upSubject(host, as, id);
 		const link = new Link({
 			side: "host",
 			connection: this.#connection,
 			to: downSubject(as, id),
-			from: upSubject(host, as, id),
+			from,
 			onClosed: () => {
-				this.#links.delete(id);
+				this.#links.delete(from);
 				const left = (this.#perIdentity.get(identity) ?? 1) - 1;
 				if (left === 0) this.#perIdentity.delete(identity);
 				else this.#perIdentity.set(identity, left);
 			},
 			onHeld: (bytes) => this.#hold(bytes),
 		});
-		this.#links.set(id, link);
+		this.#links.set(from, link);
 		this.#perIdentity.set(identity, before + 1);
 		link.on("error", () => {}); // "close" follows; whoever serves it hears of that
 		try {
@@ -120,12 +122,10 @@ export class FleetHost implements AsyncDisposable {
 	}
 
 	#receive(subject: string, data: Uint8Array, status: number | undefined): void {
-		const meant = linkIn(subject);
-		if (meant === null) return;
-		const { as, link: id } = meant;
-		const known = this.#links.get(id);
-		if (known?.isFrom(subject) === true) known.receive(data, status);
-		else this.#refuse(downSubject(as, id), data, status);
+		const known = this.#links.get(subject);
+		const meant = known === undefined ? linkIn(subject) : null;
+		known?.receive(data, status);
+		if (meant !== null) this.#refuse(downSubject(meant.as, meant.link), data, status);
 	}
 
 	/** A frame of a link that has ended here: the client waits for what will not come. */

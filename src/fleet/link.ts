@@ -112,9 +112,9 @@ export class Link extends Duplex {
 		if (is) this.#schedule();
 	}
 
-	/** Whether this is the subject on which the other end writes. */
-	isFrom(subject: string): boolean {
-		return subject === this.#parts.from;
+	/** When anything came from the peer, of `performance.now()`. */
+	get heardAt(): number {
+		return this.#heardAt;
 	}
 
 	/** Bytes that wait for their reader. */

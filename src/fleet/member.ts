@@ -1,12 +1,15 @@
-// A daemon as a member of a fleet, from when it is connected until it leaves: it serves its sessions to others, tells
-// of itself, and has a Client of all hosts.
+// A daemon as a member of a fleet, from when it is connected until it leaves: it serves its sessions to others and tells
+// of itself while its name is its own, and has a Client of all hosts.
 
 import { reportError } from "../protocol/listeners.ts";
+import { deferred } from "../pty/deferred.ts";
 import type { Client } from "../tools/client.ts";
 import type { FleetConnection } from "./connection.ts";
 import { EventStream } from "./event-stream.ts";
 import { FleetClient } from "./fleet-client.ts";
 import type { FleetIdentity } from "./identity.ts";
+import type { MergedEvents } from "./merged-events.ts";
+import type { OwnLease } from "./own-lease.ts";
 import type { OwnSessions } from "./publisher.ts";
 import { FleetRegistry } from "./registry.ts";
 
@@ -19,6 +22,8 @@ export interface FleetMemberParts {
 	readonly connection: FleetConnection;
 	/** Of this machine's sessions alone. */
 	readonly local: Client;
+	/** Of all hosts, for longer than it is a member. */
+	readonly merged: MergedEvents;
 	readonly sessions: OwnSessions;
 	readonly freshen: () => Promise<void>;
 	/** Whether others may be served: a user that only asks may not. */
@@ -29,6 +34,7 @@ export interface FleetMemberParts {
 	readonly makes: boolean;
 	readonly version: string;
 	readonly bootId: string;
+	readonly home: string;
 	readonly epoch: number;
 	readonly capacity: number;
 	/** Serves links to this host until it is disposed of. */
@@ -42,18 +48,32 @@ export class FleetMember implements AsyncDisposable {
 	readonly connection: FleetConnection;
 	readonly registry: FleetRegistry;
 	readonly client: Client;
+	/** Settles when no event of the others is missed from then on. */
+	readonly listening: Promise<void>;
+	readonly #parts: FleetMemberParts;
+	readonly #events: EventStream;
 	/** What to end when it leaves, the last first. */
 	readonly #undo: (() => PromiseLike<unknown>)[];
+	/** Ends what is done as a host; null while this is none. */
+	#endHost: (() => Promise<unknown>) | null = null;
 
 	private constructor(parts: FleetMemberParts, registry: FleetRegistry, events: EventStream) {
-		const { connection, local, sessions, serves, asks } = parts;
+		const { connection, local, serves, asks, version } = parts;
+		this.#parts = parts;
+		this.#events = events;
 		const { host, as } = connection.options;
 		this.connection = connection;
 		this.registry = registry;
 		this.#undo = [() => registry[Symbol.asyncDispose]()];
-		if (serves) {
-			const served = parts.serve(connection);
-			this.#undo.push(() => served[Symbol.asyncDispose]());
+		const { lease } = registry;
+		if (lease !== null) {
+			const look = () => void this.#lookAtName(lease).catch((error: unknown) => reportError(error, "a host's name"));
+			const stop = lease.onChange(look);
+			look();
+			this.#undo.push(async () => {
+				stop();
+				await this.#endHost?.();
+			});
 		}
 		const clients = new Map<string, HostClient>();
 		this.#undo.push(() => Promise.all([...clients.values()].map((client) => client[Symbol.asyncDispose]())));
@@ -68,32 +88,67 @@ export class FleetMember implements AsyncDisposable {
 			return client;
 		};
 		const own = serves ? host : null;
-		this.client = asks ? new FleetClient({ local, registry, host: own, as, clientOf, owner: "daemon", events }) : local;
+		const { merged } = parts;
+		this.client = asks
+			? new FleetClient({ local, registry, host: own, as, clientOf, owner: "daemon", events: merged, version })
+			: local;
+		this.listening = asks ? this.#listen(own) : Promise.resolve();
 		if (asks) this.#undo.push(() => this.client[Symbol.asyncDispose]());
-		if (!serves) return;
+	}
+
+	#listen(except: string | null): Promise<void> {
+		const { owner } = this.connection.options.as;
 		const stop = new AbortController();
-		const published = events
+		const listening = deferred<void>();
+		const followed = this.#parts.merged.follow(
+			this.#events.events({
+				...(except !== null && { except }),
+				...(owner !== null && { owner }),
+				onListening: listening.resolve,
+				signal: stop.signal,
+			}),
+		);
+		this.#undo.push(() => {
+			stop.abort();
+			return followed;
+		});
+		return listening.promise;
+	}
+
+	/** A host while the name is ours. */
+	async #lookAtName({ isOurs }: OwnLease): Promise<void> {
+		if (isOurs === (this.#endHost !== null)) return;
+		const end = this.#endHost;
+		this.#endHost = isOurs ? this.#beHost() : null;
+		await end?.();
+	}
+
+	#beHost(): () => Promise<unknown> {
+		const { connection, local, sessions, bootId, epoch } = this.#parts;
+		const served = this.#parts.serve(connection);
+		const stop = new AbortController();
+		const published = this.#events
 			.publish({
-				host,
+				host: connection.options.host,
 				local,
 				ownerOf: (id) => sessions.list().find(({ record }) => record.id === id)?.record.owner ?? null,
-				epoch: `${parts.bootId}:${parts.epoch}`,
+				epoch: `${bootId}:${epoch}`,
 				signal: stop.signal,
 			})
 			.catch((error: unknown) => {
 				if (!stop.signal.aborted) reportError(error, "telling the fleet of events");
 			});
-		this.#undo.push(() => {
+		return async () => {
 			stop.abort();
-			return published;
-		});
+			await Promise.all([served[Symbol.asyncDispose](), published]);
+		};
 	}
 
 	static async open(parts: FleetMemberParts): Promise<FleetMember> {
-		const { connection, sessions, freshen, serves, makes, version, bootId, epoch, capacity, onProblem } = parts;
+		const { connection, sessions, freshen, serves, makes, version, bootId, home, epoch, capacity, onProblem } = parts;
 		const { host, labels, as } = connection.options;
 		const { nats } = connection;
-		const own = { host, labels, version, bootId, daemonEpoch: epoch, capacity, sessions, freshen };
+		const own = { host, labels, version, bootId, home, daemonEpoch: epoch, capacity, sessions, freshen };
 		// A cluster goes on without one of its servers only where each keeps a copy.
 		const replicas = connection.options.servers.length >= CLUSTER ? CLUSTER : 1;
 		const registry = await FleetRegistry.open({

@@ -1,59 +1,64 @@
-// The events of this host and of the others in one bounded log with numbers of its own, so that a listener that comes back
-// with the last number it has seen misses none of either.
+// The events of this host and, while it is a member, of the others, in one log with numbers of its own. It lasts as long as the
+// daemon: a listener that stays, or that comes back with the last number it has seen, misses nothing when a fleet is joined,
+// joined again or left. Until the events of another host come, the numbers are those of this host.
 
 import type { EventsDropped, SessionEvent } from "../protocol/events.ts";
-import { Listeners, reportError } from "../protocol/listeners.ts";
+import { reportError } from "../protocol/listeners.ts";
 import { onAbort, until } from "../pty/wait.ts";
+import { EventLog } from "../session/event-log.ts";
 import type { Client, EventsOptions } from "../tools/client.ts";
-import type { EventFilter, EventStream } from "./event-stream.ts";
+import type { FleetEvent } from "./event-stream.ts";
 import { joinReference } from "./session-names.ts";
 
-/** As many as a host keeps of its own. */
-const KEPT = 1000;
+/** While one fleet follows another, both may tell of an event: of so many it is known that they were told. */
+const REMEMBERED = 1000;
 
 export class MergedEvents implements AsyncDisposable {
+	readonly #log: EventLog;
 	readonly #stopped = new AbortController();
-	readonly #arrived = new Listeners<void>("merged event");
-	readonly #pumps: readonly Promise<void>[];
-	#events: (SessionEvent | EventsDropped)[] = [];
-	#seq = 0;
+	readonly #pump: Promise<void>;
+	readonly #told = new Set<string>();
 	/** Why there will be no more. */
 	#failure: unknown = null;
 
-	constructor(
-		local: Pick<Client, "events">,
-		fleet: Pick<EventStream, "events"> | null,
-		/** This host, and whose events may be asked for. */
-		filter: Pick<EventFilter, "except" | "owner">,
-	) {
+	/** `kept`: as many as a host keeps of its own. */
+	constructor(local: Pick<Client, "events">, kept: number) {
+		this.#log = new EventLog(kept);
 		const { signal } = this.#stopped;
 		const fromHere = async () => {
-			for await (const event of local.events({ signal })) this.#add(event);
+			for await (const event of local.events({ afterSeq: 0, signal })) if (this.#isNew(event)) this.#log.add(event);
 		};
-		const fromOthers = async () => {
-			if (fleet === null) return;
-			for await (const one of fleet.events({ ...filter, signal })) this.#add(eventOnHost(one.host, one.event));
-		};
-		this.#pumps = [
-			fromHere().catch((error: unknown) => {
-				this.#failure = error;
-				this.#arrived.emit();
-			}),
-			fromOthers().catch((error: unknown) => reportError(error, "events of the fleet")),
-		];
+		this.#pump = fromHere().catch((error: unknown) => {
+			this.#failure = error;
+			this.#stopped.abort();
+		});
 	}
 
-	#add(event: SessionEvent | EventsDropped): void {
-		this.#events.push({ ...event, seq: ++this.#seq });
-		if (this.#events.length > 2 * KEPT) this.#events = this.#events.slice(-KEPT);
-		this.#arrived.emit();
+	/** Adds what others tell, until that ends. */
+	async follow(events: AsyncIterable<FleetEvent>): Promise<void> {
+		try {
+			for await (const { host, owner, event } of events)
+				if (this.#isNew(event)) this.#log.add(eventOnHost(event, { host, owner }));
+		} catch (error) {
+			reportError(error, "events of the fleet");
+		}
+	}
+
+	/** As it was told first, by its own host's number and time: this host may have been another one then. */
+	#isNew(event: SessionEvent | EventsDropped): boolean {
+		const key = `${event.at} ${event.seq} ${"session" in event ? event.session : ""}`;
+		if (this.#told.has(key)) return false;
+		this.#told.add(key);
+		const [oldest] = this.#told;
+		if (this.#told.size > REMEMBERED) this.#told.delete(oldest!);
+		return true;
 	}
 
 	async *events({ afterSeq, signal }: EventsOptions): AsyncGenerator<SessionEvent | EventsDropped> {
+		const log = this.#log;
 		const { signal: stopped } = this.#stopped;
-		const isOver = () => signal.aborted || stopped.aborted || this.#failure !== null;
-		for (let at = Math.min(afterSeq ?? this.#seq, this.#seq); !signal.aborted; ) {
-			const next = this.#after(at);
+		for (let at = Math.min(afterSeq ?? log.seq, log.seq); !signal.aborted; ) {
+			const next = log.after(at);
 			if (next !== null) {
 				at = next.seq;
 				yield next;
@@ -61,37 +66,34 @@ export class MergedEvents implements AsyncDisposable {
 			else if (stopped.aborted) return;
 			else
 				await until(
-					() => isOver() || this.#seq > at,
+					() => signal.aborted || stopped.aborted || log.seq > at,
 					onAbort(signal),
 					onAbort(stopped),
-					(listener) => this.#arrived.add(listener),
+					(listener) => log.onEvent(listener),
 				);
 		}
 	}
 
-	#after(seq: number): SessionEvent | EventsDropped | null {
-		const oldest = this.#events[0];
-		if (oldest === undefined || seq >= this.#seq) return null;
-		if (seq >= oldest.seq - 1) return this.#events[seq + 1 - oldest.seq]!;
-		return { seq: oldest.seq - 1, at: Date.now(), event: "dropped", dropped: oldest.seq - 1 - seq };
-	}
-
 	async [Symbol.asyncDispose](): Promise<void> {
 		this.#stopped.abort();
-		await Promise.all(this.#pumps);
-		this.#arrived.clear();
+		await this.#pump;
 	}
 }
 
 /** An event of another host, with the names that its sessions have here. */
-function eventOnHost<E extends SessionEvent | EventsDropped>(host: string, event: E): E {
+function eventOnHost(
+	event: SessionEvent | EventsDropped,
+	{ host, owner }: Pick<FleetEvent, "host" | "owner">,
+): SessionEvent | EventsDropped {
 	if (event.event === "dropped") return event;
-	const { session, name, because } = event as SessionEvent;
+	const { session, name, because } = event;
 	const named = (value: string) => (value === "" ? value : joinReference(host, value));
 	return {
 		...event,
 		session: named(session),
 		name: named(name),
+		host,
+		owner,
 		// Begins with the id of what waits for a person.
 		...(event.event === "approval" && because !== undefined && { because: named(because) }),
 	};

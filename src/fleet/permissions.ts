@@ -125,6 +125,9 @@ const ADMINISTERING: Permissions = {
 	publish: [
 		"dt.open.*.drive.*",
 		"dt.up.*.drive.*.*",
+		// To remove what is kept of a host that is gone.
+		"$KV.dt_hosts.*",
+		"$KV.dt_sessions.*.*.*",
 		"$JS.API.INFO",
 		...Object.values(STREAMS).flatMap((stream) => [
 			...["INFO", "CREATE", "UPDATE", "DELETE", "PURGE", "MSG.GET"].map((act) => `$JS.API.STREAM.${act}.${stream}`),

@@ -27,8 +27,8 @@ export interface PlacerParts {
 	readonly running: (owner: string, name: string) => Promise<string | null>;
 }
 
-/** The host has no room, or was not reached: nothing was started, and another may take it. */
-const NEXT: ReadonlySet<FaultCode> = new Set(["too_many_sessions", "out_of_resources", "unknown_host"]);
+/** The host has no room, or cannot be used from here: nothing was started, and another may take it. */
+const NEXT: ReadonlySet<FaultCode> = new Set(["too_many_sessions", "out_of_resources", "unknown_host", "host_version"]);
 /** It may have been started there, or is still being decided: the next try must find it. */
 const KEPT: ReadonlySet<FaultCode> = new Set([
 	...(["name_taken", "still_running", "shell_busy", "not_a_shell", "approval_pending", "internal"] as const),

@@ -21,6 +21,7 @@ const host = (
 	const lease = {
 		host: name,
 		bootId: "b",
+		home: "h",
 		daemonEpoch: 1,
 		version: "1",
 		labels,

@@ -1,12 +1,9 @@
-// Tells the fleet of this host: its lease, again and again, and its sessions, each when its state has changed. Neither
+// Tells the fleet of this host's sessions, each when its state has changed, while its lease (own-lease.ts) is held. Neither
 // waits for the other: records are kept by other servers, and one of these that is slow must not end the lease.
 //
-// The host's name belongs to whoever refreshes its lease. A later daemon of the same boot takes it over; a daemon of
-// another boot, or of another machine with the same name, waits until it is no longer refreshed. Only who has the lease
-// writes sessions. Each write of a record names the revision that it replaces. After a reconnect what the broker has is
-// compared with what there is, and only differences are written.
+// Each write of a record names the revision that it replaces. After a reconnect what the broker has is compared with what
+// there is, and only differences are written.
 
-import { availableParallelism, loadavg } from "node:os";
 import type { SessionRecord } from "../journal/records.ts";
 import { oneLine } from "../protocol/clean.ts";
 import { Listeners } from "../protocol/listeners.ts";
@@ -15,8 +12,9 @@ import { inParallel } from "../session/in-parallel.ts";
 import { hasEnded } from "../session/lifecycle.ts";
 import type { Session } from "../session/session.ts";
 import { readBucket } from "./bucket-watch.ts";
-import { BUCKETS, type Buckets, bootOf, isConflict, type Lease, lease, RECORD, type SessionEntry } from "./buckets.ts";
+import { BUCKETS, type Buckets, bootOf, isConflict, RECORD, type SessionEntry } from "./buckets.ts";
 import type { Connected } from "./connected.ts";
+import { type LeasedHost, OwnLease } from "./own-lease.ts";
 import { sessionKey } from "./session-names.ts";
 
 /** The sessions of this host, as `Sessions` has them. */
@@ -27,14 +25,7 @@ export interface OwnSessions {
 	onCount(listener: () => void): () => void;
 }
 
-export interface OwnHost {
-	readonly host: string;
-	readonly labels: Readonly<Record<string, string>>;
-	readonly version: string;
-	readonly bootId: string;
-	readonly daemonEpoch: number;
-	/** How many sessions it takes. */
-	readonly capacity: number;
+export interface OwnHost extends LeasedHost {
 	readonly sessions: OwnSessions;
 	/** Looks at those whose state may have changed without a word; called with each lease. */
 	readonly freshen?: () => Promise<void>;
@@ -69,19 +60,12 @@ interface Published {
 }
 
 export class Publisher implements AsyncDisposable {
+	readonly lease: OwnLease;
 	readonly #parts: PublisherParts;
-	readonly #since = Date.now();
 	readonly #published = new Map<string, Published>();
 	readonly #undo: readonly (() => void)[];
 	readonly #idle = new Listeners<void>("publisher");
-	readonly #refresh: NodeJS.Timeout;
 	#paceTimer: NodeJS.Timeout | undefined;
-	/** The revision of our lease; null while it is not ours. */
-	#held: number | null = null;
-	/** Somebody else's lease on our name, and when we saw it first, of `performance.now()`. */
-	#other: { readonly revision: number; readonly seenAt: number } | null = null;
-	#toldOfOther = false;
-	#renewing = false;
 	#busy = false;
 	/** Sessions are to be looked at before they are told. */
 	#stale = true;
@@ -94,17 +78,15 @@ export class Publisher implements AsyncDisposable {
 
 	constructor(parts: PublisherParts) {
 		this.#parts = parts;
-		const { own, connected, refreshMs } = parts;
+		const { own, connected } = parts;
+		this.lease = new OwnLease({ ...parts, onTried: () => this.#leaseTried() });
 		this.#undo = [
 			own.sessions.events.onEvent(() => this.#soon()),
 			own.sessions.onCount(() => this.#soon()),
-			connected.onChange((isConnected) => {
+			connected.onChange(() => {
 				this.#compared = false;
-				if (isConnected) void this.#renew();
 			}),
 		];
-		this.#refresh = setInterval(() => void this.#renew(), refreshMs);
-		void this.#renew();
 	}
 
 	/** Settles when all that is to be told has been, or this is disposed: for tests and an orderly end. */
@@ -118,7 +100,7 @@ export class Publisher implements AsyncDisposable {
 	}
 
 	get #isIdle(): boolean {
-		return !this.#busy && !this.#renewing;
+		return !this.#busy && !this.lease.isBusy;
 	}
 
 	/** At the end of this turn: what happens together is told together. */
@@ -131,20 +113,13 @@ export class Publisher implements AsyncDisposable {
 		});
 	}
 
-	/** The lease, and then what has changed. */
-	async #renew(): Promise<void> {
-		if (this.#disposed || this.#renewing) return;
-		this.#renewing = true;
-		try {
-			if (this.#isThere) await this.#lease();
-		} catch (error) {
-			await this.#failed(error);
-		} finally {
-			this.#renewing = false;
-		}
+	/** Then what has changed. */
+	#leaseTried(): void {
+		// Whoever had it meanwhile may have written other records.
+		if (!this.lease.isHeld) this.#compared = false;
 		this.#idle.emit();
 		this.#stale = true;
-		await this.#work();
+		void this.#work();
 	}
 
 	get #isThere(): boolean {
@@ -166,7 +141,7 @@ export class Publisher implements AsyncDisposable {
 		this.#busy = true;
 		this.#again = false;
 		try {
-			if (this.#isThere && this.#held !== null) {
+			if (this.#isThere && this.lease.isHeld) {
 				if (this.#stale) await this.#parts.own.freshen?.();
 				this.#stale = false;
 				await this.#tell();
@@ -177,66 +152,8 @@ export class Publisher implements AsyncDisposable {
 		} finally {
 			this.#busy = false;
 		}
-		if (this.#again && this.#held !== null && this.#isThere) this.#soon();
+		if (this.#again && this.lease.isHeld && this.#isThere) this.#soon();
 		this.#idle.emit();
-	}
-
-	#leaseNow(): Lease {
-		const { host, labels, version, bootId, daemonEpoch, capacity, sessions } = this.#parts.own;
-		return {
-			host,
-			bootId,
-			daemonEpoch,
-			version,
-			labels: { ...labels },
-			capacity: { sessions: capacity },
-			running: sessions.runningCount(),
-			load: Math.round((loadavg()[0]! / availableParallelism()) * 100) / 100,
-			since: this.#since,
-		};
-	}
-
-	async #lease(): Promise<void> {
-		const { own, buckets, refreshMs } = this.#parts;
-		const { hosts } = buckets;
-		const text = JSON.stringify(this.#leaseNow());
-		try {
-			if (this.#held !== null) {
-				this.#held = await within(refreshMs, "the lease", hosts.update(own.host, text, this.#held, refreshMs));
-				return;
-			}
-			const found = await within(REQUEST_MS, "the lease", hosts.get(own.host));
-			const isThere = found !== null && found.operation === "PUT";
-			if (isThere && !this.#mayTake(found.revision, found.string())) return;
-			this.#held = await hosts.put(own.host, text, { previousSeq: found?.revision ?? 0, timeout: refreshMs });
-			this.#other = null;
-			this.#toldOfOther = false;
-		} catch (error) {
-			this.#held = null; // expired, taken by another, or not known: looked at the next time
-			if (!isConflict(error)) throw error;
-			this.#soonLease();
-		}
-	}
-
-	/** The next look need not wait for the next refresh. */
-	#soonLease(): void {
-		setImmediate(() => void this.#renew());
-	}
-
-	/** Whether a lease on our name that another has written is ours to take. */
-	#mayTake(revision: number, text: string): boolean {
-		const { own, ttlMs, onProblem } = this.#parts;
-		const theirs = lease.safeParse(JSON.parse(text)).data;
-		if (theirs === undefined) return true;
-		if (theirs.bootId === own.bootId && theirs.since <= this.#since) return true; // the daemon before us, or we
-		const now = performance.now();
-		if (this.#other?.revision === revision) return now - this.#other.seenAt > ttlMs;
-		if (this.#other !== null && !this.#toldOfOther) {
-			this.#toldOfOther = true;
-			onProblem(new Error(`another machine or daemon is in the fleet as ${own.host}`), "joining the fleet");
-		}
-		this.#other = { revision, seenAt: now };
-		return false;
 	}
 
 	/** Writes what has changed since it was last written. */
@@ -331,10 +248,20 @@ export class Publisher implements AsyncDisposable {
 		return (await within(REQUEST_MS, "a record", this.#parts.buckets.sessions.get(key)))?.revision ?? 0;
 	}
 
-	/** Leaves: others learn of it at once. Its sessions stay listed, as those of a host that is not there. */
-	async [Symbol.asyncDispose](): Promise<void> {
+	/** Others learn of it at once. Its sessions stay listed, as those of a host that is not there. */
+	[Symbol.asyncDispose](): Promise<void> {
+		return this.#end({ forGood: false });
+	}
+
+	/** Nothing is told of this host any more. */
+	leave(): Promise<void> {
+		return this.#end({ forGood: true });
+	}
+
+	async #end({ forGood }: { readonly forGood: boolean }): Promise<void> {
+		if (this.#disposed) return;
 		this.#disposed = true;
-		clearInterval(this.#refresh);
+		this.lease[Symbol.dispose]();
 		clearTimeout(this.#paceTimer);
 		for (const undo of this.#undo) undo();
 		await until(
@@ -342,10 +269,12 @@ export class Publisher implements AsyncDisposable {
 			(listener) => this.#idle.add(listener),
 		);
 		this.#idle.clear();
-		const { own, buckets, connected } = this.#parts;
-		if (this.#held === null || connected.awaySince !== null) return;
-		const leaving = buckets.hosts.delete(own.host, { previousSeq: this.#held });
-		await within(REQUEST_MS, "leaving the fleet", leaving).catch(() => {}); // then it expires
+		const wasOurs = await this.lease.leave({ forGood });
+		if (!forGood || !wasOurs) return;
+		// What is not removed now is gone when it expires.
+		await inParallel(PARALLEL_WRITES, [...this.#published], ([key, published]) =>
+			this.#remove(key, published).catch(() => {}),
+		);
 	}
 }
 

@@ -1,10 +1,13 @@
 // The fleet as a daemon has it: what it tells of its own host (publisher.ts) and what it knows of all (view.ts).
 
 import type { NatsConnection } from "@nats-io/nats-core";
+import { Fault } from "../protocol/fault.ts";
+import { inParallel } from "../session/in-parallel.ts";
 import { hasEnded } from "../session/lifecycle.ts";
 import { readBucket } from "./bucket-watch.ts";
 import { BUCKETS, type BucketOptions, type Buckets, LEASE, openBuckets, type SessionEntry, stored } from "./buckets.ts";
 import { Connected } from "./connected.ts";
+import type { OwnLease } from "./own-lease.ts";
 import { Pins } from "./pins.ts";
 import { type OwnHost, Publisher } from "./publisher.ts";
 import { keyToken, splitKey } from "./session-names.ts";
@@ -26,6 +29,7 @@ export interface FleetRegistryParts {
 }
 
 const REQUEST_MS = 5000;
+const PARALLEL_REMOVALS = 64;
 
 export class FleetRegistry implements AsyncDisposable {
 	/** Where starts were placed. */
@@ -73,6 +77,16 @@ export class FleetRegistry implements AsyncDisposable {
 	/** Since when the broker, which is there, has said nothing of any host, ms since 1970; null while it does. */
 	get unheardSince(): number | null {
 		return this.#view.unheardSince;
+	}
+
+	/** Since when nothing is known of any other host, ms since 1970; null while it is. */
+	get lostSince(): number | null {
+		return this.#view.lostSince;
+	}
+
+	/** See FleetView.doubtful. */
+	doubtful(): readonly { readonly host: string; readonly since: number }[] {
+		return this.#view.doubtful();
 	}
 
 	hosts(): readonly HostView[] {
@@ -126,6 +140,31 @@ export class FleetRegistry implements AsyncDisposable {
 	/** Told when a host or a session has changed. */
 	onChange(listener: () => void): () => void {
 		return this.#view.onChange(listener);
+	}
+
+	/** The lease of this host; null where this process only looks. */
+	get lease(): OwnLease | null {
+		return this.#publisher?.lease ?? null;
+	}
+
+	/** Takes back all that was told of this host: it leaves for good. */
+	async leave(): Promise<void> {
+		await this.#publisher?.leave();
+	}
+
+	/** Takes back what was told of a host that is gone; how many sessions that were. */
+	async forget(host: string): Promise<number> {
+		if (this.host(host)?.reachable) throw new Fault("host_in_use", { host });
+		const records = await this.#records(`${host}.*.*`);
+		if (records.length === 0 && this.host(host) === undefined)
+			throw new Fault("unknown_host", { host, hosts: this.hosts().map((one) => one.host) });
+		const { hosts, sessions } = this.#buckets;
+		await stored(
+			"what is kept of it",
+			inParallel(PARALLEL_REMOVALS, records, ([key]) => sessions.delete(key)),
+		);
+		await stored("its lease", hosts.purge(host));
+		return records.length;
 	}
 
 	/** Settles when all that is to be told of this host has been. */

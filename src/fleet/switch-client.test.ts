@@ -22,11 +22,8 @@ const local = {
 } as unknown as Client;
 
 test("a daemon that has not reached its fleet yet says so of sessions of other hosts, and in its list", async () => {
-	const client = new SwitchClient(
-		local,
-		() => ({ host: null, problem: "connecting", since: 0 }),
-		() => () => {},
-	);
+	const state = () => ({ host: null, problem: "connecting", since: 0 });
+	const client = new SwitchClient({ local, events: local, state, onChange: () => () => {} });
 	const away = { code: "fleet_unreachable", facts: { problem: "connecting" } };
 	await expect(client.call("read", { session: "beta/quiet" })).rejects.toMatchObject(away);
 	await expect(client.output("beta/quiet", { from: 0, signal }).next()).rejects.toMatchObject(away);
@@ -40,11 +37,7 @@ test("a daemon that has not reached its fleet yet says so of sessions of other h
 });
 
 test("a daemon in no fleet says nothing of one", async () => {
-	const client = new SwitchClient(
-		local,
-		() => "in no fleet",
-		() => () => {},
-	);
+	const client = new SwitchClient({ local, events: local, state: () => "in no fleet", onChange: () => () => {} });
 	await expect(client.output("beta/quiet", { from: 0, signal }).next()).rejects.toMatchObject({
 		code: "session_not_found",
 	});

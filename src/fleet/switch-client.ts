@@ -1,5 +1,6 @@
 // The Client that a daemon gives to all who ask: its own sessions, and those of the fleet while it is a member. Which of
-// the two it is changes while calls and streams run; each goes on with the one it began with.
+// the two it is changes while calls and streams run; each goes on with the one it began with, but for what is told of all
+// sessions (events, the list of people), which goes on with what is joined and without what is left.
 
 import { noticesIn } from "../protocol/answer.ts";
 import type { Approval, Decision } from "../protocol/approval.ts";
@@ -9,6 +10,7 @@ import { Fault, isFault } from "../protocol/fault.ts";
 import { type FleetSeen, type ListChange, NO_HOST } from "../protocol/session-list.ts";
 import { onAbort, type Subscribe } from "../pty/wait.ts";
 import type {
+	ActOptions,
 	Answer,
 	CallOptions,
 	Client,
@@ -32,13 +34,23 @@ interface NotConnected {
 	readonly since: number;
 }
 
+export interface SwitchClientParts {
+	readonly local: Client;
+	/** Of all hosts, whichever fleet is joined. */
+	readonly events: Pick<Client, "events">;
+	readonly state: () => FleetState;
+	readonly onChange: Subscribe;
+}
+
 export class SwitchClient implements Client {
 	readonly #local: Client;
+	readonly #events: Pick<Client, "events">;
 	readonly #state: () => FleetState;
 	readonly #onChange: Subscribe;
 
-	constructor(local: Client, state: () => FleetState, onChange: Subscribe) {
+	constructor({ local, events, state, onChange }: SwitchClientParts) {
 		this.#local = local;
+		this.#events = events;
 		this.#state = state;
 		this.#onChange = onChange;
 	}
@@ -82,7 +94,7 @@ export class SwitchClient implements Client {
 	}
 
 	events(options: EventsOptions) {
-		return this.#client.events(options);
+		return this.#events.events(options);
 	}
 
 	output(session: string, options: OutputOptions) {
@@ -101,15 +113,15 @@ export class SwitchClient implements Client {
 		return this.#stream(session, (client) => client.drawn(session, options));
 	}
 
-	act(session: string, act: PersonAct) {
-		return this.#ask(session, (client) => client.act(session, act));
+	act(session: string, act: PersonAct, options?: ActOptions) {
+		return this.#ask(session, (client) => client.act(session, act, options));
 	}
 
 	drivers(session: string, options: DriversOptions) {
 		return this.#stream(session, (client) => client.drivers(session, options));
 	}
 
-	/** Unlike the others it goes on with the fleet that is joined, and without the one that is left: whoever watches stays. */
+	/** It goes on with the fleet that is joined, and without the one that is left: whoever watches stays. */
 	async *people({ signal, ...options }: PeopleOptions): AsyncGenerator<ListChange> {
 		for (let isOver = false; !isOver && !signal.aborted; ) {
 			const state = this.#state();

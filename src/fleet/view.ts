@@ -28,6 +28,8 @@ export interface FleetSession {
 	readonly entry: SessionEntry;
 	/** `told`: what its host says · `unreachable`: what its host said last, and may not be so any more. */
 	readonly state: "told" | "unreachable";
+	/** Of its host's daemon, as far as it is known. */
+	readonly version: string | null;
 	/** Of an unreachable one: since when its host is not heard of; null where that is not known. */
 	readonly since: number | null;
 	/** Its place in the order of all. */
@@ -56,8 +58,9 @@ interface HostState {
 	lease: Lease | null;
 	reachable: boolean;
 	since: number | null;
-	/** When it was last heard of, ms since 1970. */
+	/** When it was last heard of, ms since 1970, and the broker's time of the lease that said so, in ns. */
 	heardAt: number;
+	written: bigint;
 	/** By owner and id: the record as it came. */
 	readonly sessions: Map<string, string>;
 }
@@ -97,7 +100,8 @@ export class FleetView implements AsyncDisposable {
 			always: true, // an expired key leaves no mark
 			silentMs: SILENT * parts.ttlMs,
 			mostAnswerMs: LEASES_MS,
-			onChange: (key, value) => (value === null ? this.#left(key) : this.#heard(key, value)),
+			onChange: (key, value, { isForGood, written }) =>
+				value === null ? this.#left(key, isForGood) : this.#heard(key, value, written),
 			// After a restart of the broker, hosts that live are heard of again soon, and the timer decides.
 			onComplete: () => this.#answer(),
 		});
@@ -123,6 +127,15 @@ export class FleetView implements AsyncDisposable {
 		return performance.now() - at > UNHEARD * this.#parts.ttlMs ? since : null;
 	}
 
+	/**
+	 * Since when nothing is known of any other host, ms since 1970; null while it is, and until a lease would have ended: a broker
+	 * that is away for a moment tells all when it is back.
+	 */
+	get lostSince(): number | null {
+		const { at, since } = this.#answered;
+		return performance.now() - at > this.#parts.ttlMs ? (this.awaySince ?? since) : null;
+	}
+
 	/** Told when a host or a session has changed. */
 	onChange(listener: () => void): () => void {
 		return this.#changes.add(listener);
@@ -135,6 +148,16 @@ export class FleetView implements AsyncDisposable {
 	host(name: string): HostView | undefined {
 		const state = this.#hosts.get(name);
 		return state && viewOf(state);
+	}
+
+	/**
+	 * Hosts that are taken for reachable, and were not heard of for longer than a lease: the broker was away, and may not have
+	 * told of them yet.
+	 */
+	doubtful(): readonly { readonly host: string; readonly since: number }[] {
+		const late = Date.now() - this.#parts.ttlMs;
+		const doubtful = [...this.#hosts.values()].filter(({ reachable, heardAt }) => reachable && heardAt < late);
+		return doubtful.map(({ host, heardAt }) => ({ host, since: heardAt }));
 	}
 
 	/** Settles when the sessions of all hosts are known; they are followed for some time from then on. */
@@ -157,6 +180,7 @@ export class FleetView implements AsyncDisposable {
 	/** By host, and by owner and id. Those whose record cannot be read are left out. */
 	*sessions({ host, except, after }: SessionFilter = {}): Generator<FleetSession> {
 		const [afterHost = "", ...rest] = after?.split(".") ?? [];
+		const { lostSince } = this;
 		const wanted = [...this.#hosts.values()]
 			.filter((one) => one.host !== except && (host === undefined || one.host === host) && one.host >= afterHost)
 			.sort((a, b) => (a.host < b.host ? -1 : 1));
@@ -165,7 +189,7 @@ export class FleetView implements AsyncDisposable {
 			const keys = [...state.sessions.keys()].filter((key) => key > from).sort();
 			for (const key of keys) {
 				const entry = entryIn(state.sessions.get(key)!);
-				if (entry !== null) yield sessionOf(state, key, entry);
+				if (entry !== null) yield sessionOf(state, key, entry, lostSince);
 			}
 		}
 	}
@@ -173,16 +197,26 @@ export class FleetView implements AsyncDisposable {
 	#stateOf(host: string): HostState {
 		const known = this.#hosts.get(host);
 		if (known !== undefined) return known;
-		const state: HostState = { host, lease: null, reachable: false, since: null, heardAt: 0, sessions: new Map() };
+		const state: HostState = {
+			host,
+			lease: null,
+			reachable: false,
+			since: null,
+			heardAt: 0,
+			written: 0n,
+			sessions: new Map(),
+		};
 		this.#hosts.set(host, state);
 		return state;
 	}
 
-	#heard(host: string, value: Uint8Array): void {
+	#heard(host: string, value: Uint8Array, written: bigint): void {
 		const found = parsed(lease, Buffer.from(value).toString());
 		if (found === null) return; // of another version: it is not heard of
 		this.#answer();
 		const state = this.#stateOf(host);
+		if (written === state.written) return; // it is read again: its host has said nothing since
+		state.written = written;
 		const isNew = !state.reachable || state.lease?.bootId !== found.bootId;
 		state.lease = found;
 		state.heardAt = Date.now();
@@ -206,10 +240,16 @@ export class FleetView implements AsyncDisposable {
 	}
 
 	/** It has said so itself. */
-	#left(host: string): void {
+	#left(host: string, isForGood: boolean): void {
 		this.#answer();
-		if (!this.#ends.delete(host)) return;
-		this.#lose(this.#stateOf(host), Date.now());
+		const wasThere = this.#ends.delete(host);
+		const state = this.#hosts.get(host);
+		if (state === undefined) return;
+		if (isForGood) {
+			state.lease = null; // what it has told of its sessions goes with them
+			this.#dropEmpty(host);
+		}
+		if (wasThere || isForGood) this.#lose(state, Date.now());
 		this.#arm();
 	}
 
@@ -295,16 +335,19 @@ function sessionOf(
 	{ host, lease, reachable, since, heardAt }: HostState,
 	key: string,
 	entry: SessionEntry,
+	lostSince: number | null,
 ): FleetSession {
-	// How it ended stays true; of what ran in an earlier boot its host has not spoken yet.
-	const isTold = hasEnded(entry.status) || (reachable && entry.boot === bootOf(lease?.bootId ?? ""));
+	// How it ended stays true; of what ran in an earlier boot its host has not spoken yet, and without the servers nobody speaks.
+	const isOfThisBoot = reachable && entry.boot === bootOf(lease?.bootId ?? "");
+	const isTold = hasEnded(entry.status) || (isOfThisBoot && lostSince === null);
 	const id = key.slice(key.lastIndexOf(".") + 1);
 	return {
 		host,
 		id,
 		entry,
 		state: isTold ? "told" : "unreachable",
-		since: isTold ? null : reachable ? heardAt : since,
+		version: lease?.version ?? null,
+		since: isTold ? null : isOfThisBoot ? lostSince : reachable ? heardAt : since,
 		key: `${host}.${key}`,
 	};
 }

@@ -5,6 +5,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { HttpBindings } from "@hono/node-server";
 import { type Context, Hono, type MiddlewareHandler } from "hono";
 import { faultAt } from "../protocol/boundary.ts";
+import type { SessionEvent } from "../protocol/events.ts";
 import { Fault } from "../protocol/fault.ts";
 import { observerOf } from "../session/observer.ts";
 import { PARENT_HEADER, parentFromHeader } from "../session/parent.ts";
@@ -19,7 +20,7 @@ import { logIn } from "./login.ts";
 import { openApi } from "./openapi.ts";
 import { notBuilt, notLoggedIn, reloadScript, WebFiles } from "./pages.ts";
 import { exportAnswer, momentAnswer, timelineAnswer } from "./past.ts";
-import { bodyOf, PEOPLE_ROUTES, type PeopleParts, type Route } from "./people-routes.ts";
+import { approvalIn, bodyOf, PEOPLE_ROUTES, type PeopleParts, type Route } from "./people-routes.ts";
 import { may, mustBeAllowed } from "./roles.ts";
 import { type RequestName, ROUTES } from "./routes.ts";
 import { eventFrames, type Frame, listFrames, outputFrames, sse } from "./streams.ts";
@@ -47,7 +48,7 @@ export interface HttpParts {
 				tokenId: string;
 				caller: Caller;
 				may(effect: Effect): boolean;
-				sees(session: string): boolean;
+				sees(event: SessionEvent): boolean;
 				bodyBytes: number;
 			},
 		): Promise<Response>;
@@ -152,6 +153,8 @@ export function httpApp(parts: HttpParts, { access, tokens, bodies, limits }: Ap
 	};
 	/** The session that the address names, as this token may mean it. */
 	const sessionIn = (c: Context<Env>) => scoped.meant(c.get("token"), c.req.param("id")!);
+	/** By whom that is asked for. */
+	const clientIn = (c: Context<Env>) => scoped.client(c.get("token"), client);
 	const files = parts.web === undefined ? null : new WebFiles(parts.web);
 	// Neither changes while we run.
 	let description: { readonly of: string; readonly text: string } | undefined;
@@ -214,15 +217,15 @@ export function httpApp(parts: HttpParts, { access, tokens, bodies, limits }: Ap
 			const scrollback = c.req.query("scrollback") ?? "";
 			if (scrollback !== "" && scrollback !== "0")
 				throw new Fault("bad_input", { problems: ["`scrollback` can only be 0"] });
-			return c.json(await client.snapshot(await sessionIn(c), { screenOnly: scrollback === "0" }));
+			return c.json(await clientIn(c).snapshot(await sessionIn(c), { screenOnly: scrollback === "0" }));
 		},
 		"GET /v1/sessions/:id/output": async (c) => {
 			const from = resumeAt(c.req.header("last-event-id")) ?? resumeAt(c.req.query("from")) ?? 0;
 			const session = await sessionIn(c);
-			return stream(c, (signal) => outputFrames(client.output(session, { from, signal }), from));
+			return stream(c, (signal) => outputFrames(clientIn(c).output(session, { from, signal }), from));
 		},
-		"GET /v1/sessions/:id/timeline": async (c) => timelineAnswer(c, client, await sessionIn(c)),
-		"GET /v1/sessions/:id/moment": async (c) => momentAnswer(c, client, await sessionIn(c)),
+		"GET /v1/sessions/:id/timeline": async (c) => timelineAnswer(c, clientIn(c), await sessionIn(c)),
+		"GET /v1/sessions/:id/moment": async (c) => momentAnswer(c, clientIn(c), await sessionIn(c)),
 		"GET /v1/sessions/:id/export": async (c) => {
 			const session = await sessionIn(c);
 			const caller = observerOf(callerOf(parts, c.get("token")));
@@ -233,7 +236,7 @@ export function httpApp(parts: HttpParts, { access, tokens, bodies, limits }: Ap
 					({ facts }) => facts.name,
 					() => session,
 				);
-			return exportAnswer(c, client, { session, name });
+			return exportAnswer(c, clientIn(c), { session, name });
 		},
 		"GET /v1/events": (c) => {
 			const afterSeq = resumeAt(c.req.header("last-event-id")) ?? resumeAt(c.req.query("after"));
@@ -264,7 +267,7 @@ export function httpApp(parts: HttpParts, { access, tokens, bodies, limits }: Ap
 					tokenId: token.id,
 					caller: callerOf(parts, token, c.req.header(PARENT_HEADER)),
 					may: (effect) => may(token, effect),
-					sees: (session) => scoped.sees(token, session),
+					sees: (event) => scoped.sees(token, event),
 					bodyBytes,
 				});
 			}),
@@ -286,13 +289,19 @@ export function httpApp(parts: HttpParts, { access, tokens, bodies, limits }: Ap
 		mustBeAllowed(token, route.needs, route.doing);
 		const body = bodyOf(route, route.body === null ? {} : await jsonIn(c));
 		const caller = callerOf(parts, token, c.req.header(PARENT_HEADER));
-		// A person may mean anybody's session by its name.
-		const by = token.role === "admin" || token.scope !== null ? {} : { owner: caller.owner };
-		const session =
-			route.of === "approval"
-				? of.actions.approval(c.req.param("id")!, token.scope)
-				: await of.actions.idOf(await sessionIn(c), by);
-		return c.json(await route.run({ session, body, caller, client, people: of, tokens, url: access.url }));
+		const id = route.of === "approval" ? approvalIn(of, c.req.param("id")!, token.scope) : await sessionIn(c);
+		return c.json(
+			await route.run({
+				id,
+				body,
+				caller,
+				sessions: clientIn(c),
+				approvals: client,
+				people: of,
+				tokens,
+				url: access.url,
+			}),
+		);
 	};
 	if (people) for (const route of PEOPLE_ROUTES) app.on(route.method, route.path, act(route, people));
 	return app;

@@ -144,15 +144,15 @@ export async function listen(options: ListenOptions): Promise<Listening> {
 
 	const scoped = new ScopedSessions(options.within);
 	async function* frames({ name, session }: Upgrade, { searchParams }: URL, token: TokenRecord, stop: AbortController) {
-		const { client } = options;
 		const { signal } = stop;
 		if (name === "UPGRADE /v1/events") {
 			const afterSeq = resumeAt(searchParams.get("after") ?? undefined);
-			const events = client.events({ ...(afterSeq !== undefined && { afterSeq }), signal });
+			const events = options.client.events({ ...(afterSeq !== undefined && { afterSeq }), signal });
 			yield* eventFrames(scoped.events(token, events));
 			return;
 		}
 		const from = resumeAt(searchParams.get("from") ?? undefined) ?? 0;
+		const client = scoped.client(token, options.client);
 		yield* outputFrames(client.output(await scoped.meant(token, session), { from, signal }), from);
 	}
 
@@ -185,7 +185,7 @@ export async function listen(options: ListenOptions): Promise<Listening> {
 			watchClient(socket, { raw, limits: { ...limits, webSocketMessages: messages }, gone: () => stop.abort() });
 			if (!isTerminal) return overWebSocket(frames(wanted, target, token, stop), { socket, stop, limits });
 			return serveTerminal({
-				client: options.client,
+				client: scoped.client(token, options.client),
 				session: scoped.meant(token, wanted.session),
 				socket,
 				stop,

@@ -9,8 +9,8 @@ import { cookiesIn, isOfOurPage } from "./guard.ts";
 import { badLink, loggedIn } from "./pages.ts";
 import type { TokenRecord, Tokens } from "./tokens.ts";
 
-/** What a fragment may have as it is: a name, `@` and a time. */
-const FRAGMENT = /^[\w.@:~-]{1,200}$/;
+/** What a fragment may have as it is: a name, with the machine before it, `@` and a time. */
+const FRAGMENT = /^(?=.{1,200}$)[\w.@:~-]+(?:\/[\w.@:~-]+)?$/;
 
 interface LoginParts {
 	readonly query: URLSearchParams;

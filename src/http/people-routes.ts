@@ -2,30 +2,34 @@
 // the description in openapi.ts is made from the same records.
 
 import { z } from "zod";
+import type { Approval } from "../protocol/approval.ts";
+import type { PersonDone } from "../protocol/driver.ts";
 import { Fault } from "../protocol/fault.ts";
+import { approvalsWithin, type Scope } from "../session/scope.ts";
 import type { Ability } from "../tools/abilities.ts";
 import type { Client } from "../tools/client.ts";
 import { approvalSchema } from "../tools/facts.ts";
 import { sessionName } from "../tools/fields.ts";
 import { problemsOf } from "../tools/input-problems.ts";
-import type { SessionActions } from "../tools/session-actions.ts";
 import type { Caller } from "../tools/tool.ts";
 import { sharedLink } from "./shared-link.ts";
 import type { Tokens } from "./tokens.ts";
 
 /** What the page needs beside the tools. */
 export interface PeopleParts {
-	readonly actions: SessionActions;
+	/** The calls of this machine that wait for a person. */
+	readonly approvals: () => readonly Approval[];
 	/** How agents are told of the person at the page. */
 	readonly person: string;
 }
 
 export interface RouteRequest<B> {
-	/** The session that the address names, for this caller; of an approval, its id. */
-	readonly session: { readonly id: string; readonly name: string };
+	/** What the address names, as this caller may mean it: a session by its id or name, or the id of an approval. */
+	readonly id: string;
 	readonly body: B;
 	readonly caller: Caller;
-	readonly client: Pick<Client, "decide">;
+	readonly sessions: Pick<Client, "act">;
+	readonly approvals: Pick<Client, "decide">;
 	readonly people: PeopleParts;
 	readonly tokens: Tokens;
 	/** Where we listen. */
@@ -68,7 +72,8 @@ export const PEOPLE_ROUTES: readonly Route[] = [
 			"The same command, directory, size, limits and added environment, under its name and for its owner, as a new session. The rest of the environment, umask and resource limits are those of whoever opened HTTP: what the program had inherited is not recorded.",
 		body: z.strictObject({}),
 		answer: sessionId,
-		run: async ({ session, caller, people }) => ({ session: await people.actions.restart(session.id, caller) }),
+		run: async ({ id, caller, sessions, people: { person } }) =>
+			idIn(await sessions.act(id, { act: "restart", who: person }, { caller })),
 	}),
 	route({
 		method: "post",
@@ -78,9 +83,9 @@ export const PEOPLE_ROUTES: readonly Route[] = [
 		summary: "Give it another name",
 		body: z.strictObject({ name: sessionName }),
 		answer: z.strictObject({ session: z.string(), name: z.string() }),
-		run: async ({ session, body: { name }, people }) => {
-			await people.actions.rename(session.id, name);
-			return { session: session.id, name };
+		run: async ({ id, body: { name }, sessions, people: { person } }) => {
+			const done = await sessions.act(id, { act: "rename", who: person, name });
+			return { ...idIn(done), name: done.name! };
 		},
 	}),
 	route({
@@ -91,10 +96,7 @@ export const PEOPLE_ROUTES: readonly Route[] = [
 		summary: "Delete an ended session and its output",
 		body: null,
 		answer: sessionId,
-		run: async ({ session: { id }, people }) => {
-			await people.actions.remove(id);
-			return { session: id };
-		},
+		run: async ({ id, sessions, people: { person } }) => idIn(await sessions.act(id, { act: "remove", who: person })),
 	}),
 	route({
 		method: "post",
@@ -105,8 +107,9 @@ export const PEOPLE_ROUTES: readonly Route[] = [
 		description: "It can be opened once; the browser that did keeps seeing the session until `expiresAt`.",
 		body: z.strictObject({ minutes: z.number().positive().max(MAX_SHARED_MINUTES).default(SHARED_MINUTES) }),
 		answer: z.strictObject({ url: z.string(), expiresAt: time }),
-		run: async ({ session, body: { minutes }, tokens, url }) => {
-			const { link, expiresAt } = sharedLink(tokens, { ...session, minutes, url });
+		run: async ({ id, body: { minutes }, sessions, people: { person }, tokens, url }) => {
+			const { session, name } = await sessions.act(id, { act: "share", who: person });
+			const { link, expiresAt } = sharedLink(tokens, { id: session!, name: name!, minutes, url });
 			return { url: link, expiresAt };
 		},
 	}),
@@ -119,9 +122,19 @@ export const PEOPLE_ROUTES: readonly Route[] = [
 		summary: "Approve or deny a call that waits for a person",
 		body: z.strictObject({ approve: z.boolean(), note: z.string().max(MAX_NOTE_CHARS).optional() }),
 		answer: approvalSchema,
-		run: async ({ session: { id }, body, client, people }) => client.decide(id, { ...body, who: people.person }),
+		run: async ({ id, body, approvals, people }) => approvals.decide(id, { ...body, who: people.person }),
 	}),
 ];
+
+const idIn = ({ session }: PersonDone) => ({ session: session! });
+
+/** An approval, as far as it is within the scope of who decides. Without one, whoever has it says whether there is one. */
+export function approvalIn({ approvals }: PeopleParts, id: string, scope: Scope | null): string {
+	if (scope === null) return id;
+	const open = approvalsWithin(scope, approvals()).map((one) => one.id);
+	if (!open.includes(id)) throw new Fault("approval_not_found", { id, open });
+	return id;
+}
 
 /** The body of a request to a route. */
 export function bodyOf(route: Route, given: unknown): z.output<z.ZodObject> {

@@ -12,8 +12,9 @@ import { Fault } from "../protocol/fault.ts";
 import { Listeners } from "../protocol/listeners.ts";
 import { onAbort, until } from "../pty/wait.ts";
 import type { Ability } from "../tools/abilities.ts";
-import type { Client, ViewChunk } from "../tools/client.ts";
+import type { ViewChunk } from "../tools/client.ts";
 import { height, width } from "../tools/fields.ts";
+import type { SessionClient } from "../tools/looking-at.ts";
 import { actFields } from "../tools/person-act.ts";
 
 const WINDOW_BYTES = 256 * 1024;
@@ -53,7 +54,7 @@ const NEEDS: Readonly<Record<Message["type"], Ability>> = {
 };
 
 export interface TerminalSocketParts {
-	readonly client: Client;
+	readonly client: SessionClient;
 	/** Its id, or a name. Rejected where there is none for this token. */
 	readonly session: Promise<string>;
 	readonly socket: WebSocket;

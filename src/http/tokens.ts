@@ -126,7 +126,9 @@ export class Tokens {
 		const { role } = wanted;
 		const expiresAt = role === "view" ? wanted.expiresAt : Date.now() + LOGIN_MS;
 		const of =
-			role === "view" ? { name: wanted.name, scope: { session: wanted.session } } : { name: "person", scope: null };
+			role === "view"
+				? { name: wanted.name.slice(0, MAX_NAME_CHARS), scope: { session: wanted.session } }
+				: { name: "person", scope: null };
 		const fields = { ...of, role, browser: true, link: true };
 		return this.#change((records) => {
 			const { secret, record } = made(records, newCode, { ...fields, expiresAt });

@@ -3,6 +3,7 @@
 
 import { createMcpHandler, INVALID_REQUEST, isLegacyRequest } from "@modelcontextprotocol/server";
 import { guarded } from "../protocol/boundary.ts";
+import type { SessionEvent } from "../protocol/events.ts";
 import { resolveOptions } from "../session/options.ts";
 import { callerWithin } from "../session/scope.ts";
 import type { ToolCard } from "../tools/client.ts";
@@ -20,8 +21,8 @@ export interface McpAccess {
 	readonly caller: Caller;
 	/** Whether it may call tools with this effect. */
 	may(effect: Effect): boolean;
-	/** Whether it may know of this session. */
-	sees(session: string): boolean;
+	/** Whether it may know of the session of this event. */
+	sees(event: SessionEvent): boolean;
 }
 
 export interface McpOverHttp {
@@ -95,8 +96,8 @@ export function mcpOverHttp(parts: Omit<McpParts, "caller">, limits: McpLimits =
 			legacy.notifier.listChanged();
 			modern.notify.resourcesChanged();
 		},
-		updated: (uri: string, session: string) => {
-			legacy.notifier.updated(uri, session);
+		updated: (uri: string, event: SessionEvent) => {
+			legacy.notifier.updated(uri, event);
 			modern.notify.resourceUpdated(uri);
 		},
 	};

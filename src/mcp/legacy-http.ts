@@ -72,9 +72,9 @@ export class LegacyConnections {
 		listChanged: () => {
 			for (const { server } of this.#open.values()) void server.sendResourceListChanged().catch(() => {}); // gone
 		},
-		updated: (uri, session) => {
+		updated: (uri, event) => {
 			for (const { server, subscriptions, sees } of this.#open.values())
-				if (subscriptions.has(uri) && sees(session)) void server.sendResourceUpdated({ uri }).catch(() => {}); // gone
+				if (subscriptions.has(uri) && sees(event)) void server.sendResourceUpdated({ uri }).catch(() => {}); // gone
 		},
 	};
 

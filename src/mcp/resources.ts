@@ -56,7 +56,7 @@ export async function idsBeginning(value: string, client: Client | null, caller:
 /** Receives changes to the resources. */
 export interface ChangeNotifier {
 	listChanged(): void;
-	updated(uri: string, session: string): void;
+	updated(uri: string, event: SessionEvent): void;
 }
 
 const CHANGES_THE_LIST: readonly SessionEvent["event"][] = ["started", "ended", "closed", "renamed"];
@@ -70,7 +70,7 @@ export async function notifyChanges(client: Client, notifier: ChangeNotifier, si
 				continue;
 			}
 			if (CHANGES_THE_LIST.includes(event.event)) notifier.listChanged();
-			notifier.updated(uriOf(event.session), event.session);
+			notifier.updated(uriOf(event.session), event);
 		}
 	} catch {
 		// Notifications are best effort: they stop when the daemon restarts, and start again with the next call.

@@ -227,8 +227,8 @@ export interface ListedSession {
 	readonly left?: readonly ProcessFacts[];
 	/** Of one on another host of the fleet. */
 	readonly host?: string;
-	/** Its host is not heard of since then (ms since 1970), and the rest is what was known before. */
-	readonly unreachableSince?: number;
+	/** Its host is not heard of since then (ms since 1970; null: since before this was looked at), and the rest is what was known before. */
+	readonly unreachableSince?: number | null;
 }
 
 export interface ListFacts {

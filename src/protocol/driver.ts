@@ -46,9 +46,27 @@ export type PersonAct =
 	| ({ readonly act: "secret" } & Given)
 	/** For what `ask_human` asked. */
 	| ({ readonly act: "answer" } & Given)
-	| { readonly act: "decline"; readonly who: string };
+	| { readonly act: "decline"; readonly who: string }
+	| WholeAct;
+
+/** What a person does to a session as a whole, which may have ended. */
+export type WholeAct =
+	/** Ends it if it runs, and starts the same again as a new session. */
+	| { readonly act: "restart"; readonly who: string }
+	| { readonly act: "rename"; readonly who: string; readonly name: string }
+	/** Deletes it with its output; refused while anything of it runs. */
+	| { readonly act: "remove"; readonly who: string }
+	/** Others are to see it: the link is made where it is asked for (http/shared-link.ts). */
+	| { readonly act: "share"; readonly who: string };
 
 export interface PersonDone {
 	/** With `take`: what further acts need. A secret of the person who drives. */
 	readonly lease?: string;
+	/** With a WholeAct: the id and the name of the session that it is now. */
+	readonly session?: string;
+	readonly name?: string;
 }
+
+const WHOLE: ReadonlySet<PersonAct["act"]> = new Set<WholeAct["act"]>(["restart", "rename", "remove", "share"]);
+
+export const isWholeAct = (act: PersonAct): act is WholeAct => WHOLE.has(act.act);

@@ -19,13 +19,16 @@ export const EVENTS = [
 
 /** Something that happened to a session. */
 export interface SessionEvent {
-	/** Increases within one daemon; a reconnecting listener sends the last one it has seen. */
+	/** Increases within one daemon, whichever fleet it joins or leaves; a reconnecting listener sends the last one it has seen. */
 	readonly seq: number;
 	readonly at: number;
 	/** `approval`: a person is asked or has decided, see `because`; without a session where it would start one. `attention` is emitted only while a caller waits on the session: idle sessions are not probed. */
 	readonly event: (typeof EVENTS)[number];
 	readonly session: string;
 	readonly name: string;
+	/** Of another machine of the fleet: which, and whose the session is. */
+	readonly host?: string;
+	readonly owner?: string | null;
 	readonly status: Status;
 	readonly activity?: Activity | null;
 	readonly waitingFor?: WaitingFor | null;

@@ -12,6 +12,7 @@ import { type CleanLine, cleanValues, inQuotes, joined, oneLine, safe } from "./
 import { nearest } from "./nearest.ts";
 import { own } from "./own.ts";
 import { processNames } from "./process-names.ts";
+import { isNewer } from "./version-order.ts";
 import { called, openOnes, reachable, type Vocabulary, type VocabularyName, vocabularies } from "./vocabulary.ts";
 
 interface FaultRow<F> {
@@ -575,6 +576,26 @@ export const faults = {
 			maybeDone
 				? safe`It is not repeated on another host. Call again when this one is back, and look first (${read}).`
 				: safe`Its sessions may still be running: call again when it is back, or use another host.`,
+	}),
+	host_taken: row<{ host: string }>({
+		status: 409,
+		message: ({ host }) =>
+			safe`Another machine or user is in the fleet as "${oneLine(host)}"; this machine has not joined.`,
+		next: () => safe`Join under another name: dialtone join ... --as NAME.`,
+	}),
+	host_in_use: row<{ host: string }>({
+		status: 409,
+		message: ({ host }) => safe`Host "${oneLine(host)}" is in the fleet; nothing was removed.`,
+		next: () => safe`Have it leave: dialtone fleet leave, on that machine.`,
+	}),
+	host_version: row<{ host: string; ours: string; theirs: string }>({
+		status: 409,
+		message: ({ host, ours, theirs }) =>
+			safe`Host "${oneLine(host)}" runs Dialtone ${oneLine(theirs)}, and this machine ${oneLine(ours)}; nothing was done.`,
+		next: ({ host, ours, theirs }) =>
+			isNewer(theirs, ours)
+				? safe`Its sessions keep running. Upgrade this machine to ${oneLine(theirs)}, or use another host.`
+				: safe`Its sessions keep running. They can be used from here again once ${oneLine(host)} is upgraded to ${oneLine(ours)}.`,
 	}),
 	unknown_host: row<{ host: string; hosts: readonly string[] }>({
 		status: 404,

@@ -11,8 +11,12 @@ export interface FleetWish {
 	readonly labels: Readonly<Record<string, string>>;
 }
 
-/** Of the problems of a member, the one that a person has to put right. */
+/** Of the problems of a member, those that a person has to put right. */
 export const REFUSED = "its servers refuse the credentials";
+
+export const UNHEARD = "its servers answer, and keep nothing: they have no majority, or no room on their disks";
+export const TAKEN =
+	"another machine or user is in the fleet under this name, and its sessions are the ones that others reach";
 
 export interface FleetHostStatus {
 	readonly host: string;
@@ -20,6 +24,8 @@ export interface FleetHostStatus {
 	/** Since when it is reachable, or not heard of. Ms since 1970; null where that is not known. */
 	readonly since: number | null;
 	readonly version: string | null;
+	/** The version of the machine that tells it, where that is another one: what it has cannot be used from there. */
+	readonly ours?: string;
 	readonly labels: Readonly<Record<string, string>>;
 	/** Sessions that run, and how many it takes; null where it has not said so. */
 	readonly running: number | null;
@@ -40,7 +46,7 @@ export interface FleetStatus {
 	readonly serves: boolean;
 	readonly labels: Readonly<Record<string, string>>;
 	readonly connected: boolean;
-	/** Why it is not connected, where that is known. */
+	/** Why it is not connected, where that is known, or what is wrong though it is. */
 	readonly problem: string | null;
 	/** Since when it is connected, or away. */
 	readonly since: number;

@@ -1,7 +1,7 @@
 // What a person does to a session, through an attached terminal or the page. The lease is checked where
 // everything is typed (driver-lease.ts); here it is said how each act is typed, and counted.
 
-import type { PersonAct, PersonDone } from "../protocol/driver.ts";
+import type { PersonAct, PersonDone, WholeAct } from "../protocol/driver.ts";
 import { Fault } from "../protocol/fault.ts";
 import { countInput, linesIn } from "../terminal/input-counts.ts";
 import { maskFromNowOn } from "./secret-spellings.ts";
@@ -14,7 +14,10 @@ const NONE: PersonDone = {};
 const UNCOUNTED = { keys: 0, lines: 0 };
 const withId = (id: string | undefined) => (id === undefined ? {} : { id });
 
-export async function actAsPerson(sessions: Sessions, session: Session, act: PersonAct): Promise<PersonDone> {
+/** What is done with its terminal. */
+type TerminalAct = Exclude<PersonAct, WholeAct>;
+
+export async function actAsPerson(sessions: Sessions, session: Session, act: TerminalAct): Promise<PersonDone> {
 	const { driving } = session;
 	switch (act.act) {
 		case "take":

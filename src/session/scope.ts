@@ -18,15 +18,27 @@ export type Scope =
 	/** The conversation. */
 	| { readonly parent: string };
 
+/** The session of another machine, by the id that it has here, that a scope is for; null where it is for those of this one. */
+export const farSession = (scope: Scope | null): string | null =>
+	scope !== null && "session" in scope && scope.session.includes("/") ? scope.session : null;
+
 /** Null: it is limited to nothing. */
-export function isWithin(scope: Scope | null, { id, owner, parent }: ScopedFacts): boolean {
+export function isWithin(scope: Scope | null, { id, owner, parent, host }: ScopedFacts): boolean {
 	if (scope === null) return true;
 	if ("session" in scope) return id === scope.session;
+	if (host !== undefined) return owner !== null && owner === farOwner(scope);
 	if ("parent" in scope) return parent === scope.parent;
 	return owner !== null && matchesGlob(scope.owner, owner);
 }
 
-export type ScopedFacts = Pick<SessionRecord, "id" | "owner" | "parent">;
+/** Of other machines a scope holds the sessions of this owner: nothing else is enforced there. Null: it holds none. */
+export const farOwner = (scope: Scope): string | null =>
+	"owner" in scope && !scope.owner.includes("*") ? scope.owner : null;
+
+export interface ScopedFacts extends Pick<SessionRecord, "id" | "owner" | "parent"> {
+	/** Where it is a session of another machine. */
+	readonly host?: string;
+}
 
 /** Calls that wait for a person, of callers and sessions within the scope. */
 export const approvalsWithin = (scope: Scope | null, approvals: readonly Approval[]): readonly Approval[] =>

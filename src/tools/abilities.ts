@@ -31,4 +31,8 @@ export const ACT_NEEDS: Readonly<Record<PersonAct["act"], Ability>> = {
 	secret: "approves",
 	answer: "approves",
 	decline: "approves",
+	restart: "administers",
+	rename: "administers",
+	remove: "administers",
+	share: "administers",
 };

@@ -85,7 +85,8 @@ export class AuditTrail {
 		const who = "who" in act ? act.who : driver.kind === "person" ? driver.who : "unknown";
 		const note = act.act === "hand-back" && act.note ? { note: oneLine(act.note) } : {};
 		const size = act.act === "resize" ? { cols: act.cols, rows: act.rows } : {};
-		this.#log.add({ do: act.act, owner: `person:${oneLine(who)}`, ...on(target), ...note, ...size });
+		const to = act.act === "rename" ? { to: oneLine(act.name) } : {};
+		this.#log.add({ do: act.act, owner: `person:${oneLine(who)}`, ...on(target), ...note, ...size, ...to });
 	}
 
 	approval(change: ApprovalChange): void {

@@ -97,6 +97,11 @@ export type ViewChunk =
 	| { readonly resized: { readonly cols: number; readonly rows: number }; readonly offset: number }
 	| OutputChunk;
 
+export interface ActOptions {
+	/** Whose environment a program gets that is started again; without it, the client's own. */
+	readonly caller?: Caller;
+}
+
 export interface DriversOptions {
 	readonly lease?: string | undefined;
 	readonly signal: AbortSignal;
@@ -142,8 +147,11 @@ export interface Client extends AsyncDisposable {
 	view(session: string, options: ViewOptions): AsyncIterable<ViewChunk>;
 	/** What a recording shows, in pieces: drawn where the secrets are known, so that they are masked. */
 	drawn(session: string, options: DrawnOptions): AsyncIterable<Uint8Array>;
-	/** What a person does: takes over, types, hands back. A write whose id (32 hex digits) was typed before is not repeated. */
-	act(session: string, act: PersonAct): Promise<PersonDone>;
+	/**
+	 * What a person does: takes over, types, hands back; renames, restarts, removes. A write whose id (32 hex digits) was
+	 * typed before is not repeated.
+	 */
+	act(session: string, act: PersonAct, options?: ActOptions): Promise<PersonDone>;
 	/** Who drives, now and at each change, until the session ends or `signal` aborts. Its `lease` is in use as long as this is open. */
 	drivers(session: string, options: DriversOptions): AsyncIterable<DriverView>;
 	/** The list of sessions as people see it, then what changes in it. Slow readers get the newest state. Ends when `signal` aborts. */

@@ -168,8 +168,8 @@ const listed = {
 	left: z.exactOptional(processes).describe("Of one that has ended: processes that it left running; `close` ends them"),
 	host: z.exactOptional(z.string()).describe("Of one on another host of the fleet"),
 	unreachableSince: z
-		.exactOptional(count)
-		.describe("Its host is not heard of since then; the rest is what was known before"),
+		.exactOptional(count.nullable())
+		.describe("Its host is not heard of since then (null: not known); the rest is what was known before"),
 } satisfies Shape<ListedSession>;
 
 export const listFactsSchema: z.ZodType<ListFacts> = z.strictObject({
@@ -227,6 +227,9 @@ const fleetHost = {
 	reachable: z.boolean(),
 	since: count.nullable().describe("Since when it is reachable, or not heard of"),
 	version: z.string().nullable(),
+	ours: z
+		.exactOptional(z.string())
+		.describe("The version of this machine, where that is another one: its sessions cannot be used from here now"),
 	labels: z.record(z.string(), z.string()),
 	running: count.nullable().describe("Sessions"),
 	capacity: count.nullable(),
@@ -259,6 +262,8 @@ export const sessionEventSchema = z.strictObject({
 	session: z.string().describe("The id"),
 	name: z.string(),
 	status: z.enum(STATUSES),
+	host: z.exactOptional(z.string()).describe("Where it is another machine of the fleet"),
+	owner: z.exactOptional(z.string().nullable()).describe("With `host`: whose the session is"),
 	activity: z.exactOptional(z.enum(ACTIVITIES).nullable()),
 	waitingFor: z.exactOptional(z.enum(WAITING_FOR).nullable()),
 	because: z.exactOptional(z.string()),

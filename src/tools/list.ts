@@ -129,8 +129,9 @@ function aged(because: string, session: Session): string {
 
 function line(listed: ListedSession, now: number): CleanLine {
 	const { name, status, updatedAt, createdAt, command, owner, mine, byName } = listed;
+	const { unreachableSince: since } = listed;
 	const lost =
-		listed.unreachableSince === undefined ? "" : safe`unreachable for ${ageOf(now - listed.unreachableSince)}, was `;
+		since === undefined ? "" : safe`unreachable${since === null ? "" : safe` for ${ageOf(now - since)}`}, was `;
 	const age = ageOf(now - (hasEnded(status) ? updatedAt : createdAt));
 	const prompt = hasPrompt(listed) ? safe` · ${quoted(oneLine(listed.lastLine.trim(), MAX_PROMPT_CHARS))}` : "";
 	const left = listed.left === undefined ? "" : safe` · still running: ${processNames(listed.left)}`;

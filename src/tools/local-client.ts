@@ -8,7 +8,7 @@ import { noticesIn } from "../protocol/answer.ts";
 import type { Approval, Decision } from "../protocol/approval.ts";
 import { type Clean, type CleanLine, clean, joined, oneLine, stacked } from "../protocol/clean.ts";
 import { inFlags } from "../protocol/command-words.ts";
-import type { DriverFacts, DriverView, PersonAct, PersonDone } from "../protocol/driver.ts";
+import { type DriverFacts, type DriverView, isWholeAct, type PersonAct, type PersonDone } from "../protocol/driver.ts";
 import type { EventsDropped, SessionEvent } from "../protocol/events.ts";
 import { Fault, type FaultCode } from "../protocol/fault.ts";
 import type { Bytes, OutputChunk } from "../protocol/output.ts";
@@ -27,6 +27,7 @@ import { acceptInput } from "./accept-input.ts";
 import { AuditTrail } from "./audit-trail.ts";
 import { findTool, refusal, toolCards, toolNames } from "./catalogue.ts";
 import type {
+	ActOptions,
 	Answer,
 	CallOptions,
 	Client,
@@ -49,6 +50,7 @@ import type { Past } from "./past.ts";
 import { PeopleWatch } from "./people-watch.ts";
 import type { Caller, Tool, ToolContext } from "./tool.ts";
 import { snapshotOf, view } from "./view.ts";
+import { actOnWhole } from "./whole-session.ts";
 
 /** Of a stream of output: read at once, and passed on at once. */
 const OUTPUT_READ_BYTES = 256 * 1024;
@@ -243,8 +245,13 @@ export class LocalClient implements Client {
 		}
 	}
 
-	async act(reference: string, act: PersonAct): Promise<PersonDone> {
+	async act(reference: string, act: PersonAct, { caller = this.#parts.caller }: ActOptions = {}): Promise<PersonDone> {
 		const { sessions } = this.#parts;
+		if (isWholeAct(act)) {
+			const { target, done } = await actOnWhole(sessions, reference, { act, caller });
+			this.#audit.person(target, act, { kind: "agent" });
+			return done;
+		}
 		const session = await sessions.find(reference);
 		const { driver } = session.driving; // before they hand it back
 		const done = await actAsPerson(sessions, session, act);

@@ -3,7 +3,7 @@
 import { z } from "zod";
 import type { Decision } from "../protocol/approval.ts";
 import type { PersonAct } from "../protocol/driver.ts";
-import { height, width } from "./fields.ts";
+import { height, sessionName, width } from "./fields.ts";
 
 const MAX_NAME_CHARS = 100;
 const MAX_NOTE_CHARS = 2000;
@@ -31,4 +31,8 @@ export const personAct = z.discriminatedUnion("act", [
 	z.object({ act: z.literal("secret"), who, text: line, lease: z.exactOptional(lease), id }),
 	z.object({ act: z.literal("answer"), who, text: line, lease: z.exactOptional(lease), id }),
 	z.object({ act: z.literal("decline"), who }),
+	z.object({ act: z.literal("restart"), who }),
+	z.object({ act: z.literal("rename"), who, name: sessionName }),
+	z.object({ act: z.literal("remove"), who }),
+	z.object({ act: z.literal("share"), who }),
 ]) satisfies z.ZodType<PersonAct>;

@@ -3,8 +3,10 @@
 
 import type { EventsDropped, SessionEvent } from "../protocol/events.ts";
 import { Fault } from "../protocol/fault.ts";
-import type { Scope } from "../session/scope.ts";
+import { farSession, isWithin, type Scope } from "../session/scope.ts";
 import type { Sessions } from "../session/sessions.ts";
+import type { Client } from "./client.ts";
+import { lookingAt, mustBe, type SessionClient } from "./looking-at.ts";
 
 /** The sessions within a scope. */
 export type Within = (scope: Scope) => Pick<Sessions, "recordNamed" | "list">;
@@ -24,12 +26,21 @@ export class ScopedSessions {
 
 	/** What a reference means to this token: the same, or the id of a session within its scope. */
 	async meant({ scope }: Scoped, reference: string): Promise<string> {
+		const far = farSession(scope);
+		if (far !== null) return mustBe(far, reference);
 		return scope === null ? reference : (await this.#of(scope).recordNamed(reference)).id;
 	}
 
-	/** Whether this token may know of the session. One that is removed is within none but its own. */
-	sees({ scope }: Scoped, id: string): boolean {
+	/** The client by which this token asks for what it means. */
+	client({ scope }: Scoped, client: Client): SessionClient {
+		const far = farSession(scope);
+		return far === null ? client : lookingAt(client, far);
+	}
+
+	/** Whether this token may know of the session of an event. One that is removed is within none but its own. */
+	sees({ scope }: Scoped, { session: id, host, owner = null }: SessionEvent): boolean {
 		if (scope === null) return true;
+		if (host !== undefined) return isWithin(scope, { id, owner, parent: null, host });
 		if ("session" in scope) return id === scope.session;
 		return this.#of(scope)
 			.list()
@@ -48,10 +59,11 @@ export class ScopedSessions {
 	/** For one stream: whether each event may be told. */
 	hearing(token: Scoped): (event: SessionEvent) => boolean {
 		const told = new Set<string>(); // also of one that is removed
-		return ({ event, session }) => {
+		return (event) => {
+			const { session } = event;
 			if (token.scope === null) return true;
-			if (!told.has(session) && !this.sees(token, session)) return false;
-			if (event === "closed") told.delete(session);
+			if (!told.has(session) && !this.sees(token, event)) return false;
+			if (event.event === "closed") told.delete(session);
 			else told.add(session);
 			return true;
 		};

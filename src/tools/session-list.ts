@@ -127,6 +127,6 @@ export class SessionList {
 	}
 }
 
-/** Who is limited to some sessions could not open one of another host: only its own machine knows what is within a scope. */
+/** Which owners or conversations are meant is known on this machine alone; one session of another is known by its id. */
 const isSeen = (scope: Scope | null, row: PersonSession): boolean =>
-	scope === null || (row.host === undefined && isWithin(scope, { ...row, id: row.session }));
+	scope === null || ((row.host === undefined || "session" in scope) && isWithin(scope, { ...row, id: row.session }));

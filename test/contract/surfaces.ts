@@ -28,6 +28,8 @@ type Env = Record<string, string>;
 export interface TestHome {
 	readonly env: Env;
 	readonly path: string;
+	/** Where its loopback is not the test's: has a port of it answer here, too, until what it returns is called. */
+	readonly openPort?: (port: number) => Promise<() => Promise<void>>;
 }
 
 /** With this policy.json, if one is given. */
@@ -136,7 +138,9 @@ export async function served(at: TestHome): Promise<{ url: string; token: string
 	}
 	const url = /http:\/\/127\.0\.0\.1:\d+/.exec(said)![0];
 	const token = /dt_[\w-]+/.exec(said)![0];
+	const closePort = await at.openPort?.(Number(new URL(url).port));
 	const close = async () => {
+		await closePort?.();
 		await dialtone(["daemon", "stop", "--sessions"], at.env);
 		if (child.exitCode === null) await once(child, "close");
 		rmSync(at.path, { recursive: true, force: true });

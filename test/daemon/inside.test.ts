@@ -70,7 +70,8 @@ test("G7 a child of one session can neither use another, nor act as a person, op
 		{ do: "snapshot", session: other },
 		{ do: "view", session: other },
 		{ do: "drivers", session: other },
-		{ do: "act", session: other, act: { act: "take", who: "me" } },
+		{ do: "act", session: other, act: { act: "take", who: "me" }, caller },
+		{ do: "act", session: other, act: { act: "restart", who: "me" }, caller },
 		{ do: "http", port: 0, exact: false, keep: "pin", caller },
 		{ do: "stop", sessions: true },
 	];

@@ -3,17 +3,16 @@
 // daemons that clients start replaced each other from then on. DIALTONE_STRESS_MS makes it longer than CI needs.
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { newestLock } from "../../src/daemon/daemon-lock.ts";
 import { until } from "../condition.ts";
 import { Home } from "./home.ts";
+import { versioned } from "./versioned.ts";
 
 const RUN_MS = Number(process.env.DIALTONE_STRESS_MS ?? 15_000);
-const root = join(import.meta.dirname, "../..");
 
 /** The processes that run a daemon of this home. */
 function daemons(home: Home): number[] {
@@ -32,16 +31,6 @@ function daemons(home: Home): number[] {
 			}
 		})
 		.map(Number);
-}
-
-/** The same program under another version. */
-function versioned(version: string): string {
-	const directory = mkdtempSync(join(tmpdir(), "dt-version-"));
-	cpSync(join(root, "dist"), join(directory, "dist"), { recursive: true });
-	for (const name of ["node_modules", "build", "shell"]) symlinkSync(join(root, name), join(directory, name));
-	const manifest = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
-	writeFileSync(join(directory, "package.json"), JSON.stringify({ ...manifest, version }));
-	return directory;
 }
 
 test("S24: one daemon remains, and calls succeed", { timeout: RUN_MS + 120_000 }, async () => {

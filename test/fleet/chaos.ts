@@ -50,6 +50,8 @@ export interface FleetChaosReport {
 	>;
 	/** See Checker.slowestMs. */
 	readonly slowestMs: Readonly<Record<string, number>>;
+	/** See Checker.toldMs. */
+	readonly toldMs: number;
 	/** How long after the last harm every machine listed everything as it is. */
 	readonly settledMs: number;
 }
@@ -118,6 +120,7 @@ export async function fleetChaos(options: FleetChaosOptions): Promise<FleetChaos
 			lists: checker.lists,
 			local: { calm: quantiles(checker.local.calm), harmed: quantiles(checker.local.harmed) },
 			slowestMs: checker.slowestMs,
+			toldMs: checker.toldMs,
 			settledMs,
 		};
 	} finally {

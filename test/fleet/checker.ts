@@ -17,8 +17,11 @@ const HEARD_MS = 12_000;
 export const GRACE_MS = 40_000;
 /** No call of this machine's own takes longer for what happens to others. */
 const LOCAL_MS = 5000;
-/** A call to another machine, beyond the time that it may wait by itself. */
-const REMOTE_MS = 30_000;
+/**
+ * A call to another machine, beyond the time that it may wait by itself: it is refused 10 s after that was last heard of. The
+ * rest is a busy machine's.
+ */
+const REMOTE_MS = 14_000;
 
 export type Typed = "yes" | "no" | "maybe";
 
@@ -62,6 +65,8 @@ export class Checker {
 	/** Of calls to other machines, beyond what they may wait by themselves; of each tool, and of each with the code of a refusal. */
 	readonly slowestMs: Record<string, number> = {};
 	lists = 0;
+	/** How long after it was cut off a machine was last listed as reachable. */
+	toldMs = 0;
 	/** Each kind of problem once: of a list there is one every moment. */
 	readonly #told = new Set<string>();
 	readonly #harms: Harms;
@@ -138,6 +143,11 @@ export class Checker {
 		this.local[isCalm ? "calm" : "harmed"].push(ms);
 	}
 
+	/** One that was started since then has the times of the records, where it has not heard of a host itself. */
+	#isStartedSince(name: string, since: number): boolean {
+		return this.#harms.all.some(({ what, on, to }) => what === "kill daemon" && on.includes(name) && to >= since);
+	}
+
 	/** Its daemon was killed or stopped since then, or shortly before. */
 	#isOwnHarmed(name: string, from: number): boolean {
 		return this.#harms.all.some(
@@ -203,13 +213,16 @@ export class Checker {
 		// One whose own daemon was stopped answers when it goes on, and what it says is so then.
 		const cutOff = this.#isOwnHarmed(by, from) ? null : this.#harms.cutOff(from, pair);
 		const { unreachableSince } = one;
-		if (unreachableSince === undefined)
-			return cutOff !== null && from - cutOff > TOLD_MS && !isNoticed
-				? `as reachable ${from - cutOff} ms after it was cut off`
-				: null;
+		if (unreachableSince === undefined) {
+			if (cutOff === null || isNoticed) return null;
+			this.toldMs = Math.max(this.toldMs, from - cutOff);
+			return from - cutOff > TOLD_MS ? `as reachable ${from - cutOff} ms after it was cut off` : null;
+		}
 		const since = this.#harms.since(at, pair, GRACE_MS);
 		if (since === null) return "as unreachable, and nothing was harmed";
-		if (unreachableSince < since - HEARD_MS) return `as unreachable for ${since - unreachableSince} ms before it was`;
+		if (unreachableSince === null) return null; // a daemon that has begun since
+		if (unreachableSince < since - HEARD_MS && !this.#isStartedSince(by, unreachableSince))
+			return `as unreachable for ${since - unreachableSince} ms before it was`;
 		return unreachableSince > at ? "as unreachable since a time to come" : null;
 	}
 }

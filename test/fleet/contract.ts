@@ -6,11 +6,10 @@ import { BEHAVIOURS, type Behaviour } from "../contract/behaviours.ts";
 import { type References, showBehaviour } from "../contract/conversation.ts";
 import { SURFACES, type Surface, type Way, WITHOUT_DIALECTS } from "../contract/surfaces.ts";
 import { missing } from "../programs.ts";
-import { BROKER_NEEDS } from "./broker.ts";
-import { fleetSurface, HOST } from "./fleet-surfaces.ts";
+import { fleetSurface, HOST, SURFACES_NEED } from "./fleet-surfaces.ts";
 
 export function testContract(ways: readonly Way[]): void {
-	describe.skipIf(missing(...BROKER_NEEDS).length > 0)("a session of another machine", () => {
+	describe.skipIf(missing(...SURFACES_NEED).length > 0)("a session of another machine", () => {
 		const references: References = new Map();
 		// Those with refusals first, which name the sessions that there are: by then they are the same on both machines.
 		const refusing = BEHAVIOURS.filter(({ refuses }) => refuses);

@@ -18,6 +18,8 @@ export interface Scene {
 /** A program that prints each line that it reads, once: the terminal does not echo. */
 export const QUIET: readonly string[] = ["sh", "-c", "stty -echo; echo ready; exec cat"];
 const WAIT_MS = 10_000;
+/** A start that is placed asks the servers first, where it was placed before, and tells them. */
+const PLACED_MS = 10_000;
 /** Longer than harms last together. */
 const OUTAGE_MS = 300_000;
 
@@ -102,7 +104,7 @@ export async function starter(scene: Scene, by: JoinedMachine, random: Random): 
 /** `host/id` of what was started. */
 async function placed(scene: Scene, by: JoinedMachine, name: string): Promise<string> {
 	const input = { name, argv: ["cat"], placement: "least-loaded", ifExists: "use", timeoutMs: 0 };
-	const { facts } = await persist(scene, by, { tool: "start", on: scene.machines.names, input });
+	const { facts } = await persist(scene, by, { tool: "start", on: scene.machines.names, input, waitMs: PLACED_MS });
 	const { session } = facts as { readonly session: string };
 	return session.includes("/") ? session : `${by.name}/${session}`;
 }
@@ -121,10 +123,15 @@ async function runningThere(scene: Scene, machine: JoinedMachine, name: string):
 async function persist(
 	{ checker }: Scene,
 	by: JoinedMachine,
-	{ tool, on, input }: { readonly tool: string; readonly on: readonly string[]; readonly input: object },
+	{
+		tool,
+		on,
+		input,
+		waitMs = 0,
+	}: { readonly tool: string; readonly on: readonly string[]; readonly input: object; readonly waitMs?: number },
 ) {
 	for (const since = Date.now(); ; ) {
-		const result = await checker.call({ what: tool, by: by.name, on }, () => called(by.client, tool, input));
+		const result = await checker.call({ what: tool, by: by.name, on, waitMs }, () => called(by.client, tool, input));
 		if ("answer" in result) return result.answer;
 		if (Date.now() - since > OUTAGE_MS)
 			throw new Error(`${tool} by ${by.name} ${JSON.stringify(input)} fails for ever: ${result.refused.message}`);

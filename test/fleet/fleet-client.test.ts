@@ -148,8 +148,17 @@ describe("a session of another host", () => {
 });
 
 describe("routing", () => {
-	test("what names no known host is local", async () => {
-		expect((await refusalOf(callOn(a, "read", { session: "gamma/x" }))).code).toBe("session_not_found");
+	test("issue 15: what names no known host is local, and where there is no such session either, that there is no such host is said", async () => {
+		const missing = await refusalOf(callOn(a, "read", { session: "gamma/x" }));
+		expect(missing).toMatchObject({ code: "unknown_host", facts: { host: "gamma" } });
+		expect(missing.next).toContain("beta");
+		expect((await refusalOf(callOn(a, "read", { session: "no host/x" }))).code).toBe("session_not_found");
+		const inside = { id: "x", owner: "test", parent: null, sandbox: null, within: [] };
+		for (const limits of [{ inside }, { scope: { owner: "mcp:*" } }, { scope: { parent: "talk" } }]) {
+			const caller = { owner: "test", cwd: "/", env: {}, ...limits };
+			const refused = await refusalOf(callOn(a, "read", { session: "gamma/x" }, { caller }));
+			expect(JSON.stringify(refused)).not.toContain("beta");
+		}
 		const fault = await refusalOf(callOn(a, "read", { session: "x", host: "betta" }));
 		expect(fault.code).toBe("unknown_host");
 		expect(fault.next).toContain("beta");
@@ -327,6 +336,30 @@ describe("placement", () => {
 		expect((await started()).filter((name) => name === "any")).toHaveLength(1);
 	});
 
+	test("issue 15: nothing is started beside a session that there is not, or that this caller may not see", async () => {
+		const theirs = (await callOn(b, "start", { command: "cat", name: "theirs" })).facts.session;
+		const starts = (sameAs: string, caller?: object) => {
+			const by = { owner: "test", cwd: "/", env: {}, ...caller };
+			const input = { command: "cat", name: "beside", placement: { sameAs } };
+			return callOn(a, "start", input, { caller: by }).then(
+				({ facts }) => String(facts.name),
+				({ code }) => code,
+			);
+		};
+		for (const missing of ["nope", "alpha/nope", "beta/nope"]) expect(await starts(missing)).toBe("session_not_found");
+		expect(await starts("zz/nope")).toBe("unknown_host");
+		expect(await starts("beta/theirs", { scope: { owner: "mcp:*" } })).toBe("not_allowed");
+		b.isCut = true;
+		expect(await starts("beta/theirs")).toBe("host_unreachable");
+		b.isCut = false;
+		expect((await started()).filter((name) => name === "beside")).toEqual([]);
+		// What is new to the caller stays new: to look where it is is not to read it.
+		const other = { owner: "other", cwd: "/", env: {} };
+		await callOn(b, "send", { session: theirs, text: "unread", submit: true }, { caller: other });
+		expect(await starts("beta/theirs")).toBe("beta/beside");
+		expect((await callOn(a, "read", { session: "beta/theirs" })).facts.text).toContain("unread");
+	});
+
 	test("a lost answer is never a second start, whoever repeats it", async () => {
 		b.losesAnswers = 1;
 		const start = { command: "cat", name: "once", placement: { labels: { gpu: "a100" } } };
@@ -384,6 +417,6 @@ describe("a daemon that joins while another host is away", () => {
 		const away = { code: "host_unreachable", facts: { host: "beta", since: null } };
 		expect(await refusalOf(callOn(c, "read", { session: "beta/kept" }))).toMatchObject(away);
 		expect(await refusalOf(c.client.output("beta/kept", { from: 0, signal }).next())).toMatchObject(away);
-		expect(await refusalOf(callOn(c, "read", { session: "delta/kept" }))).toMatchObject({ code: "session_not_found" });
+		expect(await refusalOf(callOn(c, "read", { session: "delta/kept" }))).toMatchObject({ code: "unknown_host" });
 	});
 });

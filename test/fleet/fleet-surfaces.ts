@@ -1,36 +1,68 @@
-// The ways in of test/contract, where every session is another machine's: two daemons, each in a home of its own, joined
-// to a real server, with the calls made to one of them for sessions of the other.
+// The ways in of test/contract, where every session is another machine's: three machines with a server each
+// (joined-machines.ts), with the calls made to the first for sessions of the second.
 
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { createConnection } from "node:net";
 import { STARTING_TOOLS } from "../../src/tools/client.ts";
 import { until } from "../condition.ts";
-import { dialtone, endEverything, home, type Surface, WAYS, type Way } from "../contract/surfaces.ts";
-import { Brokers } from "./broker.ts";
+import { type Surface, type TestHome, WAYS, type Way } from "../contract/surfaces.ts";
+import { find } from "../programs.ts";
+import { type JoinedMachine, JoinedMachines, MACHINES_NEED } from "./joined-machines.ts";
 
-/** The machine whose sessions are used, from the other one. */
+export const SURFACES_NEED: readonly string[] = [...MACHINES_NEED, "socat"];
+
+/** The machine whose sessions are used, from another one. */
 export const HOST = "beta";
 
-/** `policy`: of the machine whose sessions they are. */
-export async function fleetSurface(way: Way, policy?: object): Promise<Surface> {
-	const brokers = await Brokers.start();
-	const [here, there] = [home(), home(policy)];
-	for (const [at, host] of [
-		[here, "alpha"],
-		[there, HOST],
-	] as const) {
-		const { code, out } = await dialtone(["join", "--creds", brokers.credentials("admin"), "--as", host], at.env);
-		if (code !== 0) throw new Error(`${host} did not join: ${out}`);
-	}
-	const listed = ["call", "list", JSON.stringify({ host: HOST })];
-	await until(`alpha knows ${HOST}`, async () => (await dialtone(listed, here.env)).code === 0);
-	const surface = await WAYS[way](here);
+export async function fleetSurface(way: Way): Promise<Surface> {
+	const machines = await JoinedMachines.start();
+	const [here] = machines.machines;
+	const surface = await WAYS[way](homeOn(here!)).catch(async (error: unknown) => {
+		await machines[Symbol.asyncDispose]();
+		throw error;
+	});
 	return {
 		call: (tool, input, signal) => surface.call(tool, aimed(tool, input), signal),
 		close: async () => {
 			await surface.close();
-			await endEverything(there);
-			await brokers[Symbol.asyncDispose]();
+			await machines[Symbol.asyncDispose]();
 		},
 	};
+}
+
+/** Its daemon's sockets are files, which programs of the test find; its loopback is its own. */
+function homeOn({ home, machine }: JoinedMachine): TestHome {
+	const env = Object.fromEntries(Object.entries(home.env).filter((pair): pair is [string, string] => !!pair[1]));
+	return {
+		path: home.path,
+		env,
+		openPort: async (port) => {
+			const there = [...machine.prefix, find("socat")!, "-", `TCP\\:127.0.0.1\\:${port}`].join(" ");
+			const relay = spawn(find("socat")!, [`TCP-LISTEN:${port},bind=127.0.0.1,fork`, `EXEC:${there}`], {
+				stdio: "inherit",
+			});
+			await until(`port ${port} answers`, () => answers(port));
+			return async () => {
+				const ended = once(relay, "exit");
+				relay.kill();
+				await ended;
+			};
+		},
+	};
+}
+
+/** Whether something listens on that port of the test's loopback. */
+async function answers(port: number): Promise<boolean> {
+	const socket = createConnection(port, "127.0.0.1");
+	try {
+		await once(socket, "connect");
+		return true;
+	} catch {
+		return false; // not yet
+	} finally {
+		socket.destroy();
+	}
 }
 
 /** Fields that name a session, of all tool sets. */

@@ -3,6 +3,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Random } from "../fuzz/random.ts";
 import type { JoinedMachine, JoinedMachines } from "./joined-machines.ts";
+import type { Slowness } from "./network.ts";
 
 /** What a harm takes away: the daemon of a machine, its link, or a majority of the servers. */
 export type Lost = "daemon" | "link" | "servers";
@@ -11,8 +12,10 @@ export interface Harm {
 	readonly what: string;
 	/** The machines; all of them where servers are harmed. */
 	readonly on: readonly string[];
-	/** Null where everything is still reached: one server of three, a slow link. */
+	/** Null where everything is still reached: one server of three, a slow or lossy link. */
 	readonly lost: Lost | null;
+	/** Whether it is so, is not known: it may be over already, or never have been. */
+	readonly isUnsure?: boolean;
 	/** Ms since 1970. */
 	readonly from: number;
 	/** Infinity while it lasts. */
@@ -40,9 +43,9 @@ export class Harms {
 		return since;
 	}
 
-	/** Since when nobody can reach this machine, or it nobody, by this one harm; null where that is not so. */
+	/** Since when nobody can reach this machine, or it nobody, by this one harm; null where that is not sure. */
 	cutOff(at: number, on: readonly string[]): number | null {
-		const found = this.#of(on, true).filter(({ from, to }) => from <= at && at < to);
+		const found = this.#of(on, true).filter(({ from, to, isUnsure }) => !isUnsure && from <= at && at < to);
 		return found.length === 0 ? null : Math.min(...found.map(({ from }) => from));
 	}
 
@@ -50,9 +53,9 @@ export class Harms {
 		return this.all.filter((harm) => (!lost || harm.lost !== null) && harm.on.some((name) => on.includes(name)));
 	}
 
-	/** Something that is over by itself. */
+	/** Something that is over by itself, by then. */
 	add(harm: Pick<Harm, "what" | "on" | "lost">, lastsMs: number): void {
-		this.all.push({ ...harm, from: Date.now(), to: Date.now() + lastsMs });
+		this.all.push({ ...harm, isUnsure: true, from: Date.now(), to: Date.now() + lastsMs });
 	}
 
 	/** Does it, and undoes it when `during` settles. */
@@ -81,7 +84,9 @@ export const KINDS = [
 	"kill daemon",
 	"pause daemon",
 	"cut link",
+	"link down",
 	"slow link",
+	"lossy link",
 	"kill one server",
 	"kill two servers",
 	"kill all servers",
@@ -140,19 +145,33 @@ export function harm(
 				{ act: () => machine.signal("SIGSTOP"), undo: () => machine.signal("SIGCONT") },
 				during,
 			);
-		case "cut link": {
+		case "cut link":
+		case "link down": {
 			// Its server is cut off, too: a daemon that is connected to it notices by unanswered pings, and tries it again.
 			harms.add({ what: "cut server", on: machines.names, lost: "servers" }, RECONNECTED_MS);
-			return harms.during({ what: kind, on, lost: "link" }, { act: () => link.cut(), undo: () => link.heal() }, during);
+			const acts =
+				kind === "cut link"
+					? { act: () => link.cut(), undo: () => link.heal() }
+					: { act: () => link.down(), undo: () => link.up() };
+			return harms.during({ what: kind, on, lost: "link" }, acts, during);
 		}
 		default:
 			return harms.during(
 				{ what: kind, on, lost: null },
-				{ act: () => link.slow({ kilobitsPerSecond: 300 + random.int(3000) }), undo: () => link.unslow() },
+				{ act: () => link.slow(kind === "lossy link" ? lossy(random) : narrow(random)), undo: () => link.unslow() },
 				during,
 			);
 	}
 }
+
+const narrow = (random: Random): Slowness => ({ kilobitsPerSecond: 300 + random.int(3000) });
+
+/** As over an ocean, or by a bad radio. */
+const lossy = (random: Random): Slowness => ({
+	delayMs: 20 + random.int(80),
+	jitterMs: random.int(50),
+	lossPercent: 1 + random.int(5),
+});
 
 /** A harm, or two at once on different machines, of these lengths. */
 export async function oneOrTwo(

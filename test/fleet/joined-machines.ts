@@ -116,10 +116,10 @@ export class JoinedMachines implements AsyncDisposable {
 
 	/** All have joined, and each knows of the others. */
 	static async start(): Promise<JoinedMachines> {
-		const network = new Network();
+		const network = await Network.start();
 		const places = network.machines.map(({ address, prefix }) => ({ host: address, prefix }));
-		const brokers = await Brokers.start({ places }).catch((error: unknown) => {
-			network[Symbol.dispose]();
+		const brokers = await Brokers.start({ places }).catch(async (error: unknown) => {
+			await network[Symbol.asyncDispose]();
 			throw error;
 		});
 		const joined = new JoinedMachines(network, brokers);
@@ -152,6 +152,6 @@ export class JoinedMachines implements AsyncDisposable {
 	async [Symbol.asyncDispose](): Promise<void> {
 		for (const machine of this.machines) await machine[Symbol.asyncDispose]();
 		await this.brokers[Symbol.asyncDispose]();
-		this.#network[Symbol.dispose]();
+		await this.#network[Symbol.asyncDispose]();
 	}
 }

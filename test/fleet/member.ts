@@ -8,6 +8,7 @@ import { assemble } from "../../src/assemble.ts";
 import { EventStream } from "../../src/fleet/event-stream.ts";
 import { FleetClient } from "../../src/fleet/fleet-client.ts";
 import { asHost } from "../../src/fleet/host-client.ts";
+import { MergedEvents } from "../../src/fleet/merged-events.ts";
 import { FleetRegistry } from "../../src/fleet/registry.ts";
 import { Fault } from "../../src/protocol/fault.ts";
 import { bootId } from "../../src/pty/boot-id.ts";
@@ -47,7 +48,8 @@ export class Member implements AsyncDisposable {
 	/** Calls that arrived from other hosts. */
 	readonly asked: string[] = [];
 	readonly #stop = new AbortController();
-	readonly #published: Promise<void>;
+	readonly #merged: MergedEvents;
+	readonly #told: Promise<unknown>;
 
 	private constructor(
 		parts: Pick<Member, "host" | "home" | "local" | "sessions" | "registry">,
@@ -68,22 +70,23 @@ export class Member implements AsyncDisposable {
 			return served.call(tool as never, input, { ...options, caller });
 		}) as Client["call"];
 		this.served = { ...served, call };
+		const { signal } = this.#stop;
+		this.#merged = new MergedEvents(local, sessions.options.eventsKept);
 		this.client = new FleetClient({
 			local,
 			registry,
 			host,
 			as: { role: "admin", owner: null },
+			version: VERSION,
 			owner: "test",
 			clientOf: (other) => linkTo(fleet, other),
-			events,
+			events: this.#merged,
 		});
-		this.#published = events.publish({
-			host,
-			local,
-			ownerOf: (id) => sessions.list().find(({ record }) => record.id === id)?.record.owner ?? null,
-			epoch: home,
-			signal: this.#stop.signal,
-		});
+		const ownerOf = (id: string) => sessions.list().find(({ record }) => record.id === id)?.record.owner ?? null;
+		this.#told = Promise.all([
+			this.#merged.follow(events.events({ except: host, signal })),
+			events.publish({ host, local, ownerOf, epoch: home, signal }),
+		]);
 		fleet.set(host, this);
 	}
 
@@ -106,7 +109,7 @@ export class Member implements AsyncDisposable {
 			onFenced: () => {},
 		});
 		const nats = await server.connect();
-		const own = { host, labels, version: VERSION, bootId: bootId(), daemonEpoch: 1, capacity, sessions };
+		const own = { host, labels, version: VERSION, bootId: bootId(), home, daemonEpoch: 1, capacity, sessions };
 		const onProblem = () => {}; // the broker is stopped on purpose
 		const registry = await FleetRegistry.open({ nats, own, onProblem, ...PATIENT });
 		const events = new EventStream({ nats, connected: registry.connected });
@@ -116,7 +119,8 @@ export class Member implements AsyncDisposable {
 
 	async [Symbol.asyncDispose](): Promise<void> {
 		this.#stop.abort();
-		await this.#published;
+		await this.#told;
+		await this.#merged[Symbol.asyncDispose]();
 		await this.client[Symbol.asyncDispose]();
 		await this.registry[Symbol.asyncDispose]();
 		await this.sessions.endAll();

@@ -1,21 +1,27 @@
 // Three machines on one network, without the machines: network namespaces with an address each, joined by a bridge.
 // The test itself is on that network, too, at the bridge.
 //
-// Links are cut, healed and slowed one by one. What an earlier run left behind when it was killed is removed first, by the
-// names, which have the pid of their maker. A test that uses it declares NETWORK_NEEDS.
+// Links are cut, healed and slowed one by one: the cable of each is a program (test/fixtures/cable.c), which works with every
+// kernel. What an earlier run left behind when it was killed is removed first, by the names, which have the pid of their
+// maker. A test that uses it declares NETWORK_NEEDS.
 
 import { type ChildProcess, execFileSync, type SpawnOptions, spawn } from "node:child_process";
 import { randomInt } from "node:crypto";
+import { once } from "node:events";
 import { existsSync } from "node:fs";
+import { createInterface } from "node:readline";
 import { find } from "../programs.ts";
+import { compiled } from "../pty/stage.ts";
 
-export const NETWORK_NEEDS: readonly string[] = ["ip", "tc", "network namespaces"];
+export const NETWORK_NEEDS: readonly string[] = ["ip", "network namespaces"];
 
-/** How a link is slow. Delay and loss need a kernel with netem (declare "netem"); this is for each direction. */
+/** What a link does to packets, in each direction; they arrive in the order in which they were sent. */
 export interface Slowness {
-	readonly kilobitsPerSecond?: number;
 	readonly delayMs?: number;
+	/** Each packet is late by up to so much more. */
+	readonly jitterMs?: number;
 	readonly lossPercent?: number;
+	readonly kilobitsPerSecond?: number;
 }
 
 const LETTERS = ["a", "b", "c"] as const;
@@ -27,6 +33,7 @@ export class Machine {
 	readonly name: string;
 	/** Its end of the cable at the bridge. */
 	readonly port: string;
+	#cable: Cable | null = null;
 
 	constructor(letter: string, address: string) {
 		this.letter = letter;
@@ -54,62 +61,106 @@ export class Machine {
 		ip("link", "set", this.port, "up");
 	}
 
-	/** Replaces how it was slowed before. */
-	slow(how: Slowness): void {
-		const discipline = disciplineOf(how);
-		tc("qdisc", "replace", "dev", this.port, "root", ...discipline);
-		ip("netns", "exec", this.name, find("tc")!, "qdisc", "replace", "dev", "eth0", "root", ...discipline);
+	/** The machine has no network and knows it: whoever sends is told so. */
+	down(): void {
+		ip("-netns", this.name, "link", "set", "eth0", "down");
 	}
 
-	unslow(): void {
-		tc("qdisc", "del", "dev", this.port, "root");
-		ip("netns", "exec", this.name, find("tc")!, "qdisc", "del", "dev", "eth0", "root");
+	up(): void {
+		ip("-netns", this.name, "link", "set", "eth0", "up");
+	}
+
+	/** Replaces how it was slowed before. */
+	slow(how: Slowness): Promise<void> {
+		return this.#cable!.slow(how);
+	}
+
+	unslow(): Promise<void> {
+		return this.slow({});
+	}
+
+	/** Lays the cable that gives it `eth0`, its port at the bridge and its address. */
+	async connect(bridge: string): Promise<void> {
+		ip("netns", "add", this.name);
+		this.#cable = await Cable.lay(this.port, this.name, "eth0");
+		ip("link", "set", this.port, "master", bridge, "up");
+		for (const device of ["lo", "eth0"]) ip("-netns", this.name, "link", "set", device, "up");
+		ip("-netns", this.name, "address", "add", `${this.address}/24`, "dev", "eth0");
+	}
+
+	async disconnect(): Promise<void> {
+		await this.#cable?.[Symbol.asyncDispose]();
 	}
 }
 
-export class Network implements Disposable {
-	readonly machines: readonly Machine[];
-	readonly #bridge = `dtf${process.pid}`;
+/** The program that carries packets between two devices, which it makes and which are gone with it. */
+class Cable implements AsyncDisposable {
+	readonly #program: ChildProcess;
+	readonly #answers: AsyncIterator<string>;
 
-	constructor() {
+	private constructor(program: ChildProcess) {
+		this.#program = program;
+		this.#answers = createInterface({ input: program.stdout! })[Symbol.asyncIterator]();
+	}
+
+	static async lay(port: string, namespace: string, device: string): Promise<Cable> {
+		const args = [port, namespace, device];
+		const cable = new Cable(spawn(compiled("cable"), args, { stdio: ["pipe", "pipe", "inherit"] }));
+		await cable.#answered("ready");
+		return cable;
+	}
+
+	async slow({ delayMs = 0, jitterMs = 0, lossPercent = 0, kilobitsPerSecond = 0 }: Slowness): Promise<void> {
+		this.#program.stdin!.write(`${delayMs} ${jitterMs} ${lossPercent} ${kilobitsPerSecond}\n`);
+		await this.#answered("set");
+	}
+
+	async #answered(answer: string): Promise<void> {
+		const { value } = await this.#answers.next();
+		if (value !== answer) throw new Error(`the cable has ended: ${this.#program.exitCode}`);
+	}
+
+	async [Symbol.asyncDispose](): Promise<void> {
+		if (this.#program.exitCode !== null) return;
+		const ended = once(this.#program, "exit");
+		this.#program.stdin!.end();
+		await ended;
+	}
+}
+
+export class Network implements AsyncDisposable {
+	readonly machines: readonly Machine[];
+
+	private constructor(machines: readonly Machine[]) {
+		this.machines = machines;
+	}
+
+	static async start(): Promise<Network> {
 		removeLeftovers();
 		const net = freeNet();
-		this.machines = LETTERS.map((letter, index) => new Machine(letter, `${net}.${index + 1}`));
+		const bridge = `dtf${process.pid}`;
+		const network = new Network(LETTERS.map((letter, index) => new Machine(letter, `${net}.${index + 1}`)));
 		try {
-			ip("link", "add", this.#bridge, "type", "bridge", "forward_delay", "0", "stp_state", "0");
-			ip("address", "add", `${net}.254/24`, "dev", this.#bridge);
-			ip("link", "set", this.#bridge, "up");
-			for (const machine of this.machines) this.#add(machine);
+			ip("link", "add", bridge, "type", "bridge", "forward_delay", "0", "stp_state", "0");
+			ip("address", "add", `${net}.254/24`, "dev", bridge);
+			ip("link", "set", bridge, "up");
+			for (const machine of network.machines) await machine.connect(bridge);
+			return network;
 		} catch (error) {
-			this[Symbol.dispose]();
+			await network[Symbol.asyncDispose]();
 			throw error;
 		}
 	}
 
-	#add({ name, port, address }: Machine): void {
-		ip("netns", "add", name);
-		ip("link", "add", port, "type", "veth", "peer", "name", "eth0", "netns", name);
-		ip("link", "set", port, "master", this.#bridge, "up");
-		for (const device of ["lo", "eth0"]) ip("-netns", name, "link", "set", device, "up");
-		ip("-netns", name, "address", "add", `${address}/24`, "dev", "eth0");
-	}
-
 	/** What runs in it has ended before: a namespace lives as long as a process in it. */
-	[Symbol.dispose](): void {
+	async [Symbol.asyncDispose](): Promise<void> {
+		for (const machine of this.machines) await machine.disconnect();
 		removeOf(process.pid);
 	}
 }
 
-function disciplineOf({ kilobitsPerSecond, delayMs = 0, lossPercent = 0 }: Slowness): readonly string[] {
-	const rate = kilobitsPerSecond === undefined ? [] : ["rate", `${kilobitsPerSecond}kbit`];
-	if (delayMs === 0 && lossPercent === 0) return ["tbf", ...rate, "burst", "32kbit", "latency", "400ms"];
-	return ["netem", "delay", `${delayMs}ms`, "loss", `${lossPercent}%`, ...rate, "limit", "10000"];
-}
-
-const run = (program: string, args: readonly string[]): string =>
-	execFileSync(find(program)!, args, { encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] });
-const ip = (...args: string[]) => run("ip", args);
-const tc = (...args: string[]) => run("tc", args);
+const ip = (...args: string[]): string =>
+	execFileSync(find("ip")!, args, { encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] });
 
 const OURS = /\bdtf-?(\d+)/g;
 
@@ -121,7 +172,7 @@ function removeLeftovers(): void {
 
 function removeOf(pid: number): void {
 	const named = (text: string, pattern: RegExp) => [...text.matchAll(pattern)].map(([name]) => name);
-	// With the namespace goes its end of the cable, and with that the other one: but only when no process is in it.
+	// A cable whose maker was killed ends by itself; one that hangs loses its devices.
 	for (const port of named(ip("-brief", "link"), new RegExp(`^dtf${pid}[a-c]?\\b`, "gm"))) ip("link", "del", port);
 	for (const name of named(ip("netns", "list"), new RegExp(`^dtf-${pid}-[a-c]\\b`, "gm"))) ip("netns", "del", name);
 }

@@ -94,7 +94,7 @@ describe("issue 15: the page of a machine in a fleet", needing(...NEEDS), () => 
 		await tab.page.locator("[data-terminal][data-moment]").waitFor();
 		await tab.page.locator(".timeline-slider").press("End");
 		await tab.page.getByRole("button", { name: "Actions" }).click();
-		await tab.page.getByText("Restart, rename, share and delete it on beta itself.").waitFor();
+		expect(await tab.page.locator(".menu-note, [role=menuitem][aria-disabled=true]").count()).toBe(0);
 		const download = tab.page.waitForEvent("download");
 		await tab.page.getByRole("menuitem", { name: /^Download: Text/ }).click();
 		expect((await download).suggestedFilename()).toBe("beta-far.txt");
@@ -118,6 +118,56 @@ describe("issue 15: the page of a machine in a fleet", needing(...NEEDS), () => 
 		await touched;
 		expect(existsSync(file)).toBe(true);
 		await box.waitFor({ state: "detached" });
+	});
+
+	test("a terminal of the other machine is renamed, shared, started again and deleted", async () => {
+		await started(client, { host: "beta", name: "whole", argv: ["cat"] });
+		await entry("beta/whole").waitFor();
+		await tab.open("beta/whole");
+		const dialog = tab.page.getByRole("dialog");
+		const choose = async (action: string) => {
+			await tab.page.getByRole("button", { name: "Actions" }).click();
+			await tab.page.getByRole("menuitem", { name: action }).click();
+		};
+		await choose("Rename");
+		expect(await dialog.getByLabel("Name", { exact: true }).inputValue()).toBe("whole");
+		await dialog.getByLabel("Name", { exact: true }).fill("renamed");
+		await dialog.getByRole("button", { name: "Rename" }).click();
+		await tab.page.locator('[data-terminal="beta/renamed"]').waitFor();
+		await choose("Share a read-only link");
+		await dialog.getByRole("button", { name: "Make a link" }).click();
+		const link = await dialog.locator("pre").textContent();
+		await dialog.getByRole("button", { name: "Close" }).click();
+		const { page: viewer } = await browser.newContext().then(async (context) => ({ page: await context.newPage() }));
+		await viewer.goto(link!);
+		await viewer.locator('[data-terminal="beta/renamed"]').waitFor();
+		await client.call("send", { session: "beta/renamed", text: "for all", submit: true } as never);
+		const screen = () => viewer.evaluate<string>("document.querySelector('[data-terminal]').screenText()");
+		await until("the viewer sees it", async () => (await screen()).includes("for all\nfor all"));
+		expect(await viewer.locator("[data-session]").count()).toBe(1);
+		expect(await viewer.locator("[data-machine]").count()).toBe(0);
+		expect(await viewer.getByRole("button", { name: "Take over" }).count()).toBe(0);
+		expect(await viewer.locator("body").textContent()).not.toMatch(/alpha|here|beta\/far/);
+		await viewer.context().close();
+		const before = (await client.call("read", { session: "beta/renamed" })).facts.session;
+		await choose("Restart");
+		await dialog.getByRole("button", { name: "Restart" }).click();
+		const now = await until("another one has its name", async () => {
+			const { session, status } = (await client.call("read", { session: "beta/renamed", view: "screen" })).facts;
+			return session !== before && status === "running" && session;
+		});
+		await client.call("close", { session: "beta/renamed" });
+		await tab.page.locator(`[data-id="${now}"][data-state="ended"]`).waitFor();
+		await tab.open("beta/renamed");
+		await choose("Delete");
+		await dialog.getByRole("button", { name: "Delete" }).click();
+		await tab.page.locator("[data-terminal]").waitFor({ state: "detached" });
+		// The one that it was before the restart stays.
+		await until("it is gone", async () => {
+			const { sessions } = (await client.call("list", { status: "ended" })).facts;
+			const left = sessions.filter(({ name }) => name === "beta/renamed").map(({ session }) => session);
+			return JSON.stringify(left) === JSON.stringify([before]);
+		});
 	});
 
 	test("a terminal is started there, and is driven at once", async () => {

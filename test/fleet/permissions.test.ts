@@ -77,7 +77,7 @@ const PUBLISH: readonly Row[] = [
 	),
 	...pairs.flatMap(([host, owner]): Row[] => [
 		{ subject: `dt.event.${host}.${token(owner)}.s1`, may: (one) => serves(one, host) },
-		{ subject: `$KV.dt_sessions.${host}.${token(owner)}.s1`, may: (one) => serves(one, host) },
+		{ subject: `$KV.dt_sessions.${host}.${token(owner)}.s1`, may: (one) => serves(one, host) || isAdmin(one) },
 		{
 			subject: get(STREAMS.sessions, `$KV.dt_sessions.${host}.${token(owner)}.s1`),
 			may: (one) => reads(one, owner) || serves(one, host),
@@ -102,7 +102,7 @@ const PUBLISH: readonly Row[] = [
 		{ subject: create(STREAMS.pins, `$KV.dt_pins.${token(owner)}.>`), may: nobody },
 	]),
 	...HOSTS.flatMap((host): Row[] => [
-		{ subject: `$KV.dt_hosts.${host}`, may: (one) => serves(one, host) },
+		{ subject: `$KV.dt_hosts.${host}`, may: (one) => serves(one, host) || isAdmin(one) },
 		{ subject: get(STREAMS.hosts, `$KV.dt_hosts.${host}`), may: everybody },
 		{
 			subject: create(STREAMS.sessions, `$KV.dt_sessions.${host}.>`),

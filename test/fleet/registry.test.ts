@@ -75,7 +75,7 @@ class FakeHost {
 		const bootId = `${this.name}-${this.boot}`.padEnd(8, ".");
 		this.sessions.boot = bootId;
 		const own: OwnHost = {
-			...{ host: this.name, labels: {}, version: "1", bootId, daemonEpoch: 1 },
+			...{ host: this.name, labels: {}, version: "1", bootId, home: "h", daemonEpoch: 1 },
 			...{ capacity: 100, sessions: this.sessions },
 		};
 		this.#nats = await this.#server.connect();
@@ -233,6 +233,56 @@ describe("what a view says", () => {
 		});
 });
 
+interface OneHost {
+	readonly server: OneServer;
+	readonly view: FleetRegistry;
+	/** `h0`, which is heard of. */
+	readonly host: FakeHost;
+}
+
+async function ofOneHost(look: (parts: OneHost) => Promise<void>): Promise<void> {
+	const server = await OneServer.start();
+	const view = await FleetRegistry.open({ nats: await server.connect(), onProblem: () => {}, ...SHORT });
+	const host = new FakeHost(server, "h0");
+	try {
+		await host.up();
+		await until("it is heard of", () => view.host("h0")?.reachable);
+		await look({ server, view, host });
+	} finally {
+		await host.vanish();
+		await view[Symbol.asyncDispose]();
+		await server[Symbol.asyncDispose]();
+	}
+}
+
+test("a host is heard of by what it writes, not by what is read again", () =>
+	ofOneHost(async ({ view, host }) => {
+		const vanishedAt = Date.now();
+		await host.vanish();
+		// When nothing comes for a while the leases are read again, among them its last one.
+		await until("it is lost", () => view.host("h0")?.reachable === false);
+		expect(view.host("h0")!.since).toBeLessThan(vanishedAt + 300);
+	}));
+
+test("a host that died while the broker was away is in doubt when that is back, until it is lost", () =>
+	ofOneHost(async ({ server, view, host }) => {
+		expect(view.doubtful()).toEqual([]);
+		await server.down();
+		await host.vanish();
+		const vanishedAt = Date.now();
+		await until("its lease would have ended", () => Date.now() - vanishedAt > 1.5 * SHORT.ttlMs);
+		await server.up();
+		await until("the broker is back", () => view.awaySince === null);
+		expect(view.host("h0")!.reachable).toBe(true);
+		await until("it is lost", () => {
+			if (!view.host("h0")!.reachable) return true;
+			expect(view.doubtful()).toEqual([{ host: "h0", since: expect.any(Number) }]);
+			return false;
+		});
+		expect(view.doubtful()).toEqual([]);
+		expect(view.host("h0")!.since).toBeLessThanOrEqual(vanishedAt);
+	}));
+
 describe("what is written", () => {
 	test("is little: nothing for idle sessions, two a second for one that flaps, and after a restart only what differs", async () => {
 		const server = await OneServer.start();
@@ -259,7 +309,7 @@ describe("what is written", () => {
 			// The broker is restarted; nothing has changed.
 			await server.down();
 			await server.up();
-			await until("it is back", () => host.registry!.awaySince === null);
+			await until("both are back", () => host.registry!.awaySince === null && view.awaySince === null);
 			await host.registry!.told();
 			expect(await written()).toBe(51);
 			const since = performance.now();
@@ -293,6 +343,7 @@ describe("what is written", () => {
 				labels: {},
 				version: "1",
 				bootId,
+				home: "h",
 				daemonEpoch: 1,
 				capacity: 1,
 				sessions: new FakeSessions(),

@@ -71,6 +71,20 @@ test("a user that was removed is told as refused, also while the daemon runs, an
 	expect(await statusOf(home)).toContain(", connected");
 });
 
+test("a user whose key was replaced in the same file is back by itself", async () => {
+	await using home = new Home();
+	addUser(brokers.directory, "main", { ...AGENT, name: "rotated" });
+	await brokers.reload();
+	const file = brokers.credentials("rotated");
+	expect((await home.cli("join", "--creds", file)).stdout).toContain("Joined");
+	removeUser(brokers.directory, "main", "rotated");
+	await brokers.reload();
+	await until("it is told", async () => (await statusOf(home)).includes("refuse the credentials"));
+	expect(addUser(brokers.directory, "main", { ...AGENT, name: "rotated" })).toBe(file);
+	await brokers.reload();
+	await until("it is back", async () => (await statusOf(home)).includes(", connected"));
+});
+
 test("a fleet that is given up is none, whatever its files say", async () => {
 	await using home = new Home();
 	const file = await stopped(home, "admin");

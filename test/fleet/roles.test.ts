@@ -159,6 +159,8 @@ describe("issue 15: a member of each role", () => {
 			expect(status.hosts.map(({ host }) => host).sort()).toEqual(["alpha", "beta", "gamma"]);
 			const { stdout: hosts } = await machine.home.cli("fleet", "hosts");
 			for (const host of ["alpha", "beta", "gamma"]) expect(hosts).toContain(host);
+			const { stdout } = await machine.home.cli("fleet", "forget", "beta", "--json");
+			expect(JSON.parse(stdout).fault).toBe(asker.role === "admin" ? "host_in_use" : "not_allowed");
 			expect((await machine.home.cli("fleet", "status")).stdout).toContain(asker.role);
 			await until("it lists them", async () => (await namesOf(machine.client)).includes("beta/own"));
 			expect((await namesOf(machine.client)).includes("beta/other")).toBe(isForAll);

@@ -41,7 +41,7 @@ test(
 		await using brokers = await Brokers.start({ nodes: 3 });
 		const [first] = brokers.nodes;
 		const own = {
-			...{ host: "h1", labels: {}, version: "1", bootId: "12345678", daemonEpoch: 1, capacity: 1 },
+			...{ host: "h1", labels: {}, version: "1", bootId: "12345678", home: "h", daemonEpoch: 1, capacity: 1 },
 			sessions: { list: () => [], events: { onEvent: () => () => {} }, runningCount: () => 0, onCount: () => () => {} },
 		};
 		const lasting = { reconnect: true, maxReconnectAttempts: -1, reconnectTimeWait: 100 };

@@ -16,6 +16,7 @@ const ACTS: readonly PersonAct[] = [
 	{ act: "secret", who: "fuzz", text: "x" },
 	{ act: "answer", who: "fuzz", text: "x" },
 	{ act: "decline", who: "fuzz" },
+	{ act: "share", who: "fuzz" },
 ];
 
 /** One valid question of each kind; the compiler asks for a new one when the protocol gets one. */
@@ -25,7 +26,7 @@ const QUESTIONS: { readonly [D in Question["do"]]: (random: Random) => object } 
 	tools: () => ({ sets: ["native", "exec"] }),
 	events: (random) => (random.chance(0.5) ? {} : { afterSeq: random.int(100) }),
 	output: (random) => ({ session: VICTIM, from: random.int(100) }),
-	act: (random) => ({ session: VICTIM, act: random.pick(ACTS) }),
+	act: (random) => ({ session: VICTIM, act: random.pick(ACTS), caller: { owner: "fuzz", cwd: "/", env: {} } }),
 	view: () => ({ session: VICTIM }),
 	drawn: (random) => ({ session: VICTIM, as: random.pick(DRAWINGS), at: random.int(100) }),
 	drivers: () => ({ session: VICTIM, lease: "none" }),

@@ -128,7 +128,7 @@ describe("R4.11: logging in", () => {
 			const { code } = tokens.createLink({ role: "admin" });
 			return /url=([^"]*)"/.exec(await (await login(`${code}&to=${encodeURIComponent(fragment)}`)).text())?.[1];
 		};
-		expect(await to("py@12:30")).toBe("/#py@12:30");
+		for (const good of ["py@12:30", "beta/py@12:30"]) expect(await to(good)).toBe(`/#${good}`);
 		for (const bad of ['"><script>', "//evil.example", "a b", ""]) expect(await to(bad)).toBe("/");
 	});
 

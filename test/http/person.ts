@@ -2,7 +2,6 @@
 
 import type { PersonSession } from "../../src/protocol/person-session.ts";
 import { until } from "../condition.ts";
-import type { RealServer } from "./real-server.ts";
 
 interface ListMessage {
 	readonly full: boolean;
@@ -11,23 +10,29 @@ interface ListMessage {
 	readonly removed: readonly string[];
 }
 
+/** Where they log in. */
+export interface PersonServer {
+	readonly url: string;
+	cli(...args: string[]): Promise<{ readonly out: string }>;
+}
+
 export class Person {
-	readonly #server: RealServer;
+	readonly #server: PersonServer;
 	readonly cookie: string;
 
-	private constructor(server: RealServer, cookie: string) {
+	private constructor(server: PersonServer, cookie: string) {
 		this.#server = server;
 		this.cookie = cookie;
 	}
 
 	/** With a link of `dialtone web`. */
-	static async logIn(server: RealServer): Promise<Person> {
+	static async logIn(server: PersonServer): Promise<Person> {
 		const { out } = await server.cli("web", "--json");
 		return Person.open(server, JSON.parse(out).link);
 	}
 
 	/** With any link. */
-	static async open(server: RealServer, link: string): Promise<Person> {
+	static async open(server: PersonServer, link: string): Promise<Person> {
 		const answer = await fetch(link);
 		if (!answer.ok) throw new Error(`${link} answers ${answer.status}`);
 		return new Person(server, answer.headers.get("set-cookie")!.split(";")[0]!);

@@ -103,7 +103,8 @@ export const daemon = {
 	resize: (id: string, cols: number, rows: number) => tool("resize", { session: id, cols, rows, maxTokens: 50 }),
 	close: (id: string, force: boolean) => tool("close", { session: id, force, maxTokens: 50 }),
 	restart: (id: string) => request<{ session: string }>("POST", path(id, "/restart"), {}),
-	rename: (id: string, name: string) => request("POST", path(id, "/rename"), { name }),
+	rename: (id: string, name: string) =>
+		request<{ session: string; name: string }>("POST", path(id, "/rename"), { name }),
 	remove: (id: string) => request("DELETE", path(id, "")),
 	decide: (id: string, approve: boolean, note: string) =>
 		request("POST", `/v1/approvals/${encodeURIComponent(id)}`, { approve, ...(note !== "" && { note }) }),

@@ -1,12 +1,15 @@
-// A machine that is not heard of, in words.
+// A machine with which nothing can be done from here, in words.
 
-/** Not heard of: since when, in ms since 1970; null where nobody knows. */
-export interface Lost {
-	readonly since: number | null;
-}
+export type Lost =
+	/** Not heard of: since when, in ms since 1970; null where nobody knows. */
+	| { readonly since: number | null }
+	/** Heard of, and of another version than this one. */
+	| { readonly theirs: string; readonly ours: string };
 
-/** `unreachable since 12:34`. */
-export function lostWords({ since }: Lost, now: number): string {
+/** What it is: `unreachable since 12:34`. */
+export function lostWords(lost: Lost, now: number): string {
+	if ("theirs" in lost) return `on Dialtone ${lost.theirs}, not ${lost.ours}`;
+	const { since } = lost;
 	return since === null ? "unreachable" : `unreachable since ${momentWords(since, now)}`;
 }
 

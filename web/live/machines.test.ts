@@ -48,6 +48,15 @@ test("without the fleet's servers all but this machine are lost, since then or b
 	expect([lostOf(fleet(), undefined), lostOf(null, "alpha")]).toEqual([null, null]);
 });
 
+test("issue 15: a machine of another version is told with both, unless it is not heard of at all", () => {
+	const other = { version: "2.0", ours: "1.0" };
+	const hosts = [host("alpha", other), host("beta"), host("gamma", { ...other, reachable: false, since: 77 })];
+	const lost = lostOf(fleet({ hosts }), "alpha");
+	expect(lost).toEqual({ theirs: "2.0", ours: "1.0" });
+	expect(lostWords(lost!, 0)).toBe("on Dialtone 2.0, not 1.0");
+	expect(lostOf(fleet({ hosts }), "gamma")).toEqual({ since: 77 });
+});
+
 test("a moment is told by its time of day, with the date where it was another day", () => {
 	const at = new Date(2026, 2, 4, 12, 34).getTime();
 	expect(momentWords(at, at + 60_000)).toBe("12:34");

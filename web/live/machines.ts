@@ -49,12 +49,14 @@ const UNTOLD: Omit<FleetHostStatus, "host"> = {
 	load: null,
 };
 
-/** Whether, and since when, a machine is not heard of. This one always is. */
+/** Why nothing can be done with a machine from here. With this one it always can. */
 export function lostOf(fleet: FleetSeen | null, host: string | undefined): Lost | null {
 	if (fleet === null || host === undefined || host === fleet.host) return null;
 	const status = fleet.hosts.find((one) => one.host === host);
 	if (status?.reachable === false) return { since: status.since };
-	return fleet.awaySince === null ? null : { since: fleet.awaySince };
+	if (fleet.awaySince !== null) return { since: fleet.awaySince };
+	const { version: theirs = null, ours } = status ?? {};
+	return theirs === null || ours === undefined ? null : { theirs, ours };
 }
 
 function detailsOf({ running, capacity, load, version, labels }: FleetHostStatus): string {

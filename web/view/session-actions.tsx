@@ -1,7 +1,7 @@
 // What a person can do with a session. What ends something asks first.
 
 import { daemon, EXPORT_FORMATS, type ExportFormat } from "../live/daemon-client.ts";
-import { isOver, type PersonSession } from "../live/person-session.ts";
+import { isOver, nameParts, type PersonSession } from "../live/person-session.ts";
 import type { MissionControl } from "../mission-control.ts";
 import { AskDialog, Dialog, Field } from "./dialog.tsx";
 import { NameField, openWhenListed } from "./new-session-dialog.tsx";
@@ -11,8 +11,6 @@ const SIGNALS = ["INT", "TERM", "KILL", "HUP", "QUIT", "USR1", "USR2", "WINCH", 
 export interface Action {
 	readonly name: string;
 	readonly isDangerous?: boolean;
-	/** Only for sessions of the page's own machine. */
-	readonly isHere?: boolean;
 	/** It cannot be done now. */
 	readonly isOff?: boolean;
 	run(): void;
@@ -28,11 +26,7 @@ export interface Actions {
 export function actionsOn(control: MissionControl, session: PersonSession, atMs: number | null): Actions {
 	const lost = control.lostWords(session);
 	const actions = actionsOnAny(control, session, atMs);
-	if (lost !== null) return { actions: actions.map(off), note: `${lost}.` };
-	const { host } = session;
-	if (host === undefined || !control.mayAct) return { actions, note: null };
-	const note = `Restart, rename, share and delete it on ${host} itself.`;
-	return { actions: actions.map((one) => (one.isHere === true ? off(one) : one)), note };
+	return lost === null ? { actions, note: null } : { actions: actions.map(off), note: `${lost}.` };
 }
 
 const off = (action: Action): Action => ({ ...action, isOff: true });
@@ -48,7 +42,6 @@ function actionsOnAny(control: MissionControl, session: PersonSession, atMs: num
 	if (!control.mayAct) return downloads;
 	const restart: Action = {
 		name: "Restart",
-		isHere: true,
 		run: ask(
 			<AskDialog
 				title={`Restart ${name}?`}
@@ -67,20 +60,18 @@ function actionsOnAny(control: MissionControl, session: PersonSession, atMs: num
 	};
 	const rename: Action = {
 		name: "Rename",
-		isHere: true,
 		run: ask(
 			<AskDialog
 				title={`Rename ${name}`}
 				action="Rename"
 				run={(form) => renamed(control, session, String(form.get("name")))}
 			>
-				<NameField label="Name" value={name} required />
+				<NameField label="Name" value={nameParts(session)[1]} required />
 			</AskDialog>,
 		),
 	};
 	const share: Action = {
 		name: "Share a read-only link",
-		isHere: true,
 		run: ask(
 			<AskDialog
 				title={`Share ${name}`}
@@ -96,7 +87,6 @@ function actionsOnAny(control: MissionControl, session: PersonSession, atMs: num
 	};
 	const remove: Action = {
 		name: "Delete",
-		isHere: true,
 		isDangerous: true,
 		run: ask(
 			<AskDialog
@@ -181,8 +171,8 @@ function CloseDialog({ session }: { session: PersonSession }) {
 }
 
 async function renamed(control: MissionControl, session: PersonSession, name: string): Promise<void> {
-	await daemon.rename(session.session, name);
-	control.go({ ...session, name: name as PersonSession["name"] });
+	const renamed = await daemon.rename(session.session, name);
+	control.go({ ...session, name: renamed.name as PersonSession["name"] });
 }
 
 async function shared(control: MissionControl, id: string, minutes: number): Promise<void> {

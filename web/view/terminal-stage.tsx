@@ -92,7 +92,8 @@ export function TerminalStage({ session, atMs, isHidden, onScreens }: StageParts
 
 	useEffect(() => screens?.past.want(atMs), [atMs, screens]);
 
-	const isLost = session.unreachableSince !== undefined;
+	useStore(control.watch.fleet);
+	const isLost = control.lostWords(session) !== null;
 	useEffect(() => {
 		if (!isLost) screens?.live.retryNow();
 	}, [isLost, screens]);

@@ -1,0 +1,214 @@
+// This host's lease. Its name belongs to whoever refreshes the lease on it, and only who has the name serves and tells of
+// sessions: two that do so under one name would end each other's links.
+//
+// A later daemon of the same machine and user takes the name over at once. A daemon of another boot, another user, or
+// another machine of the same name waits until the lease is no longer refreshed: then it was one that is gone.
+
+import { availableParallelism, loadavg } from "node:os";
+import { Listeners } from "../protocol/listeners.ts";
+import { until, within } from "../pty/wait.ts";
+import { type Buckets, isConflict, type Lease, lease } from "./buckets.ts";
+import type { Connected } from "./connected.ts";
+
+/** What is told of a host in its lease. */
+export interface LeasedHost {
+	readonly host: string;
+	readonly labels: Readonly<Record<string, string>>;
+	readonly version: string;
+	readonly bootId: string;
+	/** Tells the daemons of several users of a machine apart. */
+	readonly home: string;
+	readonly daemonEpoch: number;
+	/** How many sessions it takes. */
+	readonly capacity: number;
+	readonly sessions: { runningCount(): number };
+}
+
+export interface OwnLeaseParts {
+	readonly own: LeasedHost;
+	readonly buckets: Pick<Buckets, "hosts" | "ensure">;
+	readonly connected: Connected;
+	readonly refreshMs: number;
+	readonly ttlMs: number;
+	/** After each try. */
+	readonly onTried: () => void;
+	/** Errors that have no caller. */
+	readonly onProblem: (problem: unknown, doing: string) => void;
+}
+
+/**
+ * `asked`: never had · `ours` · `doubtful`: had, and the last write failed · `seen`: another has a lease on it, maybe one that
+ * is gone · `taken`: another refreshes it.
+ */
+type NameState = "asked" | "ours" | "doubtful" | "seen" | "taken";
+type NameEvent = "written" | "failed" | "seen" | "refreshed";
+
+const AFTER: Readonly<Record<NameState, Readonly<Record<NameEvent, NameState>>>> = {
+	asked: { written: "ours", failed: "asked", seen: "seen", refreshed: "taken" },
+	ours: { written: "ours", failed: "doubtful", seen: "seen", refreshed: "taken" },
+	doubtful: { written: "ours", failed: "doubtful", seen: "seen", refreshed: "taken" },
+	seen: { written: "ours", failed: "seen", seen: "seen", refreshed: "taken" },
+	taken: { written: "ours", failed: "taken", seen: "taken", refreshed: "taken" },
+};
+
+const REQUEST_MS = 5000;
+
+export class OwnLease implements Disposable {
+	readonly #parts: OwnLeaseParts;
+	readonly #since = Date.now();
+	readonly #changes = new Listeners<void>("own lease");
+	readonly #undo: () => void;
+	readonly #refresh: NodeJS.Timeout;
+	#state: NameState = "asked";
+	/** The revision of our lease; null while it is not ours. */
+	#held: number | null = null;
+	/** Somebody else's lease on our name, and when we saw it first, of `performance.now()`. */
+	#other: { readonly revision: number; readonly seenAt: number } | null = null;
+	#renewing = false;
+	#disposed = false;
+
+	constructor(parts: OwnLeaseParts) {
+		this.#parts = parts;
+		this.#undo = parts.connected.onChange((isConnected) => {
+			if (isConnected) void this.#renew();
+		});
+		this.#refresh = setInterval(() => void this.#renew(), parts.refreshMs);
+		// Whoever makes this has it before it is told of the first try.
+		setImmediate(() => void this.#renew());
+	}
+
+	/** The last write was done: what is told of this host is ours to write. */
+	get isHeld(): boolean {
+		return this.#held !== null;
+	}
+
+	/** The name is ours as far as we know: also while the broker takes no lease. */
+	get isOurs(): boolean {
+		return this.#state === "ours" || this.#state === "doubtful";
+	}
+
+	/** Another machine or user is in the fleet under this name. */
+	get isTaken(): boolean {
+		return this.#state === "taken";
+	}
+
+	get isBusy(): boolean {
+		return this.#renewing;
+	}
+
+	/** Told when one of these has changed. */
+	onChange(listener: () => void): () => void {
+		return this.#changes.add(listener);
+	}
+
+	/** Settles when it is known whose the name is, or this is disposed. */
+	known(): Promise<void> {
+		return until(
+			() => this.isOurs || this.isTaken || this.#disposed,
+			(listener) => this.#changes.add(listener),
+		);
+	}
+
+	async #renew(): Promise<void> {
+		if (this.#disposed || this.#renewing) return;
+		this.#renewing = true;
+		try {
+			if (this.#parts.connected.awaySince === null) await this.#write();
+		} catch (error) {
+			await this.#failed(error);
+		} finally {
+			this.#renewing = false;
+		}
+		this.#parts.onTried();
+	}
+
+	async #failed(error: unknown): Promise<void> {
+		const { buckets, connected, onProblem } = this.#parts;
+		await buckets.ensure().catch(() => {}); // the first problem is the one to tell
+		if (connected.awaySince === null && !this.#disposed) onProblem(error, "telling the fleet");
+	}
+
+	async #write(): Promise<void> {
+		const { own, buckets, refreshMs } = this.#parts;
+		const { hosts } = buckets;
+		const text = JSON.stringify(this.#leaseNow());
+		try {
+			if (this.#held !== null)
+				this.#held = await within(refreshMs, "the lease", hosts.update(own.host, text, this.#held, refreshMs));
+			else {
+				const found = await within(REQUEST_MS, "the lease", hosts.get(own.host));
+				const isThere = found !== null && found.operation === "PUT";
+				if (isThere && !this.#mayTake(found.revision, found.string())) return;
+				this.#held = await hosts.put(own.host, text, { previousSeq: found?.revision ?? 0, timeout: refreshMs });
+				this.#other = null;
+			}
+			this.#happen("written");
+		} catch (error) {
+			this.#held = null; // expired, taken by another, or not known: looked at the next time
+			this.#happen("failed");
+			if (!isConflict(error)) throw error;
+			setImmediate(() => void this.#renew()); // the next look need not wait for the next refresh
+		}
+	}
+
+	/** Whether a lease on our name that another has written is ours to take. */
+	#mayTake(revision: number, text: string): boolean {
+		const { own, ttlMs } = this.#parts;
+		const theirs = lease.safeParse(JSON.parse(text)).data;
+		if (theirs === undefined) return true;
+		const isOfHere = theirs.bootId === own.bootId && theirs.home === own.home;
+		if (isOfHere && theirs.since <= this.#since) return true; // the daemon before us, or we
+		const now = performance.now();
+		if (this.#other?.revision === revision) return now - this.#other.seenAt > ttlMs;
+		this.#happen(this.#other === null ? "seen" : "refreshed");
+		this.#other = { revision, seenAt: now };
+		return false;
+	}
+
+	#happen(event: NameEvent): void {
+		const before = this.#state;
+		this.#state = AFTER[before][event];
+		if (this.#state === before) return;
+		const { own, onProblem } = this.#parts;
+		if (this.isTaken)
+			onProblem(new Error(`another machine or user is in the fleet as ${own.host}`), "joining the fleet");
+		this.#changes.emit();
+	}
+
+	#leaseNow(): Lease {
+		const { host, labels, version, bootId, home, daemonEpoch, capacity, sessions } = this.#parts.own;
+		return {
+			host,
+			bootId,
+			home,
+			daemonEpoch,
+			version,
+			labels: { ...labels },
+			capacity: { sessions: capacity },
+			running: sessions.runningCount(),
+			load: Math.round((loadavg()[0]! / availableParallelism()) * 100) / 100,
+			since: this.#since,
+		};
+	}
+
+	/** Ends the refreshing; `leave` is for when what is under way has ended. */
+	[Symbol.dispose](): void {
+		this.#disposed = true;
+		this.#undo();
+		clearInterval(this.#refresh);
+		this.#changes.emit();
+	}
+
+	/** Others learn at once that it is gone, for good or for now. Whether the name was ours until then, and is nobody's now. */
+	async leave({ forGood }: { readonly forGood: boolean }): Promise<boolean> {
+		const { own, buckets, connected } = this.#parts;
+		this.#changes.clear();
+		if (this.#held === null || connected.awaySince !== null) return false;
+		const last = { previousSeq: this.#held };
+		const leaving = forGood ? buckets.hosts.purge(own.host, last) : buckets.hosts.delete(own.host, last);
+		return within(REQUEST_MS, "leaving the fleet", leaving).then(
+			() => true,
+			() => false, // it expires
+		);
+	}
+}
