@@ -88,7 +88,7 @@ static void ask_the_rest(struct end *end, int64_t now, size_t count, pid_t main_
 	}
 }
 
-void end_begin(struct end *end, const char *reason, int64_t grace_us, int64_t now, pid_t root, pid_t main_pid) {
+void end_begin(struct end *end, const char *reason, int64_t grace_us, int64_t now) {
 	end->reason = reason;
 	end->clean_passes = 0;
 	end->look_at = now;
@@ -97,7 +97,6 @@ void end_begin(struct end *end, const char *reason, int64_t grace_us, int64_t no
 		end->kill_at = now + grace_us;
 		end->hup_at = now;
 		end->pause = LOOK_FIRST_US;
-		ask(end, root, main_pid);
 	} else {
 		start_killing(end, now);
 	}
@@ -106,6 +105,7 @@ void end_begin(struct end *end, const char *reason, int64_t grace_us, int64_t no
 bool end_step(struct end *end, int64_t now, pid_t root, pid_t main_pid) {
 	if (end->phase != END_ASKING && end->phase != END_KILLING) return false;
 	if (end->phase == END_ASKING && now >= end->kill_at) start_killing(end, now);
+	if (end->phase == END_ASKING && !end->asked) end->asked = true, ask(end, root, main_pid);
 	size_t living = 0;
 	bool complete = true;
 	for (int round = 0; round < ROUNDS_MOST; round++) {

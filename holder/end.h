@@ -20,12 +20,13 @@ struct end {
 	int64_t hup_at;  // next to those who ignore TERM, if no other needs the grace
 	int64_t pause;
 	int clean_passes;
+	bool asked;      // TERM was sent; by the first step, before which the programs have got their share of the processor back
 	bool leader_due; // the main program is stopped, and gets TERM when no other needs the grace
 	bool hang_up;    // the holder should close the terminal: the last thing that may help
 	size_t survivors; // at least
 };
 
-void end_begin(struct end *end, const char *reason, int64_t grace_us, int64_t now, pid_t root, pid_t main_pid);
+void end_begin(struct end *end, const char *reason, int64_t grace_us, int64_t now);
 // Continues ending; true when it has just finished. To be called when a child died, and when `look_at` is reached.
 bool end_step(struct end *end, int64_t now, pid_t root, pid_t main_pid);
 

@@ -166,18 +166,21 @@ static void step_owner(struct holder *holder, int64_t now) {
 	else if (holder->ownerless_at == 0) holder->ownerless_at = now + OWNERLESS_US;
 	else if (now >= holder->ownerless_at && holder->end.phase == END_IDLE) {
 		holder->ends_with_owner = false, holder->ownerless_at = 0;
-		end_begin(&holder->end, "end", WALL_GRACE_US, now, holder->self, life_leader(holder));
+		end_begin(&holder->end, "end", WALL_GRACE_US, now);
 	}
 }
 
-static void step_end(struct holder *holder, int64_t now) {
+static void step_wall(struct holder *holder, int64_t now) {
 	struct pollfd alarm = {.fd = holder->alarm, .events = POLLIN};
 	if ((holder->wall_at > 0 && now >= holder->wall_at) || (holder->alarm >= 0 && poll(&alarm, 1, 0) == 1)) {
 		if (holder->alarm >= 0) close(holder->alarm);
 		holder->alarm = -1, holder->wall_at = 0;
 		send_event(holder, "{\"event\":\"ending\",\"reason\":\"wall_clock\"}"); // what ends first may be reported before the main program has
-		end_begin(&holder->end, "wall_clock", WALL_GRACE_US, now, holder->self, life_leader(holder));
+		end_begin(&holder->end, "wall_clock", WALL_GRACE_US, now);
 	}
+}
+
+static void step_end(struct holder *holder, int64_t now) {
 	struct end *end = &holder->end;
 	if (end->phase == END_IDLE || end->phase == END_OVER || now < end->look_at) return;
 	bool over = end_step(end, now, holder->self, life_leader(holder));
@@ -255,6 +258,8 @@ static void put_off_leaving(struct holder *holder, int64_t now) {
 
 void life_step(struct holder *holder, int64_t now) {
 	step_owner(holder, now);
+	step_wall(holder, now);
+	share_step(holder, now); // before anybody is asked to end
 	step_end(holder, now);
 	step_exit(holder, now);
 }

@@ -132,7 +132,7 @@ static void exceeded(struct holder *holder, const char *reason, int64_t grace_us
 	char json[80];
 	snprintf(json, sizeof json, "{\"event\":\"ending\",\"reason\":\"%s\"}", reason);
 	if (first) send_event(holder, json);
-	end_begin(&holder->end, first ? reason : holder->end.reason, grace_us, now, holder->self, holder->main_exited ? 0 : holder->main_pid);
+	end_begin(&holder->end, first ? reason : holder->end.reason, grace_us, now);
 }
 
 static bool is_near(uint64_t used, uint64_t limit) { return limit != 0 && used > limit / 2; }

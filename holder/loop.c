@@ -241,7 +241,7 @@ static void turn(void) {
 		if (told_to_listen) told_to_listen = 0, holder->listener.due = true;
 		if (told_to_end) {
 			told_to_end = 0;
-			end_begin(&holder->end, "end", TERM_GRACE_US, now, holder->self, life_leader(holder));
+			end_begin(&holder->end, "end", TERM_GRACE_US, now);
 		}
 		holder->terminal_quiet = fds[MASTER].fd >= 0 && fds[MASTER].revents == 0;
 		if (fds[MASTER].revents) take_output(holder);
@@ -258,7 +258,6 @@ static void turn(void) {
 		// A program that waits for another line prints something first, as a rule.
 		if (fds[MASTER].revents && holder->input.held) holder->type_at = now;
 		if (input_queued(&holder->input) > 0 && now >= holder->type_at) type_queued(holder);
-		share_step(holder, now);
 		life_step(holder, now_us());
 		if (!disk_step(holder, now_us())) return;
 		life_tell(holder, now_us());

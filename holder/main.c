@@ -142,7 +142,7 @@ static int hold(uint8_t *bytes, struct block *block, int report, int launcher) {
 	block_free(block);
 	munmap(bytes, BLOCK_MAX);
 	if (!started) return 1;
-	if (!launcher_keeps_it()) end_begin(&holder.end, "end", 0, now_us(), holder.self, holder.main_pid);
+	if (!launcher_keeps_it()) end_begin(&holder.end, "end", 0, now_us());
 	loop();
 }
 

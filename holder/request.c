@@ -269,8 +269,7 @@ static void end(struct holder *holder, struct client *client, const uint8_t *pay
 	}
 	holder->ends[holder->end_count].client = client;
 	holder->ends[holder->end_count++].request = request;
-	end_begin(&holder->end, "end", (int64_t)get32(payload + 4) * 1000, now_us(), holder->self,
-	          life_leader(holder));
+	end_begin(&holder->end, "end", (int64_t)get32(payload + 4) * 1000, now_us());
 }
 
 void request_ended(struct holder *holder) {

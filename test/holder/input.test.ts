@@ -272,11 +272,11 @@ describe("H4: no more is in flight than the terminal can keep", () => {
 				"import fcntl, hashlib, os, signal, sys, termios, tty",
 				"fcntl.ioctl(0, termios.TIOCEXCL)",
 				"tty.setcbreak(0)",
+				"signal.signal(signal.SIGINT, lambda *_: os._exit(9))",
 				"print('ready', flush=True)",
 				"data = b''",
 				"while len(data) < 200000: data += os.read(0, 65536)",
 				"print(hashlib.sha256(data).hexdigest(), flush=True)",
-				"signal.signal(signal.SIGINT, lambda *_: os._exit(9))",
 				"while True: signal.pause()",
 			];
 			const session = await launch({

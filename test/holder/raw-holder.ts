@@ -83,6 +83,9 @@ export function sessionDirectory(): string {
 	made.push(dir);
 	return dir;
 }
+/** What only a hang takes longer than, also with a sanitizer, under valgrind and on a busy machine. */
+const HANG_MS = 180_000;
+
 const holders: number[] = [];
 /** For afterEach: ends every session that the tests of this file started and removes what they made. */
 export async function cleanUp(): Promise<void> {
@@ -293,15 +296,20 @@ export class Client {
 		return this.output.toString();
 	}
 
-	/** Waits for a named condition; fails with what it saw when the connection ends first. */
+	/** Waits for a condition; fails with what it saw when the connection ends first, or when that takes as long as only a hang does. */
 	until(met: () => boolean): Promise<void> {
 		return new Promise((resolve, reject) => {
-			const look = () => {
-				if (!met() && !this.closed) return;
+			const settle = (why?: string) => {
 				this.#watchers.delete(look);
-				if (met()) resolve();
-				else reject(new Error(`the connection ended first; output: ${JSON.stringify(this.text.slice(-300))}`));
+				clearTimeout(timer);
+				if (why === undefined) resolve();
+				else reject(new Error(`${why}: ${met}; output: ${JSON.stringify(this.text.slice(-300))}`));
 			};
+			const look = () => {
+				if (met()) settle();
+				else if (this.closed) settle("the connection ended first");
+			};
+			const timer = setTimeout(() => settle(`waited ${HANG_MS} ms in vain`), HANG_MS);
 			this.#watchers.add(look);
 			look();
 		});
