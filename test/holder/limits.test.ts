@@ -1,17 +1,25 @@
 // R2.10: what a session may use as a whole. Every hog here has an end of its own.
 
+import { execFileSync } from "node:child_process";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
 import { needing } from "../programs.ts";
-import { Client, cleanUp, gone, HOLDER, launch, lives, record, Tag, u32, u64 } from "./raw-holder.ts";
+import { Client, cleanUp, gone, HOLDER, launch, lives, record, sessionDirectory, Tag, u32, u64 } from "./raw-holder.ts";
 
 afterEach(cleanUp);
 
 const Limit = { cpu: 0, memory: 1, processes: 2, output: 6 } as const;
 const limit = (which: number, value: number) => record(Tag.limit, Buffer.concat([u32(which, 0), u64(value)]));
 
+/** Runs it once there is a client to be told how it ended. */
 async function ended(script: string, ...records: Buffer[]) {
-	const session = await launch({ argv: ["bash", "-c", script], records });
+	const dir = sessionDirectory();
+	const go = join(dir, "go");
+	execFileSync("mkfifo", [go]);
+	const session = await launch({ argv: ["bash", "-c", `: < ${go}; ${script}`], records, dir });
 	const client = await Client.open(session.socket);
+	await writeFile(go, "");
 	const exit = await client.exited();
 	await gone(session.holder);
 	return { exit, client, session };
