@@ -8,6 +8,7 @@ import {
 	mkdirSync,
 	mkdtempSync,
 	readFileSync,
+	renameSync,
 	rmSync,
 	symlinkSync,
 	writeFileSync,
@@ -18,6 +19,7 @@ import { describe, expect, test } from "vitest";
 import { addLeaf, initFleet } from "../../src/fleet/init.ts";
 import { within } from "../../src/pty/wait.ts";
 import { until } from "../condition.ts";
+import { versioned } from "../daemon/versioned.ts";
 import { BROKER_NEEDS, Brokers } from "../fleet/broker.ts";
 import { find, needing, SYSTEM_PATH } from "../programs.ts";
 
@@ -36,8 +38,7 @@ class Contained implements AsyncDisposable {
 	constructor(env: NodeJS.ProcessEnv = {}) {
 		const bin = join(this.#base, "bin");
 		mkdirSync(bin);
-		const main = join(root, "dist/main.js");
-		writeFileSync(join(bin, "dialtone"), `#!/bin/sh\nexec ${process.execPath} ${main} "$@"\n`, { mode: 0o755 });
+		this.install(root);
 		mkdirSync(join(this.#base, "home"), { mode: 0o700 });
 		this.#env = {
 			PATH: `${bin}:${process.env.PATH}`,
@@ -58,6 +59,14 @@ class Contained implements AsyncDisposable {
 		this.exited = new Promise((resolve) => this.#unshare.on("exit", resolve));
 	}
 
+	/** The build that `dialtone` is from now on. */
+	install(directory: string): void {
+		const main = join(directory, "dist/main.js");
+		const command = join(this.#base, "bin/dialtone");
+		writeFileSync(`${command}.new`, `#!/bin/sh\nexec ${process.execPath} ${main} "$@"\n`, { mode: 0o755 });
+		renameSync(`${command}.new`, command);
+	}
+
 	/** Of tini, outside. */
 	get pid(): number {
 		const children = readFileSync(`/proc/${this.#unshare.pid}/task/${this.#unshare.pid}/children`, "utf8");
@@ -69,10 +78,14 @@ class Contained implements AsyncDisposable {
 		return execFileSync("nsenter", args, { env: this.#env, encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] });
 	}
 
+	status(): { readonly pid: number; readonly version: string } {
+		return JSON.parse(this.run("dialtone", "daemon", "status", "--json"));
+	}
+
 	/** Null while none runs. */
 	daemon(): number | null {
 		try {
-			return (JSON.parse(this.run("dialtone", "daemon", "status", "--json")) as { pid: number }).pid;
+			return this.status().pid;
 		} catch {
 			return null; // none runs: the exit code says so
 		}
@@ -153,6 +166,37 @@ describe("the container's processes", needing("tini", "containers", "ps"), () =>
 		inside.terminate();
 		await within(60_000, "the container ends", inside.exited);
 		expect(inside.recorded()).toEqual([{ name: "py", state: "cancelled" }]);
+	});
+
+	test("an upgrade to another build keeps the sessions, with every byte", async () => {
+		const newer = versioned("99.0.0");
+		try {
+			await using inside = new Contained();
+			const first = await until("a daemon runs", () => inside.daemon());
+			const counts = "i=0; while :; do i=$((i+1)); echo $i; [ $i -lt 3000 ] || read x; sleep 0.001; done";
+			inside.run("dialtone", "start", "--name", "counter", "--until", "1", "--", "sh", "-c", counts);
+			const holders = () => inside.processes().filter(({ name }) => name.startsWith("dialtone-holder"));
+			const before = holders();
+
+			inside.install(newer);
+			inside.run("dialtone", "daemon", "restart");
+			await until(
+				"the new build's daemon runs",
+				() => inside.daemon() !== null && inside.status().version === "99.0.0",
+			);
+			expect(inside.daemon()).not.toBe(first);
+			expect(holders()).toEqual(before);
+			inside.run("dialtone", "wait", "counter", "--until", "3000", "-t", "60s");
+			const lines = inside.run("dialtone", "logs", "counter").split("\n").map(Number).slice(0, 3000);
+			expect(lines).toEqual(Array.from({ length: 3000 }, (_, index) => index + 1));
+			// The entry point follows what the new build does, too.
+			inside.run("kill", "-9", String(inside.daemon()));
+			await until("the next daemon runs", () => inside.daemon());
+			expect(inside.status().version).toBe("99.0.0");
+			expect(holders().map(({ pid }) => pid)).toEqual(before.map(({ pid }) => pid));
+		} finally {
+			rmSync(newer, { recursive: true });
+		}
 	});
 });
 
