@@ -1,11 +1,8 @@
 // The daemon's membership in a fleet: joined by a person, kept in a file, resumed by the next daemon. Nothing local ever
 // waits for it. The libraries of the broker are loaded when a fleet is joined, not before.
 
-import { existsSync, statSync } from "node:fs";
-import { rm } from "node:fs/promises";
-import { join } from "node:path";
+import { statSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
-import { z } from "zod";
 import type { FleetControl } from "./daemon/fleet-control.ts";
 import type { Daemon } from "./daemon/run.ts";
 import type { FleetConnection } from "./fleet/connection.ts";
@@ -14,7 +11,7 @@ import type { FleetMember } from "./fleet/member.ts";
 import { MergedEvents } from "./fleet/merged-events.ts";
 import type { Prepared } from "./fleet/prepared.ts";
 import { type FleetState, SwitchClient } from "./fleet/switch-client.ts";
-import { checked, MAX_BYTES, parseObject, readCache, replaceState } from "./journal/state-file.ts";
+import { FleetFile } from "./fleet-file.ts";
 import { Fault, isFault } from "./protocol/fault.ts";
 import { type FleetStatus, type FleetWish, REFUSED, TAKEN, UNHEARD } from "./protocol/fleet.ts";
 import { Listeners } from "./protocol/listeners.ts";
@@ -26,7 +23,6 @@ import type { Sessions } from "./session/sessions.ts";
 import type { Client } from "./tools/client.ts";
 import { VERSION } from "./version.ts";
 
-const FILE = "fleet.json";
 /** What a person waits for at most who joins. */
 const JOIN_MS = 20_000;
 /** For the fleet that is joined to tell of events, before the one that was joined does no more. */
@@ -37,13 +33,6 @@ const LEAVE_MS = 3000;
 const RETRY_MS = { first: 250, most: 5000 };
 const PARALLEL_LOOKS = 8;
 const LOOK_MS = 1000;
-
-const kept = z.object({
-	servers: z.array(z.string()),
-	credentials: z.exactOptional(z.string()),
-	host: z.exactOptional(z.string()),
-	labels: z.record(z.string(), z.string()),
-});
 
 export interface FleetMembershipParts {
 	readonly state: string;
@@ -69,6 +58,7 @@ export class FleetMembership implements FleetControl {
 	/** For all who ask this daemon. */
 	readonly client: Client;
 	readonly #parts: FleetMembershipParts;
+	readonly #file: FleetFile;
 	readonly #changed = new Listeners<void>("fleet membership");
 	readonly #events: MergedEvents;
 	#daemon: Pick<Daemon, "serve" | "lock"> | null = null;
@@ -78,9 +68,8 @@ export class FleetMembership implements FleetControl {
 
 	constructor(parts: FleetMembershipParts) {
 		this.#parts = parts;
-		this.#resuming = existsSync(join(parts.state, FILE))
-			? { host: null, problem: "connecting", since: Date.now() }
-			: null;
+		this.#file = new FleetFile(parts.state);
+		this.#resuming = this.#file.exists ? { host: null, asks: true, problem: "connecting", since: Date.now() } : null;
 		this.#events = new MergedEvents(parts.local, parts.sessions.options.eventsKept);
 		this.client = new SwitchClient({
 			local: parts.local,
@@ -98,11 +87,7 @@ export class FleetMembership implements FleetControl {
 	/** Once the daemon listens: joins again where the one before was a member, however long that takes. */
 	async resume(daemon: Pick<Daemon, "serve" | "lock">): Promise<void> {
 		this.#daemon = daemon;
-		const wish = await readCache({
-			path: join(this.#parts.state, FILE),
-			maxBytes: MAX_BYTES.fleet,
-			parse: (text) => checked(kept, parseObject(text)),
-		});
+		const wish = await this.#file.read();
 		// There is nothing to resume, or a person was faster.
 		if (wish === null || this.#resuming === null) {
 			this.#resuming = null;
@@ -144,7 +129,7 @@ export class FleetMembership implements FleetControl {
 			await end(joined);
 			throw error instanceof Fault ? error : new Fault("fleet_unreachable", { problem: problemIn(error) });
 		}
-		await replaceState(join(this.#parts.state, FILE), JSON.stringify(wish));
+		await this.#file.write(wish);
 		this.#resuming = null;
 		this.#joined = joined;
 		this.#changed.emit();
@@ -154,7 +139,7 @@ export class FleetMembership implements FleetControl {
 	}
 
 	async leave(): Promise<void> {
-		await rm(join(this.#parts.state, FILE), { force: true });
+		await this.#file.remove();
 		const joined = this.#joined;
 		this.#resuming = null;
 		this.#joined = null;
@@ -210,7 +195,8 @@ export class FleetMembership implements FleetControl {
 		if (this.#joined === null) return this.#resuming ?? "in no fleet";
 		const { member, problem, since, prepared, wish } = this.#joined;
 		const host = prepared?.options.host ?? wish.host ?? null;
-		return member === null ? { host, problem, since } : { client: member.client };
+		// Without credentials that can be read it may become anything.
+		return member === null ? { host, asks: prepared?.asks ?? true, problem, since } : { client: member.client };
 	}
 
 	/** Under a name that nobody else has. */

@@ -115,17 +115,19 @@ const dependencies: Dependencies = {
 		shareLink: async (url, session) => (await import("./serve-http.ts")).shareLink(where, url, session),
 	},
 	mcp: async ({ sets }) => {
-		const [{ serveMcpOnStdio }, { toolCards }] = await Promise.all([
+		const [{ serveMcpOnStdio }, { toolCards }, { FleetFile }] = await Promise.all([
 			import("./mcp/stdio.ts"),
 			import("./tools/catalogue.ts"),
+			import("./fleet-file.ts"),
 		]);
+		const fleet = new FleetFile(where.state);
 		const host = callerHere("mcp");
 		await using client = lasting(host);
 		await serveMcpOnStdio({
 			version: VERSION,
 			sets,
 			tools: async () => toolCards(sets),
-			listed: async () => (await (await client.ifRunning())?.tools(sets)) ?? toolCards(sets),
+			listed: async () => (await (await client.ifRunning())?.tools(sets)) ?? fleet.listed(toolCards(sets)),
 			connect: async () => client,
 			peek: () => client.ifRunning(),
 			// The host's pid distinguishes two agents of the same kind: each has its own shell and its own "new",

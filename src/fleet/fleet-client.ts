@@ -47,6 +47,7 @@ import { Placer } from "./placed-start.ts";
 import type { Wanted } from "./placement.ts";
 import type { FleetRegistry } from "./registry.ts";
 import { joinReference, splitReference } from "./session-names.ts";
+import { isHostName } from "./subjects.ts";
 
 export interface FleetClientParts {
 	readonly local: Client;
@@ -284,17 +285,29 @@ export class FleetClient implements Client {
 		}
 	}
 
-	/** A session that could be another host's is not missing where that host was not heard of since we joined, or is none. */
+	/** A host that was not heard of since we joined is lost where its sessions are on record, and maybe there where nobody tells. */
 	async #orLost(error: unknown): Promise<unknown> {
-		if (!isFault(error, "session_not_found")) return error;
+		const host = this.#unknownHost(error);
+		if (host === null) return error;
+		try {
+			const isLost = await this.#parts.registry.hasSessionsOf(host);
+			if (isLost) return new Fault("host_unreachable", { host, since: null }, { cause: error });
+			return new Fault("unknown_host", { host, hosts: [...this.#known.names()] }, { cause: error });
+		} catch (problem) {
+			return isFault(problem, "fleet_unreachable") ? problem : error;
+		}
+	}
+
+	/** The host for which nothing was found. */
+	#unknownHost(error: unknown): string | null {
+		if (isFault(error, "unknown_host")) {
+			const host = error.facts.host.trim().toLowerCase();
+			return isHostName(host) ? host : null;
+		}
+		if (!isFault(error, "session_not_found")) return null;
 		const { id, others = [], removed } = error.facts;
-		const meant = splitReference(id, (name) => !this.#known.isKnown(name));
-		if (meant === null || others.length > 0 || removed !== undefined) return error;
-		const { host } = meant;
-		const isLost = await this.#parts.registry.hasSessionsOf(host).catch(() => null);
-		if (isLost === null) return error; // the broker does not answer
-		if (isLost) return new Fault("host_unreachable", { host, since: null }, { cause: error });
-		return new Fault("unknown_host", { host, hosts: [...this.#known.names()] }, { cause: error });
+		if (others.length > 0 || removed !== undefined) return null;
+		return splitReference(id, (name) => !this.#known.isKnown(name))?.host ?? null;
 	}
 
 	async *#stream<T>(

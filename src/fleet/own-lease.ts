@@ -51,7 +51,13 @@ const AFTER: Readonly<Record<NameState, Readonly<Record<NameEvent, NameState>>>>
 	taken: { written: "ours", failed: "taken", seen: "taken", refreshed: "taken" },
 };
 
-const REQUEST_MS = 5000;
+/**
+ * A cluster that elects a leader drops requests: each try is short, and the next one follows soon, so that the lease is written
+ * as soon as there is a leader and has not ended by then.
+ */
+const TRY_MS = 1500;
+const RETRY_MS = { first: 100, most: 1000 } as const;
+const LEAVE_MS = 5000;
 
 export class OwnLease implements Disposable {
 	readonly #parts: OwnLeaseParts;
@@ -65,6 +71,10 @@ export class OwnLease implements Disposable {
 	/** Somebody else's lease on our name, and when we saw it first, of `performance.now()`. */
 	#other: { readonly revision: number; readonly seenAt: number } | null = null;
 	#renewing = false;
+	/** Tries in a row that failed. */
+	#failures = 0;
+	#retry: NodeJS.Timeout | undefined;
+	#ensuring = false;
 	#disposed = false;
 
 	constructor(parts: OwnLeaseParts) {
@@ -111,35 +121,50 @@ export class OwnLease implements Disposable {
 
 	async #renew(): Promise<void> {
 		if (this.#disposed || this.#renewing) return;
+		clearTimeout(this.#retry);
 		this.#renewing = true;
 		try {
 			if (this.#parts.connected.awaySince === null) await this.#write();
+			this.#failures = 0;
 		} catch (error) {
-			await this.#failed(error);
+			this.#failed(error);
 		} finally {
 			this.#renewing = false;
 		}
 		this.#parts.onTried();
 	}
 
-	async #failed(error: unknown): Promise<void> {
-		const { buckets, connected, onProblem } = this.#parts;
-		await buckets.ensure().catch(() => {}); // the first problem is the one to tell
-		if (connected.awaySince === null && !this.#disposed) onProblem(error, "telling the fleet");
+	#failed(error: unknown): void {
+		const { connected, onProblem } = this.#parts;
+		// One that is away is back with news of it.
+		if (this.#disposed || connected.awaySince !== null) return;
+		if (this.#failures === 0) onProblem(error, "telling the fleet");
+		const ms = Math.min(RETRY_MS.first * 2 ** this.#failures++, RETRY_MS.most);
+		this.#retry = setTimeout(() => void this.#renew(), ms);
+		void this.#ensure();
+	}
+
+	/** It may have been lost. No try waits for this: a cluster takes long to answer it. */
+	async #ensure(): Promise<void> {
+		if (this.#ensuring) return;
+		this.#ensuring = true;
+		await this.#parts.buckets.ensure().catch(() => {}); // the problem of the try is the one to tell
+		this.#ensuring = false;
 	}
 
 	async #write(): Promise<void> {
-		const { own, buckets, refreshMs } = this.#parts;
+		const { own, buckets } = this.#parts;
 		const { hosts } = buckets;
 		const text = JSON.stringify(this.#leaseNow());
+		const put = (previousSeq: number) =>
+			within(TRY_MS, "the lease", hosts.put(own.host, text, { previousSeq, timeout: TRY_MS }));
 		try {
-			if (this.#held !== null)
-				this.#held = await within(refreshMs, "the lease", hosts.update(own.host, text, this.#held, refreshMs));
+			if (this.#held !== null) this.#held = await put(this.#held);
 			else {
-				const found = await within(REQUEST_MS, "the lease", hosts.get(own.host));
+				const found = await within(TRY_MS, "the lease", hosts.get(own.host));
 				const isThere = found !== null && found.operation === "PUT";
 				if (isThere && !this.#mayTake(found.revision, found.string())) return;
-				this.#held = await hosts.put(own.host, text, { previousSeq: found?.revision ?? 0, timeout: refreshMs });
+				this.#held = await put(found?.revision ?? 0);
 				this.#other = null;
 			}
 			this.#happen("written");
@@ -196,6 +221,7 @@ export class OwnLease implements Disposable {
 		this.#disposed = true;
 		this.#undo();
 		clearInterval(this.#refresh);
+		clearTimeout(this.#retry);
 		this.#changes.emit();
 	}
 
@@ -206,7 +232,7 @@ export class OwnLease implements Disposable {
 		if (this.#held === null || connected.awaySince !== null) return false;
 		const last = { previousSeq: this.#held };
 		const leaving = forGood ? buckets.hosts.purge(own.host, last) : buckets.hosts.delete(own.host, last);
-		return within(REQUEST_MS, "leaving the fleet", leaving).then(
+		return within(LEAVE_MS, "leaving the fleet", leaving).then(
 			() => true,
 			() => false, // it expires
 		);

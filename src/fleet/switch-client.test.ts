@@ -22,7 +22,7 @@ const local = {
 } as unknown as Client;
 
 test("a daemon that has not reached its fleet yet says so of sessions of other hosts, and in its list", async () => {
-	const state = () => ({ host: null, problem: "connecting", since: 0 });
+	const state = () => ({ host: null, asks: true, problem: "connecting", since: 0 });
 	const client = new SwitchClient({ local, events: local, state, onChange: () => () => {} });
 	const away = { code: "fleet_unreachable", facts: { problem: "connecting" } };
 	await expect(client.call("read", { session: "beta/quiet" })).rejects.toMatchObject(away);

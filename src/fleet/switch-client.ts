@@ -23,6 +23,7 @@ import type {
 	ToolSet,
 	ViewOptions,
 } from "../tools/client.ts";
+import { cardInFleet } from "./fleet-cards.ts";
 
 /** A member · joined, and not connected since the daemon has started · in no fleet. */
 export type FleetState = { readonly client: Client } | NotConnected | "in no fleet";
@@ -30,6 +31,8 @@ export type FleetState = { readonly client: Client } | NotConnected | "in no fle
 interface NotConnected {
 	/** The name that it will have; null where that is not known. */
 	readonly host: string | null;
+	/** Whether it will ask other hosts, as far as that is known. */
+	readonly asks: boolean;
 	readonly problem: string;
 	readonly since: number;
 }
@@ -89,8 +92,11 @@ export class SwitchClient implements Client {
 		}
 	}
 
-	tools(sets?: readonly ToolSet[]) {
-		return this.#client.tools(sets);
+	/** As a member lists them, also while it is not connected: a host lists its tools once. */
+	async tools(sets?: readonly ToolSet[]) {
+		const state = this.#state();
+		const cards = await this.#client.tools(sets);
+		return typeof state === "object" && "asks" in state && state.asks ? cards.map(cardInFleet) : cards;
 	}
 
 	events(options: EventsOptions) {

@@ -228,10 +228,13 @@ export class FleetView implements AsyncDisposable {
 		if (isNew) this.#changes.emit();
 	}
 
-	/** The broker tells of leases. */
+	/** The broker tells of leases. Until it did, hosts could not be heard of: that is not held against them. */
 	#answer(): void {
+		const now = performance.now();
+		const unansweredMs = now - this.#answered.at - SILENT * this.#parts.ttlMs;
 		if (this.unheardSince !== null) this.#expectAll();
-		this.#answered = { at: performance.now(), since: Date.now() };
+		else if (unansweredMs > 0) for (const [host, end] of this.#ends) this.#ends.set(host, end + unansweredMs);
+		this.#answered = { at: now, since: Date.now() };
 	}
 
 	/** Each host gets the time of a lease to be heard of again. */

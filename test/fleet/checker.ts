@@ -10,7 +10,7 @@ import { hasEnded } from "../../src/session/lifecycle.ts";
 import type { Harms } from "./harms.ts";
 
 /** What is lost is told by the end of a lease (10 s); later where the server of who tells it is lost, too, on a busy machine. */
-const TOLD_MS = 40_000;
+const TOLD_MS = 25_000;
 /** A lease is refreshed every 3 s: its host was last heard of so long before the harm, or a slow machine's some longer. */
 const HEARD_MS = 12_000;
 /** After a harm: servers elect, daemons reconnect, leases are written again. */

@@ -418,5 +418,16 @@ describe("a daemon that joins while another host is away", () => {
 		expect(await refusalOf(callOn(c, "read", { session: "beta/kept" }))).toMatchObject(away);
 		expect(await refusalOf(c.client.output("beta/kept", { from: 0, signal }).next())).toMatchObject(away);
 		expect(await refusalOf(callOn(c, "read", { session: "delta/kept" }))).toMatchObject({ code: "unknown_host" });
+		const there = { command: "cat", host: "beta" };
+		expect(await refusalOf(callOn(c, "start", there))).toMatchObject(away);
+		expect((await refusalOf(callOn(c, "start", { ...there, host: "delta" }))).code).toBe("unknown_host");
+		// Which hosts there are is not known where the servers do not tell.
+		process.kill(server.pid(), "SIGSTOP");
+		try {
+			const asked = [callOn(c, "read", { session: "beta/kept" }), callOn(c, "start", { ...there, host: "delta" })];
+			for (const { code } of await Promise.all(asked.map(refusalOf))) expect(code).toBe("fleet_unreachable");
+		} finally {
+			process.kill(server.pid(), "SIGCONT");
+		}
 	});
 });

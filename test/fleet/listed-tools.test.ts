@@ -10,6 +10,7 @@ import { toolCards } from "../../src/tools/catalogue.ts";
 import { TOOL_SETS, type ToolCard } from "../../src/tools/client.ts";
 import { MAIN } from "../cli/command-line.ts";
 import { until } from "../condition.ts";
+import { Home } from "../daemon/home.ts";
 import { RealServer } from "../http/real-server.ts";
 import { needing } from "../programs.ts";
 import { OneServer } from "./one-server.ts";
@@ -75,4 +76,34 @@ describe("a daemon that joins and leaves", () => {
 			await client.close();
 		}
 	});
+
+	test(
+		"lists `host` to an MCP server that begins while no daemon runs, or none of the fleet's servers",
+		needing("nats-server"),
+		async () => {
+			await using broker = await OneServer.start();
+			await using home = new Home();
+			const listed = async () => {
+				const client = new Client({ name: "host", version: "1" }, { versionNegotiation: { mode: "legacy" } });
+				const env = { ...home.env } as Record<string, string>;
+				await client.connect(new StdioClientTransport({ command: process.execPath, args: [MAIN, "mcp"], env }));
+				try {
+					return hasHost((await client.listTools()).tools as readonly Listed[]);
+				} finally {
+					await client.close();
+				}
+			};
+			expect(await listed()).toBe(false);
+			await home.cli("join", broker.url, "--as", "alpha");
+			await home.cli("daemon", "stop");
+			expect(await listed()).toBe(true);
+			expect((await home.cli("daemon", "status")).code).not.toBe(0);
+			await broker.down();
+			await home.cli("ls");
+			expect(await listed()).toBe(true);
+			await home.cli("fleet", "leave");
+			await home.cli("daemon", "stop");
+			expect(await listed()).toBe(false);
+		},
+	);
 });

@@ -1,6 +1,7 @@
 // What a view says of a fleet, against what happened: hosts that come, vanish, restart and boot anew, sessions that
 // change, and a broker that is killed and started again, in random order.
 
+import { Kvm } from "@nats-io/kv";
 import { describe, expect, test as vitestTest } from "vitest";
 import type { OwnHost, OwnSessions } from "../../src/fleet/publisher.ts";
 import { FleetRegistry } from "../../src/fleet/registry.ts";
@@ -282,6 +283,31 @@ test("a host that died while the broker was away is in doubt when that is back, 
 		expect(view.doubtful()).toEqual([]);
 		expect(view.host("h0")!.since).toBeLessThanOrEqual(vanishedAt);
 	}));
+
+test("a host is not lost because the broker did not answer for some time", async () => {
+	const ttlMs = 5000;
+	await using server = await OneServer.start();
+	const nats = await server.connect();
+	const view = await FleetRegistry.open({ nats, onProblem: () => {}, ttlMs });
+	try {
+		const hosts = await new Kvm(nats).open("dt_hosts");
+		const lease = { host: "h0", bootId: "h0-0....", home: "h", daemonEpoch: 1, version: "1", labels: {} };
+		const written = performance.now();
+		await hosts.put("h0", JSON.stringify({ ...lease, capacity: { sessions: 1 }, running: 0, load: 0, since: 0 }));
+		await until("it is heard of", () => view.host("h0")?.reachable);
+		process.kill(server.pid(), "SIGSTOP");
+		await until("a part of its time has passed", () => performance.now() - written > 0.55 * ttlMs);
+		process.kill(server.pid(), "SIGCONT");
+		await until("all of its time has passed", () => performance.now() - written > 1.05 * ttlMs);
+		expect(view.unheardSince).toBe(null);
+		expect(view.host("h0")?.reachable).toBe(true);
+		await until("it is lost all the same", () => view.host("h0")?.reachable === false);
+		expect(performance.now() - written).toBeLessThan(2 * ttlMs);
+	} finally {
+		process.kill(server.pid(), "SIGCONT");
+		await view[Symbol.asyncDispose]();
+	}
+});
 
 describe("what is written", () => {
 	test("is little: nothing for idle sessions, two a second for one that flaps, and after a restart only what differs", async () => {
