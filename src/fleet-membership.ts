@@ -10,7 +10,7 @@ import { hostStatus } from "./fleet/host-status.ts";
 import type { FleetMember } from "./fleet/member.ts";
 import { MergedEvents } from "./fleet/merged-events.ts";
 import type { Prepared } from "./fleet/prepared.ts";
-import { type FleetState, SwitchClient } from "./fleet/switch-client.ts";
+import { type FleetState, problemOf, SwitchClient } from "./fleet/switch-client.ts";
 import { FleetFile } from "./fleet-file.ts";
 import { Fault, isFault } from "./protocol/fault.ts";
 import { type FleetStatus, type FleetWish, REFUSED, TAKEN, UNHEARD } from "./protocol/fleet.ts";
@@ -33,6 +33,8 @@ const LEAVE_MS = 3000;
 const RETRY_MS = { first: 250, most: 5000 };
 const PARALLEL_LOOKS = 8;
 const LOOK_MS = 1000;
+/** A call that is under way waits for a machine that has taken back its lease: a daemon that is restarted is back by then. */
+const RESTARTED_MS = 3000;
 
 export interface FleetMembershipParts {
 	readonly state: string;
@@ -45,8 +47,8 @@ export interface FleetMembershipParts {
 interface Joined {
 	readonly wish: FleetWish;
 	readonly since: number;
-	/** Why it is not a member yet. */
-	problem: string;
+	/** Why it is not a member yet; null until the first try has failed. */
+	problem: string | null;
 	/** Null where the credentials cannot be read. */
 	prepared: Prepared | null;
 	connection: FleetConnection | null;
@@ -69,7 +71,7 @@ export class FleetMembership implements FleetControl {
 	constructor(parts: FleetMembershipParts) {
 		this.#parts = parts;
 		this.#file = new FleetFile(parts.state);
-		this.#resuming = this.#file.exists ? { host: null, asks: true, problem: "connecting", since: Date.now() } : null;
+		this.#resuming = this.#file.exists ? { host: null, asks: true, problem: null, since: Date.now() } : null;
 		this.#events = new MergedEvents(parts.local, parts.sessions.options.eventsKept);
 		this.client = new SwitchClient({
 			local: parts.local,
@@ -112,7 +114,9 @@ export class FleetMembership implements FleetControl {
 				await release(joined);
 				const problem = problemIn(error);
 				if (problem !== joined.problem && !signal.aborted) this.#parts.onProblem(error, "joining the fleet");
+				const wasFirst = joined.problem === null;
 				joined.problem = problem;
+				if (wasFirst) this.#changed.emit(); // calls wait for no more than that
 			}
 			await delay(ms, undefined, { signal }).catch(() => {}); // it has left
 		}
@@ -150,7 +154,7 @@ export class FleetMembership implements FleetControl {
 	async forget(host: string): Promise<number> {
 		const { member } = this.#joined ?? {};
 		if (this.#joined === null) throw new Fault("not_in_fleet", { what: "Removing a host" });
-		if (!member) throw new Fault("fleet_unreachable", { problem: this.#joined.problem, since: this.#joined.since });
+		if (!member) throw new Fault("fleet_unreachable", { problem: problemOf(this.#joined), since: this.#joined.since });
 		const { as } = member.connection.options;
 		if (as.role !== "admin" || as.owner !== null)
 			throw new Fault("not_allowed", { what: `Removing a host from the fleet as \`${as.role}\`` });
@@ -162,7 +166,7 @@ export class FleetMembership implements FleetControl {
 
 	status(): FleetStatus | null {
 		if (this.#joined === null) return null;
-		const { wish, prepared, member, problem, since } = this.#joined;
+		const { wish, prepared, member, since } = this.#joined;
 		const connected = member?.registry.connected;
 		const awaySince = connected?.awaySince ?? null;
 		const isConnected = member !== null && awaySince === null;
@@ -177,7 +181,7 @@ export class FleetMembership implements FleetControl {
 			serves: prepared?.serves ?? false,
 			labels: wish.labels,
 			connected: isConnected,
-			problem: isConnected ? (taken ?? unheard) : member === null ? problem : lost,
+			problem: isConnected ? (taken ?? unheard) : member === null ? problemOf(this.#joined) : lost,
 			since: awaySince ?? connected?.since ?? since,
 			hosts: member === null ? [] : hostsSeenBy(member),
 		};
@@ -196,7 +200,8 @@ export class FleetMembership implements FleetControl {
 		const { member, problem, since, prepared, wish } = this.#joined;
 		const host = prepared?.options.host ?? wish.host ?? null;
 		// Without credentials that can be read it may become anything.
-		return member === null ? { host, asks: prepared?.asks ?? true, problem, since } : { client: member.client };
+		if (member !== null) return { client: member.client };
+		return { host, asks: prepared?.asks ?? true, problem, since };
 	}
 
 	/** Under a name that nobody else has. */
@@ -246,7 +251,10 @@ export class FleetMembership implements FleetControl {
 					host: other,
 					as,
 					caller: { owner: "daemon", cwd: "/", env: {} },
-					isAway: () => joined.member?.registry.host(other)?.reachable === false,
+					isAway: () => {
+						const view = joined.member?.registry.host(other);
+						return view?.reachable === false && Date.now() - (view.since ?? 0) > RESTARTED_MS;
+					},
 				}),
 			onProblem,
 		});
@@ -324,7 +332,7 @@ function homeId(state: string): string {
 const joining = (wish: FleetWish): Joined => ({
 	wish,
 	since: Date.now(),
-	problem: "connecting",
+	problem: null,
 	prepared: null,
 	connection: null,
 	member: null,

@@ -4,7 +4,7 @@
 import { Fault } from "../protocol/fault.ts";
 import { findTool, type Placement } from "../tools/catalogue.ts";
 import type { ToolSet } from "../tools/client.ts";
-import { hostOfNumber } from "../tools/host-names.ts";
+import { hostOfNumber, isNumberElsewhere } from "../tools/host-names.ts";
 import { meantField } from "../tools/other-names.ts";
 import { placement } from "./placement.ts";
 import { splitReference } from "./session-names.ts";
@@ -30,21 +30,27 @@ export interface KnownHosts {
 	names(): Iterable<string>;
 }
 
-export function aimOf(
-	{ tool, input, sets }: { tool: string; input: unknown; sets?: readonly ToolSet[] | undefined },
-	known: KnownHosts,
-): Aim {
-	const fields = fieldsIn(input);
-	const found = findTool(tool, input, sets);
-	if (fields === null || found === undefined) return { host: null, placement: null, input };
-	const shape = Object.keys(found.input.shape);
-	const { host: named = null, placement: placed = null, ...rest } = fields;
+interface AimedCall {
+	readonly tool: string;
+	readonly input: unknown;
+	readonly sets?: readonly ToolSet[] | undefined;
+}
+
+interface Fields {
+	readonly named: unknown;
+	readonly placed: unknown;
+	readonly others: readonly { readonly name: string; readonly value: unknown; readonly isReference: boolean }[];
+}
+
+export function aimOf(call: AimedCall, known: KnownHosts): Aim {
+	const { tool, input } = call;
+	const fields = fieldsOf(call);
+	if (fields === null) return { host: null, placement: null, input };
+	const { named, placed, others: rest } = fields;
 	const aimed: Record<string, unknown> = {};
 	const hosts = new Set<string>();
 	if (named !== null) hosts.add(hostIn(named, known));
-	for (const [name, value] of Object.entries(rest)) {
-		const field = shape.includes(name) ? name : (meantField(name, shape)?.field ?? name);
-		const isReference = REFERENCES.has(field) || NEW_NAMES[tool] === field;
+	for (const { name, value, isReference } of rest) {
 		const reference = isReference ? referenceIn(value, known) : null;
 		if (reference !== null) hosts.add(reference.host);
 		Object.defineProperty(aimed, name, { value: reference?.session ?? value, enumerable: true });
@@ -57,6 +63,34 @@ export function aimOf(
 	const wanted = placementIn(placed);
 	if (host !== null) throw badInput("give `host` or `placement`, not both");
 	return { host: null, placement: wanted, input: aimed };
+}
+
+/** Whether a call may be for another host, whichever there are. */
+export function mayAimElsewhere(call: AimedCall): boolean {
+	const fields = fieldsOf(call);
+	if (fields === null) return false;
+	const { named, placed, others } = fields;
+	return named !== null || placed !== null || others.some((one) => one.isReference && mayBeElsewhere(one.value));
+}
+
+/** Whether this may name a session of another host, whichever there are. */
+export function mayBeElsewhere(reference: unknown): boolean {
+	if (isNumberElsewhere(Number(reference))) return true;
+	return typeof reference === "string" && splitReference(reference, () => true) !== null;
+}
+
+/** Null: the tool refuses it. */
+function fieldsOf({ tool, input, sets }: AimedCall): Fields | null {
+	const fields = fieldsIn(input);
+	const found = findTool(tool, input, sets);
+	if (fields === null || found === undefined) return null;
+	const shape = Object.keys(found.input.shape);
+	const { host: named = null, placement: placed = null, ...rest } = fields;
+	const others = Object.entries(rest).map(([name, value]) => {
+		const field = shape.includes(name) ? name : (meantField(name, shape)?.field ?? name);
+		return { name, value, isReference: REFERENCES.has(field) || NEW_NAMES[tool] === field };
+	});
+	return { named, placed, others };
 }
 
 const badInput = (problem: string) => new Fault("bad_input", { problems: [problem] });

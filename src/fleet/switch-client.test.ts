@@ -1,7 +1,8 @@
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { Fault } from "../protocol/fault.ts";
+import { Listeners } from "../protocol/listeners.ts";
 import type { Client } from "../tools/client.ts";
-import { SwitchClient } from "./switch-client.ts";
+import { type FleetState, SwitchClient } from "./switch-client.ts";
 
 const missing = () => new Fault("session_not_found", { id: "beta/quiet", open: [] } as never);
 const { signal } = new AbortController();
@@ -22,9 +23,9 @@ const local = {
 } as unknown as Client;
 
 test("a daemon that has not reached its fleet yet says so of sessions of other hosts, and in its list", async () => {
-	const state = () => ({ host: null, asks: true, problem: "connecting", since: 0 });
+	const state = () => ({ host: null, asks: true, problem: "no servers", since: 0 });
 	const client = new SwitchClient({ local, events: local, state, onChange: () => () => {} });
-	const away = { code: "fleet_unreachable", facts: { problem: "connecting" } };
+	const away = { code: "fleet_unreachable", facts: { problem: "no servers" } };
 	await expect(client.call("read", { session: "beta/quiet" })).rejects.toMatchObject(away);
 	await expect(client.output("beta/quiet", { from: 0, signal }).next()).rejects.toMatchObject(away);
 	await expect(client.act("beta/quiet", { act: "take", who: "somebody" })).rejects.toMatchObject(away);
@@ -34,6 +35,77 @@ test("a daemon that has not reached its fleet yet says so of sessions of other h
 	const { facts, text } = await client.call("list", {});
 	expect(facts).toMatchObject({ notices: [expect.stringContaining("sessions of other hosts are not listed")] });
 	expect(text).toMatch(/^no sessions\nnot connected to the fleet since 1970-/);
+});
+
+describe("a daemon that has just started, and was a member before", () => {
+	const far = {
+		call: async (tool: string) => ({ facts: { tool }, text: "there" }),
+		act: async () => ({ done: "there" }),
+		decide: async () => ({ done: "there" }),
+		output: async function* () {
+			yield "there";
+		},
+	} as unknown as Client;
+
+	function starting() {
+		const changed = new Listeners<void>("membership");
+		let state: FleetState = { host: null, asks: true, problem: null, since: 0 };
+		const client = new SwitchClient({
+			local,
+			events: local,
+			state: () => state,
+			onChange: (listener) => changed.add(listener),
+		});
+		const become = (next: FleetState) => {
+			state = next;
+			changed.emit();
+		};
+		return { client, changed, become };
+	}
+
+	test.each<[string, (client: Client) => Promise<unknown>]>([
+		["a session by name", (client) => client.call("read", { session: "beta/quiet" })],
+		[
+			"one by number",
+			(client) => client.call("write_stdin" as never, { session_id: 2 ** 30 } as never, { sets: ["exec"] }),
+		],
+		["input as JSON", (client) => client.call("read", JSON.stringify({ session: "beta/quiet" }) as never)],
+		["another spelling", (client) => client.call("read", { sessionId: "beta/quiet" } as never)],
+		["a host", (client) => client.call("start", { host: "beta", argv: ["cat"] })],
+		["a placement", (client) => client.call("start", { placement: "least-loaded", argv: ["cat"] })],
+		["a name for what is new", (client) => client.call("start", { name: "beta/new", argv: ["cat"] })],
+		["a list", (client) => client.call("list", {})],
+		["an act", (client) => client.act("beta/quiet", { act: "take", who: "somebody" })],
+		["a decision", (client) => client.decide("beta/a1", { approve: true, by: "somebody" } as never)],
+		["a stream", (client) => client.output("beta/quiet", { from: 0, signal })[Symbol.asyncIterator]().next()],
+	])("asks others once it is one again: %s", async (_what, ask) => {
+		const { client, changed, become } = starting();
+		const asked = ask(client);
+		await Promise.resolve();
+		expect(changed.size).toBe(1);
+		become({ client: far });
+		expect(JSON.stringify(await asked)).toContain("there");
+		expect(changed.size).toBe(0);
+	});
+
+	test("says that it is not one as soon as the first try has failed", async () => {
+		const { client, become } = starting();
+		const asked = client.call("read", { session: "beta/quiet" });
+		const refused = expect(asked).rejects.toMatchObject({ code: "fleet_unreachable", facts: { problem: "refused" } });
+		become({ host: null, asks: true, problem: "refused", since: 0 });
+		await refused;
+	});
+
+	test("does not wait with what is for itself", async () => {
+		const { client, changed } = starting();
+		const asked = [
+			client.call("read", { session: "quiet" }),
+			client.call("read", { session: 7 } as never),
+			client.act("quiet", { act: "take", who: "somebody" }),
+		];
+		expect(changed.size).toBe(0);
+		for (const each of asked) await expect(each).rejects.toMatchObject({ code: "session_not_found" });
+	});
 });
 
 test("a daemon in no fleet says nothing of one", async () => {

@@ -8,7 +8,7 @@ import { oneLine, safe } from "../protocol/clean.ts";
 import type { PersonAct } from "../protocol/driver.ts";
 import { Fault, isFault } from "../protocol/fault.ts";
 import { type FleetSeen, type ListChange, NO_HOST } from "../protocol/session-list.ts";
-import { onAbort, type Subscribe } from "../pty/wait.ts";
+import { type Condition, onAbort, type Subscribe, wait } from "../pty/wait.ts";
 import type {
 	ActOptions,
 	Answer,
@@ -23,6 +23,8 @@ import type {
 	ToolSet,
 	ViewOptions,
 } from "../tools/client.ts";
+import { mayAimElsewhere, mayBeElsewhere } from "./aim.ts";
+import { isDialectList } from "./dialect-lists.ts";
 import { cardInFleet } from "./fleet-cards.ts";
 
 /** A member · joined, and not connected since the daemon has started · in no fleet. */
@@ -33,7 +35,8 @@ interface NotConnected {
 	readonly host: string | null;
 	/** Whether it will ask other hosts, as far as that is known. */
 	readonly asks: boolean;
-	readonly problem: string;
+	/** Null until the first try to connect has failed. */
+	readonly problem: string | null;
 	readonly since: number;
 }
 
@@ -44,6 +47,14 @@ export interface SwitchClientParts {
 	readonly state: () => FleetState;
 	readonly onChange: Subscribe;
 }
+
+/**
+ * A daemon that has just started, after the one before was killed, say, needs some tenths of a second to be a member again.
+ * What is asked of others waits for that, and no longer than for a server that does not answer.
+ */
+const RESUMED_MS = 5000;
+/** The list of this host is there at once. */
+const LISTED_MS = 1000;
 
 export class SwitchClient implements Client {
 	readonly #local: Client;
@@ -63,7 +74,25 @@ export class SwitchClient implements Client {
 		return typeof state === "object" && "client" in state ? state.client : this.#local;
 	}
 
+	/** Settles when the daemon that has just started is a member again, or it is known that this takes longer. */
+	async #resumed(mostMs: number, signal?: AbortSignal): Promise<void> {
+		const isOver = () => {
+			const state = this.#state();
+			return !(isAway(state) && state.problem === null);
+		};
+		const resumed: Condition<void> = {
+			start: ({ own, settle, after }) => {
+				if (isOver()) return settle();
+				own(this.#onChange(() => isOver() && settle()));
+				after(mostMs, settle);
+			},
+		};
+		await wait([resumed], { signal });
+	}
+
 	readonly call: Client["call"] = async (tool: string, input: unknown, options?: CallOptions): Promise<Answer> => {
+		if (mayAimElsewhere({ tool, input, sets: options?.sets })) await this.#resumed(RESUMED_MS, options?.signal);
+		else if (tool === "list" || isDialectList(tool)) await this.#resumed(LISTED_MS, options?.signal);
 		const state = this.#state();
 		if (typeof state === "object" && "client" in state) return state.client.call(tool as never, input, options);
 		const { host, placement, session } = Object(input) as Record<string, unknown>;
@@ -75,6 +104,7 @@ export class SwitchClient implements Client {
 	};
 
 	async #ask<T>(session: string, ask: (client: Client) => Promise<T>): Promise<T> {
+		if (mayBeElsewhere(session)) await this.#resumed(RESUMED_MS);
 		const state = this.#state();
 		try {
 			return await ask(this.#client);
@@ -84,6 +114,7 @@ export class SwitchClient implements Client {
 	}
 
 	async *#stream<T>(session: string, open: (client: Client) => AsyncIterable<T>): AsyncGenerator<T> {
+		if (mayBeElsewhere(session)) await this.#resumed(RESUMED_MS);
 		const state = this.#state();
 		try {
 			yield* open(this.#client);
@@ -152,7 +183,7 @@ export class SwitchClient implements Client {
 	}
 
 	decide(id: string, decision: Decision): Promise<Approval> {
-		return this.#client.decide(id, decision);
+		return this.#ask(id, (client) => client.decide(id, decision));
 	}
 
 	status() {
@@ -170,14 +201,17 @@ const unseen = ({ host, since }: NotConnected): FleetSeen => ({ host: host ?? NO
 
 /** A session of another host is not said to be missing where none could be asked. */
 function orNoFleet(state: FleetState, session: unknown, error: unknown): unknown {
-	const isOther = typeof session === "string" && session.includes("/") && isFault(error, "session_not_found");
+	const isMissing = isFault(error, "session_not_found") || isFault(error, "approval_not_found");
+	const isOther = typeof session === "string" && session.includes("/") && isMissing;
 	if (!isOther || state === "in no fleet" || "client" in state) return error;
 	return noFleet(state, "session");
 }
 
+export const problemOf = ({ problem }: Pick<NotConnected, "problem">): string => problem ?? "connecting";
+
 /** The list of this host's sessions, which says that it is no more than that. */
-function withoutOthers({ facts, text }: Answer, { problem, since }: NotConnected): Answer {
-	const notice = safe`not connected to the fleet since ${oneLine(new Date(since).toISOString())} (${oneLine(problem)}): sessions of other hosts are not listed`;
+function withoutOthers({ facts, text }: Answer, state: NotConnected): Answer {
+	const notice = safe`not connected to the fleet since ${oneLine(new Date(state.since).toISOString())} (${oneLine(problemOf(state))}): sessions of other hosts are not listed`;
 	return {
 		facts: { ...facts, notices: [...noticesIn(facts), notice] },
 		text: `${text}\n${notice}`,
@@ -187,4 +221,4 @@ function withoutOthers({ facts, text }: Answer, { problem, since }: NotConnected
 const noFleet = (state: Exclude<FleetState, { client: Client }>, field: string) =>
 	state === "in no fleet"
 		? new Fault("not_in_fleet", { what: `\`${field}\`` })
-		: new Fault("fleet_unreachable", { problem: state.problem, since: state.since });
+		: new Fault("fleet_unreachable", { problem: problemOf(state), since: state.since });

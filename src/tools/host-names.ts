@@ -23,9 +23,12 @@ const HOST_NUMBERS = 2 ** 29;
 export const numberOnHost = ({ onHost: host }: From, number: number): number =>
 	host === undefined || number >= OWN_NUMBERS ? number : numberOf(host) * OWN_NUMBERS + number;
 
+/** Whether it can only be the number of a session of another host. */
+export const isNumberElsewhere = (number: number): boolean => Number.isSafeInteger(number) && number >= OWN_NUMBERS;
+
 /** Which of these hosts a number is of, and its number there; null where it is none's, or not certainly one's. */
 export function hostOfNumber(number: number, hosts: Iterable<string>): { host: string; number: number } | null {
-	if (!Number.isSafeInteger(number) || number < OWN_NUMBERS) return null;
+	if (!isNumberElsewhere(number)) return null;
 	const upper = Math.floor(number / OWN_NUMBERS);
 	const [host, ...others] = [...hosts].filter((one) => numberOf(one) === upper);
 	return host === undefined || others.length > 0 ? null : { host, number: number % OWN_NUMBERS };

@@ -130,9 +130,11 @@ export class Checker {
 		if (on.some((name) => name !== by)) {
 			// One whose own daemon is killed or stopped waits for that; a stream lasts as long as it is of use.
 			if (waitMs === Number.POSITIVE_INFINITY || this.#isOwnHarmed(by, from)) return;
+			// Whoever was heard of again meanwhile, and cut off once more, was heard of last then.
+			const sinceMs = Date.now() - Math.max(from, this.#harms.lastLost([by, ...on]));
 			const slowest = refusal === null ? what : `${what}: ${refusal.code}`;
-			this.slowestMs[slowest] = Math.max(this.slowestMs[slowest] ?? 0, ms - waitMs);
-			if (ms > waitMs + REMOTE_MS) this.problem(`${what} by ${by} on ${on} took ${ms} ms`);
+			this.slowestMs[slowest] = Math.max(this.slowestMs[slowest] ?? 0, sinceMs - waitMs);
+			if (sinceMs > waitMs + REMOTE_MS) this.problem(`${what} by ${by} on ${on} took ${ms} ms`);
 			return;
 		}
 		if (this.#isOwnHarmed(by, from)) return;

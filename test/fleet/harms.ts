@@ -43,6 +43,13 @@ export class Harms {
 		return since;
 	}
 
+	/** When these, all of which may have been heard of until then, were cut off last; ms since 1970. */
+	lastLost(on: readonly string[]): number {
+		const harms = this.#of(on, true);
+		const isCutOffAt = (at: number) => harms.some(({ from, to, isUnsure }) => !isUnsure && from < at && at < to);
+		return Math.max(0, ...harms.map(({ from }) => from).filter((from) => !isCutOffAt(from)));
+	}
+
 	/** Since when nobody can reach this machine, or it nobody, by this one harm; null where that is not sure. */
 	cutOff(at: number, on: readonly string[]): number | null {
 		const found = this.#of(on, true).filter(({ from, to, isUnsure }) => !isUnsure && from <= at && at < to);
