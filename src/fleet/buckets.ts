@@ -8,6 +8,7 @@ import { z } from "zod";
 import { ACTIVITIES, SANDBOX_FACTS, STATUSES, WAITING_FOR } from "../protocol/answer.ts";
 import { Fault } from "../protocol/fault.ts";
 import { within } from "../pty/wait.ts";
+import { inCopies } from "./copies.ts";
 
 /** How often a lease is written, and how long it lasts: three are missed before a host counts as unreachable. */
 export const LEASE = { refreshMs: 3000, ttlMs: 10_000 } as const;
@@ -77,8 +78,6 @@ export interface Buckets {
 }
 
 export interface BucketOptions {
-	/** Copies of each; as many as the cluster has servers, up to 3. */
-	readonly replicas?: number;
 	readonly leaseTtlMs?: number;
 	/** Whether this user may make them. */
 	readonly makes?: boolean;
@@ -87,14 +86,15 @@ export interface BucketOptions {
 /** Opens the buckets, and makes those that are missing where this user may. Who may not does not even ask what there is. */
 export async function openBuckets(
 	nats: NatsConnection,
-	{ replicas = 1, leaseTtlMs = LEASE.ttlMs, makes = true }: BucketOptions = {},
+	{ leaseTtlMs = LEASE.ttlMs, makes = true }: BucketOptions = {},
 ): Promise<Buckets> {
 	const js = jetstream(nats);
 	const patient = jetstream(nats, { timeout: WATCH_START_MS });
 	const kvm = new Kvm(js);
 	const open = (bucket: string) => kvm.open(bucket, { allow_direct: true });
 	const [hosts, sessions, pins] = await Promise.all([open(BUCKETS.hosts), open(BUCKETS.sessions), open(BUCKETS.pins)]);
-	const make = (bucket: string, ttl: number) => kvm.create(bucket, { history: 1, ttl, replicas });
+	const make = (bucket: string, ttl: number) =>
+		inCopies((replicas) => kvm.create(bucket, { history: 1, ttl, replicas }));
 	const ensure = async () => {
 		if (!makes) return;
 		await Promise.all([

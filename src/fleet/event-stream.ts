@@ -12,6 +12,7 @@ import { Listeners, reportError } from "../protocol/listeners.ts";
 import { type Condition, onAbort, settled, until, wait, within } from "../pty/wait.ts";
 import type { Client } from "../tools/client.ts";
 import type { Connected } from "./connected.ts";
+import { inCopies } from "./copies.ts";
 import { keyToken } from "./session-names.ts";
 import { StreamWatch } from "./stream-watch.ts";
 import { textOf } from "./subjects.ts";
@@ -39,7 +40,6 @@ export interface FleetEvent {
 export interface EventStreamParts {
 	readonly nats: NatsConnection;
 	readonly connected: Connected;
-	readonly replicas?: number;
 	/** Whether this user may make the stream. */
 	readonly makes?: boolean;
 }
@@ -85,15 +85,17 @@ export class EventStream {
 			throw error;
 		});
 		if (found !== null) return;
-		await manager.streams.add({
-			name: EVENTS_STREAM,
-			subjects: [`${PREFIX}.>`],
-			max_age: nanos(KEPT.ageMs),
-			max_bytes: KEPT.bytes,
-			discard: "old",
-			duplicate_window: nanos(REPEATED_WITHIN_MS),
-			num_replicas: this.#parts.replicas ?? 1,
-		});
+		await inCopies((copies) =>
+			manager.streams.add({
+				name: EVENTS_STREAM,
+				subjects: [`${PREFIX}.>`],
+				max_age: nanos(KEPT.ageMs),
+				max_bytes: KEPT.bytes,
+				discard: "old",
+				duplicate_window: nanos(REPEATED_WITHIN_MS),
+				num_replicas: copies,
+			}),
+		);
 	};
 
 	/** Tells the fleet of a host's events until the signal aborts. */

@@ -5,16 +5,15 @@ import { reportError } from "../protocol/listeners.ts";
 import { deferred } from "../pty/deferred.ts";
 import type { Client } from "../tools/client.ts";
 import type { FleetConnection } from "./connection.ts";
+import { moreCopies } from "./copies.ts";
 import { EventStream } from "./event-stream.ts";
 import { FleetClient } from "./fleet-client.ts";
 import type { FleetIdentity } from "./identity.ts";
 import type { MergedEvents } from "./merged-events.ts";
 import type { OwnLease } from "./own-lease.ts";
+import { STREAMS } from "./permissions.ts";
 import type { OwnSessions } from "./publisher.ts";
 import { FleetRegistry } from "./registry.ts";
-
-/** The servers of the least cluster. */
-const CLUSTER = 3;
 
 export type HostClient = Client & AsyncDisposable;
 
@@ -149,19 +148,20 @@ export class FleetMember implements AsyncDisposable {
 		const { host, labels, as } = connection.options;
 		const { nats } = connection;
 		const own = { host, labels, version, bootId, home, daemonEpoch: epoch, capacity, sessions, freshen };
-		// A cluster goes on without one of its servers only where each keeps a copy.
-		const replicas = connection.options.servers.length >= CLUSTER ? CLUSTER : 1;
 		const registry = await FleetRegistry.open({
 			nats,
 			...(serves && { own }),
 			owner: as.owner,
-			replicas,
 			makes,
 			onProblem,
 		});
 		try {
-			const events = new EventStream({ nats, connected: registry.connected, replicas, makes });
+			const events = new EventStream({ nats, connected: registry.connected, makes });
 			await events.ensure();
+			if (as.role === "admin" && as.owner === null)
+				moreCopies(nats, Object.values(STREAMS)).catch((error: unknown) => {
+					if (!nats.isClosed()) onProblem(error, "asking for copies on each server");
+				});
 			return new FleetMember(parts, registry, events);
 		} catch (error) {
 			await registry[Symbol.asyncDispose]();

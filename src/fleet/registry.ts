@@ -19,7 +19,6 @@ export interface FleetRegistryParts {
 	readonly own?: OwnHost;
 	/** Only this owner's sessions are known; null: all. */
 	readonly owner?: string | null;
-	readonly replicas?: number;
 	/** Whether it makes what the broker is to keep, where that is missing. */
 	readonly makes?: boolean;
 	readonly refreshMs?: number;
@@ -53,10 +52,9 @@ export class FleetRegistry implements AsyncDisposable {
 
 	/** Settles when the hosts are known. */
 	static async open(parts: FleetRegistryParts): Promise<FleetRegistry> {
-		const { replicas, ttlMs, makes } = parts;
+		const { ttlMs, makes } = parts;
 		const options: BucketOptions = {
 			...(makes !== undefined && { makes }),
-			...(replicas !== undefined && { replicas }),
 			...(ttlMs !== undefined && { leaseTtlMs: ttlMs }),
 		};
 		const connected = new Connected(parts.nats);

@@ -47,7 +47,7 @@ test(
 		const lasting = { reconnect: true, maxReconnectAttempts: -1, reconnectTimeWait: 100 };
 		const theirs = await brokers.connect("admin", lasting);
 		const ours = await brokers.connect("admin", { node: first!, ...lasting });
-		const parts = { onProblem: () => {}, replicas: 3, ...SHORT };
+		const parts = { onProblem: () => {}, ...SHORT };
 		const host = await FleetRegistry.open({ nats: theirs, own, ...parts });
 		const registry = await FleetRegistry.open({ nats: ours, ...parts });
 		try {
