@@ -58,7 +58,7 @@ interface Joined {
 
 export class FleetMembership implements FleetControl {
 	/** For all who ask this daemon. */
-	readonly client: Client;
+	readonly client: SwitchClient;
 	readonly #parts: FleetMembershipParts;
 	readonly #file: FleetFile;
 	readonly #changed = new Listeners<void>("fleet membership");
@@ -93,6 +93,7 @@ export class FleetMembership implements FleetControl {
 		// There is nothing to resume, or a person was faster.
 		if (wish === null || this.#resuming === null) {
 			this.#resuming = null;
+			this.#changed.emit();
 			return;
 		}
 		this.#resuming = null;

@@ -117,6 +117,7 @@ export async function runDaemon(where: Places): Promise<number> {
 				endAll: () => sessions.endAll(),
 				close: async () => {
 					client.interrupt();
+					fleet.client.interrupt();
 					await setImmediate(); // what was cut off is answered first
 					await fleet.close();
 					await Promise.all([http.close(), client[Symbol.asyncDispose]()]);

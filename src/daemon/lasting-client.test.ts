@@ -30,6 +30,7 @@ const refusals = [
 	new Fault("host_unreachable", { host: "beta" }),
 	new Fault("fleet_unreachable", { problem: "not connected" }),
 	new Fault("unknown_host", { host: "beta", hosts: [] }),
+	new Fault("host_version", { host: "beta", ours: "1", theirs: "2" }),
 ];
 
 test.each(refusals)(
@@ -191,4 +192,22 @@ test("issue 15: a call that was cut off by an upgrade does not wait for a host o
 	await using client = new LastingClient({ connect, find: connect, patienceMs: 600_000 });
 	await expect(client.call("read", { session: "beta/quiet" })).rejects.toMatchObject({ code: "host_version" });
 	expect(tries).toBe(2);
+});
+
+test("a client that is disposed while something is under way does not say that it was not done", async () => {
+	let close = () => {};
+	const cutOff = async () => {
+		close();
+		throw new Fault("daemon_replaced", { doing: "send", repeatable: false });
+	};
+	for (const [tool, repeatable] of [
+		["send", false],
+		["close", false],
+		["read", true],
+	] as const) {
+		const client = clientOf(cutOff, cutOff);
+		close = () => void client[Symbol.asyncDispose]();
+		const asked = client.call(tool, { session: "quiet", text: "once" });
+		await expect(asked).rejects.toMatchObject({ code: "daemon_replaced", facts: { repeatable } });
+	}
 });

@@ -239,8 +239,10 @@ export class LastingClient implements Client {
 			} catch (error) {
 				if (last !== null && !request.harmless && !wasNotDone(last)) throwIfOfNow(error, doing, last);
 				if (!isReplaced(error)) throw error;
-				const repeatable = request.repeatable || wasNotDone(error);
-				if (!repeatable || tries >= MAX_TRIES || this.#disposed) throw replacedFault(doing, repeatable, error);
+				const isRepeated = request.repeatable || wasNotDone(error);
+				// Whoever asks again does so with another id.
+				if (!isRepeated || tries >= MAX_TRIES || this.#disposed)
+					throw replacedFault(doing, request.harmless || wasNotDone(error), error);
 				last = error;
 				deadline = this.#deadline(client, since);
 				await this.#lost(client, tries, signal);
@@ -402,6 +404,7 @@ function replacedFault(doing: string, repeatable: boolean, cause: Replaced): Fau
 const OF_NOW: ReadonlySet<FaultCode> = new Set([
 	"host_unreachable",
 	"fleet_unreachable",
+	"host_version",
 	"unknown_host",
 	"not_driving",
 	"driven_by_human",

@@ -5,10 +5,9 @@
 // broker or a host is away is refused at once, and nothing local ever waits for either.
 
 import type { Approval, Decision } from "../protocol/approval.ts";
-import type { DriverView, PersonAct, PersonDone } from "../protocol/driver.ts";
+import type { PersonAct } from "../protocol/driver.ts";
 import type { EventsDropped, SessionEvent } from "../protocol/events.ts";
 import { Fault, type FaultCode, isFault } from "../protocol/fault.ts";
-import type { OutputChunk } from "../protocol/output.ts";
 import type { ListChange } from "../protocol/session-list.ts";
 import { within } from "../pty/wait.ts";
 import { hasEnded } from "../session/lifecycle.ts";
@@ -26,11 +25,10 @@ import type {
 	EventsOptions,
 	OutputOptions,
 	PeopleOptions,
-	ScreenSnapshot,
+	SessionClient,
 	SnapshotOptions,
 	ToolCard,
 	ToolSet,
-	ViewChunk,
 	ViewOptions,
 } from "../tools/client.ts";
 import { type Caller, ownerOf } from "../tools/tool.ts";
@@ -41,12 +39,13 @@ import { farReachOf, knownTo, mustBeWithin, reachesOthers, toldTo } from "./far-
 import { cardInFleet } from "./fleet-cards.ts";
 import { FleetLists } from "./fleet-lists.ts";
 import { FleetPeople } from "./fleet-people.ts";
+import { FleetSessions } from "./fleet-sessions.ts";
 import type { FleetIdentity } from "./identity.ts";
 import { type LimitedTo, OtherHosts } from "./other-hosts.ts";
 import { Placer } from "./placed-start.ts";
 import type { Wanted } from "./placement.ts";
 import type { FleetRegistry } from "./registry.ts";
-import { joinReference, splitReference } from "./session-names.ts";
+import { splitReference } from "./session-names.ts";
 import { isHostName } from "./subjects.ts";
 
 export interface FleetClientParts {
@@ -89,6 +88,7 @@ export class FleetClient implements Client {
 	readonly #placer: Placer;
 	readonly #people: FleetPeople;
 	readonly #lists: FleetLists;
+	readonly #sessions: FleetSessions;
 
 	constructor(parts: FleetClientParts) {
 		this.#parts = parts;
@@ -111,6 +111,7 @@ export class FleetClient implements Client {
 			},
 		});
 		this.#lists = new FleetLists({ local, registry, host, version, ownerThere: (caller) => this.#ownerThere(caller) });
+		this.#sessions = this.#sessionsOf({ local, as: null });
 		this.#people = new FleetPeople({ local, registry, host, version, clientOf: (name) => parts.clientOf(name) });
 	}
 
@@ -129,7 +130,9 @@ export class FleetClient implements Client {
 			if (isDialectList(tool) && aim.host === null) return await this.#lists.inDialect(tool, aim.input, options);
 			return await this.#callOn(aim.host, tool, aim.input, options);
 		} catch (thrown) {
-			const error = reachesOthers(options.caller) ? await this.#orLost(thrown) : thrown;
+			const error = reachesOthers(options.caller)
+				? toldTo(farReachOf(options.caller), await this.#orLost(thrown))
+				: thrown;
 			if (!(error instanceof Fault)) throw error;
 			// Those of a tool have its words already.
 			const told = isOfFleet(error) ? refusal({ name: tool, input, sets: options.sets }, error) : error;
@@ -207,30 +210,42 @@ export class FleetClient implements Client {
 		return this.#parts.events.events(options);
 	}
 
-	async *output(session: string, options: OutputOptions): AsyncGenerator<OutputChunk> {
-		yield* this.#stream(session, (client, reference) => client.output(reference, options));
+	output(session: string, options: OutputOptions) {
+		return this.#sessions.output(session, options);
 	}
 
-	async *view(session: string, options: ViewOptions): AsyncGenerator<ViewChunk> {
-		yield* this.#stream(session, (client, reference) => client.view(reference, options));
+	view(session: string, options: ViewOptions) {
+		return this.#sessions.view(session, options);
 	}
 
-	async *drawn(session: string, options: DrawnOptions): AsyncGenerator<Uint8Array> {
-		yield* this.#stream(session, (client, reference) => client.drawn(reference, options));
+	drawn(session: string, options: DrawnOptions) {
+		return this.#sessions.drawn(session, options);
 	}
 
-	async *drivers(session: string, options: DriversOptions): AsyncGenerator<DriverView> {
-		yield* this.#stream(session, (client, reference) => client.drivers(reference, options));
+	drivers(session: string, options: DriversOptions) {
+		return this.#sessions.drivers(session, options);
 	}
 
-	snapshot(session: string, options?: SnapshotOptions): Promise<ScreenSnapshot> {
-		return this.#ask(session, (client, reference) => client.snapshot(reference, options));
+	snapshot(session: string, options?: SnapshotOptions) {
+		return this.#sessions.snapshot(session, options);
 	}
 
-	act(session: string, act: PersonAct, options?: ActOptions): Promise<PersonDone> {
-		return this.#ask(session, async (client, reference, host) => {
-			if (host === null) return client.act(reference, act, options);
-			return doneOn(host, await client.act(reference, act));
+	act(session: string, act: PersonAct, options?: ActOptions) {
+		return this.#sessions.act(session, act, options);
+	}
+
+	ofOwner(owner: string): SessionClient {
+		return this.#sessionsOf({ local: null, as: { owner } });
+	}
+
+	#sessionsOf({ local, as }: { readonly local: Client | null; readonly as: LimitedTo | null }): FleetSessions {
+		return new FleetSessions({
+			local,
+			host: this.#parts.host,
+			isKnown: (name) => this.#known.isKnown(name),
+			clientOf: (name) => this.#hosts.client(name, as, as === null ? this.#known.names() : []),
+			refused: (error, name) => this.#hosts.refused(error, name),
+			orLost: (error) => this.#orLost(error),
 		});
 	}
 
@@ -254,35 +269,14 @@ export class FleetClient implements Client {
 	}
 
 	decide(id: string, decision: Decision): Promise<Approval> {
-		return this.#ask(id, async (client, own, host) => {
-			const decided = await client.decide(own, decision);
+		return this.#sessions.ask(id, async ({ client, reference, host }) => {
+			const decided = await client.decide(reference, decision);
 			return host === null ? decided : approvalOn(host, decided);
 		});
 	}
 
 	status(): Promise<DaemonStatus> {
 		return this.#parts.local.status();
-	}
-
-	/** Which client is asked, and what the session is called there. */
-	#meant(reference: string): { readonly client: Client; readonly reference: string; readonly host: string | null } {
-		const { local, host } = this.#parts;
-		const found = splitReference(reference, (name) => this.#known.isKnown(name));
-		if (found === null) return { client: local, reference, host: null };
-		if (found.host === host) return { client: local, reference: found.session, host: null };
-		return { client: this.#clientFor(found.host), reference: found.session, host: found.host };
-	}
-
-	async #ask<T>(
-		reference: string,
-		ask: (client: Client, reference: string, host: string | null) => Promise<T>,
-	): Promise<T> {
-		const meant = this.#meant(reference);
-		try {
-			return await ask(meant.client, meant.reference, meant.host);
-		} catch (error) {
-			throw meant.host === null ? await this.#orLost(error) : this.#hosts.refused(error, meant.host);
-		}
 	}
 
 	/** A host that was not heard of since we joined is lost where its sessions are on record, and maybe there where nobody tells. */
@@ -310,18 +304,6 @@ export class FleetClient implements Client {
 		return splitReference(id, (name) => !this.#known.isKnown(name))?.host ?? null;
 	}
 
-	async *#stream<T>(
-		reference: string,
-		open: (client: Client, reference: string) => AsyncIterable<T>,
-	): AsyncGenerator<T> {
-		const meant = this.#meant(reference);
-		try {
-			yield* open(meant.client, meant.reference);
-		} catch (error) {
-			throw meant.host === null ? await this.#orLost(error) : this.#hosts.refused(error, meant.host);
-		}
-	}
-
 	/** Ends what it does itself; the clients that it was given are their makers'. */
 	async [Symbol.asyncDispose](): Promise<void> {
 		await this.#people[Symbol.asyncDispose]();
@@ -341,13 +323,6 @@ const OF_FLEET: ReadonlySet<FaultCode> = new Set([
 	"not_allowed",
 ]);
 const isOfFleet = ({ code }: Fault): boolean => OF_FLEET.has(code);
-
-/** What a person has done on another host, with the names that it has here. */
-const doneOn = (host: string, { session, name, ...done }: PersonDone): PersonDone => ({
-	...done,
-	...(session !== undefined && { session: joinReference(host, session) }),
-	...(name !== undefined && { name: joinReference(host, name) }),
-});
 
 /** What leaves this host of a caller: who it is, and nothing of its environment. */
 function leaving({ owner, sessionsOf, commandLine, parent }: Caller): Caller {

@@ -11,6 +11,7 @@ import type { OwnLease } from "./own-lease.ts";
 import { Pins } from "./pins.ts";
 import { type OwnHost, Publisher } from "./publisher.ts";
 import { keyToken, splitKey } from "./session-names.ts";
+import { isHostName } from "./subjects.ts";
 import { type FleetSession, FleetView, type HostView, type SessionFilter } from "./view.ts";
 
 export interface FleetRegistryParts {
@@ -153,7 +154,8 @@ export class FleetRegistry implements AsyncDisposable {
 	/** Takes back what was told of a host that is gone; how many sessions that were. */
 	async forget(host: string): Promise<number> {
 		if (this.host(host)?.reachable) throw new Fault("host_in_use", { host });
-		const records = await this.#records(`${host}.*.*`);
+		// Anything else would be a pattern of hosts.
+		const records = isHostName(host) ? await this.#records(`${host}.*.*`) : [];
 		if (records.length === 0 && this.host(host) === undefined)
 			throw new Fault("unknown_host", { host, hosts: this.hosts().map((one) => one.host) });
 		const { hosts, sessions } = this.#buckets;

@@ -27,7 +27,9 @@ test("a daemon that has not reached its fleet yet says so of sessions of other h
 	const client = new SwitchClient({ local, events: local, state, onChange: () => () => {} });
 	const away = { code: "fleet_unreachable", facts: { problem: "no servers" } };
 	await expect(client.call("read", { session: "beta/quiet" })).rejects.toMatchObject(away);
-	await expect(client.output("beta/quiet", { from: 0, signal }).next()).rejects.toMatchObject(away);
+	await expect(client.output("beta/quiet", { from: 0, signal })[Symbol.asyncIterator]().next()).rejects.toMatchObject(
+		away,
+	);
 	await expect(client.act("beta/quiet", { act: "take", who: "somebody" })).rejects.toMatchObject(away);
 	await expect(client.act("quiet", { act: "take", who: "somebody" })).rejects.toMatchObject({
 		code: "session_not_found",
@@ -110,7 +112,7 @@ describe("a daemon that has just started, and was a member before", () => {
 
 test("a daemon in no fleet says nothing of one", async () => {
 	const client = new SwitchClient({ local, events: local, state: () => "in no fleet", onChange: () => () => {} });
-	await expect(client.output("beta/quiet", { from: 0, signal }).next()).rejects.toMatchObject({
+	await expect(client.output("beta/quiet", { from: 0, signal })[Symbol.asyncIterator]().next()).rejects.toMatchObject({
 		code: "session_not_found",
 	});
 	expect((await client.call("list", {})).text).toBe("no sessions");

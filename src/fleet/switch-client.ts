@@ -2,13 +2,15 @@
 // the two it is changes while calls and streams run; each goes on with the one it began with, but for what is told of all
 // sessions (events, the list of people), which goes on with what is joined and without what is left.
 
+import { setMaxListeners } from "node:events";
 import { noticesIn } from "../protocol/answer.ts";
 import type { Approval, Decision } from "../protocol/approval.ts";
 import { oneLine, safe } from "../protocol/clean.ts";
 import type { PersonAct } from "../protocol/driver.ts";
 import { Fault, isFault } from "../protocol/fault.ts";
 import { type FleetSeen, type ListChange, NO_HOST } from "../protocol/session-list.ts";
-import { type Condition, onAbort, type Subscribe, wait } from "../pty/wait.ts";
+import { type Condition, onAbort, type Subscribe, settled, wait } from "../pty/wait.ts";
+import { findTool } from "../tools/catalogue.ts";
 import type {
 	ActOptions,
 	Answer,
@@ -19,6 +21,7 @@ import type {
 	EventsOptions,
 	OutputOptions,
 	PeopleOptions,
+	SessionClient,
 	SnapshotOptions,
 	ToolSet,
 	ViewOptions,
@@ -61,12 +64,16 @@ export class SwitchClient implements Client {
 	readonly #events: Pick<Client, "events">;
 	readonly #state: () => FleetState;
 	readonly #onChange: Subscribe;
+	readonly #stopped = new AbortController();
+	readonly #sessions = this.#sessionsOf((client) => client);
 
 	constructor({ local, events, state, onChange }: SwitchClientParts) {
 		this.#local = local;
 		this.#events = events;
 		this.#state = state;
 		this.#onChange = onChange;
+		// Every call on another host listens, and leaves when it is over: any number is right.
+		setMaxListeners(0, this.#stopped.signal);
 	}
 
 	get #client(): Client {
@@ -94,7 +101,11 @@ export class SwitchClient implements Client {
 		if (mayAimElsewhere({ tool, input, sets: options?.sets })) await this.#resumed(RESUMED_MS, options?.signal);
 		else if (tool === "list" || isDialectList(tool)) await this.#resumed(LISTED_MS, options?.signal);
 		const state = this.#state();
-		if (typeof state === "object" && "client" in state) return state.client.call(tool as never, input, options);
+		if (typeof state === "object" && "client" in state)
+			return this.#untilStopped(state.client.call(tool as never, input, options), {
+				doing: tool,
+				repeatable: findTool(tool, input, options?.sets)?.effect === "reads",
+			});
 		const { host, placement, session } = Object(input) as Record<string, unknown>;
 		if (host !== undefined || placement !== undefined) throw noFleet(state, host === undefined ? "placement" : "host");
 		const answer = await this.#local.call(tool as never, input, options).catch((error: unknown) => {
@@ -103,11 +114,23 @@ export class SwitchClient implements Client {
 		return tool === "list" && state !== "in no fleet" ? withoutOthers(answer, state) : answer;
 	};
 
-	async #ask<T>(session: string, ask: (client: Client) => Promise<T>): Promise<T> {
+	/** Ends what has not been answered: the next daemon is asked, and whoever asks goes on with that. */
+	interrupt(): void {
+		this.#stopped.abort();
+	}
+
+	#untilStopped<T>(asked: Promise<T>, facts: { doing: string; repeatable: boolean }): Promise<T> {
+		const stopped: Condition<T> = {
+			start: ({ own, fail }) => own(onAbort(this.#stopped.signal)(() => fail(new Fault("daemon_replaced", facts)))),
+		};
+		return wait([settled(asked), stopped]);
+	}
+
+	async #ask<T>(doing: string, session: string, ask: (client: Client) => Promise<T>): Promise<T> {
 		if (mayBeElsewhere(session)) await this.#resumed(RESUMED_MS);
 		const state = this.#state();
 		try {
-			return await ask(this.#client);
+			return await this.#untilStopped(ask(this.#client), { doing, repeatable: doing === "snapshot" });
 		} catch (error) {
 			throw orNoFleet(state, session, error);
 		}
@@ -119,6 +142,9 @@ export class SwitchClient implements Client {
 		try {
 			yield* open(this.#client);
 		} catch (error) {
+			// Its link was cut by us.
+			const isOurs = this.#stopped.signal.aborted && isFault(error, "host_unreachable");
+			if (isOurs) throw new Fault("daemon_replaced", { doing: "output", repeatable: true }, { cause: error });
 			throw orNoFleet(state, session, error);
 		}
 	}
@@ -135,27 +161,49 @@ export class SwitchClient implements Client {
 	}
 
 	output(session: string, options: OutputOptions) {
-		return this.#stream(session, (client) => client.output(session, options));
+		return this.#sessions.output(session, options);
 	}
 
 	snapshot(session: string, options?: SnapshotOptions) {
-		return this.#ask(session, (client) => client.snapshot(session, options));
+		return this.#sessions.snapshot(session, options);
 	}
 
 	view(session: string, options: ViewOptions) {
-		return this.#stream(session, (client) => client.view(session, options));
+		return this.#sessions.view(session, options);
 	}
 
 	drawn(session: string, options: DrawnOptions) {
-		return this.#stream(session, (client) => client.drawn(session, options));
+		return this.#sessions.drawn(session, options);
 	}
 
 	act(session: string, act: PersonAct, options?: ActOptions) {
-		return this.#ask(session, (client) => client.act(session, act, options));
+		return this.#sessions.act(session, act, options);
 	}
 
 	drivers(session: string, options: DriversOptions) {
-		return this.#stream(session, (client) => client.drivers(session, options));
+		return this.#sessions.drivers(session, options);
+	}
+
+	/** Without a fleet there is none. */
+	ofOwner(owner: string): SessionClient {
+		return this.#sessionsOf((client, session) => {
+			const there = client.ofOwner?.(owner);
+			if (there === undefined) throw new Fault("session_not_found", { id: session, open: [], ids: [] });
+			return there;
+		});
+	}
+
+	#sessionsOf(of: (client: Client, session: string) => SessionClient): SessionClient {
+		return {
+			output: (session, options) => this.#stream(session, (client) => of(client, session).output(session, options)),
+			view: (session, options) => this.#stream(session, (client) => of(client, session).view(session, options)),
+			drawn: (session, options) => this.#stream(session, (client) => of(client, session).drawn(session, options)),
+			drivers: (session, options) => this.#stream(session, (client) => of(client, session).drivers(session, options)),
+			snapshot: (session, options) =>
+				this.#ask("snapshot", session, async (client) => of(client, session).snapshot(session, options)),
+			act: (session, act, options) =>
+				this.#ask(act.act, session, async (client) => of(client, session).act(session, act, options)),
+		};
 	}
 
 	/** It goes on with the fleet that is joined, and without the one that is left: whoever watches stays. */
@@ -183,7 +231,7 @@ export class SwitchClient implements Client {
 	}
 
 	decide(id: string, decision: Decision): Promise<Approval> {
-		return this.#ask(id, (client) => client.decide(id, decision));
+		return this.#ask("decide", id, (client) => client.decide(id, decision));
 	}
 
 	status() {

@@ -12,9 +12,8 @@ import { Fault } from "../protocol/fault.ts";
 import { Listeners } from "../protocol/listeners.ts";
 import { onAbort, until } from "../pty/wait.ts";
 import type { Ability } from "../tools/abilities.ts";
-import type { ViewChunk } from "../tools/client.ts";
+import type { SessionClient, ViewChunk } from "../tools/client.ts";
 import { height, width } from "../tools/fields.ts";
-import type { SessionClient } from "../tools/looking-at.ts";
 import { actFields } from "../tools/person-act.ts";
 
 const WINDOW_BYTES = 256 * 1024;

@@ -40,9 +40,12 @@ export interface ScopedFacts extends Pick<SessionRecord, "id" | "owner" | "paren
 	readonly host?: string;
 }
 
-/** Calls that wait for a person, of callers and sessions within the scope. */
+/** Calls that wait for a person, of callers and sessions within the scope; with one, of this machine, where it is enforced. */
 export const approvalsWithin = (scope: Scope | null, approvals: readonly Approval[]): readonly Approval[] =>
-	approvals.filter(({ session, owner, parent }) => isWithin(scope, { id: session ?? "", owner, parent }));
+	approvals.filter(
+		({ id, session, owner, parent }) =>
+			scope === null || (!id.includes("/") && isWithin(scope, { id: session ?? "", owner, parent })),
+	);
 
 /** The caller as one whose new sessions belong to the scope. */
 export function callerWithin(scope: Scope | null, caller: Caller): Caller {

@@ -130,6 +130,9 @@ export interface DrawnOptions {
 	readonly signal: AbortSignal;
 }
 
+/** What a stream or a page asks of one session. */
+export type SessionClient = Pick<Client, "output" | "view" | "drawn" | "drivers" | "snapshot" | "act">;
+
 export interface Client extends AsyncDisposable {
 	/** Calls a tool by name. Refusals are thrown as `Fault`. */
 	call<N extends ToolName>(tool: N, input: InputOf<N>, options?: CallOptions): Promise<Answer<FactsOf<N>>>;
@@ -154,6 +157,8 @@ export interface Client extends AsyncDisposable {
 	act(session: string, act: PersonAct, options?: ActOptions): Promise<PersonDone>;
 	/** Who drives, now and at each change, until the session ends or `signal` aborts. Its `lease` is in use as long as this is open. */
 	drivers(session: string, options: DriversOptions): AsyncIterable<DriverView>;
+	/** One session of another machine, for a token that is limited to this owner: none of others, and none of this machine. */
+	ofOwner?(owner: string): SessionClient;
 	/** The list of sessions as people see it, then what changes in it. Slow readers get the newest state. Ends when `signal` aborts. */
 	people(options: PeopleOptions): AsyncIterable<ListChange>;
 	/** The calls that wait for a person, the oldest first. */

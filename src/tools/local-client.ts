@@ -24,7 +24,7 @@ import { reachOf } from "../session/reach.ts";
 import { type Scope, sessionsWithin } from "../session/scope.ts";
 import type { Sessions } from "../session/sessions.ts";
 import { acceptInput } from "./accept-input.ts";
-import { AuditTrail } from "./audit-trail.ts";
+import { AuditTrail, type Target } from "./audit-trail.ts";
 import { findTool, refusal, toolCards, toolNames } from "./catalogue.ts";
 import type {
 	ActOptions,
@@ -248,9 +248,8 @@ export class LocalClient implements Client {
 	async act(reference: string, act: PersonAct, { caller = this.#parts.caller }: ActOptions = {}): Promise<PersonDone> {
 		const { sessions } = this.#parts;
 		if (isWholeAct(act)) {
-			const { target, done } = await actOnWhole(sessions, reference, { act, caller });
-			this.#audit.person(target, act, { kind: "agent" });
-			return done;
+			const onDone = (target: Target) => this.#audit.person(target, act, { kind: "agent" });
+			return actOnWhole(sessions, reference, { act, caller, onDone });
 		}
 		const session = await sessions.find(reference);
 		const { driver } = session.driving; // before they hand it back

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { Fault } from "../protocol/fault.ts";
-import { lookingAt, type SessionClient } from "./looking-at.ts";
+import type { SessionClient } from "./client.ts";
+import { lookingAt } from "./looking-at.ts";
 
 const { signal } = new AbortController();
 const gone = () =>

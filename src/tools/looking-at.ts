@@ -1,13 +1,10 @@
-// One session of another machine, for who may look at it and knows of nothing else: a link that was shared. What its host
-// refuses is told without what else there is.
+// Sessions of other machines for tokens that are limited: to one of them, by a link that was shared, whose holder knows of
+// nothing else and is told of refusals without what else there is; or to an owner, by a daemon that asks as that owner.
 
 import type { DriverView } from "../protocol/driver.ts";
 import { Fault } from "../protocol/fault.ts";
 import type { OutputChunk } from "../protocol/output.ts";
-import type { Client, ViewChunk } from "./client.ts";
-
-/** What a stream or a page asks of one session. */
-export type SessionClient = Pick<Client, "output" | "view" | "drawn" | "drivers" | "snapshot" | "act">;
+import type { Client, SessionClient, ViewChunk } from "./client.ts";
 
 /** `session`: by the id that it has here. */
 export function lookingAt(client: SessionClient, session: string): SessionClient {
@@ -35,6 +32,24 @@ export function lookingAt(client: SessionClient, session: string): SessionClient
 		act: async () => {
 			throw new Fault("not_allowed", { what: "Acting on a session of another machine with a token for that session" });
 		},
+	};
+}
+
+/** References have been looked at: what is on this machine is the id of one within the scope. */
+export function asOwner(client: Client, owner: string): SessionClient {
+	const of = (reference: string): SessionClient => {
+		if (!reference.includes("/")) return client;
+		const there = client.ofOwner?.(owner);
+		if (there === undefined) throw new Fault("session_not_found", { id: reference, open: [], ids: [] });
+		return there;
+	};
+	return {
+		output: (reference, options) => of(reference).output(reference, options),
+		view: (reference, options) => of(reference).view(reference, options),
+		drawn: (reference, options) => of(reference).drawn(reference, options),
+		drivers: (reference, options) => of(reference).drivers(reference, options),
+		snapshot: async (reference, options) => of(reference).snapshot(reference, options),
+		act: async (reference, act, options) => of(reference).act(reference, act, options),
 	};
 }
 

@@ -3,10 +3,10 @@
 
 import type { EventsDropped, SessionEvent } from "../protocol/events.ts";
 import { Fault } from "../protocol/fault.ts";
-import { farSession, isWithin, type Scope } from "../session/scope.ts";
+import { farOwner, farSession, isWithin, type Scope } from "../session/scope.ts";
 import type { Sessions } from "../session/sessions.ts";
-import type { Client } from "./client.ts";
-import { lookingAt, mustBe, type SessionClient } from "./looking-at.ts";
+import type { Client, SessionClient } from "./client.ts";
+import { asOwner, lookingAt, mustBe } from "./looking-at.ts";
 
 /** The sessions within a scope. */
 export type Within = (scope: Scope) => Pick<Sessions, "recordNamed" | "list">;
@@ -28,13 +28,17 @@ export class ScopedSessions {
 	async meant({ scope }: Scoped, reference: string): Promise<string> {
 		const far = farSession(scope);
 		if (far !== null) return mustBe(far, reference);
-		return scope === null ? reference : (await this.#of(scope).recordNamed(reference)).id;
+		// An owner's on another machine is looked for there.
+		const isElsewhere = scope !== null && farOwner(scope) !== null && reference.includes("/");
+		return scope === null || isElsewhere ? reference : (await this.#of(scope).recordNamed(reference)).id;
 	}
 
 	/** The client by which this token asks for what it means. */
 	client({ scope }: Scoped, client: Client): SessionClient {
 		const far = farSession(scope);
-		return far === null ? client : lookingAt(client, far);
+		if (far !== null) return lookingAt(client, far);
+		const owner = scope === null ? null : farOwner(scope);
+		return owner === null ? client : asOwner(client, owner);
 	}
 
 	/** Whether this token may know of the session of an event. One that is removed is within none but its own. */

@@ -110,6 +110,20 @@ describe.skipIf(missing(...BROKER_NEEDS).length > 0)("people and a session of an
 		expect(said).toMatchObject({ text: expect.stringContaining("hello") });
 		for (const tool of ["read", "close"])
 			expect(await ask(tool, { session: `beta/${other.session}` })).toMatchObject({ fault: "session_not_found" });
+		const get = (session: string, rest: string) =>
+			fetch(`${url}/v1/sessions/${encodeURIComponent(session)}${rest}`, {
+				headers: { authorization: `Bearer ${token}` },
+			});
+		const looks = ["", "/snapshot", "/timeline", "/moment?at=1000", "/export?format=text"];
+		const seen = (session: string) =>
+			Promise.all(looks.map(async (rest) => [rest, (await get(session, rest)).status] as const));
+		for (const session of [`beta/${own.session}`, "beta/of-bot"])
+			expect(await seen(session)).toEqual(looks.map((rest) => [rest, 200]));
+		expect(await (await get("beta/of-bot", "/export?format=text")).text()).toContain("hello");
+		// A name with this machine's own is no way around the limit.
+		await called(client, "start", { name: "mine", argv: ["cat"], ...patient });
+		for (const session of [`beta/${other.session}`, "beta/of-else", "mine", "alpha/mine"])
+			expect(await seen(session)).toEqual(looks.map((rest) => [rest, 404]));
 		await until("its own is listed", async () => {
 			const { sessions = [] } = await ask("list", {});
 			expect(sessions.map(({ name }) => name)).not.toContain("beta/of-else");

@@ -176,6 +176,12 @@ describe("routing", () => {
 		expect((await refusalOf(call({ inside }))).code).toBe("inside_session");
 		expect((await refusalOf(call({ scope: { session: "x" } }))).code).toBe("not_allowed");
 		expect((await refusalOf(call({ scope: { owner: "mcp:*" } }))).code).toBe("not_allowed");
+		const link = { ...caller, scope: { session: "gone/01" } };
+		const refused = await refusalOf(callOn(a, "read", { session: "gone/01" }, { caller: link }));
+		expect([refused.code, JSON.stringify(refused.facts)]).toEqual([
+			"unknown_host",
+			expect.not.stringContaining("beta"),
+		]);
 		const listed = await callOn(a, "list", {}, { caller: { ...caller, scope: { owner: "nobody" } } });
 		expect(listed.facts.sessions).toEqual([]);
 	});

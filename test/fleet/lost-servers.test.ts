@@ -104,6 +104,11 @@ describe("issue 15: a machine that is gone for good", () => {
 		await using hosts = await withCat(1);
 		const forget = async () => JSON.parse((await hosts.alpha.cli("fleet", "forget", "beta", "--json")).stdout);
 		expect(await forget()).toMatchObject({ fault: "host_in_use" });
+		// Nor is a pattern of hosts the name of one.
+		const all = await hosts.alpha.cli("fleet", "forget", "*", "--json");
+		expect(JSON.parse(all.stdout)).toMatchObject({ fault: "unknown_host" });
+		expect((await hostIn(hosts.alpha, "beta"))?.reachable).toBe(true);
+		expect(await rowOf(hosts, "beta/cat")).toBeDefined();
 		await using own = await hosts.beta.connect();
 		const { daemonPid } = own;
 		process.kill(daemonPid, "SIGKILL");

@@ -1,6 +1,9 @@
 // People over HTTP, on a real daemon: who may do what, the live list, and what is done to a session.
 
+import { mkdtempSync, rmdirSync } from "node:fs";
 import { connect } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { PEOPLE_ROUTES } from "../../src/http/people-routes.ts";
 import { listChangeSchema } from "../../src/tools/facts.ts";
@@ -198,6 +201,15 @@ describe("R4.12: restart, rename and remove", () => {
 		expect([...list.rows.values()].find((one) => one.session === first.session)).toMatchObject({ state: "ended" });
 		const again = await person.post(`/v1/sessions/${first.session}/restart`);
 		expect([again.status, await again.json()]).toMatchObject([409, { fault: "name_taken" }]);
+	});
+
+	test("that one was ended which cannot be started again is in the audit log", async () => {
+		const cwd = mkdtempSync(join(tmpdir(), "dt-gone-"));
+		const { session } = (await person.call("start", { name: "not-again", argv: ["cat"], cwd })) as { session: string };
+		rmdirSync(cwd);
+		expect((await person.post(`/v1/sessions/${session}/restart`)).status).toBe(422);
+		const lines = await server.cli("audit", "--session", session, "--json");
+		expect(lines.out).toContain('"do":"restart"');
 	});
 
 	test("a session has its new name everywhere, and the old one is free", async () => {
