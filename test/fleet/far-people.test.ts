@@ -129,6 +129,15 @@ describe.skipIf(missing(...BROKER_NEEDS).length > 0)("people and a session of an
 			expect(sessions.map(({ name }) => name)).not.toContain("beta/of-else");
 			return sessions.some(({ name }) => name === "beta/of-bot");
 		});
+		// There it is one who drives, whatever it may do here.
+		const created = await hosts.alpha.cli("token", "create", "of-bot", "--owner", "bot", "--role", "admin", "--json");
+		const authorization = `Bearer ${JSON.parse(created.stdout).token}`;
+		const renamed = await fetch(`${url}/v1/sessions/${encodeURIComponent("beta/of-bot")}/rename`, {
+			method: "POST",
+			headers: { authorization, "content-type": "application/json" },
+			body: JSON.stringify({ name: "other" }),
+		});
+		expect([renamed.status, await renamed.json()]).toMatchObject([403, { fault: "not_allowed" }]);
 	});
 
 	test("its events are heard here, with the names that it has here", async () => {

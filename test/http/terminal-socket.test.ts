@@ -219,7 +219,13 @@ describe("R4.11 the page's terminal", () => {
 		using page = new Page(id);
 		await until("all have joined", () => [...stuck, page].every((one) => one.of("driver").length > 0));
 		const before = server.residentBytes;
-		await agent("send", { session: "flood", submit: true, until: { text: "the end" }, timeoutMs: 120_000 });
+		const sent = await agent("send", {
+			session: "flood",
+			submit: true,
+			until: { text: "the end" },
+			timeoutMs: 120_000,
+		});
+		expect(sent).toMatchObject({ returned: "matched" });
 		await page.shows("the end");
 		const grown = (server.residentBytes - before) / 1e6;
 		const most = Math.max(...stuck.map(({ bytes }) => bytes));
