@@ -21,14 +21,19 @@ export function Dialog({ title, children, class: name = "" }: DialogParts) {
 			if (before instanceof HTMLElement) before.focus();
 		};
 	}, []);
+	/** At once, with the focus: the event of the close comes later, and the next key would still be for a box that is gone. */
+	const close = () => {
+		element.current?.close();
+		control.dialog.set(null);
+	};
 	return (
 		<dialog
 			ref={element}
 			class={`dialog ${name}`}
 			aria-label={title}
-			onClose={() => control.dialog.set(null)}
+			onCancel={close} // Esc
 			onMouseDown={(event) => {
-				if (event.target === element.current) element.current?.close();
+				if (event.target === element.current) close();
 			}}
 		>
 			<div class="dialog-body">
