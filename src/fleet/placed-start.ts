@@ -1,5 +1,6 @@
 // Starts a program on a host that is chosen for it, once: placement.ts says which host fits, pins.ts where an earlier try
-// went. Another host is tried only where it is certain that nothing was started.
+// went. Another host is tried only where it is certain that nothing was started: by the try that chose the host, as long as
+// no other has followed it there.
 
 import { randomUUID } from "node:crypto";
 import { Fault, type FaultCode, isFault } from "../protocol/fault.ts";
@@ -38,6 +39,9 @@ const KEPT: ReadonlySet<FaultCode> = new Set([
 /** In a pin, the session of a start that is known to have started nothing. */
 const NOTHING = "";
 
+/** Answered, or the pin that another has written meanwhile. */
+type Tried = { readonly answer: Answer } | { readonly pin: Pin };
+
 export class Placer {
 	readonly #parts: PlacerParts;
 	readonly #reservations = new Reservations();
@@ -47,33 +51,15 @@ export class Placer {
 	}
 
 	async start(asked: PlacedStart): Promise<Answer> {
-		const { pins } = this.#parts;
 		// One host is no choice: a repetition finds what is there by itself.
 		const isChoice = asked.wanted === "least-loaded" || !("host" in asked.wanted);
 		const key = asked.name === null || !isChoice ? null : pinKey(asked.owner, asked.name.kind, asked.name.name);
-		let pin = key === null ? null : await pins.find(key);
-		if (pin !== null && (await this.#holds(pin))) return this.#again(asked, key, pin);
-		if (key !== null && pin === null) {
-			const host = await this.#parts.running(asked.owner, asked.name!.name);
-			if (host !== null) return this.#startOn(host, asked, null, null);
-		}
-		const refused = new Map<string, string>();
+		let pin = key === null ? null : await this.#parts.pins.find(key);
 		for (;;) {
-			const hosts = this.#parts.hosts();
-			const reserved = this.#reservations.count(hosts);
-			const host = place(asked.wanted, { hosts, reserved, refused, key: key ?? randomUUID() });
-			if (key !== null) {
-				const set = await pins.set(key, { host, session: null }, pin);
-				// Another has placed it meanwhile.
-				if (set.host !== host || set.session !== null) return this.#again(asked, key, set);
-				pin = set;
-			}
-			try {
-				return await this.#startOn(host, asked, key, pin);
-			} catch (error) {
-				if (!isNotStarted(error)) throw error;
-				refused.set(host, error.message);
-			}
+			const holds = key !== null && pin !== null && (await this.#holds(pin));
+			const tried = holds ? await this.#again(asked, key, pin!) : await this.#choose(asked, key, pin);
+			if ("answer" in tried) return tried.answer;
+			pin = tried.pin;
 		}
 	}
 
@@ -83,37 +69,71 @@ export class Placer {
 		return session === null || !(await this.#parts.hasEnded(host, session));
 	}
 
-	/** Where it was placed before, and nowhere else. */
-	async #again(asked: PlacedStart, key: string | null, pin: Pin): Promise<Answer> {
+	/** Where it was placed before, and nowhere else, as long as that host is in the fleet. */
+	async #again(asked: PlacedStart, key: string, before: Pin): Promise<Tried> {
+		const { host, session } = before;
+		// Who chose the host can no longer say that nothing was started there.
+		const set =
+			session === null ? await this.#parts.pins.set(key, { host, session }, before) : { pin: before, isOurs: true };
+		const { pin, isOurs } = set;
+		if (!isOurs) return { pin };
 		try {
-			return await this.#startOn(pin.host, asked, key, pin);
+			const answer = await asked.start(host);
+			await this.#note(key, pin, sessionIn(answer));
+			return { answer };
 		} catch (error) {
+			if (isFault(error, "unknown_host")) return this.#choose(asked, key, pin);
 			if (!isFault(error, "host_unreachable")) throw error;
 			throw new Fault("host_unreachable", { ...error.facts, maybeDone: true }, { cause: error });
 		}
 	}
 
-	async #startOn(host: string, asked: PlacedStart, key: string | null, pin: Pin | null): Promise<Answer> {
-		const leaseOf = () => this.#parts.hosts().find((view) => view.host === host)?.lease ?? null;
-		const reservation = this.#reservations.make(host);
-		try {
-			const answer = await asked.start(host);
-			reservation.answered(leaseOf());
-			await this.#note(key, pin, host, sessionIn(answer));
-			return answer;
-		} catch (error) {
-			reservation.release();
-			// What is about to be tried elsewhere moves the pin itself.
-			if (error instanceof Fault && !isUncertain(error) && !isNotStarted(error))
-				await this.#note(key, pin, host, NOTHING);
-			throw error;
+	/** On the host that fits best. `before`: a pin that does not hold. */
+	async #choose(asked: PlacedStart, key: string | null, before: Pin | null): Promise<Tried> {
+		const { pins, running, hosts: known } = this.#parts;
+		const runsOn = key === null ? null : await running(asked.owner, asked.name!.name);
+		if (runsOn !== null) return { answer: await asked.start(runsOn) };
+		const refused = new Map<string, string>();
+		let pin = before;
+		for (;;) {
+			const hosts = known();
+			const reserved = this.#reservations.count(hosts);
+			let host: string;
+			try {
+				host = place(asked.wanted, { hosts, reserved, refused, key: key ?? randomUUID() });
+			} catch (error) {
+				if (refused.size > 0) await this.#note(key, pin, NOTHING);
+				throw error;
+			}
+			using reservation = this.#reservations.make(host);
+			try {
+				if (key !== null) {
+					const set = await pins.set(key, { host, session: null }, pin);
+					pin = set.pin;
+					if (!set.isOurs) return { pin };
+				}
+				const answer = await asked.start(host);
+				reservation.answered(known().find((view) => view.host === host)?.lease ?? null);
+				await this.#note(key, pin, sessionIn(answer));
+				return { answer };
+			} catch (error) {
+				if (!isNotStarted(error)) {
+					if (error instanceof Fault && !isUncertain(error)) await this.#note(key, pin, NOTHING);
+					throw error;
+				}
+				refused.set(host, error.message);
+			}
 		}
 	}
 
 	/** Without it the next try would only look at one host too many: the call is answered all the same. */
-	async #note(key: string | null, pin: Pin | null, host: string, session: string | null): Promise<void> {
-		if (key === null || session === null || pin?.session === session) return;
-		await this.#parts.pins.set(key, { host, session }, pin).catch(() => {}); // the pin stays as it was: that host
+	async #note(key: string | null, pin: Pin | null, session: string | null): Promise<void> {
+		if (key === null || pin === null || session === null || pin.session === session) return;
+		const noted = await this.#parts.pins.set(key, { host: pin.host, session }, pin).catch(() => null);
+		if (noted === null || noted.isOurs || session === NOTHING) return;
+		// Another has followed us there, and may not have been told which session it is.
+		const { host, session: now } = noted.pin;
+		if (host === pin.host && now === null) await this.#note(key, noted.pin, session);
 	}
 }
 

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { Fault } from "../protocol/fault.ts";
-import type { Pin, PinStore } from "./pins.ts";
+import type { Pin, PinStore, PinTo } from "./pins.ts";
 import { type PlacedStart, Placer } from "./placed-start.ts";
 import { place, type Wanted } from "./placement.ts";
 import { Reservations } from "./reservations.ts";
@@ -135,58 +135,140 @@ class MemoryPins implements PinStore {
 		return this.#pins.get(key) ?? null;
 	}
 
-	async set(key: string, to: { host: string; session: string | null }, before: Pin | null): Promise<Pin> {
+	async set(key: string, to: PinTo, before: Pin | null): Promise<{ pin: Pin; isOurs: boolean }> {
 		const known = this.#pins.get(key);
-		if ((known?.revision ?? 0) !== (before?.revision ?? 0)) return known!;
+		if ((known?.revision ?? 0) !== (before?.revision ?? 0)) return { pin: known!, isOurs: false };
 		const pin = { ...to, revision: ++this.#revision };
 		this.#pins.set(key, pin);
-		return pin;
+		return { pin, isOurs: true };
 	}
 }
 
 describe("a start that is repeated", () => {
-	type Fate = "answered" | "lost" | "refused" | "full" | "away";
-	const fates = fc.array(fc.constantFrom<Fate>("answered", "lost", "refused", "full", "away"), {
+	type Fate = "answered" | "lost" | "refused" | "bad" | "full" | "away" | "gone";
+	const fates = fc.array(fc.constantFrom<Fate>("answered", "lost", "refused", "bad", "full", "away", "gone"), {
 		minLength: 1,
 		maxLength: 12,
 	});
+	const name = { kind: "session", name: "x" } as const;
+
+	/** Hosts that do with each start what the script says, in the order in which the starts arrive. */
+	function fleetOf(script: readonly Fate[], arrive: () => Promise<unknown> = async () => {}) {
+		const hosts = [host("a"), host("b"), host("c")];
+		const started: string[] = [];
+		const rest = [...script];
+		const parts = {
+			pins: new MemoryPins(),
+			hosts: () => hosts,
+			hasEnded: async () => false,
+			// Records are read when they have arrived: the pins alone have to do.
+			running: async () => null,
+		};
+		const asked: PlacedStart = {
+			wanted: "least-loaded",
+			owner: "me",
+			name,
+			start: async (at) => {
+				const fate = rest.shift() ?? "answered";
+				if (fate === "away") throw new Fault("host_unreachable", { host: at, since: null });
+				await arrive();
+				if (fate === "gone") throw new Fault("host_unreachable", { host: at, since: null, maybeDone: true });
+				// What is wrong with a call is said before its name is looked at.
+				if (fate === "bad") throw new Fault("bad_input", { problems: ["cwd is not a directory"] });
+				if (started.includes(at)) throw new Fault("name_taken", { name: "x" });
+				if (fate === "full") throw new Fault("too_many_sessions", { limit: 1, open: [] });
+				if (fate === "refused")
+					throw new Fault("spawn_failed", { stage: "exec", code: "ENOENT", message: "", command: "x" });
+				started.push(at);
+				await arrive();
+				if (fate === "lost") throw new Fault("host_unreachable", { host: at, since: null, maybeDone: true });
+				return { facts: { session: `${at}/id-${at}` }, text: "" };
+			},
+		};
+		// A daemon that has died is another with the same pins.
+		return { asked, parts, started, all: [new Placer(parts), new Placer(parts), new Placer(parts)] as const };
+	}
 
 	test("starts at most one session, through whichever daemon and whatever becomes of each try", async () => {
 		await fc.assert(
 			fc.asyncProperty(fates, fc.array(fc.nat(2), { minLength: 1, maxLength: 8 }), async (script, choosers) => {
-				const hosts = [host("a"), host("b"), host("c")];
-				const pins = new MemoryPins();
-				const running = new Map<string, string>(); // host → session
-				const parts = {
-					pins,
-					hosts: () => hosts,
-					hasEnded: async () => false,
-					running: async () => [...running.keys()][0] ?? null,
-				};
-				// One that has died is another with the same pins.
-				const all = [new Placer(parts), new Placer(parts), new Placer(parts)];
-				const rest = [...script];
-				const asked: PlacedStart = {
-					wanted: "least-loaded",
-					owner: "me",
-					name: { kind: "session", name: "x" },
-					start: async (at) => {
-						const fate = rest.shift() ?? "answered";
-						if (fate === "away") throw new Fault("host_unreachable", { host: at, since: null });
-						if (running.has(at)) throw new Fault("name_taken", { name: "x" });
-						if (fate === "full") throw new Fault("too_many_sessions", { limit: 1, open: [] });
-						if (fate === "refused")
-							throw new Fault("spawn_failed", { stage: "exec", code: "ENOENT", message: "", command: "x" });
-						running.set(at, `id-${at}`);
-						if (fate === "lost") throw new Fault("host_unreachable", { host: at, since: null, maybeDone: true });
-						return { facts: { session: `${at}/id-${at}` }, text: "" };
-					},
-				};
+				const { asked, started, all } = fleetOf(script);
 				for (const chooser of choosers) {
 					await all[chooser]!.start(asked).catch((error: unknown) => expect(error).toBeInstanceOf(Fault));
-					expect(running.size).toBeLessThanOrEqual(1);
+					expect(started.length).toBeLessThanOrEqual(1);
 				}
 			}),
 		);
+	});
+
+	test("starts at most one session, also where several ask at the same moment", async () => {
+		await fc.assert(
+			fc.asyncProperty(
+				fc.scheduler(),
+				fates,
+				fc.array(fc.nat(2), { minLength: 2, maxLength: 5 }),
+				async (scheduler, script, choosers) => {
+					const { asked, started, all } = fleetOf(script, () => scheduler.schedule(Promise.resolve()));
+					const asking = choosers.map((chooser) => all[chooser]!.start(asked).catch(() => {}));
+					await scheduler.waitFor(Promise.all(asking));
+					expect(started.length).toBeLessThanOrEqual(1);
+					// And whoever asks later is sent there.
+					await scheduler.waitFor(all[0].start(asked).catch(() => {}));
+					expect(started.length).toBeLessThanOrEqual(1);
+				},
+			),
+			{ numRuns: 500 },
+		);
+	});
+
+	test("that is refused stays with the session that runs", async () => {
+		const { asked, started, all } = fleetOf(["answered", "bad"]);
+		await all[0].start(asked);
+		await expect(all[1].start(asked)).rejects.toMatchObject({ code: "bad_input" });
+		await expect(all[2].start(asked)).rejects.toMatchObject({ code: "name_taken" });
+		expect(started).toHaveLength(1);
+	});
+
+	test("is not kept by a host that took nothing", async () => {
+		const { asked, parts, started, all } = fleetOf(["full", "full", "away"]);
+		await expect(all[0].start(asked)).rejects.toMatchObject({ code: "no_host_fits" });
+		const key = "me.session.x";
+		const pinned = (await parts.pins.find(key))!.host;
+		const others = new Placer({ ...parts, hosts: () => parts.hosts().filter((view) => view.host !== pinned) });
+		await others.start(asked);
+		expect(started).toHaveLength(1);
+		expect(started).not.toContain(pinned);
+	});
+
+	test("is placed anew where its host has left the fleet", async () => {
+		const { asked, parts, all } = fleetOf(["lost"]);
+		await expect(all[0].start(asked)).rejects.toMatchObject({ code: "host_unreachable" });
+		const { host: left } = (await parts.pins.find("me.session.x"))!;
+		const placer = new Placer({ ...parts, hosts: () => parts.hosts().filter((view) => view.host !== left) });
+		const start: PlacedStart["start"] = async (at) => {
+			if (at === left) throw new Fault("unknown_host", { host: at, hosts: [] });
+			return asked.start(at);
+		};
+		expect((await placer.start({ ...asked, start })).facts).toMatchObject({
+			session: expect.not.stringMatching(`^${left}/`),
+		});
+	});
+
+	test("reserves nothing on its host; each of many that are placed at the same moment reserves its own", async () => {
+		const { asked, all } = fleetOf([]);
+		const given = new Map<string, number>();
+		const start: PlacedStart["start"] = async (at) => {
+			given.set(at, (given.get(at) ?? 0) + 1);
+			return { facts: { session: `${at}/id` }, text: "" };
+		};
+		const [placer] = all;
+		for (let i = 0; i < 10; i++) await placer.start({ ...asked, start });
+		given.clear();
+		// Four fit on each of three hosts, and one has its first.
+		const more = Array.from({ length: 11 }, (_, i) => ({ kind: "session" as const, name: `more-${i}` }));
+		await Promise.all(more.map((other) => placer.start({ ...asked, start, name: other })));
+		expect([...given.values()].sort()).toEqual([3, 4, 4]);
+		const last = placer.start({ ...asked, start, name: { kind: "session", name: "last" } });
+		await expect(last).rejects.toMatchObject({ code: "no_host_fits" });
 	});
 });

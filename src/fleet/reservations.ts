@@ -22,16 +22,17 @@ export class Reservations {
 		this.#now = now;
 	}
 
-	/** Returns what to call when the start is answered (with the lease of that moment) or was not made. */
-	make(host: string): { answered(lease: HostView["lease"]): void; release(): void } {
+	/** Made at the choice, before anything is waited for. Gone with its scope, unless the start was answered with this lease. */
+	make(host: string): Disposable & { answered(lease: HostView["lease"]): void } {
 		const one: Reservation = { host, madeAt: this.#now(), answered: null };
 		this.#made.add(one);
 		return {
 			answered: (lease) => {
 				one.answered = lease;
-				if (lease === null) this.#made.delete(one);
 			},
-			release: () => void this.#made.delete(one),
+			[Symbol.dispose]: () => {
+				if (one.answered === null) this.#made.delete(one);
+			},
 		};
 	}
 

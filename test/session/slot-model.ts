@@ -36,10 +36,12 @@ export interface World {
 	readonly caller: (owner: string) => Caller;
 }
 
-/** What we know for certain: which sessions were handed to a caller, which were removed, and how each ended. */
+/** What we know for certain: which sessions were handed to a caller, by which name, which were removed, and how each ended. */
 interface Model {
-	readonly known: Set<string>;
+	readonly known: Map<string, string>;
 	readonly removed: Set<string>;
+	/** Names whose removal was cut off: it may have been done before the answer was lost. */
+	readonly cutOff: Set<string>;
 	readonly ended: Map<string, string>;
 }
 
@@ -100,6 +102,9 @@ const EXPECTED = new Set([
 	"taken_over",
 ]);
 
+/** Told by the caller's own side, which does not know whether it was done. */
+const CUT_OFF = new Set(["daemon_replaced", "disconnected", "no_daemon"]);
+
 class Batch implements fc.AsyncCommand<Model, World> {
 	readonly #calls: readonly Call[];
 
@@ -130,8 +135,9 @@ class Batch implements fc.AsyncCommand<Model, World> {
 async function perform(it: Call, model: Model, world: World): Promise<unknown> {
 	const { client } = world;
 	const by = { caller: world.caller("owner" in it ? it.owner : OWNERS[0]) };
+	const name = "owner" in it ? `${it.name} of ${it.owner}` : "";
 	const known = async (answer: Promise<{ facts: { session: string } }>) =>
-		model.known.add((await answer).facts.session);
+		model.known.set((await answer).facts.session, name);
 	switch (it.do) {
 		case "start":
 			return known(client.call("start", { ...world.start, name: it.name, ifExists: it.ifExists, timeoutMs: 0 }, by));
@@ -145,7 +151,12 @@ async function perform(it: Call, model: Model, world: World): Promise<unknown> {
 		case "keep":
 			return client.call("close", { session: it.name, force: true, keep: it.do === "keep" }, by);
 		case "forget": {
-			const { facts } = await client.call("close", { session: it.name, force: true, forget: true }, by);
+			const { facts } = await client
+				.call("close", { session: it.name, force: true, forget: true }, by)
+				.catch((error: { code?: string }) => {
+					if (CUT_OFF.has(error.code ?? "")) model.cutOff.add(name);
+					throw error;
+				});
 			return model.removed.add(facts.session);
 		}
 		case "exit":
@@ -188,7 +199,9 @@ async function checkAll(model: Model, world: World): Promise<void> {
 		const files = await readdir(join(places.sessions, id)).catch(() => []);
 		if (files.some((name) => !/^meta\.json\..*\.tmp$/.test(name))) onDisk.add(id);
 	}
-	for (const id of new Set([...model.known, ...onDisk])) await checkOne(id, model, world, onDisk);
+	for (const [id, name] of model.known) if (!onDisk.has(id) && model.cutOff.has(name)) model.removed.add(id);
+	model.cutOff.clear();
+	for (const id of new Set([...model.known.keys(), ...onDisk])) await checkOne(id, model, world, onDisk);
 	if (inside === undefined) return;
 	inside.slots.check();
 	if (inside.problems.length > 0) throw new Error(`problems: ${inside.problems}`);
@@ -225,7 +238,7 @@ export const batches = (most: number): fc.Arbitrary<Iterable<fc.AsyncCommand<Mod
 		{ minLength: Math.ceil(most / 2), maxLength: most, size: "max" },
 	);
 
-export const newModel = (): Model => ({ known: new Set(), removed: new Set(), ended: new Map() });
+export const newModel = (): Model => ({ known: new Map(), removed: new Set(), cutOff: new Set(), ended: new Map() });
 
 /** Again and again until the time is up, each time with other values; never cut short in the middle, where a hang would hide. */
 export async function forAWhile(
