@@ -13,9 +13,8 @@ import { type Condition, onAbort, settled, until, wait, within } from "../pty/wa
 import type { Client } from "../tools/client.ts";
 import type { Connected } from "./connected.ts";
 import { inCopies } from "./copies.ts";
-import { keyToken } from "./session-names.ts";
 import { StreamWatch } from "./stream-watch.ts";
-import { textOf } from "./subjects.ts";
+import { keyToken, textOf } from "./subjects.ts";
 
 const EVENTS_STREAM = "DT_EVENTS";
 const PREFIX = "dt.event";

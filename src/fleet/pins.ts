@@ -9,7 +9,7 @@
 
 import type { KvEntry } from "@nats-io/kv";
 import { type Buckets, isConflict, stored } from "./buckets.ts";
-import { keyToken } from "./session-names.ts";
+import { keyToken } from "./subjects.ts";
 
 export interface Pin {
 	readonly host: string;

@@ -10,8 +10,8 @@ import { Connected } from "./connected.ts";
 import type { OwnLease } from "./own-lease.ts";
 import { Pins } from "./pins.ts";
 import { type OwnHost, Publisher } from "./publisher.ts";
-import { keyToken, splitKey } from "./session-names.ts";
-import { isHostName } from "./subjects.ts";
+import { splitKey } from "./session-names.ts";
+import { isHostName, keyToken } from "./subjects.ts";
 import { type FleetSession, FleetView, type HostView, type SessionFilter } from "./view.ts";
 
 export interface FleetRegistryParts {

@@ -1,6 +1,6 @@
 // The names of hosts and of their sessions: `host/name` and `host/id`, and the keys under which the broker keeps them.
 
-import { isHostName, tokenOf } from "./subjects.ts";
+import { isHostName, keyToken } from "./subjects.ts";
 
 export interface HostReference {
 	readonly host: string;
@@ -18,9 +18,6 @@ export function splitReference(reference: string, isKnown: (host: string) => boo
 }
 
 export const joinReference = (host: string, session: string): string => `${host}/${session}`;
-
-/** A name as a token of a key. One that is empty, which no owner is, has a token that no other has. */
-export const keyToken = (text: string): string => (text === "" ? "=00" : tokenOf(text));
 
 export const sessionKey = (host: string, owner: string | null, id: string): string =>
 	`${host}.${keyToken(owner ?? "")}.${id}`;

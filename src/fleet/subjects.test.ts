@@ -6,6 +6,7 @@ import {
 	downSubject,
 	hostNameOf,
 	isHostName,
+	keyToken,
 	linkIn,
 	openSubject,
 	textOf,
@@ -47,6 +48,29 @@ describe("a name in a subject", () => {
 	test("is refused where it could be taken for another", () => {
 		for (const text of ["", "\ud800", "x".repeat(2000)])
 			expect(() => tokenOf(text)).toThrow(expect.objectContaining({ code: "bad_input" }));
+	});
+
+	test("is a token of a key whatever it is, and each has its own", () => {
+		const odd = [
+			"",
+			"=",
+			"\u0000",
+			"\ud800",
+			"\ud801",
+			"\ufffd",
+			"é".repeat(500),
+			`${"é".repeat(500)}!`,
+			"x".repeat(2000),
+		];
+		const text = fc.oneof(owner, fc.constantFrom(...odd), fc.string({ unit: "binary", maxLength: 2000 }));
+		fc.assert(
+			fc.property(text, text, (one, other) => {
+				expect(keyToken(one)).toMatch(/^[A-Za-z0-9_=-]{1,1000}$/);
+				expect(keyToken(one) === keyToken(other)).toBe(one === other);
+			}),
+		);
+		expect(new Set(odd.map(keyToken)).size).toBe(odd.length);
+		expect(keyToken("mcp:a.b *>é")).toBe(tokenOf("mcp:a.b *>é"));
 	});
 
 	test("never means all owners", () => {

@@ -1,6 +1,7 @@
 // The subjects of the fleet, made and read in one place. Whoever may publish on one is who its role and owner say:
 // the server's permissions are written for these shapes.
 
+import { createHash } from "node:crypto";
 import { Fault } from "../protocol/fault.ts";
 import { ROLES, type Role } from "../tools/client.ts";
 import type { FleetIdentity } from "./identity.ts";
@@ -22,16 +23,26 @@ export function hostNameOf(machine: string): string {
 	return fitting.slice(0, MAX_HOST_CHARS) || "host";
 }
 
-/** Any text as one token of a subject or key: `[A-Za-z0-9_-]` is kept, the UTF-8 bytes of the rest are `=XX`. */
+/** Any text as one token of a subject: `[A-Za-z0-9_-]` is kept, the UTF-8 bytes of the rest are `=XX`. */
 export function tokenOf(text: string): string {
-	// What cannot be told apart once it is encoded must not become one name.
-	if (text === "" || /\p{Surrogate}/u.test(text)) throw badName("is empty or not valid text");
+	if (text === "") throw badName("is empty");
+	const token = encoded(text);
+	if (token === null) throw badName("is not valid text, or too long for a fleet");
+	return token;
+}
+
+/** A name as a token of a key, for any text, also for none: what is not encoded has a digest. `==` is in no other token. */
+export const keyToken = (text: string): string =>
+	text === "" ? "==" : (encoded(text) ?? `==${createHash("sha256").update(text, "utf16le").digest("hex")}`);
+
+/** Null where it would be too long, or could not be told apart. */
+function encoded(text: string): string | null {
+	if (/\p{Surrogate}/u.test(text)) return null;
 	if (text === ALL_OWNERS) return "=5F";
 	const token = text.replaceAll(/[^A-Za-z0-9_-]/gu, (character) =>
 		[...Buffer.from(character)].map((byte) => `=${byte.toString(16).toUpperCase().padStart(2, "0")}`).join(""),
 	);
-	if (token.length > MAX_TOKEN_CHARS) throw badName("is too long for a fleet");
-	return token;
+	return token.length > MAX_TOKEN_CHARS ? null : token;
 }
 
 const badName = (what: string) => new Fault("bad_input", { problems: [`the owner's name ${what}`] });

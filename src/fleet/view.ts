@@ -10,8 +10,9 @@ import { hasEnded } from "../session/lifecycle.ts";
 import { watchBucket } from "./bucket-watch.ts";
 import { BUCKETS, type Buckets, bootOf, type Lease, lease, type SessionEntry, sessionEntry } from "./buckets.ts";
 import type { Connected } from "./connected.ts";
-import { keyToken, splitKey } from "./session-names.ts";
+import { splitKey } from "./session-names.ts";
 import type { StreamWatch } from "./stream-watch.ts";
+import { keyToken } from "./subjects.ts";
 
 export interface HostView {
 	readonly host: string;
