@@ -16,7 +16,7 @@ import { Fault, isFault } from "./protocol/fault.ts";
 import { type FleetStatus, type FleetWish, REFUSED, TAKEN, UNHEARD } from "./protocol/fleet.ts";
 import { Listeners } from "./protocol/listeners.ts";
 import { bootId } from "./pty/boot-id.ts";
-import { within } from "./pty/wait.ts";
+import { settled, wait, within } from "./pty/wait.ts";
 import { inParallel } from "./session/in-parallel.ts";
 import { hasEnded } from "./session/lifecycle.ts";
 import type { Sessions } from "./session/sessions.ts";
@@ -54,6 +54,8 @@ interface Joined {
 	connection: FleetConnection | null;
 	member: FleetMember | null;
 	readonly left: AbortController;
+	/** Given up for good, and not only until the next daemon. */
+	isGivenUp: boolean;
 }
 
 export class FleetMembership implements FleetControl {
@@ -65,6 +67,10 @@ export class FleetMembership implements FleetControl {
 	readonly #events: MergedEvents;
 	#daemon: Pick<Daemon, "serve" | "lock"> | null = null;
 	#joined: Joined | null = null;
+	/** Joins and leaves, one after the other. The one asked for last counts: those before it are given up. */
+	#turns: Promise<unknown> = Promise.resolve();
+	#lastAsked = 0;
+	#pending: Joined | null = null;
 	/** The daemon before was a member, and this one has not come as far: to callers, it is not connected. */
 	#resuming: Exclude<FleetState, string | { client: Client }> | null;
 
@@ -123,33 +129,54 @@ export class FleetMembership implements FleetControl {
 		}
 	}
 
-	async join(wish: FleetWish): Promise<FleetStatus> {
-		const joined = joining(wish);
-		const before = this.#joined;
-		try {
-			await within(JOIN_MS, "joining the fleet", this.#becomeAs(joined));
-			// Where the servers do not answer, events are missed like all else.
-			await within(LISTEN_MS, "events of the fleet", joined.member!.listening).catch(() => {});
-		} catch (error) {
-			await end(joined);
-			throw error instanceof Fault ? error : new Fault("fleet_unreachable", { problem: problemIn(error) });
-		}
-		await this.#file.write(wish);
-		this.#resuming = null;
-		this.#joined = joined;
-		this.#changed.emit();
-		// Where it is the same name in the same fleet, that is ours by now, and stays.
-		if (before !== null) await this.#end(before, { forGood: true });
-		return this.status()!;
+	join(wish: FleetWish): Promise<FleetStatus> {
+		return this.#inTurn(async (isLast) => {
+			if (!isLast()) throw overtaken();
+			const joined = joining(wish);
+			this.#pending = joined;
+			try {
+				await this.#becomeAs(joined);
+			} catch (error) {
+				await this.#giveUp(joined);
+				throw error instanceof Fault ? error : new Fault("fleet_unreachable", { problem: problemIn(error) });
+			} finally {
+				this.#pending = null;
+			}
+			await this.#file.write(wish);
+			const before = this.#joined;
+			this.#resuming = null;
+			this.#joined = joined;
+			this.#changed.emit();
+			// Where it is the same name in the same fleet, that is ours by now, and stays.
+			if (before !== null) await this.#end(before, { forGood: true });
+			return this.status()!;
+		});
 	}
 
-	async leave(): Promise<void> {
-		await this.#file.remove();
-		const joined = this.#joined;
-		this.#resuming = null;
-		this.#joined = null;
-		this.#changed.emit();
-		if (joined !== null) await this.#end(joined, { forGood: true });
+	/** As it was before. What goes on of it ends itself when it comes so far. */
+	async #giveUp(joined: Joined): Promise<void> {
+		// Under the name that this machine has already, nothing is taken back.
+		joined.isGivenUp = this.#joined?.prepared?.options.host !== joined.prepared?.options.host;
+		await this.#end(joined, { forGood: joined.isGivenUp });
+	}
+
+	leave(): Promise<void> {
+		return this.#inTurn(async () => {
+			await this.#file.remove();
+			const joined = this.#joined;
+			this.#resuming = null;
+			this.#joined = null;
+			this.#changed.emit();
+			if (joined !== null) await this.#end(joined, { forGood: true });
+		});
+	}
+
+	#inTurn<T>(act: (isLast: () => boolean) => Promise<T>): Promise<T> {
+		const number = ++this.#lastAsked;
+		this.#pending?.left.abort(overtaken());
+		const turn = this.#turns.then(() => act(() => number === this.#lastAsked));
+		this.#turns = turn.catch(() => {});
+		return turn;
 	}
 
 	async forget(host: string): Promise<number> {
@@ -189,11 +216,13 @@ export class FleetMembership implements FleetControl {
 	}
 
 	/** Ends with the daemon; the next one joins again. */
-	async close(): Promise<void> {
-		const joined = this.#joined;
-		this.#joined = null;
-		if (joined !== null) await this.#end(joined);
-		await this.#events[Symbol.asyncDispose]();
+	close(): Promise<void> {
+		return this.#inTurn(async () => {
+			const joined = this.#joined;
+			this.#joined = null;
+			if (joined !== null) await this.#end(joined);
+			await this.#events[Symbol.asyncDispose]();
+		});
 	}
 
 	#state(): FleetState {
@@ -205,12 +234,19 @@ export class FleetMembership implements FleetControl {
 		return { host, asks: prepared?.asks ?? true, problem, since };
 	}
 
-	/** Under a name that nobody else has. */
+	/** Under a name that nobody else has, and hearing of events; until it is given up. */
 	async #becomeAs(joined: Joined): Promise<void> {
-		await this.#become(joined);
-		const lease = joined.member?.registry.lease ?? null;
-		await lease?.known();
-		if (lease?.isTaken) throw new Fault("host_taken", { host: joined.prepared!.options.host });
+		const become = async () => {
+			await this.#become(joined);
+			const lease = joined.member?.registry.lease ?? null;
+			await lease?.known();
+			if (lease?.isTaken) throw new Fault("host_taken", { host: joined.prepared!.options.host });
+		};
+		const { signal } = joined.left;
+		await wait([settled(within(JOIN_MS, "joining the fleet", become()))], { signal });
+		// Where the servers do not answer, events are missed like all else.
+		const listening = within(LISTEN_MS, "events of the fleet", joined.member!.listening).catch(() => {});
+		await wait([settled(listening)], { signal });
 	}
 
 	async #become(joined: Joined): Promise<void> {
@@ -260,7 +296,8 @@ export class FleetMembership implements FleetControl {
 			onProblem,
 		});
 		joined.member.registry.connected.onRefused(() => void this.#readAgain(joined, prepared));
-		if (joined.left.signal.aborted) await release(joined); // it has left meanwhile
+		// It has left meanwhile.
+		if (joined.left.signal.aborted) await this.#end(joined, { forGood: joined.isGivenUp });
 	}
 
 	/** Its user was removed: joins anew where the file has another key by now. */
@@ -302,6 +339,7 @@ async function freshened(sessions: Sessions): Promise<void> {
 /** `forGood`: others list nothing of this machine any more. */
 async function end(joined: Joined, { forGood = false }: { readonly forGood?: boolean } = {}): Promise<void> {
 	joined.left.abort();
+	joined.isGivenUp ||= forGood;
 	if (forGood) await joined.member?.registry.leave();
 	await release(joined);
 }
@@ -338,7 +376,11 @@ const joining = (wish: FleetWish): Joined => ({
 	connection: null,
 	member: null,
 	left: new AbortController(),
+	isGivenUp: false,
 });
+
+const overtaken = () =>
+	new Fault("fleet_unreachable", { problem: "another `join` or `leave` has been asked for since" });
 
 function problemIn(error: unknown): string {
 	if (isFault(error, "fleet_unreachable") || isFault(error, "fleet_files_unusable")) return error.facts.problem;

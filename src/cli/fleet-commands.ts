@@ -24,7 +24,7 @@ export async function join({ words, flags, json, io, dependencies }: Invocation)
 
 async function leave({ json, io, dependencies }: Invocation): Promise<number> {
 	const before = await dependencies.fleet.ask("status");
-	if (before !== null) await dependencies.fleet.ask("leave");
+	await dependencies.fleet.ask("leave"); // also a join that is under way
 	if (json) io.out(`${JSON.stringify({ left: before !== null })}\n`);
 	else io.out(before === null ? "This machine is in no fleet.\n" : "Left the fleet; sessions keep running.\n");
 	return EXIT.ok;

@@ -135,7 +135,8 @@ class Batch implements fc.AsyncCommand<Model, World> {
 async function perform(it: Call, model: Model, world: World): Promise<unknown> {
 	const { client } = world;
 	const by = { caller: world.caller("owner" in it ? it.owner : OWNERS[0]) };
-	const name = "owner" in it ? `${it.name} of ${it.owner}` : "";
+	// Whoever has none of that name means another's.
+	const name = "name" in it ? it.name : "";
 	const known = async (answer: Promise<{ facts: { session: string } }>) =>
 		model.known.set((await answer).facts.session, name);
 	switch (it.do) {
