@@ -49,6 +49,7 @@ export const TOOL_FIELDS = {
 				choices: ["fail", "use", "replace"],
 				default: "fail",
 			},
+			id: { type: "string", about: "A repeated id is not started twice" },
 			parent: { type: "string", about: "The conversation it belongs to, if your host does not set it" },
 			maxTokens: { type: "integer", about: "Maximum output, in tokens (default: 4000)", least: 50 },
 		},

@@ -85,7 +85,7 @@ export class LastingClient implements Client {
 	}
 
 	readonly call: Client["call"] = (tool: string, input: unknown, options: CallOptions = {}): Promise<Answer> => {
-		const same = tool === "send" ? withId(input) : input;
+		const same = isOnceById(tool, input) ? withId(input) : input;
 		const since = performance.now();
 		return this.#ask({
 			doing: tool,
@@ -367,14 +367,19 @@ const REPEATABLE: ReadonlySet<string> = new Set(["read", "wait", "list", "resize
 
 function isRepeatable(tool: string, input: unknown): boolean {
 	if (REPEATABLE.has(tool)) return true;
-	const { name, ifExists, ifOffset, ifUnchanged, id, forget } = (input ?? {}) as Record<string, unknown>;
+	const { ifOffset, ifUnchanged, id, forget } = (input ?? {}) as Record<string, unknown>;
 	// With these the echo of what was typed would be taken for something new.
 	if (tool === "send") return id !== undefined && ifOffset === undefined && !ifUnchanged;
-	if (tool === "start") return name !== undefined && ifExists === "use";
+	if (tool === "start") return id !== undefined;
 	return tool === "close" && forget !== true;
 }
 
-/** A write with an id is typed once, however often it is sent. */
+/** What is done once with an id: typed, or a session that is started where there is none of that name. */
+function isOnceById(tool: string, input: unknown): boolean {
+	const { name, ifExists } = (input ?? {}) as Record<string, unknown>;
+	return tool === "send" || (tool === "start" && name !== undefined && ifExists === "use");
+}
+
 function withId(input: unknown): unknown {
 	if (typeof input !== "object" || input === null || (input as { id?: unknown }).id !== undefined) return input;
 	return { ...input, id: `${AUTOMATIC_ID}${randomBytes(16).toString("hex")}` };

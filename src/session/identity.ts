@@ -1,16 +1,25 @@
 // Session ids and names: an id is generated and names a directory; a name is only a
 // label.
 
-import { randomBytes } from "node:crypto";
+import { createHash, randomBytes } from "node:crypto";
 import { basename } from "node:path";
 
 const ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz";
 const ID_LENGTH = 26;
 
 /** 26 random characters: the first few are enough to tell sessions apart. */
-export function newId(): string {
-	return Array.from(randomBytes(ID_LENGTH), (byte) => ALPHABET[byte % 32]).join("");
-}
+export const newId = (): string => idFrom(randomBytes(ID_LENGTH));
+
+/** The id of what a caller starts by an id of its own: another caller's "1" is another. */
+export const startedId = (owner: string, id: string): string =>
+	idFrom(
+		createHash("sha256")
+			.update(JSON.stringify([owner, id]))
+			.digest()
+			.subarray(0, ID_LENGTH),
+	);
+
+const idFrom = (bytes: Uint8Array): string => Array.from(bytes, (byte) => ALPHABET[byte % 32]).join("");
 
 /** A short name for a command, unique among those taken: `python3`, `python3-2`. */
 export function nameFor(command: string, taken: (name: string) => boolean): string {

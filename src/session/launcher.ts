@@ -14,6 +14,7 @@ import { mustBeConfined } from "./confinement.ts";
 import type { Drawing } from "./display.ts";
 import { KeyedQueue } from "./keyed-queue.ts";
 import type { Learnt } from "./learnt.ts";
+import { hasEnded } from "./lifecycle.ts";
 import type { NetworkProxies } from "./network-proxies.ts";
 import type { Options } from "./options.ts";
 import type { Registry } from "./registry.ts";
@@ -59,6 +60,21 @@ export class Launcher {
 	async start(asked: StartSpec): Promise<Session> {
 		this.#refuse();
 		const spec = await this.#parts.confine(asked);
+		const { id } = spec;
+		return id === undefined ? this.#start(spec) : this.#names.run(`id ${id}`, () => this.#once(id, spec));
+	}
+
+	/** What a repeated start has started before, unless that never ran. */
+	async #once(id: string, spec: ConfinedSpec): Promise<Session> {
+		const slot = await this.#parts.registry.useId(id, (known) => known);
+		if (slot === null) return this.#start(spec);
+		if (hasEnded(slot.record.state) && slot.record.pid === null) return this.#start({ ...spec, id: undefined });
+		await spec.mustReach?.(slot.record);
+		if (spec.confinedBy !== null) mustBeConfined(slot.record, spec.confinedBy);
+		return slot.session();
+	}
+
+	async #start(spec: ConfinedSpec): Promise<Session> {
 		const { name, ifExists = "fail" } = spec;
 		if (name === undefined) return this.#launch(spec);
 		if (ifExists === "fail") this.#refuse(spec);

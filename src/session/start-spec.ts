@@ -56,6 +56,8 @@ export interface Caller {
 export type EnclosingSession = Pick<SessionRecord, "id" | "owner" | "parent" | "sandbox" | "within">;
 
 export interface StartSpec {
+	/** The id of the session. Who repeats the start gets the same one, also when it has ended. */
+	readonly id?: string | undefined;
 	readonly command?: string | undefined;
 	/** What runs `command`: a shell and its flags; the caller's own by default. */
 	readonly runBy?: readonly string[] | undefined;
@@ -100,7 +102,7 @@ export function newRecord(spec: ConfinedSpec, options: Options, names: NamesInUs
 	const { argv, command, cwd, called = command } = commandOf(spec);
 	const now = Date.now();
 	return {
-		id: newId(),
+		id: spec.id ?? newId(),
 		name: spec.name ?? spec.pickName?.(names) ?? nameFor(called, (name) => names.nameIsTaken(name)),
 		command,
 		argv,

@@ -4,6 +4,7 @@ import type { StartFacts } from "../protocol/answer.ts";
 import { type CleanLine, inQuotes, oneLine, safe } from "../protocol/clean.ts";
 import { Fault, isFault } from "../protocol/fault.ts";
 import { checkUntil } from "../session/conditions.ts";
+import { startedId } from "../session/identity.ts";
 import { isPlace, PLACE_FORMS } from "../session/program-place.ts";
 import type { SessionsInReach } from "../session/reach.ts";
 import type { Session } from "../session/session.ts";
@@ -72,6 +73,7 @@ export const start = tool({
 			.default("fail")
 			.describe("When a running session has this name: refuse, use it, or end it first")
 			.meta(advanced),
+		id: z.string().min(1).max(200).optional().describe("A repeated id is not started twice").meta(advanced),
 		parent: parent.optional().describe("The conversation it belongs to, if your host does not set it").meta(advanced),
 		maxTokens: usualBudget,
 	}),
@@ -99,6 +101,7 @@ export const start = tool({
 		const inherit = input.inherit ?? before?.inherit ?? undefined;
 		const recorded = before === null ? null : asRecorded(before);
 		const session = await sessions.start({
+			id: input.id === undefined ? undefined : startedId(caller.owner, input.id),
 			...(recorded ?? (place === undefined ? { command: input.command, argv: input.argv } : {})),
 			place,
 			// A shell of ours marks its prompt, and `run` can use it by its name.
