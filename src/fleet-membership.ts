@@ -31,6 +31,7 @@ const LISTEN_MS = 2000;
 const LEAVE_MS = 3000;
 /** Between two tries to join again. */
 const RETRY_MS = { first: 250, most: 5000 };
+const UNUSABLE = "its credentials cannot be used: `dialtone fleet status` says why";
 const PARALLEL_LOOKS = 8;
 const LOOK_MS = 1000;
 /** A call that is under way waits for a machine that has taken back its lease: a daemon that is restarted is back by then. */
@@ -229,9 +230,10 @@ export class FleetMembership implements FleetControl {
 		if (this.#joined === null) return this.#resuming ?? "in no fleet";
 		const { member, problem, since, prepared, wish } = this.#joined;
 		const host = prepared?.options.host ?? wish.host ?? null;
-		// Without credentials that can be read it may become anything.
 		if (member !== null) return { client: member.client };
-		return { host, asks: prepared?.asks ?? true, problem, since };
+		// Without credentials that can be read it may become anything. Where they are is not for all who call.
+		const told = problem === null || prepared !== null ? problem : UNUSABLE;
+		return { host, asks: prepared?.asks ?? true, problem: told, since };
 	}
 
 	/** Under a name that nobody else has, and hearing of events; until it is given up. */

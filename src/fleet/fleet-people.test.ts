@@ -187,6 +187,14 @@ test("a reader has the sessions of all hosts, and nothing is open when the last 
 	expect(openSubscriptions()).toBe(subscriptions);
 });
 
+test("hosts that are lost, however many, take no link from one that is there", async () => {
+	for (let i = 0; i < 150; i++) registry.set(`a${i}`, false);
+	const reader = new Reader(people);
+	await settle();
+	expect([hosts.beta.links, hosts.gamma.links]).toEqual([1, 1]);
+	await reader.end();
+});
+
 test("a host that is lost keeps its rows, marked and never ended, until it has told all anew", async () => {
 	hosts.beta.put(row("b", { lastLine: oneLine("before") }));
 	hosts.beta.put(row("over", { status: "succeeded", state: "ended" }));

@@ -249,9 +249,11 @@ export class FleetPeople implements AsyncDisposable {
 		}
 		const { hasNews } = watching;
 		watching.hasNews = false;
-		for (const [at, view] of others.entries()) {
+		let followed = 0;
+		for (const view of others) {
 			// One of another version answers nothing.
-			const mayFollow = at < MOST_FOLLOWED && !isOfOtherVersion(view, version);
+			const mayFollow = view.reachable && !isOfOtherVersion(view, version) && followed < MOST_FOLLOWED;
+			if (mayFollow) followed++;
 			this.#lookAt(view, { awaySince, mayFollow, hasNews });
 		}
 		this.#askForRecords(watching);

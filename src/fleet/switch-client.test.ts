@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { Fault } from "../protocol/fault.ts";
 import { Listeners } from "../protocol/listeners.ts";
+import type { Scope } from "../session/scope.ts";
 import type { Client } from "../tools/client.ts";
 import { type FleetState, SwitchClient } from "./switch-client.ts";
 
@@ -107,6 +108,45 @@ describe("a daemon that has just started, and was a member before", () => {
 		];
 		expect(changed.size).toBe(0);
 		for (const each of asked) await expect(each).rejects.toMatchObject({ code: "session_not_found" });
+	});
+});
+
+describe("a daemon that does not reach its fleet", () => {
+	const problem = "/home/me/fleet/admin.creds cannot be read";
+	const state: FleetState = { host: "alpha", asks: true, problem, since: 0 };
+	const client = new SwitchClient({ local, events: local, state: () => state, onChange: () => () => {} });
+	const by = (scope: Scope) => ({ caller: { owner: "bot", cwd: "/", env: {}, scope } });
+
+	test("says nothing of it to a token that has nothing there, and keeps it waiting for nothing", async () => {
+		const scopes: Scope[] = [{ session: "abc" }, { owner: "mcp:*" }, { parent: "p" }];
+		for (const scope of scopes) {
+			expect((await client.call("list", {}, by(scope))).text).toBe("no sessions");
+			for (const input of [{ host: "beta" }, { placement: "least-loaded" }] as const) {
+				const refused = client.call("start", { ...input, argv: ["cat"] }, by(scope));
+				await expect(refused).rejects.toMatchObject({ code: "not_in_fleet" });
+			}
+		}
+		let changes = 0;
+		const starting = new SwitchClient({
+			local,
+			events: local,
+			state: () => ({ ...state, problem: null }),
+			onChange: () => {
+				changes++;
+				return () => {};
+			},
+		});
+		await starting.call("list", {}, by({ session: "abc" }));
+		expect(changes).toBe(0);
+	});
+
+	test("does not name files or servers to a token", async () => {
+		const { text } = await client.call("list", {}, by({ owner: "bot" }));
+		expect(text).toContain("sessions of other hosts are not listed");
+		const refused = await client.call("read", { session: "beta/quiet" }, by({ owner: "bot" })).catch((error) => error);
+		expect(refused).toMatchObject({ code: "fleet_unreachable" });
+		expect(text + JSON.stringify(refused)).not.toContain("creds");
+		expect((await client.call("list", {})).text).toContain(problem);
 	});
 });
 

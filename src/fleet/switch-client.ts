@@ -26,8 +26,10 @@ import type {
 	ToolSet,
 	ViewOptions,
 } from "../tools/client.ts";
+import type { Caller } from "../tools/tool.ts";
 import { mayAimElsewhere, mayBeElsewhere } from "./aim.ts";
 import { isDialectList } from "./dialect-lists.ts";
+import { reachesOthers } from "./far-reach.ts";
 import { cardInFleet } from "./fleet-cards.ts";
 
 /** A member · joined, and not connected since the daemon has started · in no fleet. */
@@ -97,10 +99,16 @@ export class SwitchClient implements Client {
 		await wait([resumed], { signal });
 	}
 
+	/** Who has nothing on other hosts does not wait for them. */
+	async #resumedFor(tool: string, input: unknown, { caller, sets, signal }: CallOptions = {}): Promise<void> {
+		if (!reachesOthers(caller)) return;
+		if (mayAimElsewhere({ tool, input, sets })) await this.#resumed(RESUMED_MS, signal);
+		else if (tool === "list" || isDialectList(tool)) await this.#resumed(LISTED_MS, signal);
+	}
+
 	readonly call: Client["call"] = async (tool: string, input: unknown, options?: CallOptions): Promise<Answer> => {
-		if (mayAimElsewhere({ tool, input, sets: options?.sets })) await this.#resumed(RESUMED_MS, options?.signal);
-		else if (tool === "list" || isDialectList(tool)) await this.#resumed(LISTED_MS, options?.signal);
-		const state = this.#state();
+		await this.#resumedFor(tool, input, options);
+		const state = toldTo(this.#state(), options?.caller);
 		if (typeof state === "object" && "client" in state)
 			return this.#untilStopped(state.client.call(tool as never, input, options), {
 				doing: tool,
@@ -240,6 +248,12 @@ export class SwitchClient implements Client {
 
 	/** Both clients are others' to dispose of. */
 	async [Symbol.asyncDispose](): Promise<void> {}
+}
+
+/** A fleet that is not reached, as this caller may be told of it: why may name files and servers. */
+function toldTo(state: FleetState, caller: Caller | undefined): FleetState {
+	if (!isAway(state) || (caller?.scope === undefined && caller?.inside === undefined)) return state;
+	return reachesOthers(caller) ? { ...state, problem: "its servers are not reached" } : "in no fleet";
 }
 
 const isAway = (state: FleetState): state is NotConnected => typeof state === "object" && "problem" in state;

@@ -8,7 +8,16 @@
 import { Listeners } from "../protocol/listeners.ts";
 import { hasEnded } from "../session/lifecycle.ts";
 import { watchBucket } from "./bucket-watch.ts";
-import { BUCKETS, type Buckets, bootOf, type Lease, lease, type SessionEntry, sessionEntry } from "./buckets.ts";
+import {
+	BUCKETS,
+	type Buckets,
+	bootOf,
+	type Lease,
+	lease,
+	RECORD,
+	type SessionEntry,
+	sessionEntry,
+} from "./buckets.ts";
 import type { Connected } from "./connected.ts";
 import { splitKey } from "./session-names.ts";
 import type { StreamWatch } from "./stream-watch.ts";
@@ -143,10 +152,12 @@ export class FleetView implements AsyncDisposable {
 	}
 
 	hosts(): readonly HostView[] {
+		this.#dropOld();
 		return [...this.#hosts.values()].map(viewOf);
 	}
 
 	host(name: string): HostView | undefined {
+		this.#dropOld();
 		const state = this.#hosts.get(name);
 		return state && viewOf(state);
 	}
@@ -314,6 +325,13 @@ export class FleetView implements AsyncDisposable {
 	#dropEmpty(host: string): void {
 		const state = this.#hosts.get(host);
 		if (state !== undefined && state.lease === null && state.sessions.size === 0) this.#hosts.delete(host);
+	}
+
+	/** Those that were lost so long ago that the broker has no record of theirs any more. */
+	#dropOld(): void {
+		const old = Date.now() - RECORD.ttlMs;
+		for (const { host, reachable, since } of this.#hosts.values())
+			if (!reachable && since !== null && since < old) this.#hosts.delete(host);
 	}
 
 	async #forgetSessions(): Promise<void> {

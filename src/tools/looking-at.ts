@@ -66,6 +66,8 @@ export function withoutOthers(fault: Fault): Fault {
 		...(open !== undefined && { open: [] }),
 		...(ids !== undefined && { ids: [] }),
 		...(hosts !== undefined && { hosts: [] }),
+		// It may name servers.
+		...(fault.code === "fleet_unreachable" && { problem: "its servers are not reached" }),
 	};
 	return new Fault(fault.code, { ...facts, ...none } as never, { words: fault.words });
 }

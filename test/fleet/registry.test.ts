@@ -2,7 +2,7 @@
 // change, and a broker that is killed and started again, in random order.
 
 import { Kvm } from "@nats-io/kv";
-import { describe, expect, test as vitestTest } from "vitest";
+import { describe, expect, vi, test as vitestTest } from "vitest";
 import type { OwnHost, OwnSessions } from "../../src/fleet/publisher.ts";
 import { FleetRegistry } from "../../src/fleet/registry.ts";
 import type { SessionRecord } from "../../src/journal/records.ts";
@@ -263,6 +263,21 @@ test("a host is heard of by what it writes, not by what is read again", () =>
 		// When nothing comes for a while the leases are read again, among them its last one.
 		await until("it is lost", () => view.host("h0")?.reachable === false);
 		expect(view.host("h0")!.since).toBeLessThan(vanishedAt + 300);
+	}));
+
+test("a host that vanished is not known for ever", () =>
+	ofOneHost(async ({ view, host }) => {
+		await host.vanish();
+		await until("it is lost", () => view.host("h0")?.reachable === false);
+		const day = 86_400_000;
+		vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 6 * day });
+		try {
+			expect(view.hosts().map((one) => one.host)).toEqual(["h0"]);
+			vi.setSystemTime(Date.now() + 1.1 * day);
+			expect([view.hosts(), view.host("h0")]).toEqual([[], undefined]);
+		} finally {
+			vi.useRealTimers();
+		}
 	}));
 
 test("a host that died while the broker was away is in doubt when that is back, until it is lost", () =>
