@@ -53,6 +53,7 @@ export interface Cell {
 interface Rows {
 	readonly length: number;
 	readonly maxLength: number;
+	/** Behind the last row are some that were trimmed, with what they had: where there may be none, `rowAt` is asked. */
 	get(index: number): Row | undefined;
 	onTrim(listener: (amount: number) => void): { dispose(): void };
 }
@@ -69,3 +70,6 @@ export interface Grid {
 	savedX: number;
 	savedY: number;
 }
+
+export const rowAt = ({ lines }: Grid, index: number): Row | undefined =>
+	index < lines.length ? lines.get(index) : undefined;

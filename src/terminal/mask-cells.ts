@@ -3,7 +3,7 @@
 // a secret together by moving the cursor, or wrap it by itself.
 
 import { secretsIn } from "../protocol/masking.ts";
-import type { Cell, Grid } from "./grid.ts";
+import { type Cell, type Grid, rowAt } from "./grid.ts";
 
 const STAR = 0x2a;
 /** Of a cell's content: the character, and whether it is one of several; the rest is its width. */
@@ -24,10 +24,10 @@ export function maskCells(grid: Grid, from: number, cell: Cell): void {
 }
 
 /** The next row continues this one: it was wrapped, or it is full, which looks the same. */
-function runsOn({ lines }: Grid, row: number): boolean {
-	const next = lines.get(row + 1);
+function runsOn(grid: Grid, row: number): boolean {
+	const next = rowAt(grid, row + 1);
 	if (next === undefined) return false;
-	return next.isWrapped || lines.get(row)?.getTrimmedLength() === next.length;
+	return next.isWrapped || grid.lines.get(row)?.getTrimmedLength() === next.length;
 }
 
 interface Line {

@@ -2,7 +2,7 @@
 // hash that changes when a line does.
 
 import type { Emulator } from "./emulator.ts";
-import { type Cell, type Grid, isOnDefaultBackground, type Row } from "./grid.ts";
+import { type Cell, type Grid, isOnDefaultBackground, type Row, rowAt } from "./grid.ts";
 
 /** Default colours, in the key space of `backgroundOf`. */
 export const BACKGROUND = { normal: 0, reversed: 1 } as const;
@@ -43,7 +43,7 @@ export function joinContinued(grid: Grid, from: number, to: number): string {
 	for (let i = from; i < to; i++) {
 		const row = grid.lines.get(i);
 		if (!row) break;
-		text += row.translateToString(leavesRoom(row, grid.lines.get(i + 1)));
+		text += row.translateToString(leavesRoom(row, rowAt(grid, i + 1)));
 	}
 	return text;
 }

@@ -256,6 +256,25 @@ describe("T2 the transcript of any output", () => {
 		expect(of("漢字 텍스트 한국어\r\n漢")).toEqual(["漢", "漢"]);
 	});
 
+	test("has no blanks after a long line, however many rows were trimmed before", () => {
+		for (const [length, ...sizes] of [
+			[292_896, 19_393, 16_353, 19_201, 11_585, 5_473],
+			[298_976, 8_513, 1_921, 13_185, 3_041, 9_313],
+			[290_272, 11_073, 10_881, 17_249],
+		] as const) {
+			const text = `${"x".repeat(length)}漢字`;
+			const chunks = (bytes: Uint8Array) => {
+				const pieces: Uint8Array[] = [];
+				for (let at = 0; at < bytes.length; ) {
+					pieces.push(bytes.subarray(at, at + sizes[pieces.length % sizes.length]!));
+					at += pieces.at(-1)!.length;
+				}
+				return pieces;
+			};
+			expect(transcript([{ text }], { chunks }).join("")).toBe(text);
+		}
+	});
+
 	test("has the blanks of an erased row that another continues, also after a resize", () => {
 		const erased = `${"x".repeat(57)}\r\n\x1b[2A\r\x1b[2K  indented\x1b[2B\r`;
 		const expected = `  indented${" ".repeat(30)}${"x".repeat(17)}`;

@@ -8,7 +8,7 @@
 
 import { comparable } from "../protocol/clean.ts";
 import { Emulator, LIMITS, SLICE } from "./emulator.ts";
-import type { Grid } from "./grid.ts";
+import { type Grid, rowAt } from "./grid.ts";
 import { plainRun, plainText, startOfLast } from "./plain-lines.ts";
 import { joinContinued, joinRows } from "./rows.ts";
 import { applyTextKeyframe, type TextKeyframe, takeTextKeyframe } from "./text-keyframe.ts";
@@ -327,7 +327,7 @@ export class TranscriptRenderer {
 
 	#lineOf({ start, end }: Line): TextLine {
 		const { normal } = this.#emulator;
-		const continues = normal.lines.get(end)?.isWrapped === true;
+		const continues = rowAt(normal, end)?.isWrapped === true;
 		// Blanks at the end of a piece are in the middle of its line.
 		return { text: continues ? joinContinued(normal, start, end) : joinRows(normal, start, end), continues };
 	}

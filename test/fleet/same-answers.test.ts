@@ -55,7 +55,8 @@ const SCRIPTS: Readonly<Record<string, { readonly sets: readonly ToolSet[]; read
 		steps: [
 			["run", { command: "echo hi; false", cwd: "/usr", ...patient }],
 			["run", { command: "pwd; exit 3", shell: "s4", ...patient }],
-			["run", { command: "sleep 600", shell: "s5", onTimeout: "leave", timeoutMs: 300 }],
+			// No child of it, whose end bash would tell or not before its own.
+			["run", { command: "while :; do :; done", shell: "s5", onTimeout: "leave", timeoutMs: 300 }],
 			["run", { command: "echo no", shell: "s5", timeoutMs: 300 }],
 			["close", { session: "s5" }],
 			["run", { command: CUT, ...patient }],

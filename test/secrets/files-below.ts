@@ -9,7 +9,8 @@ export function* filesBelow(directory: string): Generator<[string, string]> {
 	for (const entry of readdirSync(directory, { recursive: true, withFileTypes: true })) {
 		if (!entry.isFile()) continue;
 		const path = join(entry.parentPath, entry.name);
-		const bytes = readFileSync(path);
+		const bytes = contentOf(path);
+		if (bytes === null) continue;
 		yield [path.slice(directory.length), bytes.toString("latin1")];
 		for (const inflate of [gunzipSync, inflateSync])
 			try {
@@ -17,5 +18,15 @@ export function* filesBelow(directory: string): Generator<[string, string]> {
 			} catch {
 				// It is not compressed.
 			}
+	}
+}
+
+/** Null: it was gone meanwhile, as the file is that takes another's place. */
+function contentOf(path: string): Buffer | null {
+	try {
+		return readFileSync(path);
+	} catch (error) {
+		if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
+		throw error;
 	}
 }

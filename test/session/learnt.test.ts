@@ -38,7 +38,7 @@ async function teach(terminal: Terminal): Promise<void> {
 	let first = await terminal.wait(LESSON);
 	while (isUnseen(first)) first = await terminal.wait(LESSON);
 	expect(first.returned).toBe("timeout");
-	for (const key of "abcdefghij") {
+	for (const key of "abcdefghijklmnopqrstuvwxyz") {
 		const answer = await terminal.send({ text: key, ...LESSON });
 		if (isUnseen(answer)) continue;
 		expect(answer.text).toContain(`got ${key}`);
@@ -48,7 +48,7 @@ async function teach(terminal: Terminal): Promise<void> {
 			return;
 		}
 	}
-	throw new Error("it was not learnt from ten keys");
+	throw new Error("it was not learnt");
 }
 
 async function expectPrompt(terminal: Terminal, key: string): Promise<void> {
