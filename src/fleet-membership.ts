@@ -135,10 +135,11 @@ export class FleetMembership implements FleetControl {
 			if (!isLast()) throw overtaken();
 			const joined = joining(wish);
 			this.#pending = joined;
+			const becoming = this.#become(joined);
 			try {
-				await this.#becomeAs(joined);
+				await this.#asMember(joined, becoming);
 			} catch (error) {
-				await this.#giveUp(joined);
+				await this.#giveUp(joined, becoming);
 				throw error instanceof Fault ? error : new Fault("fleet_unreachable", { problem: problemIn(error) });
 			} finally {
 				this.#pending = null;
@@ -154,10 +155,15 @@ export class FleetMembership implements FleetControl {
 		});
 	}
 
-	/** As it was before. What goes on of it ends itself when it comes so far. */
-	async #giveUp(joined: Joined): Promise<void> {
-		// Under the name that this machine has already, nothing is taken back.
-		joined.isGivenUp = this.#joined?.prepared?.options.host !== joined.prepared?.options.host;
+	/** As it was before. What still goes on of it ends itself when it comes so far. */
+	async #giveUp(joined: Joined, becoming: Promise<void>): Promise<void> {
+		const { wish, prepared } = this.#joined ?? {};
+		const [before, now] = [wish, joined.wish].map((one) => [one?.servers, one?.credentials]);
+		// Under the name that this machine has there already, nothing is taken back.
+		joined.isGivenUp =
+			prepared?.options.host !== joined.prepared?.options.host || JSON.stringify(before) !== JSON.stringify(now);
+		joined.left.abort();
+		await within(LEAVE_MS, "joining the fleet", becoming).catch(() => {}); // told already, or ends itself later
 		await this.#end(joined, { forGood: joined.isGivenUp });
 	}
 
@@ -237,15 +243,15 @@ export class FleetMembership implements FleetControl {
 	}
 
 	/** Under a name that nobody else has, and hearing of events; until it is given up. */
-	async #becomeAs(joined: Joined): Promise<void> {
-		const become = async () => {
-			await this.#become(joined);
+	async #asMember(joined: Joined, becoming: Promise<void>): Promise<void> {
+		const known = async () => {
+			await becoming;
 			const lease = joined.member?.registry.lease ?? null;
 			await lease?.known();
 			if (lease?.isTaken) throw new Fault("host_taken", { host: joined.prepared!.options.host });
 		};
 		const { signal } = joined.left;
-		await wait([settled(within(JOIN_MS, "joining the fleet", become()))], { signal });
+		await wait([settled(within(JOIN_MS, "joining the fleet", known()))], { signal });
 		// Where the servers do not answer, events are missed like all else.
 		const listening = within(LISTEN_MS, "events of the fleet", joined.member!.listening).catch(() => {});
 		await wait([settled(listening)], { signal });
@@ -266,8 +272,13 @@ export class FleetMembership implements FleetControl {
 		joined.prepared = null; // the files may have changed since the last try
 		joined.prepared = prepared(joined.wish);
 		const { options, serves, asks, makes } = joined.prepared;
+		const { signal } = joined.left;
+		signal.throwIfAborted();
 		const connection = await FleetConnection.connect(options);
 		joined.connection = connection;
+		// Nothing is told of this machine where it has left meanwhile.
+		if (signal.aborted) await release(joined);
+		signal.throwIfAborted();
 		const { host } = options;
 		joined.member = await FleetMember.open({
 			connection,

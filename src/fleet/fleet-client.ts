@@ -177,6 +177,7 @@ export class FleetClient implements Client {
 			wanted,
 			owner: this.#ownerThere(options.caller),
 			name: nameOf(tool, input),
+			id: idOf(tool, input),
 			start: (host) => this.#callOn(host, tool, input, options),
 		});
 	}
@@ -339,4 +340,9 @@ function nameOf(tool: string, input: unknown): { kind: "session" | "shell"; name
 	const { name, shell } = Object(input) as { readonly name?: unknown; readonly shell?: unknown };
 	if (tool === "run") return { kind: "shell", name: typeof shell === "string" ? shell : "main" };
 	return typeof name === "string" ? { kind: "session", name } : null;
+}
+
+function idOf(tool: string, input: unknown): string | null {
+	const { id } = Object(input) as { readonly id?: unknown };
+	return tool === "start" && typeof id === "string" ? id : null;
 }

@@ -1,6 +1,6 @@
 // Where a start that has a name was placed, kept at the broker: whoever repeats it, through whichever host, is sent to the
-// same one. A pin is written before the start is sent. It is moved only by who wrote it last and knows that nothing was
-// started: a repetition writes it anew before it is sent (placed-start.ts).
+// same one. A pin is written before a start is sent, a repetition too. It is moved only by who wrote it last and knows that
+// nothing was started, or where what was started is known to have ended (placed-start.ts).
 //
 //   answer lost           the pin stays: the next call with the name goes to that host, which has the session or not
 //   the host died         the same: while it is away the call fails with `host_unreachable`, and is not made elsewhere
@@ -65,6 +65,6 @@ function pinIn(entry: KvEntry | null): Pin | null {
 	return { ...entry.json<PinTo>(), revision: entry.revision };
 }
 
-/** Of a start: its owner's name for it, of a session or of a shell. */
-export const pinKey = (owner: string, kind: "session" | "shell", name: string): string =>
+/** Of a start: its owner's name for it, of a session, of a shell or of the call itself. */
+export const pinKey = (owner: string, kind: "session" | "shell" | "id", name: string): string =>
 	`${keyToken(owner)}.${kind}.${keyToken(name)}`;

@@ -15,6 +15,8 @@ export interface PlacedStart {
 	readonly owner: string;
 	/** Its name, by which a repetition is known; null: it has none, and is never repeated here. */
 	readonly name: { readonly kind: "session" | "shell"; readonly name: string } | null;
+	/** The caller's own for this start, which is done once; null: it has none. */
+	readonly id: string | null;
 	/** Starts it there. */
 	readonly start: (host: string) => Promise<Answer>;
 }
@@ -30,10 +32,20 @@ export interface PlacerParts {
 
 /** The host has no room, or cannot be used from here: nothing was started, and another may take it. */
 const NEXT: ReadonlySet<FaultCode> = new Set(["too_many_sessions", "out_of_resources", "unknown_host", "host_version"]);
+/** What has the name runs there. */
+const RUNS: ReadonlySet<FaultCode> = new Set(["name_taken", "still_running", "shell_busy", "not_a_shell"]);
 /** It may have been started there, or is still being decided: the next try must find it. */
 const KEPT: ReadonlySet<FaultCode> = new Set([
-	...(["name_taken", "still_running", "shell_busy", "not_a_shell", "approval_pending", "internal"] as const),
-	...(["unresponsive", "taken_over", "daemon_replaced", "disk_stalled", "session_unreachable"] as const),
+	...RUNS,
+	...([
+		"approval_pending",
+		"internal",
+		"unresponsive",
+		"taken_over",
+		"daemon_replaced",
+		"disk_stalled",
+		"session_unreachable",
+	] as const),
 	...(["screen_moved", "fleet_unreachable"] as const),
 ]);
 /** In a pin, the session of a start that is known to have started nothing. */
@@ -53,7 +65,60 @@ export class Placer {
 	async start(asked: PlacedStart): Promise<Answer> {
 		// One host is no choice: a repetition finds what is there by itself.
 		const isChoice = asked.wanted === "least-loaded" || !("host" in asked.wanted);
-		const key = asked.name === null || !isChoice ? null : pinKey(asked.owner, asked.name.kind, asked.name.name);
+		if (!isChoice) return this.#place(asked, null);
+		const { owner, name, id } = asked;
+		const key = name === null ? null : pinKey(owner, name.kind, name.name);
+		return id === null ? this.#place(asked, key) : this.#once(asked, { key, own: pinKey(owner, "id", id) });
+	}
+
+	/** The host that has got this very start has done it or will, also when what it started has ended. */
+	async #once(
+		asked: PlacedStart,
+		{ key, own }: { readonly key: string | null; readonly own: string },
+	): Promise<Answer> {
+		for (let pin = await this.#parts.pins.find(own); ; ) {
+			try {
+				if (pin === null || pin.session === NOTHING) return await this.#place(this.#recorded(asked, own, pin), key);
+				const tried = await this.#again(asked, own, pin);
+				if ("answer" in tried) return tried.answer;
+				pin = tried.pin;
+			} catch (error) {
+				if (!(error instanceof Elsewhere)) throw error;
+				pin = error.pin;
+			}
+		}
+	}
+
+	/** The same start, which is recorded before it is sent, and taken back where nothing was started. */
+	#recorded(asked: PlacedStart, own: string, before: Pin | null): PlacedStart {
+		let last = before;
+		const record = async (host: string, session: string | null) => {
+			const { pin, isOurs } = await this.#parts.pins.set(own, { host, session }, last);
+			if (!isOurs) throw new Elsewhere(pin);
+			last = pin;
+		};
+		const start = async (host: string): Promise<Answer> => {
+			await record(host, null);
+			try {
+				return await asked.start(host);
+			} catch (error) {
+				if (isNotStarted(error)) await record(host, NOTHING);
+				throw error;
+			}
+		};
+		return { ...asked, start };
+	}
+
+	async #there(asked: PlacedStart, host: string): Promise<Answer> {
+		try {
+			return await asked.start(host);
+		} catch (error) {
+			if (!isFault(error, "host_unreachable")) throw error;
+			throw new Fault("host_unreachable", { ...error.facts, maybeDone: true }, { cause: error });
+		}
+	}
+
+	async #place(asked: PlacedStart, key: string | null): Promise<Answer> {
 		let pin = key === null ? null : await this.#parts.pins.find(key);
 		for (;;) {
 			const holds = key !== null && pin !== null && (await this.#holds(pin));
@@ -69,22 +134,23 @@ export class Placer {
 		return session === null || !(await this.#parts.hasEnded(host, session));
 	}
 
-	/** Where it was placed before, and nowhere else, as long as that host is in the fleet. */
+	/** Where it was placed before, and nowhere else. */
 	async #again(asked: PlacedStart, key: string, before: Pin): Promise<Tried> {
-		const { host, session } = before;
-		// Who chose the host can no longer say that nothing was started there.
-		const set =
-			session === null ? await this.#parts.pins.set(key, { host, session }, before) : { pin: before, isOurs: true };
-		const { pin, isOurs } = set;
+		const { pins, hosts } = this.#parts;
+		const { host } = before;
+		// Nobody moves the pin while this is on its way: that takes the newest. One that cannot be sent does not renew it.
+		const isThere = hosts().some((view) => view.host === host && view.reachable);
+		const to = { host, session: null };
+		const { pin, isOurs } = isThere ? await pins.set(key, to, before) : { pin: before, isOurs: true };
 		if (!isOurs) return { pin };
 		try {
-			const answer = await asked.start(host);
+			const answer = await this.#there(asked, host);
 			await this.#note(key, pin, sessionIn(answer));
 			return { answer };
 		} catch (error) {
-			if (isFault(error, "unknown_host")) return this.#choose(asked, key, pin);
-			if (!isFault(error, "host_unreachable")) throw error;
-			throw new Fault("host_unreachable", { ...error.facts, maybeDone: true }, { cause: error });
+			if (isRefused(error) || (error instanceof Fault && RUNS.has(error.code)))
+				await this.#note(key, pin, before.session);
+			throw error;
 		}
 	}
 
@@ -118,7 +184,7 @@ export class Placer {
 				return { answer };
 			} catch (error) {
 				if (!isNotStarted(error)) {
-					if (error instanceof Fault && !isUncertain(error)) await this.#note(key, pin, NOTHING);
+					if (isRefused(error)) await this.#note(key, pin, NOTHING);
 					throw error;
 				}
 				refused.set(host, error.message);
@@ -126,14 +192,10 @@ export class Placer {
 		}
 	}
 
-	/** Without it the next try would only look at one host too many: the call is answered all the same. */
+	/** Unless another is on its way there. The call is answered all the same. */
 	async #note(key: string | null, pin: Pin | null, session: string | null): Promise<void> {
 		if (key === null || pin === null || session === null || pin.session === session) return;
-		const noted = await this.#parts.pins.set(key, { host: pin.host, session }, pin).catch(() => null);
-		if (noted === null || noted.isOurs || session === NOTHING) return;
-		// Another has followed us there, and may not have been told which session it is.
-		const { host, session: now } = noted.pin;
-		if (host === pin.host && now === null) await this.#note(key, noted.pin, session);
+		await this.#parts.pins.set(key, { host: pin.host, session }, pin).catch(() => {}); // it stays as it is: that host
 	}
 }
 
@@ -143,8 +205,22 @@ function isNotStarted(error: unknown): error is Fault {
 	return error instanceof Fault && NEXT.has(error.code);
 }
 
-const isUncertain = (fault: Fault): boolean =>
-	isFault(fault, "host_unreachable") ? fault.facts.maybeDone === true : KEPT.has(fault.code);
+/** This try has started nothing. */
+function isRefused(error: unknown): boolean {
+	if (error instanceof Elsewhere) return true;
+	if (isFault(error, "host_unreachable")) return error.facts.maybeDone !== true;
+	return error instanceof Fault && !KEPT.has(error.code);
+}
+
+/** The same call is being made on another host, by another daemon or caller. */
+class Elsewhere extends Error {
+	readonly pin: Pin;
+
+	constructor(pin: Pin) {
+		super("this start is being made elsewhere");
+		this.pin = pin;
+	}
+}
 
 /** The id of what was started. */
 function sessionIn({ facts }: Answer): string | null {

@@ -145,57 +145,68 @@ class MemoryPins implements PinStore {
 }
 
 describe("a start that is repeated", () => {
-	type Fate = "answered" | "lost" | "refused" | "bad" | "full" | "away" | "gone";
-	const fates = fc.array(fc.constantFrom<Fate>("answered", "lost", "refused", "bad", "full", "away", "gone"), {
+	const FATES = ["answered", "ended", "lost", "refused", "bad", "full", "away", "gone"] as const;
+	type Fate = (typeof FATES)[number];
+	const fates = fc.array(fc.constantFrom<Fate>(...FATES), {
 		minLength: 1,
 		maxLength: 12,
 	});
+	/** Where three ask at the same moment, and what one has started ends meanwhile, two others may run: each was asked for. */
+	const lastingFates = fates.map((script) => script.map((fate) => (fate === "ended" ? "answered" : fate)));
 	const name = { kind: "session", name: "x" } as const;
 
 	/** Hosts that do with each start what the script says, in the order in which the starts arrive. */
 	function fleetOf(script: readonly Fate[], arrive: () => Promise<unknown> = async () => {}) {
 		const hosts = [host("a"), host("b"), host("c")];
-		const started: string[] = [];
+		const running = new Map<string, string>(); // host → session
+		const ran: string[] = [];
+		const ids = new Map<string, string>(); // host and the caller's id → session
 		const rest = [...script];
 		const parts = {
 			pins: new MemoryPins(),
 			hosts: () => hosts,
-			hasEnded: async () => false,
+			hasEnded: async (at: string, session: string) => running.get(at) !== session,
 			// Records are read when they have arrived: the pins alone have to do.
 			running: async () => null,
 		};
-		const asked: PlacedStart = {
-			wanted: "least-loaded",
-			owner: "me",
-			name,
-			start: async (at) => {
+		const startAs =
+			(id: string | null): PlacedStart["start"] =>
+			async (at) => {
 				const fate = rest.shift() ?? "answered";
 				if (fate === "away") throw new Fault("host_unreachable", { host: at, since: null });
 				await arrive();
 				if (fate === "gone") throw new Fault("host_unreachable", { host: at, since: null, maybeDone: true });
 				// What is wrong with a call is said before its name is looked at.
 				if (fate === "bad") throw new Fault("bad_input", { problems: ["cwd is not a directory"] });
-				if (started.includes(at)) throw new Fault("name_taken", { name: "x" });
+				const known = id === null ? undefined : ids.get(`${at} ${id}`);
+				if (known !== undefined) return { facts: { session: `${at}/${known}` }, text: "" };
+				if (running.has(at)) throw new Fault("name_taken", { name: "x" });
 				if (fate === "full") throw new Fault("too_many_sessions", { limit: 1, open: [] });
 				if (fate === "refused")
 					throw new Fault("spawn_failed", { stage: "exec", code: "ENOENT", message: "", command: "x" });
-				started.push(at);
+				const session = `${at}-${ran.length}`;
+				ran.push(at);
+				if (id !== null) ids.set(`${at} ${id}`, session);
+				running.set(at, session);
 				await arrive();
+				if (fate === "ended") running.delete(at);
 				if (fate === "lost") throw new Fault("host_unreachable", { host: at, since: null, maybeDone: true });
-				return { facts: { session: `${at}/id-${at}` }, text: "" };
-			},
-		};
+				return { facts: { session: `${at}/${session}` }, text: "" };
+			};
+		const asked: PlacedStart = { wanted: "least-loaded", owner: "me", name, id: null, start: startAs(null) };
+		const withId = (id: string, called: PlacedStart["name"]) => ({ ...asked, id, name: called, start: startAs(id) });
 		// A daemon that has died is another with the same pins.
-		return { asked, parts, started, all: [new Placer(parts), new Placer(parts), new Placer(parts)] as const };
+		const all = [new Placer(parts), new Placer(parts), new Placer(parts)] as const;
+		return { asked, withId, parts, running, ran, all };
 	}
 
 	test("starts at most one session, through whichever daemon and whatever becomes of each try", async () => {
 		await fc.assert(
 			fc.asyncProperty(fates, fc.array(fc.nat(2), { minLength: 1, maxLength: 8 }), async (script, choosers) => {
-				const { asked, started, all } = fleetOf(script);
+				const { asked, running, all } = fleetOf(script);
 				for (const chooser of choosers) {
 					await all[chooser]!.start(asked).catch((error: unknown) => expect(error).toBeInstanceOf(Fault));
-					expect(started.length).toBeLessThanOrEqual(1);
+					expect(running.size).toBeLessThanOrEqual(1);
 				}
 			}),
 		);
@@ -205,16 +216,41 @@ describe("a start that is repeated", () => {
 		await fc.assert(
 			fc.asyncProperty(
 				fc.scheduler(),
-				fates,
+				lastingFates,
 				fc.array(fc.nat(2), { minLength: 2, maxLength: 5 }),
 				async (scheduler, script, choosers) => {
-					const { asked, started, all } = fleetOf(script, () => scheduler.schedule(Promise.resolve()));
-					const asking = choosers.map((chooser) => all[chooser]!.start(asked).catch(() => {}));
+					const { asked, running, all } = fleetOf(script, async () => {
+						await scheduler.schedule(Promise.resolve());
+						expect(running.size).toBeLessThanOrEqual(1);
+					});
+					const refused = (error: unknown) => expect(error).toBeInstanceOf(Fault);
+					const asking = choosers.map((chooser) => all[chooser]!.start(asked).catch(refused));
 					await scheduler.waitFor(Promise.all(asking));
-					expect(started.length).toBeLessThanOrEqual(1);
+					expect(running.size).toBeLessThanOrEqual(1);
 					// And whoever asks later is sent there.
-					await scheduler.waitFor(all[0].start(asked).catch(() => {}));
-					expect(started.length).toBeLessThanOrEqual(1);
+					await scheduler.waitFor(all[0].start(asked).catch(refused));
+					expect(running.size).toBeLessThanOrEqual(1);
+				},
+			),
+			{ numRuns: 500 },
+		);
+	});
+
+	test("runs its program once where it has an id, also when that has ended, with a name or without", async () => {
+		await fc.assert(
+			fc.asyncProperty(
+				fc.scheduler(),
+				fates,
+				fc.array(fc.nat(2), { minLength: 2, maxLength: 5 }),
+				fc.constantFrom(name, null),
+				async (scheduler, script, choosers, called) => {
+					const { withId, ran, all } = fleetOf(script, () => scheduler.schedule(Promise.resolve()));
+					const asked = withId("one", called);
+					const refused = (error: unknown) => expect(error).toBeInstanceOf(Fault);
+					const asking = choosers.map((chooser) => all[chooser]!.start(asked).catch(refused));
+					await scheduler.waitFor(Promise.all(asking));
+					await scheduler.waitFor(all[0].start(asked).catch(refused));
+					expect(ran.length).toBeLessThanOrEqual(1);
 				},
 			),
 			{ numRuns: 500 },
@@ -222,46 +258,32 @@ describe("a start that is repeated", () => {
 	});
 
 	test("that is refused stays with the session that runs", async () => {
-		const { asked, started, all } = fleetOf(["answered", "bad"]);
+		const { asked, ran, all } = fleetOf(["answered", "bad"]);
 		await all[0].start(asked);
 		await expect(all[1].start(asked)).rejects.toMatchObject({ code: "bad_input" });
 		await expect(all[2].start(asked)).rejects.toMatchObject({ code: "name_taken" });
-		expect(started).toHaveLength(1);
+		expect(ran).toHaveLength(1);
 	});
 
 	test("is not kept by a host that took nothing", async () => {
-		const { asked, parts, started, all } = fleetOf(["full", "full", "away"]);
+		const { asked, parts, ran, all } = fleetOf(["full", "full", "away"]);
 		await expect(all[0].start(asked)).rejects.toMatchObject({ code: "no_host_fits" });
 		const key = "me.session.x";
 		const pinned = (await parts.pins.find(key))!.host;
 		const others = new Placer({ ...parts, hosts: () => parts.hosts().filter((view) => view.host !== pinned) });
 		await others.start(asked);
-		expect(started).toHaveLength(1);
-		expect(started).not.toContain(pinned);
-	});
-
-	test("is placed anew where its host has left the fleet", async () => {
-		const { asked, parts, all } = fleetOf(["lost"]);
-		await expect(all[0].start(asked)).rejects.toMatchObject({ code: "host_unreachable" });
-		const { host: left } = (await parts.pins.find("me.session.x"))!;
-		const placer = new Placer({ ...parts, hosts: () => parts.hosts().filter((view) => view.host !== left) });
-		const start: PlacedStart["start"] = async (at) => {
-			if (at === left) throw new Fault("unknown_host", { host: at, hosts: [] });
-			return asked.start(at);
-		};
-		expect((await placer.start({ ...asked, start })).facts).toMatchObject({
-			session: expect.not.stringMatching(`^${left}/`),
-		});
+		expect(ran).toHaveLength(1);
+		expect(ran).not.toContain(pinned);
 	});
 
 	test("reserves nothing on its host; each of many that are placed at the same moment reserves its own", async () => {
-		const { asked, all } = fleetOf([]);
+		const { asked, parts } = fleetOf([]);
 		const given = new Map<string, number>();
 		const start: PlacedStart["start"] = async (at) => {
 			given.set(at, (given.get(at) ?? 0) + 1);
 			return { facts: { session: `${at}/id` }, text: "" };
 		};
-		const [placer] = all;
+		const placer = new Placer({ ...parts, hasEnded: async () => false });
 		for (let i = 0; i < 10; i++) await placer.start({ ...asked, start });
 		given.clear();
 		// Four fit on each of three hosts, and one has its first.

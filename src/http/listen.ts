@@ -50,7 +50,7 @@ const HOST6 = "::1";
 const MAX_MESSAGE_BYTES = 64 << 10;
 // A paste is typed as one write of at most a megabyte; as JSON it may be longer.
 const MAX_TYPED_BYTES = 3 << 20;
-// A page says with each frame how far it has drawn, and each key is a message.
+// Each key is a message; saying with each frame how far it is drawn does not count.
 const TERMINAL_MESSAGES = 500;
 // How often node looks for requests that take too long.
 const CHECK_EVERY_MS = 1000;
@@ -182,13 +182,15 @@ export async function listen(options: ListenOptions): Promise<Listening> {
 		const opened = (socket: WebSocket) => {
 			use.end = () => endSocket(socket, "the token was revoked");
 			const messages = isTerminal ? TERMINAL_MESSAGES : limits.webSocketMessages;
-			watchClient(socket, { raw, limits: { ...limits, webSocketMessages: messages }, gone: () => stop.abort() });
+			const watched = { raw, limits: { ...limits, webSocketMessages: messages }, gone: () => stop.abort() };
+			const expectAnswer = watchClient(socket, watched);
 			if (!isTerminal) return overWebSocket(frames(wanted, target, token, stop), { socket, stop, limits });
 			return serveTerminal({
 				client: scoped.client(token, options.client),
 				session: scoped.meant(token, wanted.session),
 				socket,
 				stop,
+				expectAnswer,
 				person: options.people?.person ?? null,
 				may: (ability) => may(token, ability),
 			});

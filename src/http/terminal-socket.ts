@@ -58,6 +58,8 @@ export interface TerminalSocketParts {
 	readonly session: Promise<string>;
 	readonly socket: WebSocket;
 	readonly stop: AbortController;
+	/** The page will say that it has drawn this. */
+	readonly expectAnswer: () => void;
 	/** Under which name they act; null: they only watch. */
 	readonly person: string | null;
 	may(ability: Ability): boolean;
@@ -69,6 +71,7 @@ export async function serveTerminal({
 	session,
 	socket,
 	stop,
+	expectAnswer,
 	person,
 	may,
 }: TerminalSocketParts): Promise<void> {
@@ -142,6 +145,7 @@ export async function serveTerminal({
 		for await (const chunk of client.view(await session, { signal })) {
 			const to = sendChunk(socket, chunk);
 			sent = to ?? sent;
+			if (to !== null) expectAnswer();
 			if (to !== null && to - taken > WINDOW_BYTES)
 				await until(
 					() => signal.aborted || to - taken <= WINDOW_BYTES,

@@ -34,11 +34,14 @@ export async function overWebSocket(
 	}
 }
 
-/** Watches the client of a socket: disconnects one that floods or never reads. Calls `gone` once it is closed. */
+/**
+ * Watches the client of a socket: disconnects one that floods or never reads. Calls `gone` once it is closed. Returns what to
+ * call where an answer is expected, which does not count.
+ */
 export function watchClient(
 	socket: WebSocket,
 	{ raw, limits, gone }: { raw: Duplex & { setTimeout?: unknown }; limits: WebSocketLimits; gone: () => void },
-): void {
+): () => void {
 	// While the reader reads, heartbeats are written: silence in both directions means that it does not.
 	if ("setTimeout" in raw && typeof raw.setTimeout === "function")
 		raw.setTimeout(
@@ -51,7 +54,7 @@ export function watchClient(
 		}),
 		HEARTBEAT_MS,
 	);
-	const allowed = rateLimit(limits.webSocketMessages, () => endSocket(socket, "too many messages"));
+	const { allowed, expected } = rateLimit(limits.webSocketMessages, () => endSocket(socket, "too many messages"));
 	const pong = latestPong(socket);
 	socket.on("error", () => {}); // a client that broke the protocol or is gone; "close" follows
 	socket.once(
@@ -75,6 +78,7 @@ export function watchClient(
 			if (allowed()) pong(data);
 		}),
 	);
+	return expected;
 }
 
 /** Closes with a reason, and at once if that cannot be delivered. */
@@ -104,12 +108,12 @@ function latestPong(socket: WebSocket): (data: Buffer) => void {
 	};
 }
 
-/** False, and `exceeded` once, above this number per second. */
-function rateLimit(perSecond: number, exceeded: () => void): () => boolean {
+/** `allowed` is false, and `exceeded` called once, above this number per second and as many as were `expected`. */
+function rateLimit(perSecond: number, exceeded: () => void): { allowed: () => boolean; expected: () => void } {
 	let since = performance.now();
 	let count = 0;
 	let over = false;
-	return () => {
+	const allowed = () => {
 		const now = performance.now();
 		if (now - since >= 1000) {
 			since = now;
@@ -121,4 +125,5 @@ function rateLimit(perSecond: number, exceeded: () => void): () => boolean {
 		}
 		return !over;
 	};
+	return { allowed, expected: () => void count-- };
 }

@@ -1,6 +1,8 @@
 // How sessions are started: one at a time for each name of an owner, within the limits, and
 // recorded before they are launched, so that the next daemon finds them.
 
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 import type { SessionRecord } from "../journal/records.ts";
 import { makeSessionDirectory } from "../journal/session-directories.ts";
 import { Fault } from "../protocol/fault.ts";
@@ -12,9 +14,9 @@ import type { Survivor } from "../pty/pty.ts";
 import { confined, SandboxError } from "../pty/sandbox.ts";
 import { mustBeConfined } from "./confinement.ts";
 import type { Drawing } from "./display.ts";
+import { startedId } from "./identity.ts";
 import { KeyedQueue } from "./keyed-queue.ts";
 import type { Learnt } from "./learnt.ts";
-import { hasEnded } from "./lifecycle.ts";
 import type { NetworkProxies } from "./network-proxies.ts";
 import type { Options } from "./options.ts";
 import type { Registry } from "./registry.ts";
@@ -64,14 +66,22 @@ export class Launcher {
 		return id === undefined ? this.#start(spec) : this.#names.run(`id ${id}`, () => this.#once(id, spec));
 	}
 
-	/** What a repeated start has started before, unless that never ran. */
+	/** What a repeated start has started before. */
 	async #once(id: string, spec: ConfinedSpec): Promise<Session> {
-		const slot = await this.#parts.registry.useId(id, (known) => known);
-		if (slot === null) return this.#start(spec);
-		if (hasEnded(slot.record.state) && slot.record.pid === null) return this.#start({ ...spec, id: undefined });
-		await spec.mustReach?.(slot.record);
-		if (spec.confinedBy !== null) mustBeConfined(slot.record, spec.confinedBy);
-		return slot.session();
+		const { registry, places } = this.#parts;
+		// A try of which nothing ran leaves an id that is not used again: the next one is made from it.
+		for (let next = id; ; next = startedId(next, id)) {
+			const slot = await registry.useId(next, (known) => known);
+			if (slot === null) {
+				if (existsSync(join(places.sessions, next))) continue;
+				return this.#start({ ...spec, id: next });
+			}
+			const { state, exit, owner } = slot.record;
+			if (owner !== spec.caller.owner || (state === "failed" && exit === null)) continue;
+			await spec.mustReach?.(slot.record);
+			if (spec.confinedBy !== null) mustBeConfined(slot.record, spec.confinedBy);
+			return slot.session();
+		}
 	}
 
 	async #start(spec: ConfinedSpec): Promise<Session> {

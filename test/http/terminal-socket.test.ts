@@ -70,7 +70,10 @@ class Page implements Disposable {
 	}
 
 	shows(text: string): Promise<unknown> {
-		return until(`the page shows ${text}`, () => this.text.includes(text));
+		return until(`the page shows ${text}`, () => {
+			expect(this.closed).toBe(0);
+			return this.text.includes(text);
+		});
 	}
 
 	[Symbol.dispose](): void {

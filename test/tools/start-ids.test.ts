@@ -1,12 +1,13 @@
 // A start with an id is done once for its owner, whatever has become of what it started; also one that a client repeats by
 // itself, because the daemon was killed before it answered.
 
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { LastingClient } from "../../src/daemon/lasting-client.ts";
 import { Dialtone } from "../../src/index.ts";
+import { startedId } from "../../src/session/identity.ts";
 import { until } from "../condition.ts";
 import { Home } from "../daemon/home.ts";
 
@@ -33,6 +34,15 @@ test("S5: a repeated start gets what it started, also when that has ended or the
 				facts: { status: "running" },
 			});
 			await dialtone.client.call("close", { session: used.session, force: true }, as("one"));
+			// A daemon that was killed before it had recorded anything has left this, and nothing has run.
+			mkdirSync(join(home, "sessions", startedId("one", "cut")));
+			const begun = await start("one", "cut");
+			expect(begun).toMatchObject({ status: "succeeded", text: expect.stringContaining("ran") });
+			expect((await start("one", "cut")).session).toBe(begun.session);
+			const wrong = dialtone.client.call("start", { argv: ["/none"], id: "wrong" }, as("one"));
+			await expect(wrong).rejects.toMatchObject({ code: "spawn_failed" });
+			const right = await start("one", "wrong");
+			expect((await start("one", "wrong")).session).toBe(right.session);
 		}
 		await using next = await Dialtone.open({ home });
 		const again = await next.client.call("start", { name: "job", command: "echo ran", id: "a" }, as("one"));
