@@ -1,6 +1,6 @@
 // A session's recording: written in a format others read, or played back here.
-// What was printed is read from the session's own files. What it looked like is drawn by the daemon, which knows
-// the secrets: one that is put together on the screen can be masked only there.
+// What was printed is read from the session's own files, or comes from the machine that has them. What it looked like is
+// drawn by the daemon, which knows the secrets: one that is put together on the screen can be masked only there.
 
 import { createWriteStream } from "node:fs";
 import { basename } from "node:path";
@@ -8,8 +8,9 @@ import { Readable, type Writable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { setTimeout as pause } from "node:timers/promises";
 import { scriptPair } from "../journal/export.ts";
+import { momentsIn } from "../journal/moment-lines.ts";
 import { readRecord } from "../journal/records.ts";
-import { replay as moments } from "../journal/replay.ts";
+import { type Moment, replay as moments } from "../journal/replay.ts";
 import { counted } from "../protocol/clean.ts";
 import { Fault } from "../protocol/fault.ts";
 import type { Recording } from "../session/recording.ts";
@@ -24,13 +25,15 @@ import { look } from "./session-named.ts";
 interface Recorded {
 	readonly session: string;
 	readonly name: string;
-	readonly directory: string;
+	/** Null: another machine has its files. */
+	readonly directory: string | null;
 }
 
 async function recorded(invocation: Invocation): Promise<Recorded> {
 	await using client = await invocation.dependencies.connect();
 	const { session, name } = await look(invocation, client, invocation.words[0]!);
-	return { session, name, directory: invocation.dependencies.sessionDir(session) };
+	const isElsewhere = session.includes("/"); // `host/id`: no id of this machine has one
+	return { session, name, directory: isElsewhere ? null : invocation.dependencies.sessionDir(session) };
 }
 
 export async function exportRecording(invocation: Invocation): Promise<number> {
@@ -41,12 +44,21 @@ export async function exportRecording(invocation: Invocation): Promise<number> {
 	if (at !== undefined && (format === "script" || format.startsWith("cast")))
 		throw badInput(`--at is a moment: ${format} is all of it`);
 	const { name, directory, session } = await recorded(invocation);
-	const { signal } = new AbortController();
 	const to = (): Writable => (output === undefined ? io.stdout : createWriteStream(output));
 	const write = (from: Readable) => pipeline(from, to(), { end: output !== undefined });
+	const writeDrawn = async (as: "cast" | "text") => {
+		await using client = await invocation.dependencies.connect();
+		const { signal } = new AbortController();
+		await write(Readable.from(await begun(client.drawn(session, { as, at, signal }))));
+	};
 	switch (format) {
 		case "cast":
 		case "cast2": {
+			if (directory === null) {
+				if (format === "cast2") throw onlyThere(name, format);
+				await writeDrawn("cast");
+				break;
+			}
 			const { castOf } = await import("../tools/past.ts");
 			using recording = await recordingIn(directory);
 			const record = await readRecord(directory);
@@ -55,6 +67,7 @@ export async function exportRecording(invocation: Invocation): Promise<number> {
 			break;
 		}
 		case "script": {
+			if (directory === null) throw onlyThere(name, format);
 			if (output === undefined) throw badInput("script writes two files: give --output FILE");
 			const { timing, typescript } = scriptPair(directory);
 			await pipeline(Readable.from(typescript), createWriteStream(output));
@@ -62,11 +75,9 @@ export async function exportRecording(invocation: Invocation): Promise<number> {
 			io.err(`Play it: scriptreplay --log-out ${basename(output)} --log-timing ${basename(output)}.timing\n`);
 			break;
 		}
-		case "text": {
-			await using client = await invocation.dependencies.connect();
-			await write(Readable.from(client.drawn(session, { as: "text", at, signal })));
+		case "text":
+			await writeDrawn("text");
 			break;
-		}
 		case "svg":
 		case "png": {
 			const [{ fontsFor, missingFontsNotice }, { pictureToPng, textOf }] = await Promise.all([
@@ -85,6 +96,27 @@ export async function exportRecording(invocation: Invocation): Promise<number> {
 	if (output !== undefined && !invocation.json) io.err(`Wrote ${output}\n`);
 	if (invocation.json && output !== undefined) io.out(`${JSON.stringify({ session, format, output })}\n`);
 	return EXIT.ok;
+}
+
+/** A format that is made of files which only the session's machine has. */
+function onlyThere(name: string, format: string): Fault {
+	const at = name.indexOf("/");
+	const there = `dialtone export ${name.slice(at + 1)} --format ${format}`;
+	return new Fault("not_supported", {
+		what: `Format ${format} of a session of another machine`,
+		instead: `Run \`${there}\` on ${name.slice(0, at)}, or use --format cast here.`,
+	});
+}
+
+/** Its first piece is there, so that what is refused leaves no file. */
+async function begun<T>(pieces: AsyncIterable<T>): Promise<AsyncIterable<T>> {
+	const all = pieces[Symbol.asyncIterator]();
+	const first = await all.next();
+	return (async function* () {
+		if (first.done) return;
+		yield first.value;
+		yield* { [Symbol.asyncIterator]: () => all };
+	})();
 }
 
 async function recordingIn(directory: string): Promise<Recording> {
@@ -110,15 +142,15 @@ export async function replay(invocation: Invocation): Promise<number> {
 	const { flags, io } = invocation;
 	const speed = flags.number("speed") ?? 1;
 	const idleLimitMs = flags.number("idle-limit") ?? 2_000;
-	const { directory, session } = await recorded(invocation);
+	const past = await recorded(invocation);
 	const at = flags.number("at");
-	if (at !== undefined) return showMoment(invocation, session, at);
+	if (at !== undefined) return showMoment(invocation, past.session, at);
 	const leave = new AbortController();
 	process.once("SIGINT", () => leave.abort());
 	let lastUs = 0;
 	const shown = io.stdout.isTTY ? drawingOnly({ screens: true }) : (bytes: Uint8Array) => bytes;
 	try {
-		for await (const moment of moments(directory)) {
+		for await (const moment of momentsOf(invocation, past, leave.signal)) {
 			const ms = Math.min((moment.atUs - lastUs) / 1000, idleLimitMs) / speed;
 			lastUs = moment.atUs;
 			// A pause shorter than a frame is invisible, and timers would only slow a fast program down.
@@ -134,6 +166,17 @@ export async function replay(invocation: Invocation): Promise<number> {
 		if (io.stdout.isTTY) io.out(`${RESET_DRAWING}\x1b[?1049l\n`);
 	}
 	return EXIT.ok;
+}
+
+async function* momentsOf(
+	{ dependencies }: Invocation,
+	{ session, directory }: Recorded,
+	signal: AbortSignal,
+): AsyncGenerator<Moment> {
+	if (directory !== null) return yield* moments(directory);
+	await using client = await dependencies.connect();
+	yield* momentsIn(client.drawn(session, { as: "replay", signal }));
+	signal.throwIfAborted(); // the stream only ends then
 }
 
 const notKept = ({ from, to }: { readonly from: number; readonly to: number }) =>

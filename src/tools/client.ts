@@ -117,9 +117,9 @@ export interface PeopleOptions {
 
 /**
  * How a recording is drawn: all of it as lines or, with a time, its rows; a picture; all of it as an asciicast; the facts of
- * a moment, or what happened when, as JSON.
+ * a moment, or what happened when, as JSON; `replay`: its output with its times, to be played (journal/moment-lines.ts).
  */
-export const DRAWINGS = ["text", "svg", "png", "cast", "moment", "timeline"] as const;
+export const DRAWINGS = ["text", "svg", "png", "cast", "moment", "timeline", "replay"] as const;
 
 export interface DrawnOptions {
 	readonly as: (typeof DRAWINGS)[number];

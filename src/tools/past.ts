@@ -2,7 +2,9 @@
 // the commands of the command line are each a few lines over it.
 
 import { asciicast, castMarks } from "../journal/export.ts";
+import { momentLines } from "../journal/moment-lines.ts";
 import type { SessionRecord } from "../journal/records.ts";
+import { replay } from "../journal/replay.ts";
 import { Slices } from "../journal/slices.ts";
 import { timeline } from "../journal/timeline.ts";
 import { clean } from "../protocol/clean.ts";
@@ -126,6 +128,8 @@ export class Past implements Disposable {
 				return once(JSON.stringify(await recording.see(when ?? LAST, momentOf, signal)));
 			case "cast":
 				return inPieces(castOf(found, 3));
+			case "replay":
+				return inPieces(momentLines(replay(recording.directory)));
 			case "text":
 				return when === null ? this.#text(record.id) : once(await textAt(recording, when, signal));
 			default:
