@@ -174,9 +174,11 @@ async function stopDaemon(options: { sessions: boolean }): Promise<StoppedDaemon
 	const { pid } = await client.status();
 	const { facts } = await client.call("list", { status: "running" });
 	const { left: notEnded = [] } = await client.stop(options);
-	return { pid, left: options.sessions ? notEnded : distinctNames(facts.sessions.map(asRecorded)) };
+	return { pid, left: options.sessions ? notEnded : distinctNames(facts.sessions.filter(isHere).map(asRecorded)) };
 }
 
+/** Not of another machine. */
+const isHere = ({ host }: ListedSession) => host === undefined;
 const asRecorded = ({ session: id, name, owner }: ListedSession) => ({ id, name, owner });
 
 /** Stops the daemon in order. One that does not answer is killed, which loses nothing: then once more. */

@@ -88,7 +88,8 @@ export async function serveInForeground(options: ServeHttpOptions): Promise<numb
 
 async function runningNames(client: SocketClient): Promise<readonly string[]> {
 	const { facts } = await client.call("list", { status: "running" });
-	return distinctNames(facts.sessions.map(({ session: id, name, owner }) => ({ id, name, owner })));
+	const here = facts.sessions.filter(({ host }) => host === undefined);
+	return distinctNames(here.map(({ session: id, name, owner }) => ({ id, name, owner })));
 }
 
 /** What a person needs to know, readable at a glance. The token is new each time: only its hash is kept. */

@@ -45,14 +45,14 @@ function passedOn(
 
 async function called<N extends ToolName>(
 	invocation: Invocation,
-	{ tool, words = [] }: VerbOf<N>,
+	{ tool, words = [], ask = (client, asked) => client.call(tool, asked) }: VerbOf<N>,
 	client: Client,
 	input: Input,
 ): Promise<Answer<FactsOf<N>>> {
 	// Made of words: the tool checks it.
 	const call = async (more: Input) => {
 		try {
-			return await client.call(tool, { ...input, ...more } as InputOf<N>);
+			return await ask(client, { ...input, ...more } as InputOf<N>);
 		} catch (error) {
 			throw inFlagsOf(tool, error);
 		}

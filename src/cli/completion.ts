@@ -6,6 +6,7 @@
 import type { ListedSession } from "../protocol/answer.ts";
 import { inShellQuotes } from "../protocol/command-words.ts";
 import { Fault } from "../protocol/fault.ts";
+import { listAll } from "../tools/list-pages.ts";
 import type { Command, Flag, Invocation, Word } from "./command.ts";
 import { flagNamed, flagsOf } from "./flags.ts";
 import { findCommand } from "./which-command.ts";
@@ -21,7 +22,7 @@ const PLAIN = /^[\w@%+=:,./-]+$/;
 export async function complete({ words, io, dependencies }: Invocation, commands: readonly Command[]): Promise<number> {
 	const sessions = async () => {
 		await using client = await dependencies.peek();
-		return (await client?.call("list", {}))?.facts.sessions ?? [];
+		return client === null ? [] : (await listAll(client)).facts.sessions;
 	};
 	const found = await completionOf(words, commands, sessions);
 	if (typeof found === "string") io.out(`${found}\n`);

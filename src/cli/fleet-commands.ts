@@ -2,6 +2,7 @@
 
 import { resolve } from "node:path";
 import { type FleetHostStatus, type FleetStatus, REFUSED, TAKEN, UNHEARD } from "../protocol/fleet.ts";
+import { listAll } from "../tools/list-pages.ts";
 import type { FleetFiles, Invocation, NewFleetUser } from "./command.ts";
 import { EXIT } from "./exit-codes.ts";
 import { badInput, type Flags } from "./flags.ts";
@@ -63,8 +64,9 @@ async function forget({ json, io, dependencies }: Invocation, host: string | und
 
 async function list({ json, io, dependencies }: Invocation): Promise<number> {
 	await using client = await dependencies.connect();
-	const { facts, text } = await client.call("list", {}, { caller: dependencies.observer() });
-	io.out(`${json ? JSON.stringify(facts) : text}\n`);
+	const by = { caller: dependencies.observer() };
+	if (json) io.out(`${JSON.stringify((await listAll(client, {}, by)).facts)}\n`);
+	else io.out(`${(await client.call("list", {}, by)).text}\n`);
 	return EXIT.ok;
 }
 

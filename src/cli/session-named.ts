@@ -4,6 +4,7 @@
 import type { ListedSession, SessionFacts } from "../protocol/answer.ts";
 import { Fault } from "../protocol/fault.ts";
 import type { Client } from "../tools/client.ts";
+import { listAll } from "../tools/list-pages.ts";
 import type { Invocation } from "./command.ts";
 import { badInput } from "./flags.ts";
 
@@ -18,7 +19,7 @@ export async function onSession<T>(
 		return await act(given);
 	} catch (error) {
 		if (!(error instanceof Fault) || error.code !== "session_not_found") throw error;
-		const { sessions } = (await client.call("list", {})).facts;
+		const { sessions } = (await listAll(client)).facts;
 		const named = sessions.filter((one) => one.owner === owner && one.name.startsWith(given));
 		const running = named.filter(({ exit, status }) => exit === null && status === "running");
 		const full = theOne(running.length > 0 ? running : named, given);
@@ -43,7 +44,7 @@ export async function lookAt(
 
 /** The name of a running session of the caller, for a call that would otherwise start one. */
 export async function runningNamed(invocation: Invocation, client: Client, given: string): Promise<string> {
-	const { facts } = await client.call("list", {});
+	const { facts } = await listAll(client);
 	const { owner } = invocation.dependencies;
 	const all = facts.sessions.filter((one) => one.owner === owner);
 	const own = all.filter(({ status }) => status === "running");

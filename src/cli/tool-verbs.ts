@@ -4,8 +4,9 @@
 
 import type { SessionFacts } from "../protocol/answer.ts";
 import { shellWords } from "../protocol/command-words.ts";
-import type { FactsOf } from "../tools/catalogue.ts";
+import type { FactsOf, InputOf } from "../tools/catalogue.ts";
 import type { Answer, Client } from "../tools/client.ts";
+import { listAll } from "../tools/list-pages.ts";
 import type { Command, Flag, Invocation, Word } from "./command.ts";
 import { type FieldFlag, flagOf } from "./declared-tool.ts";
 import { EXIT, exitCodeOfRun } from "./exit-codes.ts";
@@ -26,6 +27,8 @@ export interface VerbOf<N extends ToolName> extends Omit<Command, "run" | "summa
 	readonly explained?: Readonly<Record<string, Pick<Flag, "summary">>>;
 	/** What the words and the terminal say beside the fields of flags and words. */
 	readonly input?: (invocation: Invocation) => Input | Promise<Input>;
+	/** What asks for the answer, where one call does not. */
+	ask?(client: Client, input: InputOf<N>): Promise<Answer<FactsOf<N>>>;
 	/** What a person sees; what a model reads by default. */
 	show?(invocation: Invocation, answer: Answer<FactsOf<N>>, client: Client): void | Promise<void>;
 	/** 0 by default. */
@@ -180,6 +183,7 @@ export const VERBS: readonly Verb[] = [
 			quiet: { kind: "switch", short: "q", summary: "Only the ids" },
 		},
 		input: ({ flags }) => ({ status: flags.get("status") ?? (flags.on("all") ? undefined : "running") }),
+		ask: listAll,
 		show: async (invocation, answer) => (await import("./listing.ts")).showList(invocation, answer),
 	},
 	{
@@ -219,7 +223,11 @@ export const VERBS: readonly Verb[] = [
 ];
 
 /** The flags that a verb has from its tool's fields. */
-export function fieldFlags({ tool, words = [], without = [] }: Verb): readonly FieldFlag[] {
+export function fieldFlags({
+	tool,
+	words = [],
+	without = [],
+}: Pick<Verb, "tool" | "words" | "without">): readonly FieldFlag[] {
 	if (without === "all") return [];
 	const given = new Set([...without, ...words.filter(({ optional }) => !optional).map(({ field }) => field)]);
 	return Object.entries(TOOL_FIELDS[tool].fields)

@@ -11,7 +11,13 @@ import { cardsWithin } from "../tools/dialects/cards-within.ts";
 /** What a dialect lists, of what there is: which ones, and where they go. */
 interface DialectList {
 	readonly isListed: (one: ListedSession, input: Readonly<Record<string, unknown>>) => boolean;
-	readonly added: (facts: object, others: readonly ListedSession[]) => object;
+	readonly added: (facts: object, others: OtherSessions) => object;
+}
+
+/** The first of those that are listed, as many as fit and more, and how many there are. */
+interface OtherSessions {
+	readonly shown: readonly ListedSession[];
+	readonly count: number;
 }
 
 const reasonOf = (one: ListedSession) =>
@@ -60,8 +66,8 @@ const LISTS: Readonly<Record<string, DialectList>> = {
 		isListed: ({ mine }) => mine,
 		added: (facts, others) => {
 			const { sessions, left_out = 0 } = facts as { sessions: readonly object[]; left_out?: number };
-			const shown = within(sessions, others.map(execCard));
-			const left = left_out + sessions.length + others.length - shown.length;
+			const shown = within(sessions, others.shown.map(execCard));
+			const left = left_out + sessions.length + others.count - shown.length;
 			return { ...facts, sessions: shown, ...(left > 0 && { left_out: left }) };
 		},
 	},
@@ -70,8 +76,8 @@ const LISTS: Readonly<Record<string, DialectList>> = {
 		added: (facts, others) => {
 			const last = (facts as readonly { readonly left_out?: number }[]).at(-1);
 			const here = (facts as readonly object[]).map((card) => ({ ...card, left_out: undefined }));
-			const shown = within<object>(here, others.map(ptyCard));
-			const left = (last?.left_out ?? 0) + here.length + others.length - shown.length;
+			const shown = within<object>(here, others.shown.map(ptyCard));
+			const left = (last?.left_out ?? 0) + here.length + others.count - shown.length;
 			return shown.map((card, at) => ({
 				...Object.fromEntries(Object.entries(card).filter(([, value]) => value !== undefined)),
 				...(at === shown.length - 1 && left > 0 && { left_out: left }),
@@ -82,11 +88,15 @@ const LISTS: Readonly<Record<string, DialectList>> = {
 
 export const isDialectList = (tool: string): boolean => Object.hasOwn(LISTS, tool);
 
+/** Which sessions of other hosts this call lists. */
+export const listedBy =
+	(tool: string, input: unknown) =>
+	(one: ListedSession): boolean =>
+		LISTS[tool]!.isListed(one, Object(input));
+
 /** The answer of this machine with the other hosts' sessions after its own. */
-export function withOthers(tool: string, input: unknown, here: Answer, others: readonly ListedSession[]): Answer {
-	const { isListed, added } = LISTS[tool]!;
-	const listed = others.filter((one) => isListed(one, Object(input)));
-	if (here.refused !== undefined || listed.length === 0) return here;
-	const facts = added(here.facts, listed);
+export function withOthers(tool: string, here: Answer, others: OtherSessions): Answer {
+	if (others.count === 0) return here;
+	const facts = LISTS[tool]!.added(here.facts, others);
 	return { ...here, facts, text: cleanJson(facts) };
 }

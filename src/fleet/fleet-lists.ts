@@ -1,12 +1,13 @@
 // Lists of all hosts' sessions for callers: those of this host as it lists them itself, then those that the others have told
 // of. What is not known, or not as it is now, is said in the answer.
 
-import { type ListFacts, noticesIn } from "../protocol/answer.ts";
+import { setImmediate } from "node:timers/promises";
+import { type ListedSession, type ListFacts, noticesIn } from "../protocol/answer.ts";
 import { type CleanLine, joined, oneLine, safe, stacked } from "../protocol/clean.ts";
 import { within } from "../pty/wait.ts";
 import type { Answer, CallOptions, Client } from "../tools/client.ts";
 import type { Caller } from "../tools/tool.ts";
-import { withOthers } from "./dialect-lists.ts";
+import { listedBy, withOthers } from "./dialect-lists.ts";
 import { reachesOthers } from "./far-reach.ts";
 import { type FleetListRequest, othersSessions, PAGE, renderFleetList, versionBecause } from "./fleet-list.ts";
 import { isOfOtherVersion } from "./host-status.ts";
@@ -75,10 +76,22 @@ export class FleetLists {
 		const { local, registry } = this.#parts;
 		const { caller } = options;
 		const here = await local.call(tool as never, input, options);
-		if (!reachesOthers(caller)) return here;
+		if (here.refused !== undefined || !reachesOthers(caller)) return here;
 		await this.#untilSessionsKnown();
-		const { sessions } = othersSessions(registry, this.#others(caller, { since: 0, limit: PAGE.usual }));
-		return withOthers(tool, input, here, sessions);
+		const isListed = listedBy(tool, input);
+		const shown: ListedSession[] = [];
+		let count = 0;
+		let after: string | null | undefined;
+		while (after !== null) {
+			const request = { ...this.#others(caller, { since: 0, limit: PAGE.usual }), after };
+			const page = othersSessions(registry, request);
+			const listed = page.sessions.filter(isListed);
+			shown.push(...listed.slice(0, PAGE.usual - shown.length));
+			count += listed.length;
+			after = page.next;
+			await setImmediate(); // of a million, others wait for one page
+		}
+		return withOthers(tool, here, { shown, count });
 	}
 
 	#others(caller: Caller | undefined, wanted: Pick<FleetListRequest, "since" | "limit">): FleetListRequest {

@@ -99,6 +99,13 @@ describe("a daemon that has just started, and was a member before", () => {
 		await refused;
 	});
 
+	test("does not take its own list for the next page of all", async () => {
+		const { client, become } = starting();
+		const asked = client.call("list", { after: "beta.o.s1" });
+		become({ host: null, asks: true, problem: "refused", since: 0 });
+		await expect(asked).rejects.toMatchObject({ code: "fleet_unreachable" });
+	});
+
 	test("does not wait with what is for itself", async () => {
 		const { client, changed } = starting();
 		const asked = [

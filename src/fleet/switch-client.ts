@@ -114,10 +114,13 @@ export class SwitchClient implements Client {
 				doing: tool,
 				repeatable: findTool(tool, input, options?.sets)?.effect === "reads",
 			});
-		const { host, placement, session } = Object(input) as Record<string, unknown>;
-		if (host !== undefined || placement !== undefined) throw noFleet(state, host === undefined ? "placement" : "host");
+		const fields = Object(input) as Record<string, unknown>;
+		// The next page of a list that began in a fleet has nothing of this host.
+		const far = ["host", "placement", ...(tool === "list" ? ["after"] : [])];
+		const given = far.find((field) => fields[field] !== undefined);
+		if (given !== undefined) throw noFleet(state, given);
 		const answer = await this.#local.call(tool as never, input, options).catch((error: unknown) => {
-			throw orNoFleet(state, session, error);
+			throw orNoFleet(state, fields.session, error);
 		});
 		return tool === "list" && state !== "in no fleet" ? withoutOthers(answer, state) : answer;
 	};

@@ -22,7 +22,7 @@ import { notBuilt, notLoggedIn, reloadScript, WebFiles } from "./pages.ts";
 import { exportAnswer, momentAnswer, timelineAnswer } from "./past.ts";
 import { approvalIn, bodyOf, PEOPLE_ROUTES, type PeopleParts, type Route } from "./people-routes.ts";
 import { may, mustBeAllowed } from "./roles.ts";
-import { type RequestName, ROUTES } from "./routes.ts";
+import { LIST_QUERY, type RequestName, ROUTES } from "./routes.ts";
 import { eventFrames, type Frame, listFrames, outputFrames, sse } from "./streams.ts";
 import { revoked, type TokenUse } from "./token-uses.ts";
 import type { TokenRecord, Tokens } from "./tokens.ts";
@@ -202,9 +202,9 @@ export function httpApp(parts: HttpParts, { access, tokens, bodies, limits }: Ap
 			return prefersText(c.req.header("accept")) ? c.text(answer.text) : c.json(answer.facts);
 		},
 		"GET /v1/sessions": async (c) => {
-			const status = c.req.query("status");
+			const asked = LIST_QUERY.map((name) => [name, c.req.query(name)] as const).filter(([, value]) => value);
 			const caller = observerOf(callerOf(parts, c.get("token")));
-			const { facts } = await client.call<string>("list", status ? { status } : {}, { caller });
+			const { facts } = await client.call<string>("list", Object.fromEntries(asked), { caller });
 			return c.json(facts);
 		},
 		"GET /v1/sessions/:id": async (c) => {

@@ -6,6 +6,7 @@ import type { ToolCard } from "../tools/client.ts";
 import { eventsDroppedSchema, listChangeSchema, sessionEventSchema } from "../tools/facts.ts";
 import { DOWNLOADS } from "./past.ts";
 import { PEOPLE_ROUTES } from "./people-routes.ts";
+import { LIST_QUERY } from "./routes.ts";
 
 const json = (schema: object) => ({ content: { "application/json": { schema } } });
 const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` });
@@ -90,6 +91,11 @@ function factsOf({ name }: Pick<ToolCard, "name">): string {
 const get = (summary: string, schema: object, parameters: readonly object[] = []) => ({
 	get: { summary, parameters, responses: { 200: { description: "Facts", ...json(schema) }, default: refused } },
 });
+
+function listQuery(cards: readonly ToolCard[]): readonly object[] {
+	const fields = Object(cards.find(({ name }) => name === "list")?.inputSchema.properties) as Record<string, object>;
+	return LIST_QUERY.filter((name) => name in fields).map((name) => ({ name, in: "query", schema: fields[name] }));
+}
 
 /** The routes of the page, by path. */
 function peoplePaths(): Record<string, object> {
@@ -178,7 +184,7 @@ export function openApi(cards: readonly ToolCard[], version: string, url: string
 		paths: {
 			"/v1/tools": get("The tools", cardList),
 			...Object.fromEntries(cards.map((card) => [`/v1/tools/${card.name}`, toolPath(card)])),
-			"/v1/sessions": get("All sessions", ref("ListFacts")),
+			"/v1/sessions": get("All sessions", ref("ListFacts"), listQuery(cards)),
 			"/v1/me": get("Whose token or cookie this is", me),
 			...people,
 			"/v1/sessions/{id}": {

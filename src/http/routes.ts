@@ -31,6 +31,9 @@ export const ROUTES = {
 	"UPGRADE /v1/sessions/:id/terminal": "reads",
 } as const satisfies Readonly<Record<string, Needs>>;
 
+/** The fields of `list` that "GET /v1/sessions" takes, as far as the tool has them. */
+export const LIST_QUERY = ["status", "limit", "after"] as const;
+
 export type RouteName = keyof typeof ROUTES;
 export type UpgradeName = Extract<RouteName, `UPGRADE ${string}`>;
 export type RequestName = Exclude<RouteName, UpgradeName>;

@@ -7,6 +7,7 @@ import type { SessionEvent } from "../protocol/events.ts";
 import { Fault } from "../protocol/fault.ts";
 import { observerOf } from "../session/observer.ts";
 import type { Client } from "../tools/client.ts";
+import { listAll } from "../tools/list-pages.ts";
 import type { Caller } from "../tools/tool.ts";
 
 const PREFIX = "dialtone://sessions/";
@@ -14,10 +15,16 @@ const PREFIX = "dialtone://sessions/";
 /** By its id: owners may use the same names. */
 export const uriOf = (id: string) => `${PREFIX}${encodeURIComponent(id)}`;
 
-export async function listResources(client: Client | null, caller: Caller): Promise<ListResourcesResult> {
+export async function listResources(
+	client: Client | null,
+	caller: Caller,
+	cursor?: string,
+): Promise<ListResourcesResult> {
 	if (client === null) return { resources: [] };
-	const { facts } = await client.call("list", {}, { caller: observerOf(caller) });
+	const page = cursor === undefined ? {} : { after: cursor };
+	const { facts } = await client.call("list", page, { caller: observerOf(caller) });
 	return {
+		...(facts.next !== undefined && { nextCursor: facts.next }),
 		resources: facts.sessions.map(({ name, session, status, command }) => ({
 			uri: uriOf(session),
 			name: name || session,
@@ -45,11 +52,11 @@ const MAX_COMPLETIONS = 100;
 
 /** The ids of sessions whose name or id has this prefix, to complete `dialtone://sessions/{id}`. */
 export async function idsBeginning(value: string, client: Client | null, caller: Caller): Promise<string[]> {
-	const { resources } = await listResources(client, caller);
-	return resources
-		.map(({ uri, name }) => ({ id: decodeURIComponent(uri.slice(PREFIX.length)), name }))
-		.filter(({ id, name }) => id.startsWith(value) || name.startsWith(value))
-		.map(({ id }) => id)
+	if (client === null) return [];
+	const { facts } = await listAll(client, {}, { caller: observerOf(caller) });
+	return facts.sessions
+		.filter(({ session, name }) => session.startsWith(value) || name.startsWith(value))
+		.map(({ session }) => session)
 		.slice(0, MAX_COMPLETIONS);
 }
 

@@ -80,8 +80,8 @@ export function mcpServer(parts: McpParts, era: Era): { server: Server; subscrip
 
 	server.setRequestHandler("tools/list", async () => ({ tools: (await cardsToList(parts)).map(listing) }));
 	server.setRequestHandler("tools/call", (request, ctx) => callTool(parts, server, request, ctx));
-	server.setRequestHandler("resources/list", async (_request, ctx) =>
-		listResources(await parts.peek(), parts.caller(clientName(server, ctx))),
+	server.setRequestHandler("resources/list", async ({ params }, ctx) =>
+		listResources(await parts.peek(), parts.caller(clientName(server, ctx)), params?.cursor),
 	);
 	server.setRequestHandler("resources/templates/list", async () => ({
 		resourceTemplates: [

@@ -37,7 +37,9 @@ export type InputOf<N extends ToolName> = z.input<ByName[N]["input"]> & InFleet<
 /** What a member of a fleet takes beside a tool's own fields (fleet/aim.ts). */
 type InFleet<N> = { readonly host?: string | undefined } & (N extends "start" | "run"
 	? { readonly placement?: Placement | undefined }
-	: unknown);
+	: N extends "list"
+		? { readonly limit?: number | undefined; readonly after?: string | undefined }
+		: unknown);
 export type Placement =
 	| "least-loaded"
 	| { readonly host: string }

@@ -47,8 +47,9 @@ export class Home implements AsyncDisposable {
 
 	/** Runs the command line to its end. */
 	async cli(...args: string[]): Promise<{ stdout: string; code: number }> {
+		const options = { env: this.env, cwd: this.path, maxBuffer: 2 ** 26 };
 		try {
-			const { stdout } = await run(process.execPath, [MAIN, ...args], { env: this.env, cwd: this.path });
+			const { stdout } = await run(process.execPath, [MAIN, ...args], options);
 			return { stdout, code: 0 };
 		} catch (error) {
 			const { stdout, code } = error as { stdout: string; code: number };
