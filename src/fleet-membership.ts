@@ -2,10 +2,12 @@
 // waits for it. The libraries of the broker are loaded when a fleet is joined, not before.
 
 import { statSync } from "node:fs";
+import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import type { FleetControl } from "./daemon/fleet-control.ts";
 import type { Daemon } from "./daemon/run.ts";
 import type { FleetConnection } from "./fleet/connection.ts";
+import { HeardTo } from "./fleet/heard-to.ts";
 import { hostStatus } from "./fleet/host-status.ts";
 import type { FleetMember } from "./fleet/member.ts";
 import { MergedEvents } from "./fleet/merged-events.ts";
@@ -66,6 +68,7 @@ export class FleetMembership implements FleetControl {
 	readonly #file: FleetFile;
 	readonly #changed = new Listeners<void>("fleet membership");
 	readonly #events: MergedEvents;
+	readonly #heard: HeardTo;
 	#daemon: Pick<Daemon, "serve" | "lock"> | null = null;
 	#joined: Joined | null = null;
 	/** Joins and leaves, one after the other. The one asked for last counts: those before it are given up. */
@@ -78,6 +81,7 @@ export class FleetMembership implements FleetControl {
 	constructor(parts: FleetMembershipParts) {
 		this.#parts = parts;
 		this.#file = new FleetFile(parts.state);
+		this.#heard = new HeardTo(join(parts.state, "fleet-events.json"));
 		this.#resuming = this.#file.exists ? { host: null, asks: true, problem: null, since: Date.now() } : null;
 		this.#events = new MergedEvents(parts.local, parts.sessions.options.eventsKept);
 		this.client = new SwitchClient({
@@ -97,6 +101,7 @@ export class FleetMembership implements FleetControl {
 	async resume(daemon: Pick<Daemon, "serve" | "lock">): Promise<void> {
 		this.#daemon = daemon;
 		const wish = await this.#file.read();
+		await this.#heard.load();
 		// There is nothing to resume, or a person was faster.
 		if (wish === null || this.#resuming === null) {
 			this.#resuming = null;
@@ -145,6 +150,7 @@ export class FleetMembership implements FleetControl {
 				this.#pending = null;
 			}
 			await this.#file.write(wish);
+			await this.#heard.forget();
 			const before = this.#joined;
 			this.#resuming = null;
 			this.#joined = joined;
@@ -170,6 +176,7 @@ export class FleetMembership implements FleetControl {
 	leave(): Promise<void> {
 		return this.#inTurn(async () => {
 			await this.#file.remove();
+			await this.#heard.forget();
 			const joined = this.#joined;
 			this.#resuming = null;
 			this.#joined = null;
@@ -229,6 +236,7 @@ export class FleetMembership implements FleetControl {
 			this.#joined = null;
 			if (joined !== null) await this.#end(joined);
 			await this.#events[Symbol.asyncDispose]();
+			await this.#heard[Symbol.asyncDispose]();
 		});
 	}
 
@@ -284,6 +292,9 @@ export class FleetMembership implements FleetControl {
 			connection,
 			local,
 			merged: this.#events,
+			// Of this fleet, and not of the one before.
+			heard: () => (this.#joined === joined ? this.#heard.last : null),
+			onHeard: (seen) => this.#joined === joined && this.#heard.note(seen),
 			sessions,
 			freshen: () => freshened(sessions),
 			serves,

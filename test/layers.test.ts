@@ -170,3 +170,42 @@ describe("the documents", () => {
 		expect(links.filter((path) => !existsSync(path))).toEqual([]);
 	});
 });
+
+/** What a file loads when it is loaded: not types, nor what it imports later. */
+const LOADED = /^(?:import|export)(?!\s+type\b)[^;]*?\bfrom\s*"([^"]+)"|^import\s+"([^"]+)"/gm;
+
+/** All that a file loads, by path or by package. */
+function loadedBy(entry: string): ReadonlySet<string> {
+	const loaded = new Set<string>();
+	const load = (target: string) => {
+		if (loaded.has(target)) return;
+		loaded.add(target);
+		if (!existsSync(target)) return; // a package
+		for (const [, from, alone] of readFileSync(target, "utf8").matchAll(LOADED)) {
+			const what = (from ?? alone)!;
+			load(what.startsWith(".") ? resolve(target, "..", what) : what);
+		}
+	};
+	load(join(src, entry));
+	return loaded;
+}
+
+describe("issue 15: without a fleet", () => {
+	const isOfNats = (target: string) => target.startsWith("@nats-io") || target === "nats";
+
+	test("the library loads nothing of one", () => {
+		const loaded = [...loadedBy("index.ts")];
+		expect(loaded.length).toBeGreaterThan(50);
+		expect(loaded.filter((target) => isOfNats(target) || relative(src, target).startsWith(`fleet${sep}`))).toEqual([]);
+	});
+
+	test.each(["serve.ts", "main.ts"])("%s loads no library of its broker", (entry) => {
+		const loaded = [...loadedBy(entry)];
+		expect(loaded.length).toBeGreaterThan(50);
+		expect(loaded.filter(isOfNats)).toEqual([]);
+	});
+
+	test("(this test can fail)", () => {
+		expect([...loadedBy("fleet/connection.ts")].some(isOfNats)).toBe(true);
+	});
+});

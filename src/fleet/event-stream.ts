@@ -1,5 +1,5 @@
 // Events of all hosts in one stream of the broker, `dt.event.<host>.<owner>.<session>`, kept for a day: for those who are
-// connected, and to be replayed from a time or a number.
+// connected, and for those who come back, from where they were.
 //
 // A host reads its own events like any other listener, by position in a bounded log, so nothing local ever waits for the
 // broker: while that is away events are kept there, and what no longer fits is told as dropped. Metadata only: what a
@@ -13,7 +13,7 @@ import { type Condition, onAbort, settled, until, wait, within } from "../pty/wa
 import type { Client } from "../tools/client.ts";
 import type { Connected } from "./connected.ts";
 import { inCopies } from "./copies.ts";
-import { StreamWatch } from "./stream-watch.ts";
+import { type Seen, StreamWatch } from "./stream-watch.ts";
 import { keyToken, textOf } from "./subjects.ts";
 
 const EVENTS_STREAM = "DT_EVENTS";
@@ -31,8 +31,8 @@ export interface FleetEvent {
 	readonly host: string;
 	/** Whose its session is, by its subject, which the server enforces; null: nobody's, or of none. */
 	readonly owner: string | null;
-	/** Its number in the stream. */
-	readonly number: number;
+	/** Its place in the stream. */
+	readonly seen: Seen;
 	readonly event: SessionEvent | EventsDropped;
 }
 
@@ -54,8 +54,8 @@ export interface PublishedEvents {
 }
 
 export interface EventFilter {
-	/** From then on, ms since 1970, or from this number on; without either, what comes. */
-	readonly from?: { readonly time: number } | { readonly seq: number };
+	/** What came after it; without it, what comes. Where it is not there any more, all that is kept. */
+	readonly after?: Seen;
 	readonly host?: string;
 	readonly owner?: string;
 	readonly session?: string;
@@ -142,7 +142,7 @@ export class EventStream {
 	}
 
 	/** Ends when the signal aborts. */
-	async *events({ from, host, owner, session, except, onListening, signal }: EventFilter): AsyncGenerator<FleetEvent> {
+	async *events({ after, host, owner, session, except, onListening, signal }: EventFilter): AsyncGenerator<FleetEvent> {
 		const queue: FleetEvent[] = [];
 		let dropped: FleetEvent | null = null;
 		const arrived = new Listeners<void>("fleet event");
@@ -152,13 +152,18 @@ export class EventStream {
 			ensure: this.ensure,
 			stream: EVENTS_STREAM,
 			filter: [PREFIX, ...tokens].join("."),
-			begin: from ?? "new",
+			begin: after === undefined ? "new" : { after },
 			connected: this.#parts.connected,
-			onMessage: ({ subject, data, seq }) => {
+			onMessage: ({ subject, data, seq, timestampNanos }) => {
 				const [, , at = "", of = NONE] = subject.split(".");
 				const event = eventIn(data);
 				if (event === null || at === except) return;
-				const one: FleetEvent = { host: at, owner: of === NONE ? null : textOf(of), number: seq, event };
+				const one: FleetEvent = {
+					host: at,
+					owner: of === NONE ? null : textOf(of),
+					seen: [seq, timestampNanos],
+					event,
+				};
 				if (queue.length < MOST_QUEUED) queue.push(one);
 				else dropped = missed(one, dropped);
 				arrived.emit();

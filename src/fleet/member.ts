@@ -14,6 +14,7 @@ import type { OwnLease } from "./own-lease.ts";
 import { STREAMS } from "./permissions.ts";
 import type { OwnSessions } from "./publisher.ts";
 import { FleetRegistry } from "./registry.ts";
+import type { Seen } from "./stream-watch.ts";
 
 export type HostClient = Client & AsyncDisposable;
 
@@ -23,6 +24,9 @@ export interface FleetMemberParts {
 	readonly local: Client;
 	/** Of all hosts, for longer than it is a member. */
 	readonly merged: MergedEvents;
+	/** The last event of the others that was told here; null: those that come are told. */
+	readonly heard: () => Seen | null;
+	readonly onHeard: (seen: Seen) => void;
 	readonly sessions: OwnSessions;
 	readonly freshen: () => Promise<void>;
 	/** Whether others may be served: a user that only asks may not. */
@@ -97,16 +101,18 @@ export class FleetMember implements AsyncDisposable {
 
 	#listen(except: string | null): Promise<void> {
 		const { owner } = this.connection.options.as;
+		const { merged, heard, onHeard } = this.#parts;
 		const stop = new AbortController();
 		const listening = deferred<void>();
-		const followed = this.#parts.merged.follow(
-			this.#events.events({
-				...(except !== null && { except }),
-				...(owner !== null && { owner }),
-				onListening: listening.resolve,
-				signal: stop.signal,
-			}),
-		);
+		const after = heard();
+		const events = this.#events.events({
+			...(after !== null && { after }),
+			...(except !== null && { except }),
+			...(owner !== null && { owner }),
+			onListening: listening.resolve,
+			signal: stop.signal,
+		});
+		const followed = merged.follow(events, onHeard);
 		this.#undo.push(() => {
 			stop.abort();
 			return followed;

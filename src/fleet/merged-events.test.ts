@@ -33,7 +33,7 @@ class Source {
 
 	/** As a fleet tells it of this one. */
 	async *asHost(host: string, signal: AbortSignal): AsyncGenerator<FleetEvent> {
-		for await (const event of this.events({ signal })) yield { host, owner: "anna", number: event.seq, event };
+		for await (const event of this.events({ signal })) yield { host, owner: "anna", seen: [event.seq, 0n], event };
 	}
 }
 
@@ -60,7 +60,7 @@ afterEach(async () => {
 function join(host = "beta"): () => void {
 	const stop = new AbortController();
 	over.signal.addEventListener("abort", () => stop.abort());
-	followed.push(merged.follow(beta.asHost(host, stop.signal)));
+	followed.push(merged.follow(beta.asHost(host, stop.signal), () => {}));
 	return () => stop.abort();
 }
 
@@ -108,7 +108,7 @@ test("issue 15: what the fleet before and the one that follows it both tell is t
 
 test("issue 15: what this host has told itself does not come back under another name that it had", async () => {
 	const heard = listen();
-	followed.push(merged.follow(here.asHost("renamed", over.signal)));
+	followed.push(merged.follow(here.asHost("renamed", over.signal), () => {}));
 	join();
 	here.tell("own");
 	beta.tell("a");

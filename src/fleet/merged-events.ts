@@ -35,10 +35,12 @@ export class MergedEvents implements AsyncDisposable {
 	}
 
 	/** Adds what others tell, until that ends. */
-	async follow(events: AsyncIterable<FleetEvent>): Promise<void> {
+	async follow(events: AsyncIterable<FleetEvent>, onTold: (seen: FleetEvent["seen"]) => void): Promise<void> {
 		try {
-			for await (const { host, owner, event } of events)
+			for await (const { host, owner, event, seen } of events) {
 				if (this.#isNew(event)) this.#log.add(eventOnHost(event, { host, owner }));
+				onTold(seen);
+			}
 		} catch (error) {
 			reportError(error, "events of the fleet");
 		}

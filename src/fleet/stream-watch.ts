@@ -26,7 +26,7 @@ export interface StreamWatchParts {
 	readonly stream: string;
 	readonly filter: string;
 	/** Of a log, where it begins. Without it, it is a bucket: of each subject the last message. */
-	readonly begin?: { readonly seq: number } | { readonly time: number } | "new";
+	readonly begin?: { readonly after: Seen } | "new";
 	readonly connected: Connected;
 	readonly onMessage: (message: JsMsg) => void;
 	/** What was there when it began is read: these subjects. Not called where it went on behind what it had. */
@@ -40,7 +40,7 @@ export interface StreamWatchParts {
 }
 
 /** A message by its number and time: another stream has no such one. */
-type Seen = readonly [seq: number, nanos: bigint];
+export type Seen = readonly [seq: number, nanos: bigint];
 
 const START_MS = 10_000;
 /**
@@ -76,6 +76,8 @@ export class StreamWatch implements AsyncDisposable {
 
 	constructor(parts: StreamWatchParts) {
 		this.#parts = parts;
+		const { begin } = parts;
+		if (typeof begin === "object") this.#remember(begin.after);
 		this.#undo = [
 			parts.connected.onChange(() => this.#again()),
 			// One that still reads all would begin again; one that was not answered may have asked a broker that answered nobody.
@@ -232,8 +234,6 @@ export class StreamWatch implements AsyncDisposable {
 		if (resumes) return { opt_start_seq: this.#seen[0]![0] };
 		if (begin === undefined) return { deliver_policy: DeliverPolicy.LastPerSubject };
 		if (this.#allIsNew) return { deliver_policy: DeliverPolicy.All };
-		if (begin !== "new")
-			return "seq" in begin ? { opt_start_seq: begin.seq } : { opt_start_time: new Date(begin.time).toISOString() };
 		return this.#begun === null ? { deliver_policy: DeliverPolicy.New } : { opt_start_time: this.#begun };
 	}
 

@@ -1,5 +1,8 @@
 // Events of a fleet as readers of a daemon's HTTP have them: over joins and leaves, and as far as a token reaches.
 
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { SocketClient } from "../../src/daemon/socket-client.ts";
 import type { SessionFacts } from "../../src/protocol/answer.ts";
@@ -144,4 +147,48 @@ describe.skipIf(missing(...BROKER_NEEDS).length > 0)("issue 15: events of a flee
 			expect(await list(bearer, path), path).not.toContain("beta");
 		}
 	});
+
+	test.each(["stop", "kill"] as const)(
+		"what other hosts tell while this daemon is away (%s) is told by the next one, and what was told is not told again",
+		async (how) => {
+			const there = await hosts.beta.connect();
+			const start = async (name: string) => {
+				await called(there, "start", { name, argv: ["true"], ...patient });
+			};
+			await start("before");
+			const bearer = await token();
+			const { told } = await read(bearer);
+			await start("last");
+			const ends = (events: readonly Told[], name: string) =>
+				events.filter((event) => event.event === "ended" && event.name === `beta/${name}`).length;
+			await until("the last one is told", () => ends(told, "last") === 1);
+			const kept = join(hosts.alpha.path, "fleet-events.json");
+			if (how === "stop") await here.stop({ sessions: false });
+			else {
+				const before = existsSync(kept) ? readFileSync(kept, "utf8") : "";
+				await start("kept");
+				await until("how far was told is kept", () => existsSync(kept) && readFileSync(kept, "utf8") !== before);
+				await until("all of it", () => ends(told, "kept") === 1);
+				await setTimeout(500); // twice as long as it takes to be kept
+				process.kill(here.daemonPid, "SIGKILL");
+			}
+			await here[Symbol.asyncDispose]();
+			await start("meanwhile");
+			here = await hosts.alpha.connect();
+			const heard: Told[] = [];
+			const stop = new AbortController();
+			const listening = (async () => {
+				for await (const event of here.events({ afterSeq: 0, signal: stop.signal })) heard.push(event);
+			})();
+			await until("what came meanwhile is told", () => ends(heard, "meanwhile") === 1);
+			await start("after");
+			await until("what comes now is told", () => ends(heard, "after") === 1);
+			stop.abort();
+			await listening;
+			expect(["before", "last", "kept", "meanwhile", "after"].map((name) => ends(heard, name))).toEqual([
+				0, 0, 0, 1, 1,
+			]);
+			await there[Symbol.asyncDispose]();
+		},
+	);
 });

@@ -9,7 +9,6 @@ import { isFault } from "../../src/protocol/fault.ts";
 import { gone } from "../alive.ts";
 import { until } from "../condition.ts";
 import { Home } from "../daemon/home.ts";
-import { find } from "../programs.ts";
 import { BROKER_NEEDS, Brokers } from "./broker.ts";
 import { type Machine, NETWORK_NEEDS, Network } from "./network.ts";
 
@@ -26,7 +25,6 @@ export class JoinedMachine implements AsyncDisposable {
 	readonly client: LastingClient;
 	/** Nobody on this machine calls its daemon. */
 	isDeserted = false;
-	#boot: string | null = null;
 	#pid = 0;
 
 	constructor(name: string, machine: Machine) {
@@ -55,17 +53,8 @@ export class JoinedMachine implements AsyncDisposable {
 		return client;
 	}
 
-	/** What is mounted over the boot id is seen in there only: `ip netns exec` makes a mount namespace. */
 	#command(): readonly string[] {
-		const daemon = [process.execPath, DAEMON];
-		if (this.#boot === null) return [...this.machine.prefix, ...daemon];
-		const script = 'mount --bind "$0" /proc/sys/kernel/random/boot_id && exec "$@"';
-		return [...this.machine.prefix, find("sh")!, "-c", script, this.#boot, ...daemon];
-	}
-
-	/** The next daemon finds this in place of the kernel's boot id. */
-	bootAs(file: string): void {
-		this.#boot = file;
+		return [...this.machine.prefix, process.execPath, DAEMON];
 	}
 
 	async join(credentials: string): Promise<void> {

@@ -84,7 +84,7 @@ export class Member implements AsyncDisposable {
 		});
 		const ownerOf = (id: string) => sessions.list().find(({ record }) => record.id === id)?.record.owner ?? null;
 		this.#told = Promise.all([
-			this.#merged.follow(events.events({ except: host, signal })),
+			this.#merged.follow(events.events({ except: host, signal }), () => {}),
 			events.publish({ host, local, ownerOf, epoch: home, signal }),
 		]);
 		fleet.set(host, this);

@@ -6,7 +6,7 @@ import type { NatsConnection } from "@nats-io/nats-core";
 import { describe, expect, test as vitestTest } from "vitest";
 import { WATCH_START_MS } from "../../src/fleet/buckets.ts";
 import { Connected } from "../../src/fleet/connected.ts";
-import { StreamWatch, type StreamWatchParts } from "../../src/fleet/stream-watch.ts";
+import { type Seen, StreamWatch, type StreamWatchParts } from "../../src/fleet/stream-watch.ts";
 import { until } from "../condition.ts";
 import { needing } from "../programs.ts";
 import { OneServer } from "./one-server.ts";
@@ -23,6 +23,8 @@ class Watched implements AsyncDisposable {
 	/** So many of the next requests are never answered, as by a cluster without a leader. */
 	dropped = 0;
 	readonly told: string[] = [];
+	/** The place of each of them. */
+	readonly seen: Seen[] = [];
 	/** The subjects that there were whenever all was read. */
 	readonly read: (readonly string[])[] = [];
 	watch!: StreamWatch;
@@ -52,7 +54,10 @@ class Watched implements AsyncDisposable {
 			filter: "s.*",
 			...(begin !== undefined && { begin }),
 			connected: watched.connected,
-			onMessage: (message) => void watched.told.push(`${message.subject}=${message.string()}`),
+			onMessage: (message) => {
+				watched.told.push(`${message.subject}=${message.string()}`);
+				watched.seen.push([message.seq, message.timestampNanos]);
+			},
 			onComplete: (subjects) => void watched.read.push([...subjects].sort()),
 		});
 		await watched.watch.ready();
@@ -139,16 +144,17 @@ describe("a watch of a log", () => {
 		await watched.tells(...numbered(0, 3));
 	});
 
-	test("begins where it was told to, and tells nothing twice when it is cut off while it reads", async () => {
+	test("begins behind what was told before, and tells nothing twice when it is cut off while it reads", async () => {
 		await using watched = await Watched.start("new");
 		await watched.say(...numbered(0, 300));
 		const told: string[] = [];
+		const after = await until("ten are told", () => watched.seen[9]);
 		await using _replay = new StreamWatch({
 			js: jetstream(await watched.server.connect()),
 			ensure: async () => {},
 			stream: "S",
 			filter: "s.*",
-			begin: { seq: 11 },
+			begin: { after },
 			connected: watched.connected,
 			onMessage: (message) => {
 				told.push(message.string());
