@@ -13,7 +13,7 @@ import type { HostView } from "./view.ts";
 export interface PlacedStart {
 	readonly wanted: Wanted;
 	readonly owner: string;
-	/** Its name, by which a repetition is known; null: it has none, and is never repeated here. */
+	/** Its name, by which a repetition is known; null: it has none. */
 	readonly name: { readonly kind: "session" | "shell"; readonly name: string } | null;
 	/** The caller's own for this start, which is done once; null: it has none. */
 	readonly id: string | null;
@@ -37,16 +37,8 @@ const RUNS: ReadonlySet<FaultCode> = new Set(["name_taken", "still_running", "sh
 /** It may have been started there, or is still being decided: the next try must find it. */
 const KEPT: ReadonlySet<FaultCode> = new Set([
 	...RUNS,
-	...([
-		"approval_pending",
-		"internal",
-		"unresponsive",
-		"taken_over",
-		"daemon_replaced",
-		"disk_stalled",
-		"session_unreachable",
-	] as const),
-	...(["screen_moved", "fleet_unreachable"] as const),
+	...(["approval_pending", "internal", "unresponsive", "taken_over", "daemon_replaced"] as const),
+	...(["disk_stalled", "session_unreachable", "screen_moved", "fleet_unreachable"] as const),
 ]);
 /** In a pin, the session of a start that is known to have started nothing. */
 const NOTHING = "";
@@ -207,9 +199,8 @@ function isNotStarted(error: unknown): error is Fault {
 
 /** This try has started nothing. */
 function isRefused(error: unknown): boolean {
-	if (error instanceof Elsewhere) return true;
-	if (isFault(error, "host_unreachable")) return error.facts.maybeDone !== true;
-	return error instanceof Fault && !KEPT.has(error.code);
+	if (isNotStarted(error) || error instanceof Elsewhere) return true;
+	return error instanceof Fault && error.code !== "host_unreachable" && !KEPT.has(error.code);
 }
 
 /** The same call is being made on another host, by another daemon or caller. */

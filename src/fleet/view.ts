@@ -152,12 +152,13 @@ export class FleetView implements AsyncDisposable {
 	}
 
 	hosts(): readonly HostView[] {
-		this.#dropOld();
+		for (const state of this.#hosts.values()) this.#dropOld(state);
 		return [...this.#hosts.values()].map(viewOf);
 	}
 
 	host(name: string): HostView | undefined {
-		this.#dropOld();
+		const known = this.#hosts.get(name);
+		if (known !== undefined) this.#dropOld(known);
 		const state = this.#hosts.get(name);
 		return state && viewOf(state);
 	}
@@ -327,11 +328,9 @@ export class FleetView implements AsyncDisposable {
 		if (state !== undefined && state.lease === null && state.sessions.size === 0) this.#hosts.delete(host);
 	}
 
-	/** Those that were lost so long ago that the broker has no record of theirs any more. */
-	#dropOld(): void {
-		const old = Date.now() - RECORD.ttlMs;
-		for (const { host, reachable, since } of this.#hosts.values())
-			if (!reachable && since !== null && since < old) this.#hosts.delete(host);
+	/** One that was lost so long ago that the broker has no record of its sessions any more. */
+	#dropOld({ host, reachable, since }: HostState): void {
+		if (!reachable && since !== null && since < Date.now() - RECORD.ttlMs) this.#hosts.delete(host);
 	}
 
 	async #forgetSessions(): Promise<void> {
