@@ -20,7 +20,7 @@ import type { HttpControl } from "./http-control.ts";
 import { writeMessage } from "./messages.ts";
 import { RequestQueue, type SharedQueue } from "./request-queue.ts";
 import { parseRequest } from "./requests.ts";
-import { StreamWindow } from "./stream-window.ts";
+import { Readings, StreamWindow } from "./stream-window.ts";
 import { Turns } from "./turns.ts";
 import type { Done, More, Question, Request, Response } from "./wire.ts";
 
@@ -185,6 +185,7 @@ function serve(socket: Duplex, { parts, shared, authority, streamBytes }: Servin
 		onBad: drop,
 		onHeld: (bytes) => halves.hold(drop, bytes),
 	});
+	const [live, drawn] = [new Readings(), new Readings()];
 	let isUnread = false;
 	/** Writes one response and returns its size. A client that does not read its responses is not read from, either. */
 	const respond = (response: Response): number => {
@@ -212,13 +213,21 @@ function serve(socket: Duplex, { parts, shared, authority, streamBytes }: Servin
 		const call = { controller: new AbortController(), window: new StreamWindow(streamBytes) };
 		running.set(id, call);
 		shared.open++;
+		let read = () => {};
+		const turn = async () => {
+			read();
+			read = await (question.do === "drawn" ? drawn : live).turn();
+			await queue.drained();
+			return read;
+		};
 		const more = async (value: More) => {
 			await queue.drained();
 			call.window.sent(respond({ id, more: value }));
+			read();
 			await call.window.room();
 		};
 		const start = () =>
-			admitted(question as Question, parts, { authority, signal: call.controller.signal, more })
+			admitted(question as Question, parts, { authority, signal: call.controller.signal, turn, more })
 				.then(async (done) => {
 					await queue.drained();
 					respond({ id, done });
@@ -227,6 +236,7 @@ function serve(socket: Duplex, { parts, shared, authority, streamBytes }: Servin
 				.catch((error: unknown) => void respond({ id, fault: faultAt(`the request "${question.do}"`, error).toJSON() }))
 				.catch((error: unknown) => drop(faultAt("a response", error).message))
 				.finally(() => {
+					read();
 					if (running.delete(id)) shared.open--;
 					over();
 				});
@@ -251,26 +261,28 @@ function serve(socket: Duplex, { parts, shared, authority, streamBytes }: Servin
 interface Asking {
 	readonly authority: Promise<Authority>;
 	readonly signal: AbortSignal;
+	/** Awaited before something large is read or drawn; it lasts until that is sent. */
+	readonly turn: () => Promise<() => void>;
 	readonly more: (value: More) => Promise<void>;
 }
 
 /** The answer to what this caller may ask for. */
-async function admitted(question: Question, parts: ServerParts, { authority, signal, more }: Asking): Promise<Done> {
+async function admitted(question: Question, parts: ServerParts, { authority, ...asking }: Asking): Promise<Done> {
 	const by = await authority;
 	const allowed = await by.admit(question);
 	const hears = by.hearing();
-	const done = await answer(allowed, parts, signal, async (value) => {
+	const more = async (value: More) => {
 		const isForOthers = "event" in value && "session" in value.event && !(await hears(value.event));
-		if (!isForOthers) await more(value);
-	});
+		if (!isForOthers) await asking.more(value);
+	};
+	const done = await answer(allowed, parts, { ...asking, more });
 	return by.told(question, done);
 }
 
 async function answer(
 	question: Question,
 	{ client, version, onStop, http, fleet, stopping }: ServerParts,
-	signal: AbortSignal,
-	more: (value: More) => Promise<void>,
+	{ signal, turn, more }: Omit<Asking, "authority">,
 ): Promise<Done> {
 	signal.throwIfAborted(); // cancelled before its turn
 	switch (question.do) {
@@ -288,16 +300,16 @@ async function answer(
 			for await (const event of client.events({ afterSeq: question.afterSeq, signal })) await more({ event });
 			return {};
 		case "output":
-			for await (const chunk of client.output(question.session, { from: question.from, signal })) {
+			for await (const chunk of client.output(question.session, { from: question.from, signal, turn })) {
 				await more(chunk);
 			}
 			return {};
 		case "view":
-			for await (const chunk of client.view(question.session, { signal })) await more(chunk);
+			for await (const chunk of client.view(question.session, { signal, turn })) await more(chunk);
 			return {};
 		case "drawn": {
 			let offset = 0;
-			for await (const bytes of client.drawn(question.session, { ...question, signal })) {
+			for await (const bytes of client.drawn(question.session, { ...question, signal, turn })) {
 				await more({ offset, bytes });
 				offset += bytes.length;
 			}

@@ -1,6 +1,9 @@
-// Flow control of one stream on the daemon's socket: how much was sent that its reader has not taken.
+// Flow control of the streams on the daemon's socket: how much was sent that its reader has not taken, and what
+// each client has read or drawn for it, one at a time until that is sent: of a thousand streams of a client that reads
+// nothing each would hold something.
 
 import { Listeners } from "../protocol/listeners.ts";
+import { deferred } from "../pty/deferred.ts";
 import { until } from "../pty/wait.ts";
 
 export class StreamWindow {
@@ -33,5 +36,19 @@ export class StreamWindow {
 	close(): void {
 		this.#untaken = Number.NEGATIVE_INFINITY;
 		this.#taken.emit();
+	}
+}
+
+/** What is read for the streams of one client. */
+export class Readings {
+	#last: Promise<void> = Promise.resolve();
+
+	/** Settles when it is its turn, with what ends it. */
+	async turn(): Promise<() => void> {
+		const before = this.#last;
+		const over = deferred<void>();
+		this.#last = over.promise;
+		await before;
+		return () => over.resolve();
 	}
 }

@@ -75,10 +75,19 @@ export interface EventsOptions {
 	readonly signal: AbortSignal;
 }
 
-export interface OutputOptions {
+/** Of a stream of one session. */
+export interface ReadingOptions {
+	readonly signal: AbortSignal;
+	/**
+	 * Awaited before something large is read or drawn: a reader with many streams takes one after the other. The turn lasts
+	 * until that is sent; where nothing is found, it has to be ended.
+	 */
+	readonly turn?: () => Promise<() => void>;
+}
+
+export interface OutputOptions extends ReadingOptions {
 	/** An absolute offset. */
 	readonly from: number;
-	readonly signal: AbortSignal;
 }
 
 export interface SnapshotOptions {
@@ -86,9 +95,7 @@ export interface SnapshotOptions {
 	readonly screenOnly?: boolean;
 }
 
-export interface ViewOptions {
-	readonly signal: AbortSignal;
-}
+export type ViewOptions = ReadingOptions;
 
 /** A screen to begin with, or to begin anew; output that follows it; another size, from this offset on; the end, at last. */
 export type ViewChunk =
@@ -121,13 +128,12 @@ export interface PeopleOptions {
  */
 export const DRAWINGS = ["text", "svg", "png", "cast", "moment", "timeline", "replay"] as const;
 
-export interface DrawnOptions {
+export interface DrawnOptions extends ReadingOptions {
 	readonly as: (typeof DRAWINGS)[number];
 	/** Milliseconds since the start; without it, the end. */
 	readonly at?: number | undefined;
 	/** The moment by the output that there was, instead of by a time. */
 	readonly offset?: number | undefined;
-	readonly signal: AbortSignal;
 }
 
 /** What a stream or a page asks of one session. */

@@ -190,7 +190,7 @@ export class LocalClient implements Client {
 	}
 
 	/** A cursor into the journal: a reader that is slow or stops delays no other. */
-	async *output(reference: string, { from, signal }: OutputOptions): AsyncGenerator<OutputChunk> {
+	async *output(reference: string, { from, signal, turn }: OutputOptions): AsyncGenerator<OutputChunk> {
 		const session = await this.#parts.sessions.find(reference);
 		const changes: readonly Subscribe[] = [
 			onAbort(signal),
@@ -203,13 +203,14 @@ export class LocalClient implements Client {
 			const { signal: stopped } = this.#stopped;
 			const isNews = (at: number) => signal.aborted || stopped.aborted || session.ended || session.journal.end > at;
 			for (let at = from; this.#continues("output", signal); ) {
-				const { end } = session.journal;
-				if (at >= end) {
+				if (at >= session.journal.end) {
 					if (session.ended) return;
 					await until(() => isNews(at), ...changes);
 					continue;
 				}
-				const excerpt = await session.journal.read(at, Math.min(end, at + OUTPUT_READ_BYTES));
+				const over = await turn?.();
+				if (!this.#continues("output", signal)) return;
+				const excerpt = await session.journal.read(at, Math.min(session.journal.end, at + OUTPUT_READ_BYTES));
 				const [gap] = excerpt.gaps;
 				if (gap?.from === at) {
 					const to = Math.max(gap.to, await session.journal.nextKept(at)); // it may go on for much longer
@@ -219,6 +220,7 @@ export class LocalClient implements Client {
 				}
 				const pieces: OutputChunk[] = [...excerpt.chunks.flatMap(inPieces), ...excerpt.gaps.map((gap) => ({ gap }))];
 				const start = (piece: OutputChunk) => ("gap" in piece ? piece.gap.from : piece.offset);
+				if (pieces.length === 0) over?.();
 				yield* pieces.sort((a, b) => start(a) - start(b));
 				at = excerpt.to;
 			}
@@ -231,10 +233,10 @@ export class LocalClient implements Client {
 		return snapshotOf(await this.#parts.sessions.find(reference), options);
 	}
 
-	async *view(reference: string, { signal }: ViewOptions): AsyncGenerator<ViewChunk> {
+	async *view(reference: string, options: ViewOptions): AsyncGenerator<ViewChunk> {
 		const session = await this.#parts.sessions.find(reference);
-		const continues = () => this.#continues("output", signal);
-		yield* view(session, { signal, onStopped: this.#onStopped, continues });
+		const continues = () => this.#continues("output", options.signal);
+		yield* view(session, { ...options, onStopped: this.#onStopped, continues });
 	}
 
 	async *drawn(reference: string, options: DrawnOptions): AsyncGenerator<Uint8Array> {

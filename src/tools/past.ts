@@ -106,8 +106,9 @@ export class Past implements Disposable {
 	}
 
 	/** What a recording shows, in pieces; a moment of it where a time is given. */
-	async *drawn(reference: string, { as, at, offset, signal }: DrawnOptions): AsyncGenerator<Uint8Array> {
+	async *drawn(reference: string, { as, at, offset, signal, turn }: DrawnOptions): AsyncGenerator<Uint8Array> {
 		const found = await this.#find(reference);
+		await turn?.();
 		const when = at !== undefined ? { at } : offset !== undefined ? { offset } : null;
 		for await (const part of await this.#body(found, { as, when, signal })) yield* cut(part);
 	}

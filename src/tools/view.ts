@@ -6,7 +6,7 @@ import type { Gap } from "../protocol/output.ts";
 import { onAbort, type Subscribe, until } from "../pty/wait.ts";
 import type { Session } from "../session/session.ts";
 import { repaint, repaintText } from "../terminal/repaint.ts";
-import type { ScreenSnapshot, SnapshotOptions, ViewChunk } from "./client.ts";
+import type { ScreenSnapshot, SnapshotOptions, ViewChunk, ViewOptions } from "./client.ts";
 
 const PIECE_BYTES = 64 * 1024;
 /** Further behind than this a watcher would see the past for a while: a page draws some megabytes a second. */
@@ -23,8 +23,7 @@ export function snapshotOf(session: Session, { screenOnly = false }: SnapshotOpt
 	return { content: state === null ? repaintText(screen.snapshot().text) : repaint(state), cols, rows, offset };
 }
 
-interface ViewParts {
-	readonly signal: AbortSignal;
+interface ViewParts extends ViewOptions {
 	/** More that ends the wait for output. */
 	readonly onStopped: Subscribe;
 	/** Throws or returns false when it is over. */
@@ -33,7 +32,7 @@ interface ViewParts {
 
 export async function* view(
 	session: Session,
-	{ signal, onStopped, continues }: ViewParts,
+	{ signal, turn, onStopped, continues }: ViewParts,
 ): AsyncGenerator<ViewChunk, void> {
 	const { journal } = session;
 	/** Changes of size that the watcher has not come to yet, the oldest first. */
@@ -61,6 +60,8 @@ export async function* view(
 				const isDue = () => isOver() || performance.now() >= due;
 				await until(isDue, onAbort(signal), onStopped, after(due - performance.now()));
 				await session.catchUp(performance.now() + DRAW_MS);
+				await turn?.();
+				if (!continues()) return;
 				const snapshot = snapshotOf(session);
 				shownAt = performance.now();
 				at = snapshot.offset;
@@ -104,7 +105,10 @@ export async function* view(
 				yield* idle({ gap });
 				continue;
 			}
+			const over = await turn?.();
+			if (!continues()) return;
 			const { chunks, to } = await journal.read(at, Math.min(end, at + PIECE_BYTES, size?.at ?? end));
+			if (chunks.length === 0) over?.();
 			for (const chunk of chunks) yield* idle(chunk);
 			at = to;
 		}
