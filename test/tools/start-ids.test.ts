@@ -1,7 +1,7 @@
 // A start with an id is done once for its owner, whatever has become of what it started; also one that a client repeats by
 // itself, because the daemon was killed before it answered.
 
-import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -54,34 +54,35 @@ test("S5: a repeated start gets what it started, also when that has ended or the
 
 test("S5: a start that uses what runs does not run a program twice where the daemon is killed before it answers", async () => {
 	await using home = new Home();
-	const ran = join(home.path, "ran");
+	const [ran, end] = [join(home.path, "ran"), join(home.path, "end")];
 	const daemons: number[] = [];
 	const connect = async () => {
 		const client = await home.connect();
 		daemons.push(client.daemonPid);
+		if (daemons.length === 1) return client;
 		// The program has ended before the next daemon is asked.
-		if (daemons.length > 1)
-			await until("it has ended", async () => {
-				const { facts } = await client.call("list", {});
-				return facts.sessions.some(({ name, status }) => name === "job" && status === "succeeded");
-			});
+		writeFileSync(end, "");
+		await until("it has ended", async () => {
+			const { facts } = await client.call("list", {});
+			return facts.sessions.some(({ name, status }) => name === "job" && status === "succeeded");
+		});
 		return client;
 	};
 	await using client = new LastingClient({ connect, find: connect });
 	const asked = client.call("start", {
 		name: "job",
-		command: `echo ran >> ${ran}; sleep 1`,
+		command: `echo ran >> ${ran}; until [ -e ${end} ]; do sleep 0.1; done`,
 		ifExists: "use",
 		until: { text: "never there" },
 		timeoutMs: 60_000,
 	});
-	await until("it runs", () => {
-		try {
-			return readFileSync(ran, "utf8") !== "";
-		} catch {
-			return false;
-		}
+	// Its launch is over: before, the holder would end the program with the daemon.
+	await using other = await home.connect();
+	await until("it runs", async () => {
+		const { facts } = await other.call("list", {});
+		return facts.sessions.some(({ name, status }) => name === "job" && status === "running");
 	});
+	await until("it has written", () => existsSync(ran) && readFileSync(ran, "utf8") !== "");
 	process.kill(daemons[0]!, "SIGKILL");
 	expect((await asked).facts).toMatchObject({ name: "job", status: "succeeded" });
 	expect(readFileSync(ran, "utf8")).toBe("ran\n");
