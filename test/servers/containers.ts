@@ -86,7 +86,9 @@ async function docker(directory: string) {
 	const socket = `unix://${at("sock")}`;
 	const roots = ["--data-root", at("data"), "--exec-root", at("exec"), "--pidfile", at("pid"), "-H", socket];
 	const alone = ["--bridge=none", "--iptables=false", "--ip6tables=false", "--storage-driver=vfs"];
-	const server = spawn(find("dockerd")!, [...roots, ...alone], { stdio: ["ignore", "ignore", "pipe"] });
+	// A containerd that answers late is told to dump its stacks, into a file where temporary files go.
+	const env = { ...process.env, TMPDIR: directory };
+	const server = spawn(find("dockerd")!, [...roots, ...alone], { env, stdio: ["ignore", "ignore", "pipe"] });
 	let said = "";
 	server.stderr.setEncoding("utf8").on("data", (text: string) => {
 		said = `${said}${text}`.slice(-20_000);
