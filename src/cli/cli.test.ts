@@ -58,6 +58,7 @@ async function dialtone(args: string[], stdin = "", { columns, env = {}, isTTY =
 		toolCards: async () => FAKE_CARDS,
 		mcpHelp: async () => "paste this",
 		daemon: { status: async () => null },
+		fleet: { ask: async () => ({ host: "alpha", serves: true, role: "admin", owner: null, hosts: [] }) },
 	} as unknown as Dependencies;
 	const code = await cli(args, dependencies, io);
 	return { code, out, err };
@@ -87,6 +88,15 @@ describe("commands become tool calls", () => {
 		expect(lastInput()).toEqual({ session: "py", text: "one\n", submit: false });
 		await dialtone(["send", "py", "-"], "one");
 		expect(lastInput()).toEqual({ session: "py", text: "one", submit: true });
+	});
+
+	test("who joins a fleet without credentials is told what that means", async () => {
+		const told = /without credentials/;
+		expect(await dialtone(["join", "nats://127.0.0.1:4222"])).toMatchObject({
+			code: EXIT.ok,
+			err: expect.stringMatching(told),
+		});
+		expect(await dialtone(["join", "--creds", "/x.creds"])).toMatchObject({ code: EXIT.ok, err: "" });
 	});
 
 	test("Ctrl+C is for the command, on the machine where it runs", async () => {

@@ -20,8 +20,12 @@ export async function join({ words, flags, json, io, dependencies }: Invocation)
 	});
 	if (json) io.out(`${JSON.stringify(status)}\n`);
 	else io.out(`Joined as ${nameOf(status!)}.\n${hostsTable(status!)}`);
+	if (credentials === undefined && status!.serves) io.err(OPEN);
 	return EXIT.ok;
 }
+
+const OPEN =
+	"Attention: joined without credentials. Whoever may use these servers may do everything on this machine; see `dialtone fleet init`.\n";
 
 async function leave({ json, io, dependencies }: Invocation): Promise<number> {
 	const before = await dependencies.fleet.ask("status");
