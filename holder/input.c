@@ -129,6 +129,8 @@ enum input_answer input_accept(struct input *input, const struct input_write *wr
 		input->urgent = 0;
 		input->write_start = input->accepted, input->write_end = input->accepted + count;
 	} else if (write->priority) {
+		uint64_t at = input->accepted - queued;
+		if (at >= input->write_end) input->write_start = input->write_end = at; // that one was typed: this is one by itself
 		input->urgent += count;
 		input->write_end += count;
 	}
@@ -200,6 +202,7 @@ size_t input_refuse(struct input *input, const struct termios *modes, uint64_t *
 	for (*line = 0; *line < count && !ends_line(bytes[*line], modes);) ++*line;
 	memmove(input->queue + input->head, bytes + count, input_queued(input) - count);
 	input->tail -= count;
+	input->urgent -= count < input->urgent ? count : input->urgent; // they came in front of what they are refused with
 	pace_begin(&input->pace);
 	input->held = input->last_known = false;
 	return count;

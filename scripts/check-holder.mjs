@@ -94,6 +94,7 @@ function valgrind() {
 const targets = {
 	block: ["block.c"],
 	frames: ["frame.c", "input.c", "pace.c", "patterns.c"],
+	input: ["input.c", "pace.c"],
 	mask: ["mask.c", "patterns.c"],
 };
 
