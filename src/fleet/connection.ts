@@ -1,6 +1,7 @@
 // The connection to the fleet's servers: made once, reconnected for ever, closed by its owner. What is open over it
 // (links, watches) hears of its loss here: messages may have been lost with it.
 
+import { randomBytes } from "node:crypto";
 import {
 	type Authenticator,
 	AuthorizationError,
@@ -17,6 +18,7 @@ import { REFUSED } from "../protocol/fleet.ts";
 import { within } from "../pty/wait.ts";
 import { Connected } from "./connected.ts";
 import type { FleetIdentity } from "./identity.ts";
+import { inboxPrefix, openedInbox } from "./permissions.ts";
 
 /** One attempt at one server. */
 const CONNECT_MS = 5000;
@@ -24,6 +26,8 @@ const RETRY_MS = 250;
 /** A server that answers none of these is gone: a cut network closes no socket. */
 const PING = { everyMs: 2000, unanswered: 2 };
 const CLOSE_MS = 1000;
+/** Of those who join without a key. */
+const ANYBODY = inboxPrefix("anybody");
 
 export interface FleetOptions {
 	readonly servers: readonly string[];
@@ -73,11 +77,12 @@ export class FleetConnection implements AsyncDisposable {
 		return this.#connected.onChange(listener);
 	}
 
-	/** The answer; null where nobody listens on that subject. Throws a fault where none came in time. */
-	async request(subject: string, payload: string, timeoutMs: number): Promise<Msg | null> {
+	/** What a host answers; null where nobody listens on that subject. Throws a fault where nothing came in time. */
+	async askHost(subject: string, payload: string, timeoutMs: number): Promise<Msg | null> {
 		this.mustBeConnected();
 		try {
-			return await this.nats.request(subject, payload, { timeout: timeoutMs });
+			const reply = openedInbox(this.options.inboxPrefix ?? ANYBODY, randomBytes(16).toString("hex"));
+			return await this.nats.request(subject, payload, { timeout: timeoutMs, noMux: true, reply });
 		} catch (error) {
 			if (error instanceof RequestError && error.isNoResponders()) return null;
 			if (

@@ -7,6 +7,7 @@ import type { FleetConnection } from "./connection.ts";
 import { decodeFrame, encodeFrame } from "./frames.ts";
 import type { FleetIdentity } from "./identity.ts";
 import { Link, newLinkId, type Opened } from "./link.ts";
+import { isOpenedInbox } from "./permissions.ts";
 import { allOpens, allUps, askerIn, downSubject, isHostName, linkIn, upSubject } from "./subjects.ts";
 
 /** One for each daemon of the fleet that asks, with room. */
@@ -67,7 +68,7 @@ export class FleetHost implements AsyncDisposable {
 
 	#answer(subject: string, data: Uint8Array, reply: string | undefined): void {
 		// The one who asks chooses it, and we may publish where it may not.
-		if (reply === undefined || !/^_INBOX\.[^*>\s]+$/.test(reply)) return;
+		if (reply === undefined || !isOpenedInbox(reply)) return;
 		this.#connection.nats.publish(reply, JSON.stringify(this.#opened(subject, data)));
 	}
 

@@ -254,10 +254,11 @@ describe("a hostile peer", () => {
 		for (const who of ["drive.b", "admin._", "view.a"]) nats.publish(`dt.up.h.${who}.${id}`, Buffer.from("junk"));
 		nats.publish("dt.open.h.drive.b", "{}", { reply: `dt.up.h.drive.a.${id}` });
 		nats.publish("dt.open.h.drive.b", "{}", { reply: "$JS.API.STREAM.DELETE.DT_EVENTS" });
+		nats.publish("dt.open.h.drive.b", "{}", { reply: "_INBOX.KEY.of-others" });
 		for (const junk of ["", "{", "x".repeat(100_000), '{"from":7}', '{"from":"../x"}'])
 			expect(await nats.request("dt.open.h.drive.b", junk)).not.toBeNull();
 		expect(accepted.slice(1).every((one) => one.as.from === undefined && one.as.owner === "b")).toBe(true);
-		expect(nats.log.some(({ subject }) => subject.startsWith("$JS"))).toBe(false);
+		expect(nats.log.some(({ subject }) => subject.startsWith("$JS") || subject.endsWith("of-others"))).toBe(false);
 		expect(honest.near.destroyed || honest.far.destroyed).toBe(false);
 		for (const subject of ["dt.open.h.root.a", "dt.open.h.drive.=61"])
 			expect(JSON.parse(String((await nats.request(subject, "{}"))?.data))).toMatchObject({

@@ -318,7 +318,7 @@ export async function openLink(connection: FleetConnection, host: string, as: Fl
 	if (!isHostName(host)) throw new Fault("host_unreachable", { host, problem: "that is no host's name" });
 	const { host: from } = connection.options;
 	const answer = await connection
-		.request(openSubject(host, as), JSON.stringify({ from }), OPEN_MS)
+		.askHost(openSubject(host, as), JSON.stringify({ from }), OPEN_MS)
 		.catch((error: unknown) => {
 			if (!connection.isConnected || !isFault(error, "fleet_unreachable")) throw error;
 			throw new Fault("host_unreachable", { host, problem: error.facts.problem }, { cause: error });

@@ -51,6 +51,14 @@ export const STORE_DELIVERIES = "_INBOX.>";
 /** Where a user's answers arrive: nobody else may subscribe to it. The connection has to be made with it. */
 export const inboxPrefix = (publicKey: string): string => `_INBOX.${publicKey}`;
 
+/**
+ * Where hosts answer that a link is open, and nothing else arrives. They may not publish to the other inboxes of a user: there
+ * the client library takes some messages for the server's own, and answers them with its user's rights, where they say.
+ */
+const OPENED_INBOXES = "_INBOX.*.opened.*";
+export const openedInbox = (prefix: string, id: string): string => `${prefix}.opened.${id}`;
+export const isOpenedInbox = (subject: string): boolean => /^_INBOX\.[^.*>\s]+\.opened\.[^.*>\s]+$/.test(subject);
+
 /** What is not in these lists is refused. */
 export function permissionsOf(grant: FleetGrant, publicKey: string): Permissions {
 	const parts = [
@@ -102,8 +110,8 @@ function asking(role: Role, owner: string | null): Permissions {
 function serving(host: string): Permissions {
 	return {
 		publish: [
-			// The reply to an open. Only there: what a client names as its reply is not to be written with the host's rights.
-			"_INBOX.>",
+			// Only there: what a client names as its reply is not to be written with the host's rights.
+			OPENED_INBOXES,
 			"dt.down.>",
 			`dt.event.${host}.*.*`,
 			`$KV.dt_hosts.${host}`,

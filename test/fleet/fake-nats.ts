@@ -3,6 +3,7 @@
 
 import type { Msg, NatsConnection } from "@nats-io/transport-node";
 import type { FleetConnection } from "../../src/fleet/connection.ts";
+import { inboxPrefix, openedInbox } from "../../src/fleet/permissions.ts";
 import { Listeners } from "../../src/protocol/listeners.ts";
 
 type Callback = (error: Error | null, message: Msg) => void;
@@ -43,7 +44,7 @@ export class FakeNats {
 
 	request(subject: string, payload: string): Promise<Msg | null> {
 		return new Promise((resolve) => {
-			const inbox = `_INBOX.${++this.#inboxes}`;
+			const inbox = openedInbox(inboxPrefix("FAKE"), String(++this.#inboxes));
 			const subscription = this.subscribe(inbox, {
 				callback: (_, message) => {
 					subscription.unsubscribe();
@@ -94,7 +95,7 @@ export class FakeConnection {
 		return this.#changed.add(listener);
 	}
 
-	request(subject: string, payload: string): Promise<Msg | null> {
+	askHost(subject: string, payload: string): Promise<Msg | null> {
 		return this.#server.request(subject, payload);
 	}
 

@@ -1,7 +1,9 @@
 // A site with a leaf node: its machine connects to that alone, with the credentials that it would use with the cluster.
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { readCredentials } from "../../src/fleet/credentials.ts";
 import { addLeaf, addUser } from "../../src/fleet/init.ts";
+import { openedInbox } from "../../src/fleet/permissions.ts";
 import type { Client } from "../../src/tools/client.ts";
 import { until } from "../condition.ts";
 import { Home } from "../daemon/home.ts";
@@ -96,8 +98,9 @@ describe("issue 15: a machine behind a leaf node", () => {
 		void (async () => {
 			for await (const status of connection.status()) if (status.type === "error") refused.push(String(status.error));
 		})();
+		const reply = openedInbox(readCredentials(brokers.credentials("bot")).inboxPrefix, "x");
 		const answer = (subject: string) =>
-			connection.request(subject, "{}", { timeout: 1000 }).then(
+			connection.request(subject, "{}", { timeout: 1000, noMux: true, reply }).then(
 				() => "answered",
 				() => "refused", // where the leaf node has named another subject in its refusal, by the timeout
 			);

@@ -9,6 +9,7 @@ import { Kvm } from "@nats-io/kv";
 import type { NatsConnection } from "@nats-io/transport-node";
 import { expect, test } from "vitest";
 import { readCredentials } from "../../src/fleet/credentials.ts";
+import { openedInbox } from "../../src/fleet/permissions.ts";
 import { until } from "../condition.ts";
 import { find, needing } from "../programs.ts";
 import { BROKER_NEEDS, Brokers } from "./broker.ts";
@@ -153,7 +154,8 @@ test("a machine from which nothing comes any more is given up by the server with
 		stdio: ["ignore", "pipe", "inherit"],
 	});
 	await once(far.stdout!, "data");
-	const ask = () => near.request("dt.open.h1.admin._", "", { timeout: 500 });
+	const reply = openedInbox(readCredentials(brokers.credentials("admin")).inboxPrefix, "x");
+	const ask = () => near.request("dt.open.h1.admin._", "", { timeout: 500, noMux: true, reply });
 	expect((await ask()).string()).toBe("here");
 	const isConnected = () => isConnectedTo(brokers.nodes[0]!.pid, machine!.address);
 	expect(isConnected()).toBe(true);

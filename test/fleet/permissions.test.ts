@@ -9,7 +9,7 @@ import { headers, type NatsConnection, PermissionViolationError } from "@nats-io
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { readCredentials } from "../../src/fleet/credentials.ts";
 import type { NewUser } from "../../src/fleet/init.ts";
-import { STREAMS } from "../../src/fleet/permissions.ts";
+import { openedInbox, STREAMS } from "../../src/fleet/permissions.ts";
 import { tokenOf } from "../../src/fleet/subjects.ts";
 import { within } from "../../src/pty/wait.ts";
 import { until as eventually, HANG_MS } from "../condition.ts";
@@ -211,11 +211,13 @@ describe.each([1, 3] as const)(
 		async function wrongs(one: NewUser, as = one): Promise<readonly string[]> {
 			const connection = await brokers.connect(one.name, { tenant: TRIED });
 			const refused = watchRefusals(connection);
-			const inbox = (name: string) => `${readCredentials(brokers.credentials(name, TRIED)).inboxPrefix}.x`;
+			const prefix = (name: string) => readCredentials(brokers.credentials(name, TRIED)).inboxPrefix;
+			const inbox = (name: string) => `${prefix(name)}.x`;
 			const published: readonly Row[] = [
 				...PUBLISH,
-				...everyone.map(({ name }) => ({ subject: inbox(name), may: isHost })),
-				{ subject: "_INBOX.x", may: isHost },
+				...everyone.map(({ name }) => ({ subject: inbox(name), may: nobody })),
+				...everyone.map(({ name }) => ({ subject: `${prefix(name)}.opened.x`, may: isHost })),
+				{ subject: "_INBOX.x", may: nobody },
 			];
 			const subscribed: readonly Row[] = [
 				...SUBSCRIBE,
@@ -256,7 +258,10 @@ describe.each([1, 3] as const)(
 			const heard: string[] = [];
 			agent.subscribe(`dt.down.${link}.*`, { callback: (_, message) => void heard.push(message.string()) });
 			// In a cluster a server learns a little later what was subscribed at another.
-			const answer = await eventually("the host answers", () => agent.request(`dt.open.h1.${link}`).catch(() => null));
+			const { inboxPrefix } = readCredentials(brokers.credentials("agent", TENANT));
+			const ask = (subject: string, timeout = 1000) =>
+				agent.request(subject, "", { timeout, noMux: true, reply: openedInbox(inboxPrefix, "x") });
+			const answer = await eventually("the host answers", () => ask(`dt.open.h1.${link}`).catch(() => null));
 			expect(answer.string()).toBe(`dt.open.h1.${link}`);
 			await eventually("a frame comes back", async () => {
 				agent.publish(`dt.up.h1.${link}.l1`, "frame");
@@ -264,7 +269,7 @@ describe.each([1, 3] as const)(
 				return heard.length > 0;
 			});
 			expect(heard[0]).toBe("frame");
-			await expect(agent.request(`dt.open.h2.${link}`, "", { timeout: HANG_MS })).rejects.toThrow(/no responders/);
+			await expect(ask(`dt.open.h2.${link}`, HANG_MS)).rejects.toThrow(/no responders/);
 			opens.unsubscribe();
 			ups.unsubscribe();
 		});
