@@ -143,14 +143,14 @@ export class FleetMembership implements FleetControl {
 			const becoming = this.#become(joined);
 			try {
 				await this.#asMember(joined, becoming);
+				await this.#heard.forget();
+				await this.#file.write(wish);
 			} catch (error) {
 				await this.#giveUp(joined, becoming);
 				throw error instanceof Fault ? error : new Fault("fleet_unreachable", { problem: problemIn(error) });
 			} finally {
 				this.#pending = null;
 			}
-			await this.#file.write(wish);
-			await this.#heard.forget();
 			const before = this.#joined;
 			this.#resuming = null;
 			this.#joined = joined;

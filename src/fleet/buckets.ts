@@ -20,6 +20,16 @@ const DAY_MS = 86_400_000;
 export const RECORD = { rewriteMs: 3 * DAY_MS, ttlMs: 7 * DAY_MS } as const;
 /** A retry comes within this. */
 const PIN_TTL_MS = DAY_MS;
+/**
+ * What a tenant's users may have the servers keep: these reserve it, so none of them fills the disk of the other tenants. A
+ * million records take 410 MB; a lease or a record has some hundred bytes, and fields of bounded length.
+ */
+const MIB = 1 << 20;
+const ROOM = {
+	hosts: { max_bytes: 32 * MIB, maxValueSize: 16 * 1024 },
+	sessions: { max_bytes: 512 * MIB, maxValueSize: 16 * 1024 },
+	pins: { max_bytes: 64 * MIB, maxValueSize: 1024 },
+} as const;
 
 export const lease = z.object({
 	host: z.string(),
@@ -93,15 +103,11 @@ export async function openBuckets(
 	const kvm = new Kvm(js);
 	const open = (bucket: string) => kvm.open(bucket, { allow_direct: true });
 	const [hosts, sessions, pins] = await Promise.all([open(BUCKETS.hosts), open(BUCKETS.sessions), open(BUCKETS.pins)]);
-	const make = (bucket: string, ttl: number) =>
-		inCopies((replicas) => kvm.create(bucket, { history: 1, ttl, replicas }));
+	const make = (bucket: keyof typeof BUCKETS, ttl: number) =>
+		inCopies((replicas) => kvm.create(BUCKETS[bucket], { history: 1, ttl, replicas, ...ROOM[bucket] }));
 	const ensure = async () => {
 		if (!makes) return;
-		await Promise.all([
-			make(BUCKETS.hosts, leaseTtlMs),
-			make(BUCKETS.sessions, RECORD.ttlMs),
-			make(BUCKETS.pins, PIN_TTL_MS),
-		]);
+		await Promise.all([make("hosts", leaseTtlMs), make("sessions", RECORD.ttlMs), make("pins", PIN_TTL_MS)]);
 	};
 	await ensure();
 	return { js, patient, hosts, sessions, pins, ensure };

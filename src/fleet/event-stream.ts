@@ -22,6 +22,8 @@ const KEPT = { ageMs: 86_400_000, bytes: 256 * 1024 * 1024 } as const;
 /** A repetition within this is the same event. */
 const REPEATED_WITHIN_MS = 120_000;
 const REQUEST_MS = 5000;
+/** A refusal comes at once. */
+const RETRY_MS = { first: 100, most: 5000 } as const;
 /** A listener that is slower than this many is told how many it missed. */
 const MOST_QUEUED = 10_000;
 /** In the place of an owner or a session that there is none of. */
@@ -137,6 +139,9 @@ export class EventStream {
 				if (signal.aborted) return;
 				if (failures === 3) reportError(error, "telling the fleet of an event");
 				await this.ensure().catch(() => {}); // told by the next try
+				const ms = Math.min(RETRY_MS.first * 2 ** Math.min(failures, 10), RETRY_MS.most);
+				const later: Condition<void> = { start: ({ after, settle }) => after(ms, settle) };
+				await wait([later], { signal }).catch(() => {}); // over
 			}
 		}
 	}

@@ -2,6 +2,7 @@
 
 import type { NatsConnection } from "@nats-io/nats-core";
 import { Fault } from "../protocol/fault.ts";
+import { within } from "../pty/wait.ts";
 import { inParallel } from "../session/in-parallel.ts";
 import { hasEnded } from "../session/lifecycle.ts";
 import { readBucket } from "./bucket-watch.ts";
@@ -12,7 +13,7 @@ import { Pins } from "./pins.ts";
 import { type OwnHost, Publisher } from "./publisher.ts";
 import { splitKey } from "./session-names.ts";
 import { isHostName, keyToken } from "./subjects.ts";
-import { type FleetSession, FleetView, type HostView, type SessionFilter } from "./view.ts";
+import { entryIn, type FleetSession, FleetView, type HostView, type SessionFilter } from "./view.ts";
 
 export interface FleetRegistryParts {
 	readonly nats: NatsConnection;
@@ -29,6 +30,8 @@ export interface FleetRegistryParts {
 }
 
 const REQUEST_MS = 5000;
+/** Two tries for a consumer, of which the second waits for longer. */
+const HOSTS_MS = 15_000;
 const PARALLEL_REMOVALS = 64;
 
 export class FleetRegistry implements AsyncDisposable {
@@ -58,10 +61,16 @@ export class FleetRegistry implements AsyncDisposable {
 			...(makes !== undefined && { makes }),
 			...(ttlMs !== undefined && { leaseTtlMs: ttlMs }),
 		};
-		const connected = new Connected(parts.nats);
-		const registry = new FleetRegistry(parts, await openBuckets(parts.nats, options), connected);
-		await registry.#view.ready();
-		return registry;
+		const buckets = await openBuckets(parts.nats, options);
+		const registry = new FleetRegistry(parts, buckets, new Connected(parts.nats));
+		try {
+			// From servers without a leader nothing comes, and whoever waits has to be told.
+			await within(HOSTS_MS, "reading the fleet's hosts", registry.#view.ready());
+			return registry;
+		} catch (error) {
+			await registry[Symbol.asyncDispose]();
+			throw error;
+		}
 	}
 
 	get connected(): Connected {
@@ -122,17 +131,18 @@ export class FleetRegistry implements AsyncDisposable {
 		return this.#owner === null ? "*" : keyToken(this.#owner);
 	}
 
-	async #records(filter: string): Promise<readonly (readonly [string, SessionEntry])[]> {
+	/** By key; null: what cannot be read. */
+	async #records(filter: string): Promise<readonly (readonly [string, SessionEntry | null])[]> {
 		const parts = { buckets: this.#buckets, bucket: BUCKETS.sessions, connected: this.#connected };
 		const found = await stored("the records", readBucket({ ...parts, filter, withinMs: REQUEST_MS }));
-		return [...found].map(([key, message]) => [key, message.json<SessionEntry>()]);
+		return [...found].map(([key, { data }]) => [key, entryIn(Buffer.from(data).toString())]);
 	}
 
 	/** The hosts on which this owner has a running session of that name, as the broker has them now. */
 	async running(owner: string, name: string): Promise<readonly string[]> {
 		const records = await this.#records(`*.${keyToken(owner)}.*`);
 		return records.flatMap(([key, record]) =>
-			record.name === name && !hasEnded(record.status) ? [splitKey(key)!.host] : [],
+			record?.name === name && !hasEnded(record.status) ? [splitKey(key)!.host] : [],
 		);
 	}
 

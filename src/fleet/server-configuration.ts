@@ -43,6 +43,8 @@ const leafPort = ({ port }: Pick<FleetNode, "port">): number => port + LEAVES_AB
 export const JETSTREAM_DOMAIN = "dialtone";
 
 const SYSTEM = "SYS";
+/** Of a tenant: a machine has about five. How much is stored, the streams themselves limit (buckets.ts). */
+const MOST_CONSUMERS = 20_000;
 /** No tenant's name has a `_`. */
 const storeOf = (tenant: string) => `${tenant}_store`;
 
@@ -156,7 +158,7 @@ function accountsOf(tenant: string, users: readonly FleetUser[], leaves: readonl
 		`      { stream: { account: ${store}, subject: ${quoted(STORE_DELIVERIES)} } }\n`,
 	];
 	return `  ${store}: {
-    jetstream: { max_streams: 4 }
+    jetstream: { max_streams: 4, max_consumers: ${MOST_CONSUMERS} }
     exports: [
 ${exported.join("")}    ]
   }

@@ -373,7 +373,7 @@ function sessionOf(
 	};
 }
 
-const entryIn = (text: string): SessionEntry | null => parsed(sessionEntry, text);
+export const entryIn = (text: string): SessionEntry | null => parsed(sessionEntry, text);
 
 function parsed<T>(schema: { safeParse(value: unknown): { data?: T } }, text: string): T | null {
 	try {

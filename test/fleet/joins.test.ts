@@ -1,6 +1,8 @@
 // Joins and leaves that overlap: what a person asks for last is what holds, whatever was under way.
 
+import { mkdirSync } from "node:fs";
 import { connect, createServer, type Server, type Socket } from "node:net";
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { SocketClient } from "../../src/daemon/socket-client.ts";
 import { until } from "../condition.ts";
@@ -120,4 +122,17 @@ test("a join that is under way is given up where the fleet is left", needing(...
 	await using _watching = watcher.client;
 	expect(await one.fleet("status")).toBeNull();
 	expect(await hostsIn(watcher.client)).toEqual([]);
+});
+
+test("a join that cannot be written down is none", needing(...BROKER_NEEDS), async () => {
+	await using server = await OneServer.start();
+	const watcher = await joinedTo(server);
+	await using _home = watcher.home;
+	await using _watching = watcher.client;
+	await using home = new Home();
+	await using client = await home.connect();
+	mkdirSync(join(home.path, "fleet.json"));
+	await expect(client.fleet(wish(server.url))).rejects.toMatchObject({ code: "fleet_unreachable" });
+	expect(await client.fleet("status")).toBe(null);
+	await until("it is taken back", async () => (await hostsIn(watcher.client)).length === 0);
 });

@@ -16,18 +16,21 @@ export class OneServer implements AsyncDisposable {
 	readonly pid: () => number;
 	readonly #directory: string;
 	readonly #port: number;
+	readonly #stores: boolean;
 	#server: ChildProcess | null = null;
 	readonly #connections: NatsConnection[] = [];
 
-	private constructor(directory: string, port: number) {
+	private constructor(directory: string, port: number, stores: boolean) {
+		this.#stores = stores;
 		this.#directory = directory;
 		this.#port = port;
 		this.url = `nats://127.0.0.1:${port}`;
 		this.pid = () => this.#server!.pid!;
 	}
 
-	static async start(): Promise<OneServer> {
-		const server = new OneServer(mkdtempSync(join(tmpdir(), "dt-nats-")), await freePort());
+	/** `stores`: it has JetStream. */
+	static async start({ stores = true } = {}): Promise<OneServer> {
+		const server = new OneServer(mkdtempSync(join(tmpdir(), "dt-nats-")), await freePort(), stores);
 		await server.up();
 		return server;
 	}
@@ -35,7 +38,7 @@ export class OneServer implements AsyncDisposable {
 	async up(): Promise<void> {
 		const server = spawn(
 			find("nats-server") ?? "nats-server",
-			["-a", "127.0.0.1", "-p", String(this.#port), "-js", "-sd", this.#directory],
+			["-a", "127.0.0.1", "-p", String(this.#port), ...(this.#stores ? ["-js", "-sd", this.#directory] : [])],
 			{ stdio: ["ignore", "ignore", "pipe"] },
 		);
 		this.#server = server;

@@ -1,8 +1,14 @@
 // What a daemon says of the fleet while the store changes under it, or does not answer although a server does.
 
+import { jetstreamManager } from "@nats-io/jetstream";
 import { Kvm } from "@nats-io/kv";
 import { expect, test } from "vitest";
+import { openBuckets } from "../../src/fleet/buckets.ts";
+import { Connected } from "../../src/fleet/connected.ts";
+import { EventStream } from "../../src/fleet/event-stream.ts";
+import { STREAMS } from "../../src/fleet/permissions.ts";
 import { FleetRegistry } from "../../src/fleet/registry.ts";
+import { reportListenerErrors } from "../../src/protocol/listeners.ts";
 import { within } from "../../src/pty/wait.ts";
 import { until } from "../condition.ts";
 import { needing } from "../programs.ts";
@@ -67,3 +73,73 @@ test(
 		}
 	},
 );
+
+test("a record that cannot be read is left out, counted and removed as any other", needing("nats-server"), async () => {
+	await using server = await OneServer.start();
+	const nats = await server.connect();
+	const registry = await FleetRegistry.open({ nats, onProblem: () => {} });
+	try {
+		const kv = await new Kvm(nats).open("dt_sessions");
+		for (const [id, text] of Object.entries({ a: "?", b: "null", c: "[]", d: '{"name":"job"}' }))
+			await kv.put(`h1.test.${id}`, text);
+		await kv.put("h2.test.e", JSON.stringify(record("job")));
+		expect(await registry.running("test", "job")).toEqual(["h2"]);
+		expect(await registry.find("h1", "a")).toBe(null);
+		expect(await registry.hasSessionsOf("h1")).toBe(true);
+		expect(await registry.forget("h1")).toBe(4);
+		expect(await registry.hasSessionsOf("h1")).toBe(false);
+	} finally {
+		await registry[Symbol.asyncDispose]();
+	}
+});
+
+test("what a tenant may have the servers keep is bounded, and so is each value", needing("nats-server"), async () => {
+	await using server = await OneServer.start();
+	const nats = await server.connect();
+	const buckets = await openBuckets(nats);
+	await new EventStream({ nats, connected: new Connected(nats) }).ensure();
+	const manager = await jetstreamManager(nats);
+	let reserved = 0;
+	for (const stream of Object.values(STREAMS)) {
+		const { config } = await manager.streams.info(stream);
+		expect(config.max_bytes, stream).toBeGreaterThan(1 << 20);
+		reserved += config.max_bytes;
+	}
+	expect(reserved).toBeLessThan(1 << 30);
+	const large = "x".repeat(64 * 1024);
+	for (const bucket of [buckets.hosts, buckets.sessions, buckets.pins])
+		await expect(bucket.put("h1.test.large", large)).rejects.toThrow(/message size exceeds maximum/);
+});
+
+test("an event that the servers refuse is offered again with growing pauses", needing("nats-server"), async () => {
+	await using server = await OneServer.start();
+	const nats = await server.connect();
+	const over = new AbortController();
+	const reported: string[] = [];
+	const before = reportListenerErrors((_, origin) => reported.push(origin));
+	const event = { seq: 1, at: 0, event: "dropped", dropped: 1 } as const;
+	const local = {
+		async *events() {
+			yield event;
+		},
+	};
+	// Who may not make the stream is refused at once: nobody keeps it.
+	const events = new EventStream({ nats, connected: new Connected(nats), makes: false });
+	const sent = nats.stats().outMsgs;
+	const published = events.publish({ host: "h1", local, ownerOf: () => null, epoch: "1", signal: over.signal });
+	await within(1000, "publishing", published).catch(() => {}); // it goes on
+	expect(nats.stats().outMsgs - sent).toBeLessThan(10);
+	await new EventStream({ nats, connected: new Connected(nats) }).ensure();
+	await published;
+	over.abort();
+	reportListenerErrors(before);
+	expect(reported.every((origin) => origin === "telling the fleet of an event")).toBe(true);
+	expect((await (await jetstreamManager(nats)).streams.info(STREAMS.events)).state.messages).toBe(1);
+});
+
+test("who waits to be a member is told when no server says which hosts there are", needing("nats-server"), async () => {
+	await using server = await OneServer.start({ stores: false });
+	const nats = await server.connect();
+	const opening = FleetRegistry.open({ nats, makes: false, onProblem: () => {} });
+	await expect(opening).rejects.toThrow(/reading the fleet's hosts/);
+});
