@@ -288,13 +288,13 @@ describe("which session is meant", () => {
 		expect(client.calls.filter(({ tool }) => tool === "run")).toEqual([]);
 	});
 
-	test("C4: nothing is the beginning of no name, also where there is one session alone", async () => {
-		for (const args of [
-			["rm", ""],
-			["rm", "--host", "beta", ""],
-		])
-			expect((await dialtone(args)).code).toBe(EXIT.noSuchSession);
-		expect(client.calls.filter(({ tool }) => tool === "close")).toEqual([]);
+	test("C4: no text, or a host alone, is the beginning of no name, also where there is one session only", async () => {
+		client.list = [listed("beta/dev", { host: "beta" })];
+		expect((await dialtone(["exec", "", "make"])).code).toBe(EXIT.passedFault);
+		expect((await dialtone(["rm", "-f", "beta/"])).code).toBe(EXIT.noSuchSession);
+		expect((await dialtone(["rm", "-f", "--host", "beta", ""])).code).toBe(EXIT.noSuchSession);
+		expect(client.calls.map(({ tool, input }) => input.session ?? tool)).not.toContain("beta/dev");
+		expect(client.calls.map(({ tool }) => tool)).not.toContain("run");
 	});
 
 	test("what no session begins with is told with those that are open", async () => {
