@@ -350,7 +350,7 @@ describe("issue 15: on which machine of a fleet", () => {
 		export: ["--format", "text"],
 	};
 
-	test.each(OF_A_SESSION.map(({ name }) => name))("`%s x --host beta` is `%s beta/x`", async (name) => {
+	test.each(OF_A_SESSION.map(({ name }) => name))("`%s --host beta x` is for beta/x", async (name) => {
 		client.list = [];
 		const given = async (...args: string[]) => {
 			client.calls.length = 0;
