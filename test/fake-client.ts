@@ -72,7 +72,7 @@ export const listed = (name: string, more: Partial<ListedSession> = {}): ListedS
 	lines: 0,
 	lastLine: oneLine(""),
 	truncated: false,
-	mine: true,
+	mine: (more.owner ?? "cli") === "cli",
 	byName: true,
 	owner: "cli",
 	parent: null,

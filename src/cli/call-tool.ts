@@ -16,8 +16,9 @@ type Input = Record<string, unknown>;
 
 export async function callTool<N extends ToolName>(invocation: Invocation, verb: VerbOf<N>): Promise<number> {
 	const { json, io, dependencies } = invocation;
-	const input = await inputOf(invocation, verb);
+	const given = await inputOf(invocation, verb);
 	await using client = await dependencies.connect();
+	const input = await inOpenShell(verb, client, given);
 	using _interrupts = passedOn(invocation, verb, client, input);
 	const answer = await called(invocation, verb, client, input);
 	if (json) io.out(`${JSON.stringify(answer.facts)}\n`);
@@ -27,14 +28,13 @@ export async function callTool<N extends ToolName>(invocation: Invocation, verb:
 
 /** Ctrl+C is for the command, as it would be without us; the second one is for us. */
 function passedOn(
-	{ io, words }: Invocation,
+	{ io }: Invocation,
 	verb: VerbOf<ToolName>,
 	client: Client,
 	{ shell = "main", host, placement }: Input,
 ): Disposable {
 	const interrupt = () => {
-		const session = verb.words?.[0]?.field === "shell" ? words[0]! : (shell as string);
-		const meant = { session, ...(host !== undefined && { host: host as string }) };
+		const meant = { session: shell as string, ...(host !== undefined && { host: host as string }) };
 		void client.call("signal", { ...meant, signal: "INT", timeoutMs: 0 }).catch(() => {}); // it has just ended
 	};
 	// Where it is placed is not known yet: here its shell's name would mean another.
@@ -58,12 +58,13 @@ async function called<N extends ToolName>(
 		}
 	};
 
-	const { field } = words[0] ?? {};
-	const given = invocation.words[0]!;
-	if (field === "session") return onSession(invocation, client, given, (session) => call({ session }));
-	// `run` would open a new shell of this name.
-	const shell = field === "shell" ? { shell: await runningNamed(invocation, client, given) } : {};
-	return call(shell);
+	if (words[0]?.field !== "session") return call({});
+	return onSession(client, invocation.words[0]!, (session) => call({ session }));
+}
+
+/** Of a verb whose word is a shell: `run` would open a new one of a name that there is not. */
+async function inOpenShell({ words = [] }: VerbOf<ToolName>, client: Client, input: Input): Promise<Input> {
+	return words[0]?.field === "shell" ? { ...input, shell: await runningNamed(client, input.shell as string) } : input;
 }
 
 /** A refusal of the input, which was given as flags. */

@@ -12,6 +12,7 @@ import type { Dependencies, Io } from "./command.ts";
 import { COMMANDS } from "./commands.ts";
 import { flagOf } from "./declared-tool.ts";
 import { EXIT, EXIT_MEANINGS, exitCodeOfFault, exitCodeOfRun } from "./exit-codes.ts";
+import { takesSession } from "./session-host.ts";
 import { TOOL_FIELDS } from "./tool-fields.ts";
 import { fieldFlags, VERBS } from "./tool-verbs.ts";
 import { findCommand } from "./which-command.ts";
@@ -297,6 +298,15 @@ describe("which session is meant", () => {
 		expect(client.calls.filter(({ tool }) => tool === "run")).toEqual([]);
 	});
 
+	test("C4: no text, or a host alone, is the beginning of no name, also where there is one session only", async () => {
+		client.list = [listed("beta/dev", { host: "beta" })];
+		expect((await dialtone(["exec", "", "make"])).code).toBe(EXIT.passedFault);
+		expect((await dialtone(["rm", "-f", "beta/"])).code).toBe(EXIT.noSuchSession);
+		expect((await dialtone(["rm", "-f", "--host", "beta", ""])).code).toBe(EXIT.noSuchSession);
+		expect(client.calls.map(({ tool, input }) => input.session ?? tool)).not.toContain("beta/dev");
+		expect(client.calls.map(({ tool }) => tool)).not.toContain("run");
+	});
+
 	test("what no session begins with is told with those that are open", async () => {
 		const { code, err } = await dialtone(["read", "nope"]);
 		expect(code).toBe(EXIT.noSuchSession);
@@ -338,6 +348,122 @@ describe("which session is meant", () => {
 			expect(`${message} ${next}`, code).not.toMatch(tools);
 		}
 	});
+});
+
+describe("issue 15: on which machine of a fleet", () => {
+	const OF_A_SESSION = COMMANDS.filter(takesSession);
+	/** What a command needs beside its session. */
+	const MORE: Readonly<Record<string, readonly string[]>> = {
+		exec: ["make"],
+		resize: ["80x24"],
+		"ask-human": ["why"],
+		export: ["--format", "text"],
+	};
+
+	test.each(OF_A_SESSION.map(({ name }) => name))("`%s --host beta x` is for beta/x", async (name) => {
+		client.list = [];
+		const given = async (...args: string[]) => {
+			client.calls.length = 0;
+			const { code, out, err } = await dialtone([name, ...args, ...(MORE[name] ?? [])]);
+			return { code, out, err, calls: client.calls.map(({ tool, input }) => ({ tool, input })) };
+		};
+		const whole = await given("beta/x");
+		expect(await given("--host", "beta", "x")).toEqual(whole);
+		expect(await given("--host", "Beta", "beta/x")).toEqual(whole);
+		expect(JSON.stringify(whole)).toContain("beta/x");
+		expect(JSON.stringify(whole.calls)).not.toContain("placement");
+	});
+
+	test("only what starts something has --placement; all that take a session, start or list have --host", () => {
+		const having = (flag: string) => COMMANDS.filter(({ flags = {} }) => flag in flags).map(({ name }) => name);
+		expect(having("placement")).toEqual(["start", "run"]);
+		const others = ["start", "run", "ls", "serve"];
+		expect(having("host").sort()).toEqual([...OF_A_SESSION.map(({ name }) => name), ...others].sort());
+	});
+
+	test("a session of another host than --host, and a --host that is none, are refused before anything is done", async () => {
+		for (const args of [
+			["stop", "--host", "beta", "x", "alpha/y"],
+			["logs", "--host", "", "x"],
+			["send", "--host", "beta/x", "y", "text"],
+		])
+			expect(await dialtone(args)).toMatchObject({ code: EXIT.usage, err: expect.stringMatching(/--host/) });
+		expect(client.calls).toEqual([]);
+		expect((await dialtone(["stop", "--host", "beta", "x", "alpha/y"])).err).toContain(
+			'"alpha/y" names its host, and --host another one (beta)',
+		);
+	});
+
+	test("each of several sessions is of that machine, and words that are no session stay as they are", async () => {
+		await dialtone(["stop", "x", "beta/y", "--host", "beta"]);
+		const closed = client.calls.filter(({ tool }) => tool === "close");
+		expect(closed.map(({ input }) => input)).toEqual([{ session: "beta/x" }, { session: "beta/y" }]);
+		await dialtone(["send", "--host", "beta", "x", "a", "b"]);
+		expect(client.calls.find(({ tool }) => tool === "send")?.input).toMatchObject({ session: "beta/x", text: "a b" });
+	});
+
+	test("`attach --host beta` is for the session used last there", async () => {
+		expect((await dialtone(["attach", "--host", "beta"])).err).toContain("dialtone logs -f beta/-");
+	});
+
+	test("`exec` runs in the shell of that machine, as that machine lists it", async () => {
+		client.list = [listed("beta/dev", { host: "beta" })];
+		await dialtone(["exec", "--host", "beta", "dev", "make"]);
+		expect(client.calls.map(({ tool, input }) => [tool, input])).toEqual([
+			["list", { host: "beta" }],
+			["run", { command: "make", shell: "beta/dev", maxTokens: 100_000 }],
+		]);
+		client.list = [];
+		expect((await dialtone(["exec", "--host", "beta", "dev", "make"])).code).toBe(EXIT.passedFault);
+		expect(client.calls.filter(({ tool }) => tool === "run")).toHaveLength(1);
+		// This machine lists its own without its name.
+		client.list = [listed("dev")];
+		await dialtone(["exec", "Alpha/de", "make"]);
+		expect(lastInput()).toMatchObject({ shell: "alpha/dev" });
+	});
+
+	test("Ctrl+C at `exec` is for the shell in which it runs, also where its name was abbreviated", async () => {
+		client.list = [listed("beta/dev", { host: "beta" })];
+		const before = process.listeners("SIGINT");
+		const call = client.call;
+		client.call = (tool, ...rest) => {
+			const added = process.listeners("SIGINT").filter((listener) => !before.includes(listener));
+			if (tool === "run") for (const listener of added) listener("SIGINT");
+			return call(tool, ...rest);
+		};
+		await dialtone(["exec", "--host", "beta", "de", "make"], "", { isTTY: true });
+		const signals = client.calls.filter(({ tool }) => tool === "signal");
+		expect(signals.map(({ input }) => input)).toEqual([{ session: "beta/dev", signal: "INT", timeoutMs: 0 }]);
+	});
+
+	test("--placement is what a start takes", async () => {
+		for (const [given, placement] of [
+			["least-loaded", "least-loaded"],
+			["same-as:beta/x", { sameAs: "beta/x" }],
+			["gpu=a100", { labels: { gpu: "a100" } }],
+			["gpu=a100,zone=b=c", { labels: { gpu: "a100", zone: "b=c" } }],
+		] as const)
+			for (const verb of ["start", "run"]) {
+				await dialtone([verb, "--placement", given, "make"]);
+				expect(lastInput()).toMatchObject({ command: "make", placement });
+			}
+	});
+
+	test.each(["gpu", "gpu=a100,zone", "=a100", "gpu=a100,", "same-as:", "least", ""])(
+		"--placement %j is refused, and nothing is started",
+		async (given) => {
+			const { code, err } = await dialtone(["start", "--placement", given, "make"]);
+			expect({ code, calls: client.calls }).toEqual({ code: EXIT.usage, calls: [] });
+			expect(err).toContain("--placement takes least-loaded, same-as:SESSION, or labels such as gpu=a100,zone=b");
+		},
+	);
+});
+
+test("`start --in` names another place, whose directories are not looked for here", async () => {
+	await dialtone(["start", "--in", "ssh:build@far:2222", "--cwd", "/no/such/directory", "make", "-j2"]);
+	expect(lastInput()).toEqual({ in: "ssh:build@far:2222", cwd: "/no/such/directory", argv: ["make", "-j2"] });
+	const { code, err } = await dialtone(["start", "--cwd", "/no/such/directory", "make"]);
+	expect({ code, err }).toEqual({ code: EXIT.usage, err: expect.stringContaining("a directory that exists") });
 });
 
 describe("answers", () => {

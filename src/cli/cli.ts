@@ -6,6 +6,7 @@ import type { Command, Dependencies, Io } from "./command.ts";
 import { COMMANDS } from "./commands.ts";
 import { EXIT, exitCodeOfFault } from "./exit-codes.ts";
 import { parse } from "./flags.ts";
+import { onHost } from "./session-host.ts";
 import { findCommand, unknownCommand } from "./which-command.ts";
 
 // These pass a program's exit code through, so their own failures need distinct codes.
@@ -19,13 +20,14 @@ export async function cli(args: readonly string[], dependencies: Dependencies, i
 		return EXIT.usage;
 	}
 	try {
-		const { words, flags } = parse(command, rest);
-		if (flags.on("help")) {
+		const given = parse(command, rest);
+		if (given.flags.on("help")) {
 			const { commandHelp } = await import("./help.ts");
 			io.out(commandHelp(command, io));
 			if (command.name === "mcp") io.out(`\n${await dependencies.mcpHelp()}`);
 			return EXIT.ok;
 		}
+		const { words, flags } = onHost(command, given);
 		const isEach = command.words?.[0]?.rest === "each";
 		let code: number = EXIT.ok;
 		for (const its of isEach ? words.map((word) => [word]) : [words]) {

@@ -4,6 +4,7 @@
 import { ROLES, TOOL_SETS } from "../tools/client.ts";
 import type { Command, Flag, Word } from "./command.ts";
 import { flagOf } from "./declared-tool.ts";
+import { withHost } from "./session-host.ts";
 import { TOOL_FIELDS } from "./tool-fields.ts";
 import { commandOf, VERBS } from "./tool-verbs.ts";
 
@@ -26,7 +27,7 @@ const { default: _, ...namedSignal } = flagOf("signal", TOOL_FIELDS.signal.field
 const verbs = VERBS.map(commandOf);
 const verb = (wanted: string) => verbs.find(({ name }) => name === wanted)!;
 
-export const COMMANDS: readonly Command[] = [
+const DECLARED: readonly Command[] = [
 	...verbs,
 	{
 		name: "kill",
@@ -174,7 +175,7 @@ export const COMMANDS: readonly Command[] = [
 			verify: { kind: "switch", summary: "Check the chain of hashes; exits with 1 where it is broken" },
 			since: { kind: "text", value: "TIME", summary: "From then on: a time such as 2h before now, or a date" },
 			owner: { kind: "text", value: "NAME", summary: "Only of this owner; * is any text" },
-			session: { kind: "text", value: "SESSION", summary: "Only of this session, by id or name" },
+			session: { kind: "text", value: "SESSION", summary: "Only of this session of this machine, by id or name" },
 			follow: { kind: "switch", short: "f", summary: "Go on with what is added" },
 		},
 		run: async (invocation) => (await import("./audit.ts")).audit(invocation),
@@ -305,3 +306,5 @@ export const COMMANDS: readonly Command[] = [
 		run: async (invocation) => (await import("./completion.ts")).complete(invocation, COMMANDS),
 	},
 ];
+
+export const COMMANDS: readonly Command[] = DECLARED.map(withHost);

@@ -149,6 +149,10 @@ export class Flags {
 	get(name: string): unknown {
 		return this.#values.get(name);
 	}
+
+	without(name: string): Flags {
+		return new Flags(new Map([...this.#values].filter(([given]) => given !== name)));
+	}
 }
 
 function convert(name: string, flag: Flag, text: string): unknown {

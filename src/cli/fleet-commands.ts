@@ -137,7 +137,12 @@ function nextSteps(word: string, directory: string): string {
 		return `Start each server in its directory: cd ${directory}/nodes/NAME && nats-server -c server.conf\nThen, on each machine: dialtone join --creds FILE\n`;
 	if (word === "leaf")
 		return "Copy nodes/NAME/*.conf to the servers and start them again, one by one. Start the leaf node in its directory: nats-server -c server.conf\nThen, on each machine there: dialtone join tls://HOST:PORT --creds FILE\n";
-	return "Copy accounts.conf of nodes/NAME and leaves/NAME to the servers and have them reload: nats-server --signal reload\n";
+	const reload =
+		"Copy accounts.conf of nodes/NAME and leaves/NAME to the servers and have them reload: nats-server --signal reload\n";
+	// Seen with 2.9.10: after the first reload JetStream is not enabled for an account that is new.
+	return word === "tenant"
+		? `${reload}Have them reload twice: the second time they open the new tenant's store.\n`
+		: reload;
 }
 
 interface Asked {

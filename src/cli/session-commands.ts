@@ -17,7 +17,7 @@ export async function remove(invocation: Invocation): Promise<number> {
 		const session = force ? named : idOfEnded(await lookAt(invocation, client, named));
 		return client.call("close", { session, force, forget: true });
 	};
-	const answer = await onSession(invocation, client, invocation.words[0]!, remove);
+	const answer = await onSession(client, invocation.words[0]!, remove);
 	invocation.io.out(
 		invocation.json ? `${JSON.stringify(answer.facts)}\n` : `Removed ${answer.facts.name}.${stillRuns(answer.facts)}\n`,
 	);

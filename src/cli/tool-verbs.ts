@@ -11,6 +11,7 @@ import type { Command, Flag, Invocation, Word } from "./command.ts";
 import { type FieldFlag, flagOf } from "./declared-tool.ts";
 import { EXIT, exitCodeOfRun } from "./exit-codes.ts";
 import { badInput } from "./flags.ts";
+import { takesSession } from "./session-host.ts";
 import { TOOL_FIELDS } from "./tool-fields.ts";
 
 export type ToolName = keyof typeof TOOL_FIELDS;
@@ -243,6 +244,11 @@ const PLACEMENT: Flag = {
 };
 /** The tools that start something, where a fleet can choose. */
 const PLACED: ReadonlySet<string> = new Set(["start", "run"]);
+/** Where no session says it. */
+const placing = (tool: ToolName): Readonly<Record<string, Flag>> => ({
+	host: HOST,
+	...(PLACED.has(tool) && { placement: PLACEMENT }),
+});
 
 /** What of a fleet is in a call's flags. */
 export function fleetFields({ flags }: Pick<Invocation, "flags">): Readonly<Record<string, unknown>> {
@@ -252,11 +258,12 @@ export function fleetFields({ flags }: Pick<Invocation, "flags">): Readonly<Reco
 }
 
 function placementIn(where: string): unknown {
+	if (where === "least-loaded") return where;
 	const [, session] = /^same-as:(.+)$/.exec(where) ?? [];
 	if (session !== undefined) return { sameAs: session };
-	if (!where.includes("=")) return where;
-	const labels = where.split(",").map((pair) => [pair.slice(0, pair.indexOf("=")), pair.slice(pair.indexOf("=") + 1)]);
-	return { labels: Object.fromEntries(labels) };
+	const labels = where.split(",").map((pair) => /^([^=]+)=(.*)$/s.exec(pair)?.slice(1));
+	if (labels.every((pair) => pair !== undefined)) return { labels: Object.fromEntries(labels) };
+	throw badInput(`--placement takes least-loaded, same-as:SESSION, or labels such as gpu=a100,zone=b, not "${where}"`);
 }
 
 export function commandOf(verb: Verb): Command {
@@ -267,7 +274,7 @@ export function commandOf(verb: Verb): Command {
 	return {
 		summary: TOOL_FIELDS[tool].title,
 		...command,
-		flags: { ...fromFields, ...verb.flags, host: HOST, ...(PLACED.has(tool) && { placement: PLACEMENT }) },
+		flags: { ...fromFields, ...verb.flags, ...(takesSession(verb) ? {} : placing(tool)) },
 		run: async (invocation) => (await import("./call-tool.ts")).callTool(invocation, verb),
 	};
 }
