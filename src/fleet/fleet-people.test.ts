@@ -1,8 +1,8 @@
-import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import type { Approval } from "../protocol/approval.ts";
 import { oneLine } from "../protocol/clean.ts";
 import { Fault } from "../protocol/fault.ts";
-import { Listeners, openSubscriptions } from "../protocol/listeners.ts";
+import { Listeners, openSubscriptions, reportListenerErrors } from "../protocol/listeners.ts";
 import type { PersonSession } from "../protocol/person-session.ts";
 import type { FleetSeen, ListChange } from "../protocol/session-list.ts";
 import { onAbort, until } from "../pty/wait.ts";
@@ -141,6 +141,9 @@ const expected = (host: string, one: PersonSession, since?: number) =>
 		...(since !== undefined && one.status === "running" && { state: "unreachable", unreachableSince: since }),
 	});
 
+/** More than 21,000 rows are here. */
+const MOST_CHARS = 10_000_000;
+
 let registry: FakeRegistry;
 let own: FakeHost;
 let hosts: Record<"beta" | "gamma", FakeHost>;
@@ -155,7 +158,7 @@ beforeEach(async () => {
 	hosts = { beta: new FakeHost(), gamma: new FakeHost() };
 	for (const host of ["alpha", "beta", "gamma"]) registry.set(host, true);
 	const clientOf = (host: string) => hosts[host as "beta"];
-	people = new FleetPeople({ local: own, registry, host: "alpha", version: "1", clientOf });
+	people = new FleetPeople({ local: own, registry, host: "alpha", version: "1", clientOf, mostChars: MOST_CHARS });
 });
 afterEach(async () => {
 	await people[Symbol.asyncDispose]();
@@ -298,6 +301,46 @@ test("what waits for a person on another host is told with its names here, and n
 	await settle();
 	expect(reader.approvals).toMatchObject([{ id: "x" }]);
 	await reader.end();
+});
+
+describe("of a host that tells more than a host can have", () => {
+	const many = Array.from({ length: 21_000 }, (_, at) => row(`s${at}`));
+	const long = oneLine("x".repeat(90_000), 90_000);
+
+	test.each([
+		["rows in one list", [{ full: true, sessions: many }]],
+		[
+			"rows one after the other",
+			[0, 7000, 14_000].map((at) => ({ full: at === 0, sessions: many.slice(at, at + 7000) })),
+		],
+		[
+			"text",
+			[0, 1, 2].map((at) => ({
+				full: at === 0,
+				sessions: many.slice(50 * at, 50 * (at + 1)).map((one) => ({ ...one, command: long })),
+			})),
+		],
+	])("%s, the records are shown, and it is not asked again", async (_what, changes) => {
+		const problems: string[] = [];
+		const before = reportListenerErrors((_error, origin) => void problems.push(origin));
+		onTestFinished(() => void reportListenerErrors(before));
+		const hostile = {
+			asked: 0,
+			async *people({ signal }: PeopleOptions): AsyncGenerator<ListChange> {
+				hostile.asked++;
+				for (const change of changes) yield { version: 1, now: 1, removed: [], ...change };
+				await until(() => signal.aborted, onAbort(signal));
+			},
+		};
+		hosts.beta = hostile as unknown as FakeHost;
+		hosts.gamma.put(row("c"));
+		const reader = new Reader(people);
+		await vi.advanceTimersByTimeAsync(20_000);
+		expect(reader.shown()).toEqual([expected("gamma", row("c"))]);
+		expect([hostile.asked, registry.asked]).toEqual([1, 1]);
+		expect(problems).toEqual(["the list of beta"]);
+		await reader.end();
+	});
 });
 
 test("the end of this host's own list is the end of all", async () => {

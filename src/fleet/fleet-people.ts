@@ -12,12 +12,14 @@ import { Listeners, reportError } from "../protocol/listeners.ts";
 import type { PersonSession } from "../protocol/person-session.ts";
 import { type ListChange, NO_HOST } from "../protocol/session-list.ts";
 import { type Condition, onAbort, wait } from "../pty/wait.ts";
+import { options } from "../session/options.ts";
 import type { Client, PeopleOptions } from "../tools/client.ts";
 import { SessionList } from "../tools/session-list.ts";
 import { approvalOn } from "./approval-on-host.ts";
 import { lostRow, recordedRow, rowOn } from "./host-rows.ts";
 import { hostStatus, isOfOtherVersion } from "./host-status.ts";
 import type { FleetRegistry } from "./registry.ts";
+import { joinReference } from "./session-names.ts";
 import type { HostView } from "./view.ts";
 
 /** What changes is told at most this often. */
@@ -31,6 +33,10 @@ const MOST_FOLLOWED = 100;
 /** Records are followed for ten minutes after they were asked for (view.ts). */
 const ASK_RECORDS_MS = 300_000;
 const RETRY_MS = { first: 500, most: 10_000 };
+/** Of one host. No daemon lists more sessions. */
+const MOST_TOLD = options.maxSessions.max + options.rememberEnded.max;
+/** Of what all hosts have told, in characters: above it the one that has told most is not followed any more. */
+const MOST_CHARS = 256 << 20;
 
 export interface FleetPeopleParts {
 	readonly local: Pick<Client, "people">;
@@ -40,6 +46,12 @@ export interface FleetPeopleParts {
 	readonly clientOf: (host: string) => Pick<Client, "people">;
 	/** Of this daemon. */
 	readonly version: string;
+	readonly mostChars?: number;
+}
+
+interface Told {
+	readonly row: PersonSession;
+	readonly chars: number;
 }
 
 /** Another host while somebody watches. */
@@ -48,10 +60,15 @@ interface OtherHost {
 	/** Ends the link; null: it is not followed. */
 	stop: AbortController | null;
 	/** What it has told itself, by the names that its sessions have here; null: nothing. */
-	told: Map<string, PersonSession> | null;
+	told: Map<string, Told> | null;
+	/** How much all of that is. */
+	chars: number;
+	/** It has told more than a host can have: its records are shown, for as long as somebody watches. */
+	isRefused: boolean;
 	/** Since when it is lost; undefined: it is not, or has told everything anew. */
 	lostSince: number | null | undefined;
 	approvals: readonly Approval[];
+	approvalChars: number;
 	/** Its rows in the list. */
 	shown: ReadonlySet<string>;
 }
@@ -210,26 +227,44 @@ export class FleetPeople implements AsyncDisposable {
 
 	#take(other: OtherHost, change: ListChange): void {
 		const rows = change.sessions.map((row) => rowOn(other.host, row));
-		if (change.approvals !== undefined) other.approvals = change.approvals.map((one) => approvalOn(other.host, one));
-		if (change.full || other.told === null) {
-			other.told = new Map(rows.map((row) => [row.session, row]));
+		if (change.approvals !== undefined) {
+			other.approvals = change.approvals.map((one) => approvalOn(other.host, one));
+			other.approvalChars = JSON.stringify(other.approvals).length;
+		}
+		const isAnew = change.full || other.told === null;
+		if (isAnew) forget(other);
+		other.told ??= new Map();
+		const gone = change.removed.map((id) => joinReference(other.host, id));
+		for (const row of rows) keep(other, row.session, { row, chars: JSON.stringify(row).length });
+		for (const id of gone) keep(other, id, null);
+		if (this.#isTooMuch(other)) return;
+		if (isAnew) {
 			other.lostSince = undefined;
 			this.#draw(other);
 		} else {
-			const shown = new Set(other.shown);
-			for (const row of rows) {
-				other.told.set(row.session, row);
-				shown.add(row.session);
-				this.#list.put(row);
-			}
-			for (const id of change.removed.map((one) => rowOn(other.host, { session: one } as PersonSession).session)) {
-				other.told.delete(id);
-				shown.delete(id);
-				this.#list.remove(id);
-			}
-			other.shown = shown;
+			for (const row of rows) this.#list.put(row);
+			for (const id of gone) this.#list.remove(id);
+			other.shown = new Set(other.told.keys());
 		}
 		this.#heard.emit();
+		this.#tellSoon();
+	}
+
+	/** Refuses whoever has told too much; whether that is this one. */
+	#isTooMuch(other: OtherHost): boolean {
+		const all = [...this.#others.values()];
+		const isOver = all.reduce((sum, one) => sum + charsOf(one), 0) > (this.#parts.mostChars ?? MOST_CHARS);
+		if (isOver) this.#refuse(all.reduce((most, one) => (charsOf(one) > charsOf(most) ? one : most)));
+		else if ((other.told?.size ?? 0) > MOST_TOLD) this.#refuse(other);
+		return other.isRefused;
+	}
+
+	#refuse(other: OtherHost): void {
+		other.isRefused = true;
+		forget(other);
+		other.stop?.abort();
+		reportError(new Error("it tells more sessions than there can be"), `the list of ${other.host}`);
+		if (this.#watching !== null) this.#watching.hasNews = true;
 		this.#tellSoon();
 	}
 
@@ -252,7 +287,8 @@ export class FleetPeople implements AsyncDisposable {
 		let followed = 0;
 		for (const view of others) {
 			// One of another version answers nothing.
-			const mayFollow = view.reachable && !isOfOtherVersion(view, version) && followed < MOST_FOLLOWED;
+			const isHeard = view.reachable && !isOfOtherVersion(view, version) && !this.#otherOf(view.host).isRefused;
+			const mayFollow = isHeard && followed < MOST_FOLLOWED;
 			if (mayFollow) followed++;
 			this.#lookAt(view, { awaySince, mayFollow, hasNews });
 		}
@@ -276,6 +312,7 @@ export class FleetPeople implements AsyncDisposable {
 			other.stop?.abort();
 			other.stop = null;
 			other.approvals = [];
+			other.approvalChars = 0;
 		}
 		if (!isThere) {
 			const lostSince = reachable ? awaySince : since;
@@ -284,7 +321,7 @@ export class FleetPeople implements AsyncDisposable {
 			if (isNew || (hasNews && other.told === null)) this.#draw(other);
 			return;
 		}
-		if (!mayFollow) other.told = null;
+		if (!mayFollow) forget(other);
 		if (other.told !== null) return; // until it has told all anew, what is lost stays marked
 		other.lostSince = undefined;
 		if (hasNews) this.#draw(other);
@@ -297,8 +334,11 @@ export class FleetPeople implements AsyncDisposable {
 			host,
 			stop: null,
 			told: null,
+			chars: 0,
+			isRefused: false,
 			lostSince: undefined,
 			approvals: [],
+			approvalChars: 0,
 			shown: new Set(),
 		};
 		this.#others.set(host, other);
@@ -311,7 +351,7 @@ export class FleetPeople implements AsyncDisposable {
 		const now = Date.now();
 		const known =
 			told !== null
-				? [...told.values()]
+				? [...told.values()].map(({ row }) => row)
 				: [...this.#parts.registry.sessions({ host })].map((one) =>
 						recordedRow(one, { now, version: this.#parts.version }),
 					);
@@ -362,6 +402,21 @@ export class FleetPeople implements AsyncDisposable {
 		for (const { stop } of this.#others.values()) stop?.abort();
 		await Promise.all(this.#pumps);
 	}
+}
+
+/** What it has told, and how much that is. */
+function forget(other: OtherHost): void {
+	other.told = null;
+	other.chars = 0;
+}
+
+const charsOf = ({ chars, approvalChars }: OtherHost): number => chars + approvalChars;
+
+/** Null: it is gone. */
+function keep(other: OtherHost, session: string, one: Told | null): void {
+	other.chars += (one?.chars ?? 0) - (other.told?.get(session)?.chars ?? 0);
+	if (one === null) other.told?.delete(session);
+	else other.told?.set(session, one);
 }
 
 /** A load that hardly differs is no news. */
