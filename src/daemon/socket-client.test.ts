@@ -133,3 +133,19 @@ describe("a list of another host", () => {
 		await expect(list).rejects.toMatchObject({ code: "host_unreachable", facts: { host: "evil" } });
 	});
 });
+
+describe("a refusal of another host that cannot be read", () => {
+	test.each([
+		["with a code that does not exist", { fault: "none_such", facts: {} }],
+		["with a code that every object has", { fault: "constructor", facts: {} }],
+		["without facts", { fault: "session_not_found" }],
+		["with facts of another kind", { fault: "session_not_found", facts: { id: 5 } }],
+		["with a time that is none", { fault: "host_unreachable", facts: { host: "x", since: 1e300 } }],
+		["in words that do not exist", { fault: "session_not_found", facts: { id: "x" }, words: "klingon" }],
+		["in words that are none", { fault: "session_not_found", facts: { id: "x" }, words: {} }],
+	])("%s ends its call", async (_what, fault) => {
+		host.onAsked = ({ id }) => host.says({ id, fault });
+		await expect(client.call("read", { session: "x" })).rejects.toMatchObject({ code: "internal" });
+		expect(client.lost).toBe(false);
+	});
+});
