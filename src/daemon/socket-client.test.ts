@@ -35,7 +35,7 @@ class HostileHost extends Duplex {
 		for (const text of String(line).trim().split("\n")) {
 			const request = JSON.parse(text) as Request;
 			this.asked.push(request);
-			this.onAsked(request);
+			setImmediate(() => this.onAsked(request)); // from another machine nothing comes at once
 		}
 		done();
 	}
@@ -148,4 +148,26 @@ describe("a refusal of another host that cannot be read", () => {
 		await expect(client.call("read", { session: "x" })).rejects.toMatchObject({ code: "internal" });
 		expect(client.lost).toBe(false);
 	});
+});
+
+test("text of another host has passed the filter of this machine, whatever that one did", async () => {
+	const hidden = "a\u001b[2J\u202eb\u{e0041}\nc";
+	host.onAsked = ({ id, ...question }) => {
+		if (question.do === "call")
+			host.says({ id, done: { answer: { text: hidden, facts: { text: hidden, stdout: hidden } } } });
+		if (question.do === "act") host.says({ id, done: { person: { name: hidden } } });
+		if (question.do === "snapshot")
+			host.says({ id, done: { snapshot: { content: hidden, cols: 1, rows: 1, offset: 0 } } });
+		if (question.do === "drivers") host.says({ id, more: { driver: { driver: { kind: "person", who: hidden } } } });
+	};
+	const shown = "a[2Jb\nc";
+	expect(await client.call("read", { session: "s" })).toEqual({ text: shown, facts: { text: shown, stdout: shown } });
+	// For programs, as it was written.
+	expect((await client.call("run", { command: "x" })).facts).toEqual({ text: shown, stdout: hidden });
+	expect(await client.act("s", { act: "share", who: "me" })).toEqual({ name: shown });
+	expect((await client.snapshot("s")).content).toBe(hidden);
+	for await (const { driver } of client.drivers("s", { signal: stop.signal })) {
+		expect(driver).toEqual({ kind: "person", who: shown });
+		break;
+	}
 });

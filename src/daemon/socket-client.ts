@@ -38,6 +38,7 @@ import {
 	type ViewOptions,
 } from "../tools/client.ts";
 import type { Caller } from "../tools/tool.ts";
+import { fromHost } from "./from-host.ts";
 import { readResponses, writeMessage } from "./messages.ts";
 import { type Done, isResponse, type More, type Question, type Request, type Response, type TlsPlace } from "./wire.ts";
 
@@ -442,9 +443,10 @@ export class SocketClient implements Client {
 		return writeMessage(this.#socket, request) !== null;
 	}
 
-	#receive(response: Response, bytes: number): void {
-		const pending = this.#pending.get(response.id);
+	#receive(said: Response, bytes: number): void {
+		const pending = this.#pending.get(said.id);
 		if (pending === undefined) return; // cancelled meanwhile
+		const response = this.#host === null ? said : fromHost(said, pending.doing);
 		if ("more" in response) {
 			if (pending.more(response.more, bytes)) return;
 			this.#settle(response.id);

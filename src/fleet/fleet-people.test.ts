@@ -22,14 +22,30 @@ const row = (session: string, more: Partial<PersonSession> = {}): PersonSession 
 		activity: "waiting",
 		waitingFor: "line",
 		because: oneLine("it reads"),
+		cwd: oneLine("/"),
+		exit: null,
+		pid: 7,
+		createdAt: 1,
 		updatedAt: 1,
+		offset: 0,
+		lines: 0,
 		lastLine: oneLine(""),
+		truncated: false,
 		owner: "cli",
+		mine: true,
+		byName: true,
 		parent: null,
+		keep: false,
+		inherit: null,
+		sandbox: "none",
 		state: "waiting",
+		cols: 80,
+		rows: 24,
+		ports: [],
+		driver: { kind: "agent" },
 		needs: null,
 		...more,
-	}) as PersonSession;
+	}) satisfies PersonSession;
 
 /** A host, and what it tells over a link. */
 class FakeHost implements Pick<Client, "people"> {
@@ -289,7 +305,11 @@ test.each([
 });
 
 test("what waits for a person on another host is told with its names here, and not while it is lost", async () => {
-	const approval = (id: string, at: number) => ({ id, at, session: "s", name: oneLine("n") }) as Approval;
+	const line = oneLine("-");
+	const rest = { owner: line, token: null, parent: null, tool: line, effect: "types", what: line } as const;
+	const approval = (id: string, at: number): Approval => ({
+		...{ ...rest, id, at, session: "s", name: oneLine("n"), cwd: null, sandbox: line, because: null },
+	});
 	own.list.setApprovals([approval("x", 2)]);
 	own.list.tell();
 	hosts.beta.list.setApprovals([approval("y", 1)]);
@@ -300,6 +320,28 @@ test("what waits for a person on another host is told with its names here, and n
 	registry.set("beta", false, 9);
 	await settle();
 	expect(reader.approvals).toMatchObject([{ id: "x" }]);
+	await reader.end();
+});
+
+test("of what another host tells, only what is a session is shown, in one line each", async () => {
+	const hostile = [
+		null,
+		5,
+		{},
+		{ ...row("long"), ports: undefined },
+		{ ...row("named"), name: "a\u001b[2Jb" },
+		{ ...row("late"), updatedAt: 1e300 },
+		{ ...row("a\nb") },
+	] as unknown as readonly PersonSession[];
+	const people_ = async function* ({ signal }: PeopleOptions): AsyncGenerator<ListChange> {
+		yield { version: 1, full: true, now: 1, sessions: hostile, removed: [], approvals: [null as never] };
+		await until(() => signal.aborted, onAbort(signal));
+	};
+	hosts.beta = { people: people_ } as unknown as FakeHost;
+	const reader = new Reader(people);
+	await settle();
+	expect([...reader.rows.keys()]).toEqual(["beta/a↵b"]);
+	expect(reader.approvals).toEqual([]);
 	await reader.end();
 });
 

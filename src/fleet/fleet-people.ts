@@ -14,6 +14,7 @@ import { type ListChange, NO_HOST } from "../protocol/session-list.ts";
 import { type Condition, onAbort, wait } from "../pty/wait.ts";
 import { options } from "../session/options.ts";
 import type { Client, PeopleOptions } from "../tools/client.ts";
+import { approvalSchema, personSessionSchema } from "../tools/facts.ts";
 import { SessionList } from "../tools/session-list.ts";
 import { approvalOn } from "./approval-on-host.ts";
 import { lostRow, recordedRow, rowOn } from "./host-rows.ts";
@@ -226,9 +227,9 @@ export class FleetPeople implements AsyncDisposable {
 	}
 
 	#take(other: OtherHost, change: ListChange): void {
-		const rows = change.sessions.map((row) => rowOn(other.host, row));
+		const rows = shaped(personSessionSchema, change.sessions).map((row) => rowOn(other.host, row));
 		if (change.approvals !== undefined) {
-			other.approvals = change.approvals.map((one) => approvalOn(other.host, one));
+			other.approvals = shaped(approvalSchema, change.approvals).map((one) => approvalOn(other.host, one));
 			other.approvalChars = JSON.stringify(other.approvals).length;
 		}
 		const isAnew = change.full || other.told === null;
@@ -402,6 +403,11 @@ export class FleetPeople implements AsyncDisposable {
 		for (const { stop } of this.#others.values()) stop?.abort();
 		await Promise.all(this.#pumps);
 	}
+}
+
+/** Those that are what they should be: a page would fail at others. */
+function shaped<T>(schema: { safeParse(value: unknown): { data?: T } }, values: readonly T[]): readonly T[] {
+	return values.flatMap((value) => schema.safeParse(value).data ?? []);
 }
 
 /** What it has told, and how much that is. */

@@ -15,7 +15,7 @@ const UNTOLD = { cols: 80, rows: 24, ports: [], driver: { kind: "agent" }, asked
 /** As its host tells it. */
 export const rowOn = (host: string, row: PersonSession): PersonSession => ({
 	...row,
-	session: joinReference(host, row.session),
+	session: oneLine(joinReference(host, row.session)),
 	name: oneLine(joinReference(host, row.name)),
 	host,
 });

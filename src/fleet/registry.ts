@@ -1,11 +1,21 @@
 // The fleet as a daemon has it: what it tells of its own host (publisher.ts) and what it knows of all (view.ts).
 
+import type { JsMsg } from "@nats-io/jetstream";
 import type { NatsConnection } from "@nats-io/nats-core";
 import { Fault } from "../protocol/fault.ts";
 import { inParallel } from "../session/in-parallel.ts";
 import { hasEnded } from "../session/lifecycle.ts";
 import { readBucket } from "./bucket-watch.ts";
-import { BUCKETS, type BucketOptions, type Buckets, LEASE, openBuckets, type SessionEntry, stored } from "./buckets.ts";
+import {
+	BUCKETS,
+	type BucketOptions,
+	type Buckets,
+	entryIn,
+	LEASE,
+	openBuckets,
+	type SessionEntry,
+	stored,
+} from "./buckets.ts";
 import { Connected } from "./connected.ts";
 import type { OwnLease } from "./own-lease.ts";
 import { Pins } from "./pins.ts";
@@ -122,10 +132,17 @@ export class FleetRegistry implements AsyncDisposable {
 		return this.#owner === null ? "*" : keyToken(this.#owner);
 	}
 
+	/** Those that can be read. */
 	async #records(filter: string): Promise<readonly (readonly [string, SessionEntry])[]> {
+		return [...(await this.#written(filter))].flatMap(([key, message]) => {
+			const entry = splitKey(key) === null ? null : entryIn(message.string());
+			return entry === null ? [] : [[key, entry] as const];
+		});
+	}
+
+	async #written(filter: string): Promise<ReadonlyMap<string, JsMsg>> {
 		const parts = { buckets: this.#buckets, bucket: BUCKETS.sessions, connected: this.#connected };
-		const found = await stored("the records", readBucket({ ...parts, filter, withinMs: REQUEST_MS }));
-		return [...found].map(([key, message]) => [key, message.json<SessionEntry>()]);
+		return stored("the records", readBucket({ ...parts, filter, withinMs: REQUEST_MS }));
 	}
 
 	/** The hosts on which this owner has a running session of that name, as the broker has them now. */
@@ -155,13 +172,13 @@ export class FleetRegistry implements AsyncDisposable {
 	async forget(host: string): Promise<number> {
 		if (this.host(host)?.reachable) throw new Fault("host_in_use", { host });
 		// Anything else would be a pattern of hosts.
-		const records = isHostName(host) ? await this.#records(`${host}.*.*`) : [];
+		const records = isHostName(host) ? [...(await this.#written(`${host}.*.*`)).keys()] : [];
 		if (records.length === 0 && this.host(host) === undefined)
 			throw new Fault("unknown_host", { host, hosts: this.hosts().map((one) => one.host) });
 		const { hosts, sessions } = this.#buckets;
 		await stored(
 			"what is kept of it",
-			inParallel(PARALLEL_REMOVALS, records, ([key]) => sessions.delete(key)),
+			inParallel(PARALLEL_REMOVALS, records, (key) => sessions.delete(key)),
 		);
 		await stored("its lease", hosts.purge(host));
 		return records.length;

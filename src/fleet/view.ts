@@ -8,20 +8,11 @@
 import { Listeners } from "../protocol/listeners.ts";
 import { hasEnded } from "../session/lifecycle.ts";
 import { watchBucket } from "./bucket-watch.ts";
-import {
-	BUCKETS,
-	type Buckets,
-	bootOf,
-	type Lease,
-	lease,
-	RECORD,
-	type SessionEntry,
-	sessionEntry,
-} from "./buckets.ts";
+import { BUCKETS, type Buckets, bootOf, entryIn, type Lease, leaseIn, RECORD, type SessionEntry } from "./buckets.ts";
 import type { Connected } from "./connected.ts";
 import { splitKey } from "./session-names.ts";
 import type { StreamWatch } from "./stream-watch.ts";
-import { keyToken } from "./subjects.ts";
+import { isHostName, keyToken } from "./subjects.ts";
 
 export interface HostView {
 	readonly host: string;
@@ -224,7 +215,7 @@ export class FleetView implements AsyncDisposable {
 	}
 
 	#heard(host: string, value: Uint8Array, written: bigint): void {
-		const found = parsed(lease, Buffer.from(value).toString());
+		const found = isHostName(host) ? leaseIn(Buffer.from(value).toString()) : null;
 		if (found === null) return; // of another version: it is not heard of
 		this.#answer();
 		const state = this.#stateOf(host);
@@ -371,14 +362,4 @@ function sessionOf(
 		since: isTold ? null : isOfThisBoot ? lostSince : reachable ? heardAt : since,
 		key: `${host}.${key}`,
 	};
-}
-
-const entryIn = (text: string): SessionEntry | null => parsed(sessionEntry, text);
-
-function parsed<T>(schema: { safeParse(value: unknown): { data?: T } }, text: string): T | null {
-	try {
-		return schema.safeParse(JSON.parse(text)).data ?? null;
-	} catch {
-		return null; // not JSON: written by something else
-	}
 }
