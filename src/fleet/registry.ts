@@ -1,11 +1,10 @@
 // The fleet as a daemon has it: what it tells of its own host (publisher.ts) and what it knows of all (view.ts).
 
-import type { JsMsg } from "@nats-io/jetstream";
 import type { NatsConnection } from "@nats-io/nats-core";
 import { Fault } from "../protocol/fault.ts";
 import { inParallel } from "../session/in-parallel.ts";
 import { hasEnded } from "../session/lifecycle.ts";
-import { readBucket } from "./bucket-watch.ts";
+import { readBucket, type Written } from "./bucket-watch.ts";
 import {
 	BUCKETS,
 	type BucketOptions,
@@ -134,13 +133,13 @@ export class FleetRegistry implements AsyncDisposable {
 
 	/** Those that can be read. */
 	async #records(filter: string): Promise<readonly (readonly [string, SessionEntry])[]> {
-		return [...(await this.#written(filter))].flatMap(([key, message]) => {
-			const entry = splitKey(key) === null ? null : entryIn(message.string());
+		return [...(await this.#written(filter))].flatMap(([key, { text }]) => {
+			const entry = splitKey(key) === null || text === null ? null : entryIn(text);
 			return entry === null ? [] : [[key, entry] as const];
 		});
 	}
 
-	async #written(filter: string): Promise<ReadonlyMap<string, JsMsg>> {
+	async #written(filter: string): Promise<ReadonlyMap<string, Written>> {
 		const parts = { buckets: this.#buckets, bucket: BUCKETS.sessions, connected: this.#connected };
 		return stored("the records", readBucket({ ...parts, filter, withinMs: REQUEST_MS }));
 	}
@@ -172,7 +171,9 @@ export class FleetRegistry implements AsyncDisposable {
 	async forget(host: string): Promise<number> {
 		if (this.host(host)?.reachable) throw new Fault("host_in_use", { host });
 		// Anything else would be a pattern of hosts.
-		const records = isHostName(host) ? [...(await this.#written(`${host}.*.*`)).keys()] : [];
+		const written = isHostName(host) ? [...(await this.#written(`${host}.*.*`)).keys()] : [];
+		// A key that no host makes is listed nowhere, and cannot be removed by name: it expires.
+		const records = written.filter((key) => splitKey(key) !== null);
 		if (records.length === 0 && this.host(host) === undefined)
 			throw new Fault("unknown_host", { host, hosts: this.hosts().map((one) => one.host) });
 		const { hosts, sessions } = this.#buckets;

@@ -2,14 +2,25 @@
 //
 // A lease that is not refreshed in time ends here, by one timer for all: the broker drops an expired key without a
 // word. While the broker is away, or says nothing at all (it has lost its majority, or the server of our watch), nothing
-// expires, because nothing is heard of anybody: what was known stays, and `awaySince` or `unheardSince` says since when. Sessions are kept as the text that came, which is a third of the size of objects, and are
+// expires, because nothing is heard of anybody: what was known stays, and `awaySince` or `unheardSince` says since when. Sessions are kept as the text that came (host-records.ts), and are
 // followed only while somebody lists them.
 
 import { Listeners } from "../protocol/listeners.ts";
 import { hasEnded } from "../session/lifecycle.ts";
 import { watchBucket } from "./bucket-watch.ts";
-import { BUCKETS, type Buckets, bootOf, entryIn, type Lease, leaseIn, RECORD, type SessionEntry } from "./buckets.ts";
+import {
+	BUCKETS,
+	type Buckets,
+	bootOf,
+	entryIn,
+	type Lease,
+	leaseIn,
+	MOST_VALUE_BYTES,
+	RECORD,
+	type SessionEntry,
+} from "./buckets.ts";
 import type { Connected } from "./connected.ts";
+import { HostRecords } from "./host-records.ts";
 import { splitKey } from "./session-names.ts";
 import type { StreamWatch } from "./stream-watch.ts";
 import { isHostName, keyToken } from "./subjects.ts";
@@ -62,8 +73,7 @@ interface HostState {
 	/** When it was last heard of, ms since 1970, and the broker's time of the lease that said so, in ns. */
 	heardAt: number;
 	written: bigint;
-	/** By owner and id: the record as it came. */
-	readonly sessions: Map<string, string>;
+	readonly records: HostRecords;
 }
 
 /** Of a lease's time. A host writes one every 0.3: when nothing came for so long, all is read again. */
@@ -190,9 +200,9 @@ export class FleetView implements AsyncDisposable {
 			.sort((a, b) => (a.host < b.host ? -1 : 1));
 		for (const state of wanted) {
 			const from = state.host === afterHost ? rest.join(".") : "";
-			const keys = [...state.sessions.keys()].filter((key) => key > from).sort();
+			const keys = [...state.records.keys()].filter((key) => key > from).sort();
 			for (const key of keys) {
-				const entry = entryIn(state.sessions.get(key)!);
+				const entry = entryIn(state.records.get(key)!);
 				if (entry !== null) yield sessionOf(state, key, entry, lostSince);
 			}
 		}
@@ -208,14 +218,14 @@ export class FleetView implements AsyncDisposable {
 			since: null,
 			heardAt: 0,
 			written: 0n,
-			sessions: new Map(),
+			records: new HostRecords(),
 		};
 		this.#hosts.set(host, state);
 		return state;
 	}
 
 	#heard(host: string, value: Uint8Array, written: bigint): void {
-		const found = isHostName(host) ? leaseIn(Buffer.from(value).toString()) : null;
+		const found = isHostName(host) && value.length <= MOST_VALUE_BYTES ? leaseIn(Buffer.from(value).toString()) : null;
 		if (found === null) return; // of another version: it is not heard of
 		this.#answer();
 		const state = this.#stateOf(host);
@@ -297,17 +307,15 @@ export class FleetView implements AsyncDisposable {
 	#told(key: string, value: Uint8Array | null): void {
 		const found = splitKey(key);
 		if (found === null) return;
-		// A string of its own: the bytes are a part of all that arrived with them.
-		if (value !== null) this.#stateOf(found.host).sessions.set(found.rest, Buffer.from(value).toString());
-		else this.#hosts.get(found.host)?.sessions.delete(found.rest);
+		if (value !== null) this.#stateOf(found.host).records.set(found.rest, value);
+		else this.#hosts.get(found.host)?.records.delete(found.rest);
 		this.#dropEmpty(found.host);
 		if (this.#records?.isReady) this.#changes.emit();
 	}
 
 	#keepOnly(keys: ReadonlySet<string>): void {
 		for (const state of [...this.#hosts.values()]) {
-			for (const rest of [...state.sessions.keys()])
-				if (!keys.has(`${state.host}.${rest}`)) state.sessions.delete(rest);
+			for (const rest of [...state.records.keys()]) if (!keys.has(`${state.host}.${rest}`)) state.records.delete(rest);
 			this.#dropEmpty(state.host);
 		}
 		this.#changes.emit();
@@ -316,7 +324,7 @@ export class FleetView implements AsyncDisposable {
 	/** One of which nothing is known. */
 	#dropEmpty(host: string): void {
 		const state = this.#hosts.get(host);
-		if (state !== undefined && state.lease === null && state.sessions.size === 0) this.#hosts.delete(host);
+		if (state !== undefined && state.lease === null && state.records.size === 0) this.#hosts.delete(host);
 	}
 
 	/** One that was lost so long ago that the broker has no record of its sessions any more. */
@@ -327,7 +335,7 @@ export class FleetView implements AsyncDisposable {
 	async #forgetSessions(): Promise<void> {
 		const records = this.#records;
 		this.#records = null;
-		for (const state of this.#hosts.values()) state.sessions.clear();
+		for (const state of this.#hosts.values()) state.records.clear();
 		await records?.[Symbol.asyncDispose]();
 	}
 
