@@ -27,7 +27,7 @@ export const MOST_VALUE_BYTES = 16 << 10;
 /** Of a text in one. */
 const MOST_TEXT_CHARS = 4096;
 /** Of a time: later ones are none. */
-const time = z.number().min(0).max(8.64e15);
+const time = z.int().min(0).max(8.64e15);
 
 const lease = z.object({
 	host: z.string(),
@@ -43,6 +43,8 @@ const lease = z.object({
 	load: z.number(),
 	/** When the daemon joined, ms since 1970. */
 	since: time,
+	/** What its clock said when it was written. An older version does not tell. */
+	now: time.optional(),
 });
 export type Lease = z.infer<typeof lease>;
 

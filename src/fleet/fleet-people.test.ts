@@ -385,6 +385,24 @@ describe("of a host that tells more than a host can have", () => {
 	});
 });
 
+test("what another host tells by another clock is told by this one's, also when that is known later", async () => {
+	const needs = { kind: "question", since: 1000, question: null, reason: null, program: oneLine("p") } as const;
+	const [at, command, host] = [1000, oneLine("c"), null];
+	const driver = { kind: "person", who: "w", since: at, epoch: 1 } as const;
+	hosts.beta.put(row("b", { createdAt: at, updatedAt: at, driver, needs: { ...needs, command, host } }));
+	const reader = new Reader(people);
+	await settle();
+	const times = () =>
+		[...reader.rows.values()].map((one) => [one.createdAt, one.updatedAt, one.needs?.since, Object(one.driver).since]);
+	expect(times()).toEqual([[1000, 1000, 1000, 1000]]);
+	registry.views.set("beta", { ...registry.views.get("beta")!, clockMs: 600_000 });
+	registry.changes.emit();
+	await settle();
+	expect(times()).toEqual([[601_000, 601_000, 601_000, 601_000]]);
+	expect(hosts.beta.links).toBe(1);
+	await reader.end();
+});
+
 test("the end of this host's own list is the end of all", async () => {
 	const reader = new Reader(people);
 	await settle();

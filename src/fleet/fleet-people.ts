@@ -9,7 +9,6 @@ import type { Approval } from "../protocol/approval.ts";
 import { guarded } from "../protocol/boundary.ts";
 import type { FleetHostStatus } from "../protocol/fleet.ts";
 import { Listeners, reportError } from "../protocol/listeners.ts";
-import type { PersonSession } from "../protocol/person-session.ts";
 import { type ListChange, NO_HOST } from "../protocol/session-list.ts";
 import { type Condition, onAbort, wait } from "../pty/wait.ts";
 import { options } from "../session/options.ts";
@@ -17,6 +16,7 @@ import type { Client, PeopleOptions } from "../tools/client.ts";
 import { approvalSchema, personSessionSchema } from "../tools/facts.ts";
 import { SessionList } from "../tools/session-list.ts";
 import { approvalOn } from "./approval-on-host.ts";
+import { charsOf, type FollowedHost, followedHost, forget, keep, shaped } from "./followed-host.ts";
 import { lostRow, recordedRow, rowOn } from "./host-rows.ts";
 import { hostStatus, isOfOtherVersion } from "./host-status.ts";
 import type { FleetRegistry } from "./registry.ts";
@@ -50,30 +50,6 @@ export interface FleetPeopleParts {
 	readonly mostChars?: number;
 }
 
-interface Told {
-	readonly row: PersonSession;
-	readonly chars: number;
-}
-
-/** Another host while somebody watches. */
-interface OtherHost {
-	readonly host: string;
-	/** Ends the link; null: it is not followed. */
-	stop: AbortController | null;
-	/** What it has told itself, by the names that its sessions have here; null: nothing. */
-	told: Map<string, Told> | null;
-	/** How much all of that is. */
-	chars: number;
-	/** It has told more than a host can have: its records are shown, for as long as somebody watches. */
-	isRefused: boolean;
-	/** Since when it is lost; undefined: it is not, or has told everything anew. */
-	lostSince: number | null | undefined;
-	approvals: readonly Approval[];
-	approvalChars: number;
-	/** Its rows in the list. */
-	shown: ReadonlySet<string>;
-}
-
 /** While there are readers. */
 interface Watching {
 	readonly stop: AbortController;
@@ -88,7 +64,7 @@ interface Watching {
 export class FleetPeople implements AsyncDisposable {
 	readonly #parts: FleetPeopleParts;
 	readonly #list = new SessionList();
-	readonly #others = new Map<string, OtherHost>();
+	readonly #others = new Map<string, FollowedHost>();
 	readonly #stopped = new AbortController();
 	readonly #pumps = new Set<Promise<void>>();
 	/** What waits for a person on this host; null: it has told nothing yet. */
@@ -209,7 +185,7 @@ export class FleetPeople implements AsyncDisposable {
 	}
 
 	/** What another host tells, until the signal aborts. */
-	async #follow(other: OtherHost, signal: AbortSignal): Promise<void> {
+	async #follow(other: FollowedHost, signal: AbortSignal): Promise<void> {
 		const { host } = other;
 		for (let ms = RETRY_MS.first; !signal.aborted; ms = Math.min(2 * ms, RETRY_MS.most)) {
 			try {
@@ -226,10 +202,12 @@ export class FleetPeople implements AsyncDisposable {
 		}
 	}
 
-	#take(other: OtherHost, change: ListChange): void {
-		const rows = shaped(personSessionSchema, change.sessions).map((row) => rowOn(other.host, row));
+	#take(other: FollowedHost, change: ListChange): void {
+		const rows = shaped(personSessionSchema, change.sessions).map((row) => rowOn(other.host, row, other.clockMs));
 		if (change.approvals !== undefined) {
-			other.approvals = shaped(approvalSchema, change.approvals).map((one) => approvalOn(other.host, one));
+			other.approvals = shaped(approvalSchema, change.approvals).map((one) =>
+				approvalOn(other.host, one, other.clockMs),
+			);
 			other.approvalChars = JSON.stringify(other.approvals).length;
 		}
 		const isAnew = change.full || other.told === null;
@@ -252,7 +230,7 @@ export class FleetPeople implements AsyncDisposable {
 	}
 
 	/** Refuses whoever has told too much; whether that is this one. */
-	#isTooMuch(other: OtherHost): boolean {
+	#isTooMuch(other: FollowedHost): boolean {
 		const all = [...this.#others.values()];
 		const isOver = all.reduce((sum, one) => sum + charsOf(one), 0) > (this.#parts.mostChars ?? MOST_CHARS);
 		if (isOver) this.#refuse(all.reduce((most, one) => (charsOf(one) > charsOf(most) ? one : most)));
@@ -260,7 +238,7 @@ export class FleetPeople implements AsyncDisposable {
 		return other.isRefused;
 	}
 
-	#refuse(other: OtherHost): void {
+	#refuse(other: FollowedHost): void {
 		other.isRefused = true;
 		forget(other);
 		other.stop?.abort();
@@ -299,11 +277,17 @@ export class FleetPeople implements AsyncDisposable {
 	}
 
 	#lookAt(
-		{ host, reachable, since }: HostView,
+		{ host, reachable, since, clockMs = 0 }: HostView,
 		{ awaySince, mayFollow, hasNews }: { awaySince: number | null; mayFollow: boolean; hasNews: boolean },
 	): void {
 		const other = this.#otherOf(host);
 		const isThere = reachable && awaySince === null;
+		if (other.clockMs !== clockMs) {
+			// What it has told was by another clock: it tells all again.
+			other.clockMs = clockMs;
+			other.stop?.abort();
+			other.stop = null;
+		}
 		if (isThere && other.stop === null && mayFollow) {
 			const stop = new AbortController();
 			other.stop = stop;
@@ -328,26 +312,16 @@ export class FleetPeople implements AsyncDisposable {
 		if (hasNews) this.#draw(other);
 	}
 
-	#otherOf(host: string): OtherHost {
+	#otherOf(host: string): FollowedHost {
 		const known = this.#others.get(host);
 		if (known !== undefined) return known;
-		const other: OtherHost = {
-			host,
-			stop: null,
-			told: null,
-			chars: 0,
-			isRefused: false,
-			lostSince: undefined,
-			approvals: [],
-			approvalChars: 0,
-			shown: new Set(),
-		};
+		const other = followedHost(host);
 		this.#others.set(host, other);
 		return other;
 	}
 
 	/** All its rows, as they are to be shown now. */
-	#draw(other: OtherHost): void {
+	#draw(other: FollowedHost): void {
 		const { host, told, lostSince } = other;
 		const now = Date.now();
 		const known =
@@ -403,26 +377,6 @@ export class FleetPeople implements AsyncDisposable {
 		for (const { stop } of this.#others.values()) stop?.abort();
 		await Promise.all(this.#pumps);
 	}
-}
-
-/** Those that are what they should be: a page would fail at others. */
-function shaped<T>(schema: { safeParse(value: unknown): { data?: T } }, values: readonly T[]): readonly T[] {
-	return values.flatMap((value) => schema.safeParse(value).data ?? []);
-}
-
-/** What it has told, and how much that is. */
-function forget(other: OtherHost): void {
-	other.told = null;
-	other.chars = 0;
-}
-
-const charsOf = ({ chars, approvalChars }: OtherHost): number => chars + approvalChars;
-
-/** Null: it is gone. */
-function keep(other: OtherHost, session: string, one: Told | null): void {
-	other.chars += (one?.chars ?? 0) - (other.told?.get(session)?.chars ?? 0);
-	if (one === null) other.told?.delete(session);
-	else other.told?.set(session, one);
 }
 
 /** A load that hardly differs is no news. */

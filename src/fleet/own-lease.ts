@@ -213,6 +213,7 @@ export class OwnLease implements Disposable {
 			running: sessions.runningCount(),
 			load: Math.round((loadavg()[0]! / availableParallelism()) * 100) / 100,
 			since: this.#since,
+			now: Date.now(),
 		};
 	}
 

@@ -19,6 +19,7 @@ import {
 	RECORD,
 	type SessionEntry,
 } from "./buckets.ts";
+import { clockOf, hereMs } from "./clocks.ts";
 import type { Connected } from "./connected.ts";
 import { HostRecords } from "./host-records.ts";
 import { splitKey } from "./session-names.ts";
@@ -32,11 +33,14 @@ export interface HostView {
 	readonly reachable: boolean;
 	/** Since when it is reachable, or since when it is not heard of; null where that is not known. Ms since 1970. */
 	readonly since: number | null;
+	/** Where its clock is another one: what to add to its times (clocks.ts). */
+	readonly clockMs?: number;
 }
 
 export interface FleetSession {
 	readonly host: string;
 	readonly id: string;
+	/** Its times are by this machine's clock. */
 	readonly entry: SessionEntry;
 	/** `told`: what its host says · `unreachable`: what its host said last, and may not be so any more. */
 	readonly state: "told" | "unreachable";
@@ -70,6 +74,8 @@ interface HostState {
 	lease: Lease | null;
 	reachable: boolean;
 	since: number | null;
+	/** What to add to its times. */
+	clockMs: number;
 	/** When it was last heard of, ms since 1970, and the broker's time of the lease that said so, in ns. */
 	heardAt: number;
 	written: bigint;
@@ -216,6 +222,7 @@ export class FleetView implements AsyncDisposable {
 			lease: null,
 			reachable: false,
 			since: null,
+			clockMs: 0,
 			heardAt: 0,
 			written: 0n,
 			records: new HostRecords(),
@@ -234,12 +241,14 @@ export class FleetView implements AsyncDisposable {
 		const isNew = !state.reachable || state.lease?.bootId !== found.bootId;
 		state.lease = found;
 		state.heardAt = Date.now();
+		const before = state.clockMs;
+		state.clockMs = clockOf(before, found.now, state.heardAt);
 		if (isNew) {
 			state.reachable = true;
 			state.since = state.heardAt;
 		}
 		this.#expect(host);
-		if (isNew) this.#changes.emit();
+		if (isNew || state.clockMs !== before) this.#changes.emit();
 	}
 
 	/** The broker tells of leases. Until it did, hosts could not be heard of: that is not held against them. */
@@ -349,15 +358,20 @@ export class FleetView implements AsyncDisposable {
 	}
 }
 
-const viewOf = ({ host, lease, reachable, since }: HostState): HostView => ({ host, lease, reachable, since });
+const viewOf = ({ host, lease, reachable, since, clockMs }: HostState): HostView => ({
+	...{ host, lease, reachable, since },
+	...(clockMs !== 0 && { clockMs }),
+});
 
 function sessionOf(
-	{ host, lease, reachable, since, heardAt }: HostState,
+	{ host, lease, reachable, since, heardAt, clockMs }: HostState,
 	key: string,
-	entry: SessionEntry,
+	written: SessionEntry,
 	lostSince: number | null,
 ): FleetSession {
 	// How it ended stays true; of what ran in an earlier boot its host has not spoken yet, and without the servers nobody speaks.
+	const [createdAt, updatedAt] = [hereMs(written.createdAt, clockMs), hereMs(written.updatedAt, clockMs)];
+	const entry = clockMs === 0 ? written : { ...written, createdAt, updatedAt };
 	const isOfThisBoot = reachable && entry.boot === bootOf(lease?.bootId ?? "");
 	const isTold = hasEnded(entry.status) || (isOfThisBoot && lostSince === null);
 	const id = key.slice(key.lastIndexOf(".") + 1);
