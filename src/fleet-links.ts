@@ -46,7 +46,7 @@ export function clientOfHost(parts: HostClientParts): LastingClient {
 
 /** One connection to a host's daemon. */
 export async function connectToHost({ connection, host, as, caller }: HostClientParts): Promise<SocketClient> {
-	const client = SocketClient.over(await openLink(connection, host, as), caller, host);
+	const client = SocketClient.over(await openLink(connection, host, as), caller, { host, streamBytes: WINDOW_BYTES });
 	try {
 		const { version } = await client.hello(VERSION);
 		if (version === VERSION) return client;

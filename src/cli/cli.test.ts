@@ -26,6 +26,8 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(stateDir, { recursive: true }));
 
+let fleetHosts: object[] = [];
+
 interface Terminal {
 	readonly columns?: number;
 	readonly env?: object;
@@ -59,7 +61,7 @@ async function dialtone(args: string[], stdin = "", { columns, env = {}, isTTY =
 		toolCards: async () => FAKE_CARDS,
 		mcpHelp: async () => "paste this",
 		daemon: { status: async () => null },
-		fleet: { ask: async () => ({ host: "alpha", serves: true, role: "admin", owner: null, hosts: [] }) },
+		fleet: { ask: async () => ({ host: "alpha", serves: true, role: "admin", owner: null, hosts: fleetHosts }) },
 	} as unknown as Dependencies;
 	const code = await cli(args, dependencies, io);
 	return { code, out, err };
@@ -566,6 +568,46 @@ describe("C4: `ls`", () => {
 	test("a command of several lines, or with escapes, is one line", async () => {
 		client.list = [listed("odd", { command: "echo 'a\n\x1b[2Jb'" as CleanLine })];
 		const { out } = await dialtone(["ls"]);
+		expect(out.trimEnd().split("\n")).toHaveLength(2);
+		expect(out).not.toContain("\x1b");
+	});
+
+	test("nor is any other text of another machine", async () => {
+		const odd = "a\n\x1b[2Jb";
+		const left = [{ pid: 1, command: odd as CleanLine }];
+		client.list = [
+			listed(odd, { session: odd, byName: false, owner: odd, status: "failed", exit: { code: null, signal: odd } }),
+			listed("over", { status: "succeeded", left }),
+		];
+		const { out } = await dialtone(["ls", "-a"]);
+		expect(out.trimEnd().split("\n")).toHaveLength(3);
+		expect(out).not.toContain("\x1b");
+		expect((await dialtone(["ls", "-aq"])).out).toBe("a↵[2Jb\nid-over\n");
+	});
+
+	test("events are a line each, whatever another machine says in them, and whenever", async () => {
+		const odd = "a\n\x1b[2Jb";
+		client.happen({ name: odd, status: odd as "failed", at: 1e300 });
+		client.happen({ name: odd, event: "ended", exit: { code: null, signal: odd }, because: odd, at: 86_399_999 });
+		const { events } = client;
+		client.events = async function* (options) {
+			let left = 2;
+			for await (const event of events.call(client, { ...options, afterSeq: 0 })) {
+				yield event;
+				if (--left === 0) return;
+			}
+		};
+		const { out } = await dialtone(["events"]);
+		expect(out).toBe(
+			"--:--:--.---  a↵[2Jb  attention: a↵[2Jb\n23:59:59.999  a↵[2Jb  ended: running (a↵[2Jb) · a↵[2Jb\n",
+		);
+	});
+
+	test("the machines of a fleet are a line each, too", async () => {
+		const odd = "a\n\x1b[2Jb";
+		const host = { host: "beta", reachable: true, since: 0, version: odd, labels: { [odd]: odd } };
+		fleetHosts = [{ ...host, running: null, capacity: null, load: null }];
+		const { out } = await dialtone(["fleet", "hosts"]);
 		expect(out.trimEnd().split("\n")).toHaveLength(2);
 		expect(out).not.toContain("\x1b");
 	});

@@ -1,6 +1,7 @@
 // The commands for a fleet: join, leave, who is there, and the files of its servers.
 
 import { resolve } from "node:path";
+import { oneLine } from "../protocol/clean.ts";
 import { type FleetHostStatus, type FleetStatus, REFUSED, TAKEN, UNHEARD } from "../protocol/fleet.ts";
 import { listAll } from "../tools/list-pages.ts";
 import type { FleetFiles, Invocation, NewFleetUser } from "./command.ts";
@@ -107,9 +108,9 @@ const row = ({ host, reachable, since, running, capacity, load, version, ours, l
 	since === null ? "-" : at(since),
 	running === null ? "-" : `${running} of ${capacity}`,
 	load === null ? "-" : load.toFixed(2),
-	version ?? "-",
+	oneLine(version ?? "-"),
 	Object.entries(labels)
-		.map(([name, value]) => `${name}=${value}`)
+		.map(([name, value]) => oneLine(`${name}=${value}`, 1000))
 		.join(" "),
 ];
 

@@ -12,7 +12,7 @@ export function showList(invocation: Invocation, { facts }: Answer<ListFacts>): 
 	const { io, flags, dependencies } = invocation;
 	const { sessions, now } = facts;
 	for (const notice of noticesIn(facts)) io.err(`dialtone: ${notice}\n`);
-	if (flags.on("quiet")) io.out(sessions.map(({ session }) => `${session}\n`).join(""));
+	if (flags.on("quiet")) io.out(sessions.map(({ session }) => `${oneLine(session)}\n`).join(""));
 	else if (sessions.length === 0) io.err(nothing(flags.on("all") || flags.string("status") !== undefined));
 	else io.out(listing(sessions, { now, io, owner: dependencies.owner }));
 }
@@ -24,10 +24,10 @@ function listing(
 	const paint = coloured(io);
 	const foreign = sessions.some((one) => one.owner !== owner);
 	const rows = sessions.map((one) => [
-		one.name,
+		oneLine(one.name),
 		{ text: stateOf(one, now), paint: (text: string) => paint(stateColour(one), text) },
 		age(now - one.createdAt),
-		...(foreign ? [oneLine(one.owner ?? "-"), one.byName ? "" : one.session] : []),
+		...(foreign ? [oneLine(one.owner ?? "-"), one.byName ? "" : oneLine(one.session)] : []),
 		oneLine(one.command, one.command.length),
 	]);
 	const head = ["NAME", "STATE", "AGE", ...(foreign ? ["OWNER", "ID"] : []), "COMMAND"].map((text) => ({
@@ -48,12 +48,12 @@ function stateOf({ status, activity, waitingFor, exit, left, unreachableSince }:
 	if (unreachableSince !== undefined) return `unreachable for ${age(now - unreachableSince)}`;
 	if (status === "running" || status === "starting")
 		return activity === "waiting" && waitingFor ? `waiting (${waitingFor})` : (activity ?? status);
-	const how = exit?.signal ?? (exit?.code || undefined);
+	const how = exit?.signal == null ? exit?.code || undefined : oneLine(exit.signal);
 	return `${status}${how === undefined ? "" : ` (${how})`}${left === undefined ? "" : `, ${stillRunning(left)}`}`;
 }
 
 const stillRunning = (left: NonNullable<ListedSession["left"]>) =>
-	`${left.length === 1 ? left[0]!.command : `${left.length} processes`} still running`;
+	`${left.length === 1 ? oneLine(left[0]!.command) : `${left.length} processes`} still running`;
 
 const UNITS = [
 	[86_400_000, "d"],

@@ -103,12 +103,18 @@ export async function events(invocation: Invocation): Promise<number> {
 }
 
 function eventLine(event: SessionEvent | EventsDropped): string {
-	const time = new Date(event.at).toISOString().slice(11, 23);
+	const time = timeIn(event.at);
 	if (event.event === "dropped") return `${time}  ${event.dropped} events were missed`;
 	const state = event.exit
 		? `${event.status} (${event.exit.signal ?? event.exit.code})`
 		: event.activity
 			? `${event.activity}${event.waitingFor ? ` for ${event.waitingFor}` : ""}`
 			: event.status;
-	return `${time}  ${event.name}  ${event.event}: ${state}${event.because ? ` · ${oneLine(event.because)}` : ""}`;
+	return `${time}  ${oneLine(event.name)}  ${event.event}: ${oneLine(state)}${event.because ? ` · ${oneLine(event.because)}` : ""}`;
+}
+
+/** Of one that is none, whatever has told it, the end of no stream. */
+function timeIn(ms: number): string {
+	const time = new Date(ms);
+	return Number.isNaN(time.getTime()) ? "--:--:--.---" : time.toISOString().slice(11, 23);
 }

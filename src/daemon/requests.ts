@@ -59,11 +59,17 @@ const caller = z.object({
 	parent: parent.optional(),
 });
 
+/** They are in a lease, which other hosts read. */
+const MOST_LABEL_BYTES = 8 << 10;
+
 const fleetWish = z.object({
 	servers: z.array(name).max(50),
 	credentials: z.exactOptional(z.string().max(MAX_PATH_CHARS)),
 	host: z.exactOptional(name),
-	labels: few(100, z.record(name, name)),
+	labels: few(100, z.record(name, name)).refine(
+		(labels) => Buffer.byteLength(JSON.stringify(labels)) <= MOST_LABEL_BYTES,
+		`labels of more than ${MOST_LABEL_BYTES} bytes`,
+	),
 });
 
 const sets = few(TOOL_SETS.length, z.array(z.enum(TOOL_SETS)));

@@ -14,14 +14,13 @@ import { onAbort, until, within } from "../pty/wait.ts";
 import { limits, type Options } from "../session/options.ts";
 import type { Client } from "../tools/client.ts";
 import { type Authority, authorityOf, type Callers } from "./callers.ts";
+import { ClientPool } from "./client-pool.ts";
 import type { FleetControl } from "./fleet-control.ts";
-import { HalfMessages } from "./half-messages.ts";
 import type { HttpControl } from "./http-control.ts";
 import { writeMessage } from "./messages.ts";
-import { RequestQueue, type SharedQueue } from "./request-queue.ts";
+import { RequestQueue } from "./request-queue.ts";
 import { parseRequest } from "./requests.ts";
 import { Readings, StreamWindow } from "./stream-window.ts";
-import { Turns } from "./turns.ts";
 import type { Done, More, Question, Request, Response } from "./wire.ts";
 
 /** At a stop, clients have this long to read the responses that are on their way. */
@@ -59,7 +58,10 @@ export interface ServedBy {
 }
 
 export interface DaemonServer {
-	/** Serves a connection that came in another way, within the same limits. */
+	/**
+	 * Serves a connection that came in another way. How many of these there are is for whoever brings them to bound; they take
+	 * nothing of what the clients of the socket may have.
+	 */
 	serve(connection: Duplex, by: ServedBy): void;
 	/** No connection is accepted from then on, and those that are open end once `answered` settles. */
 	stop(answered?: Promise<unknown>): Promise<void>;
@@ -67,21 +69,20 @@ export interface DaemonServer {
 
 /** Listens on a socket that only this user can open. */
 export async function listen(path: string, parts: ServerParts): Promise<DaemonServer> {
-	const clients = new Set<Duplex>();
-	const { connections: most } = parts.limits;
-	const connections = new Connections({ connections: most, strangers: Math.ceil(most / 2) });
-	const shared = { connections, halves: new HalfMessages(), queue: { turns: new Turns(), quick: 0 }, clients, open: 0 };
-	const count = guarded("counting clients", () => parts.onClients(clients.size));
+	const { connections, callsPerConnection } = parts.limits;
+	const local = new ClientPool({
+		connections: new Connections({ connections, strangers: Math.ceil(connections / 2) }),
+		callsPerConnection,
+	});
+	const brought = new ClientPool({ connections: null, callsPerConnection });
+	const clients = () => [...local.clients, ...brought.clients];
+	const count = guarded("counting clients", () => parts.onClients(local.clients.size + brought.clients.size));
 	let isStopped = false;
-	const accept = (connection: Duplex, serving: Omit<Serving, "shared">) => {
+	const accept = (connection: Duplex, serving: Serving) => {
 		if (isStopped) return void connection.destroy();
-		connections.accept(connection);
-		clients.add(connection);
-		connection.on("close", () => {
-			clients.delete(connection);
-			count();
-		});
-		serve(connection, { ...serving, shared });
+		serving.pool.accept(connection);
+		connection.on("close", count);
+		serve(connection, serving);
 		count();
 	};
 	const server = createServer(
@@ -91,7 +92,7 @@ export async function listen(path: string, parts: ServerParts): Promise<DaemonSe
 				if (foreignPeer(socket) !== null) return void socket.destroy();
 				const { callers } = parts;
 				const authority = callers.identify(socket).then((by) => authorityOf(callers, by));
-				accept(socket, { parts, authority, streamBytes: limits.streamBytes });
+				accept(socket, { parts, pool: local, authority, streamBytes: limits.streamBytes });
 			},
 			(_fault, socket) => socket.destroy(),
 		),
@@ -106,15 +107,20 @@ export async function listen(path: string, parts: ServerParts): Promise<DaemonSe
 	chmodSync(path, 0o600);
 	return {
 		serve: (connection, { authority, client = parts.client, streamBytes = limits.streamBytes }) =>
-			accept(connection, { parts: { ...parts, client }, authority: Promise.resolve(authority), streamBytes }),
+			accept(connection, {
+				parts: { ...parts, client },
+				pool: brought,
+				authority: Promise.resolve(authority),
+				streamBytes,
+			}),
 		stop: async (answered) => {
 			isStopped = true;
 			const closed = once(server, "close");
 			server.close();
 			await answered;
-			const gone = Promise.all([...clients].map(endSoon));
+			const gone = Promise.all(clients().map(endSoon));
 			await within(UNREAD_AT_STOP_MS, "reading the last answers", Promise.all([closed, gone])).catch(() => {
-				for (const connection of clients) connection.destroy();
+				for (const connection of clients()) connection.destroy();
 			});
 			await closed;
 		},
@@ -137,32 +143,15 @@ const isQuick = (question: Question): boolean =>
 	["hello", "tools", "snapshot", "status"].includes(question.do) ||
 	(question.do === "call" && ["read", "list"].includes(question.tool));
 
-/** What all connections share. */
-interface Shared {
-	readonly connections: Connections;
-	readonly halves: HalfMessages;
-	readonly queue: SharedQueue;
-	readonly clients: ReadonlySet<Duplex>;
-	/** Calls and streams that are open, of all clients. */
-	open: number;
-}
-
-/** How many calls and streams one client may have open: less where all together have too many. */
-function mostOpen({ clients, open }: Shared, { callsPerConnection }: ServerParts["limits"]): number {
-	const total = limits.openClients * callsPerConnection;
-	if (open < total) return callsPerConnection;
-	return Math.min(callsPerConnection, Math.max(limits.openLeast, Math.floor(total / clients.size)));
-}
-
 interface Serving {
 	readonly parts: ServerParts;
-	readonly shared: Shared;
+	readonly pool: ClientPool;
 	readonly authority: Promise<Authority>;
 	readonly streamBytes: number;
 }
 
-function serve(socket: Duplex, { parts, shared, authority, streamBytes }: Serving): void {
-	const { connections, halves } = shared;
+function serve(socket: Duplex, { parts, pool, authority, streamBytes }: Serving): void {
+	const { halves } = pool;
 	authority.catch(() => {}); // told to each request
 	const running = new Map<number, { readonly controller: AbortController; readonly window: StreamWindow }>();
 	const end = ({ controller, window }: { controller: AbortController; window: StreamWindow }) => {
@@ -174,7 +163,7 @@ function serve(socket: Duplex, { parts, shared, authority, streamBytes }: Servin
 		parts.onDropped(reason);
 		socket.destroy();
 	};
-	const queue = new RequestQueue(socket, shared.queue, {
+	const queue = new RequestQueue(socket, pool.queue, {
 		onLine: (value) => {
 			if (socket.writableEnded) return; // we are stopping: nobody would hear of it
 			const parsed = parseRequest(value);
@@ -204,15 +193,15 @@ function serve(socket: Duplex, { parts, shared, authority, streamBytes }: Servin
 	};
 	socket.on("close", () => {
 		for (const call of running.values()) end(call);
-		shared.open -= running.size;
+		pool.open -= running.size;
 		running.clear();
 		halves.hold(drop, 0);
 	});
 	const run = ({ id, ...question }: Question & { readonly id: number }) => {
-		const over = connections.begin(socket);
+		const over = pool.begin(socket);
 		const call = { controller: new AbortController(), window: new StreamWindow(streamBytes) };
 		running.set(id, call);
-		shared.open++;
+		pool.open++;
 		let read = () => {};
 		const turn = async () => {
 			read();
@@ -237,7 +226,7 @@ function serve(socket: Duplex, { parts, shared, authority, streamBytes }: Servin
 				.catch((error: unknown) => drop(faultAt("a response", error).message))
 				.finally(() => {
 					read();
-					if (running.delete(id)) shared.open--;
+					if (running.delete(id)) pool.open--;
 					over();
 				});
 		queue.add({ quick: isQuick(question as Question), start });
@@ -251,7 +240,7 @@ function serve(socket: Duplex, { parts, shared, authority, streamBytes }: Servin
 		} else if (request.do === "took") known?.window.taken(request.bytes);
 		else if (known !== undefined) refuse(new Fault("bad_input", { problems: [`id: ${id} is in use`] }));
 		else {
-			const limit = mostOpen(shared, parts.limits);
+			const limit = pool.mostOpen;
 			if (running.size < limit) run(request);
 			else refuse(new Fault("too_many_calls", { what: "calls of this client", limit }));
 		}

@@ -38,15 +38,21 @@ import {
 	type ViewOptions,
 } from "../tools/client.ts";
 import type { Caller } from "../tools/tool.ts";
+import { fromHost } from "./from-host.ts";
 import { readResponses, writeMessage } from "./messages.ts";
 import { type Done, isResponse, type More, type Question, type Request, type Response, type TlsPlace } from "./wire.ts";
 
 // Acknowledged in portions: often enough that the daemon never waits for a reader that keeps up.
 const ACKNOWLEDGED_BYTES = limits.streamBytes / 4;
+/** Of one list, gathered from its pieces: no daemon lists more sessions. */
+const LIST_ROWS = options.maxSessions.max + options.rememberEnded.max;
+/** … and a row has about a kilobyte. */
+const LIST_BYTES = 64 << 20;
 
 interface Pending {
 	readonly doing: string;
-	more(value: More, bytes: number): void;
+	/** False: more was sent than there was room for. */
+	more(value: More, bytes: number): boolean;
 	done(value: Done): void;
 	fail(error: unknown): void;
 }
@@ -68,9 +74,17 @@ const HELLO_MS = 10_000;
 /** A stream that looks after the other end's life while an answer is awaited, and when it heard of it last. */
 export type Connection = Duplex & { awaited?: boolean; readonly heardAt?: number };
 
+/** The daemon of another machine. */
+export interface OtherMachine {
+	readonly host: string;
+	/** Of each stream, what it may send beyond what was acknowledged. */
+	readonly streamBytes: number;
+}
+
 export class SocketClient implements Client {
 	readonly #socket: Connection;
 	readonly #caller: Caller;
+	readonly #streamBytes: number;
 	/** The machine at the other end; null where it is this one. */
 	readonly #host: string | null;
 	readonly #pending = new Map<number, Pending>();
@@ -84,10 +98,11 @@ export class SocketClient implements Client {
 	#checking: Promise<unknown> | null = null;
 	readonly #closed = deferred<void>();
 
-	private constructor(socket: Connection, caller: Caller, host: string | null) {
+	private constructor(socket: Connection, caller: Caller, other: OtherMachine | null) {
 		this.#socket = socket;
 		this.#caller = caller;
-		this.#host = host;
+		this.#host = other?.host ?? null;
+		this.#streamBytes = other?.streamBytes ?? limits.streamBytes;
 		readResponses(
 			socket,
 			({ value, bytes }) => {
@@ -121,8 +136,8 @@ export class SocketClient implements Client {
 	}
 
 	/** Over a connection to the daemon of another machine. */
-	static over(connection: Connection, caller: Caller, host: string): SocketClient {
-		return new SocketClient(connection, caller, host);
+	static over(connection: Connection, caller: Caller, other: OtherMachine): SocketClient {
+		return new SocketClient(connection, caller, other);
 	}
 
 	/** Settles when the connection has ended. */
@@ -230,10 +245,14 @@ export class SocketClient implements Client {
 	/** Of all sessions: only the daemon itself can limit it to some. */
 	async *people({ decides = false, signal }: PeopleOptions): AsyncGenerator<ListChange> {
 		let before: ListChange["sessions"] = [];
-		for await (const more of this.#stream({ do: "people", decides }, signal)) {
+		let beforeBytes = 0;
+		for await (const { value: more, bytes } of this.#messages({ do: "people", decides }, signal)) {
 			if (!("people" in more)) continue;
 			const sessions = [...before, ...more.people.sessions];
-			before = more.isPart ? sessions : [];
+			const sum = beforeBytes + bytes;
+			if (sessions.length > LIST_ROWS || sum > LIST_BYTES)
+				throw this.#broken("a list of more sessions than there can be");
+			[before, beforeBytes] = more.isPart ? [sessions, sum] : [[], 0];
 			if (!more.isPart) yield { ...more.people, sessions };
 		}
 	}
@@ -292,7 +311,7 @@ export class SocketClient implements Client {
 	#ask(question: Question, signal?: AbortSignal): Promise<Done> {
 		const answered: Condition<Done> = {
 			start: (scope) => {
-				const id = this.#send(question, { more: () => {}, done: scope.settle, fail: scope.fail });
+				const id = this.#send(question, { more: () => true, done: scope.settle, fail: scope.fail });
 				scope.own(() => this.#cancel(id));
 				if (question.do === "hello") return;
 				const check = () => {
@@ -323,6 +342,14 @@ export class SocketClient implements Client {
 		return new Fault("daemon_replaced", { doing, repeatable: false, ...facts });
 	}
 
+	/** It breaks the protocol: the connection ends, and this is why. */
+	#broken(how: string): Fault {
+		this.#socket.destroy();
+		const problem = `it sent ${how}`;
+		if (this.#host === null) return new Fault("internal", { problem: `the daemon's answer: ${problem}` });
+		return new Fault("host_unreachable", { host: this.#host, problem });
+	}
+
 	/** Nothing happens when it has been answered. */
 	#cancel(id: number | null): void {
 		if (id !== null && this.#settle(id) !== undefined) this.#write({ id, do: "cancel" });
@@ -330,15 +357,27 @@ export class SocketClient implements Client {
 
 	/** `end` gets what the daemon said last. */
 	async *#stream(question: Question, signal: AbortSignal, end: Done = {}): AsyncGenerator<More> {
+		for await (const { value } of this.#messages(question, signal, end)) yield value;
+	}
+
+	async *#messages(
+		question: Question,
+		signal: AbortSignal,
+		end: Done = {},
+	): AsyncGenerator<{ readonly value: More; readonly bytes: number }> {
 		const queue: { readonly value: More; readonly bytes: number }[] = [];
 		const received = new Listeners<void>("stream");
 		const ended = { over: false, failure: null as unknown };
 		let taken = 0;
+		let unacknowledged = 0;
 		const id = this.#send(question, {
-			// Bounded: the daemon sends only so much beyond what was acknowledged.
+			// As the daemon counts it (stream-window.ts): below the window, one more message may come.
 			more: (value, bytes) => {
+				if (unacknowledged >= this.#streamBytes) return false;
+				unacknowledged += bytes;
 				queue.push({ value, bytes });
 				received.emit();
+				return true;
 			},
 			done: (value) => {
 				Object.assign(end, value);
@@ -355,9 +394,10 @@ export class SocketClient implements Client {
 			while (!signal.aborted) {
 				const next = queue.shift();
 				if (next !== undefined) {
-					yield next.value;
+					yield next;
 					taken += next.bytes;
 					if (id !== null && taken >= ACKNOWLEDGED_BYTES) {
+						unacknowledged -= taken;
 						this.#write({ id, do: "took", bytes: taken });
 						taken = 0;
 					}
@@ -403,11 +443,14 @@ export class SocketClient implements Client {
 		return writeMessage(this.#socket, request) !== null;
 	}
 
-	#receive(response: Response, bytes: number): void {
-		const pending = this.#pending.get(response.id);
+	#receive(said: Response, bytes: number): void {
+		const pending = this.#pending.get(said.id);
 		if (pending === undefined) return; // cancelled meanwhile
+		const response = this.#host === null ? said : fromHost(said, pending.doing);
 		if ("more" in response) {
-			pending.more(response.more, bytes);
+			if (pending.more(response.more, bytes)) return;
+			this.#settle(response.id);
+			pending.fail(this.#broken("more than there was room for"));
 			return;
 		}
 		this.#settle(response.id);

@@ -2,7 +2,7 @@
 
 import type { JsMsg } from "@nats-io/jetstream";
 import { within } from "../pty/wait.ts";
-import { BUCKET_PREFIX, type Buckets } from "./buckets.ts";
+import { BUCKET_PREFIX, type Buckets, MOST_VALUE_BYTES } from "./buckets.ts";
 import type { Connected } from "./connected.ts";
 import { StreamWatch, type StreamWatchParts } from "./stream-watch.ts";
 
@@ -54,14 +54,23 @@ export interface BucketReadParts extends Pick<BucketWatchParts, "buckets" | "buc
 	readonly withinMs: number;
 }
 
+/** A value as it was written last. */
+export interface Written {
+	readonly revision: number;
+	/** Of the broker, ms since 1970. */
+	readonly at: number;
+	/** Null: it is larger than any that is ours. */
+	readonly text: string | null;
+}
+
 /**
  * What a bucket has now, by key; rejects where that is not known in time. The `history` of the library ends only with the
  * next heartbeat, half a minute later, when a key is written while it reads.
  */
-export async function readBucket(parts: BucketReadParts): Promise<ReadonlyMap<string, JsMsg>> {
+export async function readBucket(parts: BucketReadParts): Promise<ReadonlyMap<string, Written>> {
 	const { buckets, bucket, connected, filter, withinMs } = parts;
 	const prefix = prefixOf(bucket);
-	const found = new Map<string, JsMsg>();
+	const found = new Map<string, Written>();
 	const watch = new StreamWatch({
 		...buckets,
 		connected,
@@ -69,8 +78,10 @@ export async function readBucket(parts: BucketReadParts): Promise<ReadonlyMap<st
 		filter: `${prefix}${filter}`,
 		onMessage: (message) => {
 			const key = message.subject.slice(prefix.length);
+			const { seq: revision, time, data } = message;
+			const text = data.length > MOST_VALUE_BYTES ? null : message.string();
 			if (isRemoval(message)) found.delete(key);
-			else found.set(key, message);
+			else found.set(key, { revision, at: time.getTime(), text });
 		},
 	});
 	try {

@@ -6,6 +6,7 @@ import { type KV, Kvm } from "@nats-io/kv";
 import type { NatsConnection } from "@nats-io/nats-core";
 import { z } from "zod";
 import { ACTIVITIES, SANDBOX_FACTS, STATUSES, WAITING_FOR } from "../protocol/answer.ts";
+import { lineValues } from "../protocol/clean.ts";
 import { Fault } from "../protocol/fault.ts";
 import { within } from "../pty/wait.ts";
 import { inCopies } from "./copies.ts";
@@ -20,18 +21,25 @@ const DAY_MS = 86_400_000;
 export const RECORD = { rewriteMs: 3 * DAY_MS, ttlMs: 7 * DAY_MS } as const;
 /** A retry comes within this. */
 const PIN_TTL_MS = DAY_MS;
+/** Of a value at the broker. A lease has at most a path and labels of 4 and 8 KiB, a record an owner of 6 and two lines of 1. */
+export const MOST_VALUE_BYTES = 16 << 10;
 /**
  * What a tenant's users may have the servers keep: these reserve it, so none of them fills the disk of the other tenants. A
- * million records take 410 MB; a lease or a record has some hundred bytes, and fields of bounded length.
+ * million records take 410 MB.
  */
 const MIB = 1 << 20;
 const ROOM = {
-	hosts: { max_bytes: 32 * MIB, maxValueSize: 16 * 1024 },
-	sessions: { max_bytes: 512 * MIB, maxValueSize: 16 * 1024 },
+	hosts: { max_bytes: 32 * MIB, maxValueSize: MOST_VALUE_BYTES },
+	sessions: { max_bytes: 512 * MIB, maxValueSize: MOST_VALUE_BYTES },
 	pins: { max_bytes: 64 * MIB, maxValueSize: 1024 },
 } as const;
 
-export const lease = z.object({
+/** Of a text in a value. */
+const MOST_TEXT_CHARS = 4096;
+/** Of a time: later ones are none. */
+const time = z.int().min(0).max(8.64e15);
+
+const lease = z.object({
 	host: z.string(),
 	bootId: z.string(),
 	/** Where on that machine: of two users of one there is a daemon each. */
@@ -44,27 +52,48 @@ export const lease = z.object({
 	/** Of the last minute, by processor: 1 is busy. */
 	load: z.number(),
 	/** When the daemon joined, ms since 1970. */
-	since: z.number(),
+	since: time,
+	/** What its clock said when it was written. An older version does not tell. */
+	now: time.optional(),
 });
 export type Lease = z.infer<typeof lease>;
 
 /** A session as other hosts list it. */
-export const sessionEntry = z.object({
+const sessionEntry = z.object({
 	name: z.string(),
 	command: z.string(),
 	status: z.enum(STATUSES),
 	activity: z.enum(ACTIVITIES).nullable(),
 	waitingFor: z.enum(WAITING_FOR).nullable(),
 	owner: z.string().nullable(),
-	createdAt: z.number(),
+	createdAt: time,
 	/** When one of the others changed. */
-	updatedAt: z.number(),
+	updatedAt: time,
 	exit: z.object({ code: z.number().nullable(), signal: z.string().nullable() }).nullable(),
 	sandbox: z.enum(SANDBOX_FACTS).nullable(),
 	/** The boot of its host in which it ran: of one that is said to run, nothing is known after the next boot until its host has looked. */
 	boot: z.string(),
 });
 export type SessionEntry = z.infer<typeof sessionEntry>;
+
+/**
+ * What another host has written; null where it is none, of another version or too large. Its texts may be shown, but for those
+ * that are only compared.
+ */
+export const leaseIn = (text: string): Lease | null => valueIn(lease, text);
+export const entryIn = (text: string): SessionEntry | null => valueIn(sessionEntry, text);
+
+const COMPARED = ["owner", "home"];
+
+function valueIn<T>(schema: z.ZodType<T>, text: string): T | null {
+	if (text.length > MOST_VALUE_BYTES) return null;
+	try {
+		const { data } = schema.safeParse(JSON.parse(text));
+		return data === undefined ? null : (lineValues(data, MOST_TEXT_CHARS, COMPARED) as T);
+	} catch {
+		return null; // not JSON: written by something else
+	}
+}
 
 /** Enough of a boot id to tell two boots of a host apart. */
 export const bootOf = (bootId: string): string => bootId.slice(0, 8);

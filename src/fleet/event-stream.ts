@@ -7,14 +7,17 @@
 
 import { type JetStreamClient, jetstream } from "@nats-io/jetstream";
 import { type NatsConnection, nanos } from "@nats-io/nats-core";
+import { z } from "zod";
+import { lineValues } from "../protocol/clean.ts";
 import type { EventsDropped, SessionEvent } from "../protocol/events.ts";
 import { Listeners, reportError } from "../protocol/listeners.ts";
 import { type Condition, onAbort, settled, until, wait, within } from "../pty/wait.ts";
 import type { Client } from "../tools/client.ts";
+import { eventsDroppedSchema, sessionEventSchema } from "../tools/facts.ts";
 import type { Connected } from "./connected.ts";
 import { inCopies } from "./copies.ts";
 import { type Seen, StreamWatch } from "./stream-watch.ts";
-import { keyToken, textOf } from "./subjects.ts";
+import { isHostName, keyToken, textOf } from "./subjects.ts";
 
 const EVENTS_STREAM = "DT_EVENTS";
 const PREFIX = "dt.event";
@@ -24,6 +27,14 @@ const REPEATED_WITHIN_MS = 120_000;
 const REQUEST_MS = 5000;
 /** A refusal comes at once. */
 const RETRY_MS = { first: 100, most: 5000 } as const;
+const MOST_EVENT_BYTES = 64 << 10;
+/** Later times are none. */
+const time = z.int().min(0).max(8.64e15);
+/** A newer version may say more. */
+const eventSchema = z.union([
+	sessionEventSchema.strip().extend({ at: time }),
+	eventsDroppedSchema.strip().extend({ at: time }),
+]);
 /** A listener that is slower than this many is told how many it missed. */
 const MOST_QUEUED = 10_000;
 /** In the place of an owner or a session that there is none of. */
@@ -162,7 +173,7 @@ export class EventStream {
 			onMessage: ({ subject, data, seq, timestampNanos }) => {
 				const [, , at = "", of = NONE] = subject.split(".");
 				const event = eventIn(data);
-				if (event === null || at === except) return;
+				if (event === null || at === except || !isHostName(at)) return;
 				const one: FleetEvent = {
 					host: at,
 					owner: of === NONE ? null : textOf(of),
@@ -202,11 +213,16 @@ function withoutOutput(event: SessionEvent | EventsDropped): object {
 	return facts;
 }
 
-function eventIn(data: Uint8Array): SessionEvent | EventsDropped | null {
+/** Of a text in an event: a line of a list has fewer. */
+const MOST_TEXT_CHARS = 4096;
+
+/** Null: not of a Dialtone. Its texts may be shown. */
+export function eventIn(data: Uint8Array): SessionEvent | EventsDropped | null {
+	if (data.length > MOST_EVENT_BYTES) return null;
 	try {
-		const value = JSON.parse(Buffer.from(data).toString()) as SessionEvent | EventsDropped;
-		return typeof value.seq === "number" && typeof value.event === "string" ? value : null;
+		const { data: event } = eventSchema.safeParse(JSON.parse(Buffer.from(data).toString()));
+		return event === undefined ? null : (lineValues(event, MOST_TEXT_CHARS) as typeof event);
 	} catch {
-		return null; // not of a Dialtone
+		return null; // not JSON
 	}
 }

@@ -261,7 +261,7 @@ export class FleetClient implements Client {
 		const others = asks ? registry.hosts().filter((view) => view.reachable && view.host !== host) : [];
 		const asked = others.map(async (view) => {
 			const found = await within(ASKED_MS, "what waits for approval", clientOf(view.host).approvals());
-			return found.map((approval) => approvalOn(view.host, approval));
+			return found.map((approval) => approvalOn(view.host, approval, view.clockMs));
 		});
 		const [here, ...there] = await Promise.allSettled([local.approvals(), ...asked]);
 		if (here.status === "rejected") throw here.reason;

@@ -1,8 +1,8 @@
-import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import type { Approval } from "../protocol/approval.ts";
 import { oneLine } from "../protocol/clean.ts";
 import { Fault } from "../protocol/fault.ts";
-import { Listeners, openSubscriptions } from "../protocol/listeners.ts";
+import { Listeners, openSubscriptions, reportListenerErrors } from "../protocol/listeners.ts";
 import type { PersonSession } from "../protocol/person-session.ts";
 import type { FleetSeen, ListChange } from "../protocol/session-list.ts";
 import { onAbort, until } from "../pty/wait.ts";
@@ -22,14 +22,30 @@ const row = (session: string, more: Partial<PersonSession> = {}): PersonSession 
 		activity: "waiting",
 		waitingFor: "line",
 		because: oneLine("it reads"),
+		cwd: oneLine("/"),
+		exit: null,
+		pid: 7,
+		createdAt: 1,
 		updatedAt: 1,
+		offset: 0,
+		lines: 0,
 		lastLine: oneLine(""),
+		truncated: false,
 		owner: "cli",
+		mine: true,
+		byName: true,
 		parent: null,
+		keep: false,
+		inherit: null,
+		sandbox: "none",
 		state: "waiting",
+		cols: 80,
+		rows: 24,
+		ports: [],
+		driver: { kind: "agent" },
 		needs: null,
 		...more,
-	}) as PersonSession;
+	}) satisfies PersonSession;
 
 /** A host, and what it tells over a link. */
 class FakeHost implements Pick<Client, "people"> {
@@ -141,6 +157,9 @@ const expected = (host: string, one: PersonSession, since?: number) =>
 		...(since !== undefined && one.status === "running" && { state: "unreachable", unreachableSince: since }),
 	});
 
+/** More than 21,000 rows are here. */
+const MOST_CHARS = 10_000_000;
+
 let registry: FakeRegistry;
 let own: FakeHost;
 let hosts: Record<"beta" | "gamma", FakeHost>;
@@ -155,7 +174,7 @@ beforeEach(async () => {
 	hosts = { beta: new FakeHost(), gamma: new FakeHost() };
 	for (const host of ["alpha", "beta", "gamma"]) registry.set(host, true);
 	const clientOf = (host: string) => hosts[host as "beta"];
-	people = new FleetPeople({ local: own, registry, host: "alpha", version: "1", clientOf });
+	people = new FleetPeople({ local: own, registry, host: "alpha", version: "1", clientOf, mostChars: MOST_CHARS });
 });
 afterEach(async () => {
 	await people[Symbol.asyncDispose]();
@@ -286,7 +305,11 @@ test.each([
 });
 
 test("what waits for a person on another host is told with its names here, and not while it is lost", async () => {
-	const approval = (id: string, at: number) => ({ id, at, session: "s", name: oneLine("n") }) as Approval;
+	const line = oneLine("-");
+	const rest = { owner: line, token: null, parent: null, tool: line, effect: "types", what: line } as const;
+	const approval = (id: string, at: number): Approval => ({
+		...{ ...rest, id, at, session: "s", name: oneLine("n"), cwd: null, sandbox: line, because: null },
+	});
 	own.list.setApprovals([approval("x", 2)]);
 	own.list.tell();
 	hosts.beta.list.setApprovals([approval("y", 1)]);
@@ -297,6 +320,86 @@ test("what waits for a person on another host is told with its names here, and n
 	registry.set("beta", false, 9);
 	await settle();
 	expect(reader.approvals).toMatchObject([{ id: "x" }]);
+	await reader.end();
+});
+
+test("of what another host tells, only what is a session is shown, in one line each", async () => {
+	const hostile = [
+		null,
+		5,
+		{},
+		{ ...row("long"), ports: undefined },
+		{ ...row("named"), name: "a\u001b[2Jb" },
+		{ ...row("late"), updatedAt: 1e300 },
+		{ ...row("a\nb") },
+	] as unknown as readonly PersonSession[];
+	const people_ = async function* ({ signal }: PeopleOptions): AsyncGenerator<ListChange> {
+		yield { version: 1, full: true, now: 1, sessions: hostile, removed: [], approvals: [null as never] };
+		await until(() => signal.aborted, onAbort(signal));
+	};
+	hosts.beta = { people: people_ } as unknown as FakeHost;
+	const reader = new Reader(people);
+	await settle();
+	expect([...reader.rows.keys()]).toEqual(["beta/a↵b"]);
+	expect(reader.approvals).toEqual([]);
+	await reader.end();
+});
+
+describe("of a host that tells more than a host can have", () => {
+	const many = Array.from({ length: 21_000 }, (_, at) => row(`s${at}`));
+	const long = oneLine("x".repeat(90_000), 90_000);
+
+	test.each([
+		["rows in one list", [{ full: true, sessions: many }]],
+		[
+			"rows one after the other",
+			[0, 7000, 14_000].map((at) => ({ full: at === 0, sessions: many.slice(at, at + 7000) })),
+		],
+		[
+			"text",
+			[0, 1, 2].map((at) => ({
+				full: at === 0,
+				sessions: many.slice(50 * at, 50 * (at + 1)).map((one) => ({ ...one, command: long })),
+			})),
+		],
+	])("%s, the records are shown, and it is not asked again", async (_what, changes) => {
+		const problems: string[] = [];
+		const before = reportListenerErrors((_error, origin) => void problems.push(origin));
+		onTestFinished(() => void reportListenerErrors(before));
+		const hostile = {
+			asked: 0,
+			async *people({ signal }: PeopleOptions): AsyncGenerator<ListChange> {
+				hostile.asked++;
+				for (const change of changes) yield { version: 1, now: 1, removed: [], ...change };
+				await until(() => signal.aborted, onAbort(signal));
+			},
+		};
+		hosts.beta = hostile as unknown as FakeHost;
+		hosts.gamma.put(row("c"));
+		const reader = new Reader(people);
+		await vi.advanceTimersByTimeAsync(20_000);
+		expect(reader.shown()).toEqual([expected("gamma", row("c"))]);
+		expect([hostile.asked, registry.asked]).toEqual([1, 1]);
+		expect(problems).toEqual(["the list of beta"]);
+		await reader.end();
+	});
+});
+
+test("what another host tells by another clock is told by this one's, also when that is known later", async () => {
+	const needs = { kind: "question", since: 1000, question: null, reason: null, program: oneLine("p") } as const;
+	const [at, command, host] = [1000, oneLine("c"), null];
+	const driver = { kind: "person", who: "w", since: at, epoch: 1 } as const;
+	hosts.beta.put(row("b", { createdAt: at, updatedAt: at, driver, needs: { ...needs, command, host } }));
+	const reader = new Reader(people);
+	await settle();
+	const times = () =>
+		[...reader.rows.values()].map((one) => [one.createdAt, one.updatedAt, one.needs?.since, Object(one.driver).since]);
+	expect(times()).toEqual([[1000, 1000, 1000, 1000]]);
+	registry.views.set("beta", { ...registry.views.get("beta")!, clockMs: 600_000 });
+	registry.changes.emit();
+	await settle();
+	expect(times()).toEqual([[601_000, 601_000, 601_000, 601_000]]);
+	expect(hosts.beta.links).toBe(1);
 	await reader.end();
 });
 

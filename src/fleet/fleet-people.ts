@@ -9,15 +9,18 @@ import type { Approval } from "../protocol/approval.ts";
 import { guarded } from "../protocol/boundary.ts";
 import type { FleetHostStatus } from "../protocol/fleet.ts";
 import { Listeners, reportError } from "../protocol/listeners.ts";
-import type { PersonSession } from "../protocol/person-session.ts";
 import { type ListChange, NO_HOST } from "../protocol/session-list.ts";
 import { type Condition, onAbort, wait } from "../pty/wait.ts";
+import { options } from "../session/options.ts";
 import type { Client, PeopleOptions } from "../tools/client.ts";
+import { approvalSchema, personSessionSchema } from "../tools/facts.ts";
 import { SessionList } from "../tools/session-list.ts";
 import { approvalOn } from "./approval-on-host.ts";
+import { charsOf, type FollowedHost, followedHost, forget, keep, shaped } from "./followed-host.ts";
 import { lostRow, recordedRow, rowOn } from "./host-rows.ts";
 import { hostStatus, isOfOtherVersion } from "./host-status.ts";
 import type { FleetRegistry } from "./registry.ts";
+import { joinReference } from "./session-names.ts";
 import type { HostView } from "./view.ts";
 
 /** What changes is told at most this often. */
@@ -31,6 +34,10 @@ const MOST_FOLLOWED = 100;
 /** Records are followed for ten minutes after they were asked for (view.ts). */
 const ASK_RECORDS_MS = 300_000;
 const RETRY_MS = { first: 500, most: 10_000 };
+/** Of one host. No daemon lists more sessions. */
+const MOST_TOLD = options.maxSessions.max + options.rememberEnded.max;
+/** Of what all hosts have told, in characters: above it the one that has told most is not followed any more. */
+const MOST_CHARS = 256 << 20;
 
 export interface FleetPeopleParts {
 	readonly local: Pick<Client, "people">;
@@ -40,20 +47,7 @@ export interface FleetPeopleParts {
 	readonly clientOf: (host: string) => Pick<Client, "people">;
 	/** Of this daemon. */
 	readonly version: string;
-}
-
-/** Another host while somebody watches. */
-interface OtherHost {
-	readonly host: string;
-	/** Ends the link; null: it is not followed. */
-	stop: AbortController | null;
-	/** What it has told itself, by the names that its sessions have here; null: nothing. */
-	told: Map<string, PersonSession> | null;
-	/** Since when it is lost; undefined: it is not, or has told everything anew. */
-	lostSince: number | null | undefined;
-	approvals: readonly Approval[];
-	/** Its rows in the list. */
-	shown: ReadonlySet<string>;
+	readonly mostChars?: number;
 }
 
 /** While there are readers. */
@@ -70,7 +64,7 @@ interface Watching {
 export class FleetPeople implements AsyncDisposable {
 	readonly #parts: FleetPeopleParts;
 	readonly #list = new SessionList();
-	readonly #others = new Map<string, OtherHost>();
+	readonly #others = new Map<string, FollowedHost>();
 	readonly #stopped = new AbortController();
 	readonly #pumps = new Set<Promise<void>>();
 	/** What waits for a person on this host; null: it has told nothing yet. */
@@ -191,7 +185,7 @@ export class FleetPeople implements AsyncDisposable {
 	}
 
 	/** What another host tells, until the signal aborts. */
-	async #follow(other: OtherHost, signal: AbortSignal): Promise<void> {
+	async #follow(other: FollowedHost, signal: AbortSignal): Promise<void> {
 		const { host } = other;
 		for (let ms = RETRY_MS.first; !signal.aborted; ms = Math.min(2 * ms, RETRY_MS.most)) {
 			try {
@@ -208,28 +202,48 @@ export class FleetPeople implements AsyncDisposable {
 		}
 	}
 
-	#take(other: OtherHost, change: ListChange): void {
-		const rows = change.sessions.map((row) => rowOn(other.host, row));
-		if (change.approvals !== undefined) other.approvals = change.approvals.map((one) => approvalOn(other.host, one));
-		if (change.full || other.told === null) {
-			other.told = new Map(rows.map((row) => [row.session, row]));
+	#take(other: FollowedHost, change: ListChange): void {
+		const rows = shaped(personSessionSchema, change.sessions).map((row) => rowOn(other.host, row, other.clockMs));
+		if (change.approvals !== undefined) {
+			other.approvals = shaped(approvalSchema, change.approvals).map((one) =>
+				approvalOn(other.host, one, other.clockMs),
+			);
+			other.approvalChars = JSON.stringify(other.approvals).length;
+		}
+		const isAnew = change.full || other.told === null;
+		if (isAnew) forget(other);
+		other.told ??= new Map();
+		const gone = change.removed.map((id) => joinReference(other.host, id));
+		for (const row of rows) keep(other, row.session, { row, chars: JSON.stringify(row).length });
+		for (const id of gone) keep(other, id, null);
+		if (this.#isTooMuch(other)) return;
+		if (isAnew) {
 			other.lostSince = undefined;
 			this.#draw(other);
 		} else {
-			const shown = new Set(other.shown);
-			for (const row of rows) {
-				other.told.set(row.session, row);
-				shown.add(row.session);
-				this.#list.put(row);
-			}
-			for (const id of change.removed.map((one) => rowOn(other.host, { session: one } as PersonSession).session)) {
-				other.told.delete(id);
-				shown.delete(id);
-				this.#list.remove(id);
-			}
-			other.shown = shown;
+			for (const row of rows) this.#list.put(row);
+			for (const id of gone) this.#list.remove(id);
+			other.shown = new Set(other.told.keys());
 		}
 		this.#heard.emit();
+		this.#tellSoon();
+	}
+
+	/** Refuses whoever has told too much; whether that is this one. */
+	#isTooMuch(other: FollowedHost): boolean {
+		const all = [...this.#others.values()];
+		const isOver = all.reduce((sum, one) => sum + charsOf(one), 0) > (this.#parts.mostChars ?? MOST_CHARS);
+		if (isOver) this.#refuse(all.reduce((most, one) => (charsOf(one) > charsOf(most) ? one : most)));
+		else if ((other.told?.size ?? 0) > MOST_TOLD) this.#refuse(other);
+		return other.isRefused;
+	}
+
+	#refuse(other: FollowedHost): void {
+		other.isRefused = true;
+		forget(other);
+		other.stop?.abort();
+		reportError(new Error("it tells more sessions than there can be"), `the list of ${other.host}`);
+		if (this.#watching !== null) this.#watching.hasNews = true;
 		this.#tellSoon();
 	}
 
@@ -252,7 +266,8 @@ export class FleetPeople implements AsyncDisposable {
 		let followed = 0;
 		for (const view of others) {
 			// One of another version answers nothing.
-			const mayFollow = view.reachable && !isOfOtherVersion(view, version) && followed < MOST_FOLLOWED;
+			const isHeard = view.reachable && !isOfOtherVersion(view, version) && !this.#otherOf(view.host).isRefused;
+			const mayFollow = isHeard && followed < MOST_FOLLOWED;
 			if (mayFollow) followed++;
 			this.#lookAt(view, { awaySince, mayFollow, hasNews });
 		}
@@ -262,11 +277,17 @@ export class FleetPeople implements AsyncDisposable {
 	}
 
 	#lookAt(
-		{ host, reachable, since }: HostView,
+		{ host, reachable, since, clockMs = 0 }: HostView,
 		{ awaySince, mayFollow, hasNews }: { awaySince: number | null; mayFollow: boolean; hasNews: boolean },
 	): void {
 		const other = this.#otherOf(host);
 		const isThere = reachable && awaySince === null;
+		if (other.clockMs !== clockMs) {
+			// What it has told was by another clock: it tells all again.
+			other.clockMs = clockMs;
+			other.stop?.abort();
+			other.stop = null;
+		}
 		if (isThere && other.stop === null && mayFollow) {
 			const stop = new AbortController();
 			other.stop = stop;
@@ -276,6 +297,7 @@ export class FleetPeople implements AsyncDisposable {
 			other.stop?.abort();
 			other.stop = null;
 			other.approvals = [];
+			other.approvalChars = 0;
 		}
 		if (!isThere) {
 			const lostSince = reachable ? awaySince : since;
@@ -284,34 +306,27 @@ export class FleetPeople implements AsyncDisposable {
 			if (isNew || (hasNews && other.told === null)) this.#draw(other);
 			return;
 		}
-		if (!mayFollow) other.told = null;
+		if (!mayFollow) forget(other);
 		if (other.told !== null) return; // until it has told all anew, what is lost stays marked
 		other.lostSince = undefined;
 		if (hasNews) this.#draw(other);
 	}
 
-	#otherOf(host: string): OtherHost {
+	#otherOf(host: string): FollowedHost {
 		const known = this.#others.get(host);
 		if (known !== undefined) return known;
-		const other: OtherHost = {
-			host,
-			stop: null,
-			told: null,
-			lostSince: undefined,
-			approvals: [],
-			shown: new Set(),
-		};
+		const other = followedHost(host);
 		this.#others.set(host, other);
 		return other;
 	}
 
 	/** All its rows, as they are to be shown now. */
-	#draw(other: OtherHost): void {
+	#draw(other: FollowedHost): void {
 		const { host, told, lostSince } = other;
 		const now = Date.now();
 		const known =
 			told !== null
-				? [...told.values()]
+				? [...told.values()].map(({ row }) => row)
 				: [...this.#parts.registry.sessions({ host })].map((one) =>
 						recordedRow(one, { now, version: this.#parts.version }),
 					);

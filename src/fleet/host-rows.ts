@@ -5,6 +5,7 @@ import { oneLine } from "../protocol/clean.ts";
 import type { PersonSession } from "../protocol/person-session.ts";
 import { hasEnded } from "../session/lifecycle.ts";
 import { PEOPLE, personSession } from "../tools/people.ts";
+import { hereMs } from "./clocks.ts";
 import { listedOf, lostBecause } from "./fleet-list.ts";
 import { joinReference } from "./session-names.ts";
 import type { FleetSession } from "./view.ts";
@@ -12,10 +13,14 @@ import type { FleetSession } from "./view.ts";
 /** What a record does not say: as wide as usual, and nobody has taken over as far as is known. */
 const UNTOLD = { cols: 80, rows: 24, ports: [], driver: { kind: "agent" }, asked: null, reader: null } as const;
 
-/** As its host tells it. */
-export const rowOn = (host: string, row: PersonSession): PersonSession => ({
+/** As its host tells it, whose clock may be another one. */
+export const rowOn = (host: string, row: PersonSession, clock = 0): PersonSession => ({
 	...row,
-	session: joinReference(host, row.session),
+	createdAt: hereMs(row.createdAt, clock),
+	updatedAt: hereMs(row.updatedAt, clock),
+	needs: row.needs && { ...row.needs, since: hereMs(row.needs.since, clock) },
+	driver: row.driver.kind === "agent" ? row.driver : { ...row.driver, since: hereMs(row.driver.since, clock) },
+	session: oneLine(joinReference(host, row.session)),
 	name: oneLine(joinReference(host, row.name)),
 	host,
 });

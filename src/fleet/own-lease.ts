@@ -7,7 +7,7 @@
 import { availableParallelism, loadavg } from "node:os";
 import { Listeners } from "../protocol/listeners.ts";
 import { until, within } from "../pty/wait.ts";
-import { type Buckets, isConflict, type Lease, lease } from "./buckets.ts";
+import { type Buckets, isConflict, type Lease, leaseIn } from "./buckets.ts";
 import type { Connected } from "./connected.ts";
 
 /** What is told of a host in its lease. */
@@ -179,8 +179,8 @@ export class OwnLease implements Disposable {
 	/** Whether a lease on our name that another has written is ours to take. */
 	#mayTake(revision: number, text: string): boolean {
 		const { own, ttlMs } = this.#parts;
-		const theirs = lease.safeParse(JSON.parse(text)).data;
-		if (theirs === undefined) return true;
+		const theirs = leaseIn(text);
+		if (theirs === null) return true;
 		const isOfHere = theirs.bootId === own.bootId && theirs.home === own.home;
 		if (isOfHere && theirs.since <= this.#since) return true; // the daemon before us, or we
 		const now = performance.now();
@@ -213,6 +213,7 @@ export class OwnLease implements Disposable {
 			running: sessions.runningCount(),
 			load: Math.round((loadavg()[0]! / availableParallelism()) * 100) / 100,
 			since: this.#since,
+			now: Date.now(),
 		};
 	}
 

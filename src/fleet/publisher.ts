@@ -12,7 +12,7 @@ import { inParallel } from "../session/in-parallel.ts";
 import { hasEnded } from "../session/lifecycle.ts";
 import type { Session } from "../session/session.ts";
 import { readBucket } from "./bucket-watch.ts";
-import { BUCKETS, type Buckets, bootOf, isConflict, RECORD, type SessionEntry } from "./buckets.ts";
+import { BUCKETS, type Buckets, bootOf, entryIn, isConflict, RECORD, type SessionEntry } from "./buckets.ts";
 import type { Connected } from "./connected.ts";
 import { type LeasedHost, OwnLease } from "./own-lease.ts";
 import { sessionKey } from "./session-names.ts";
@@ -200,14 +200,10 @@ export class Publisher implements AsyncDisposable {
 		this.#published.clear();
 		const filter = `${own.host}.>`;
 		const found = await readBucket({ buckets, bucket: BUCKETS.sessions, connected, filter, withinMs: REQUEST_MS });
-		for (const [key, message] of found) {
-			const before = entryIn(message.string());
-			this.#published.set(key, {
-				revision: message.seq,
-				said: before === null ? "" : saidBy(before),
-				writtenAt: Number.NEGATIVE_INFINITY,
-				at: message.time.getTime(),
-			});
+		for (const [key, { revision, at, text }] of found) {
+			const before = text === null ? null : entryIn(text);
+			const said = before === null ? "" : saidBy(before);
+			this.#published.set(key, { revision, said, writtenAt: Number.NEGATIVE_INFINITY, at });
 		}
 		this.#compared = true;
 	}
@@ -300,12 +296,4 @@ function entryOf({ record, session }: ReturnType<OwnSessions["list"]>[number], b
 /** Without its time. How one ended stays said, whatever boot it is. */
 function saidBy({ updatedAt: _, boot, ...entry }: SessionEntry): string {
 	return JSON.stringify(hasEnded(entry.status) ? entry : { ...entry, boot });
-}
-
-function entryIn(text: string): SessionEntry | null {
-	try {
-		return JSON.parse(text) as SessionEntry;
-	} catch {
-		return null; // written by something else: it is written again
-	}
 }

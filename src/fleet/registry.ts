@@ -5,15 +5,24 @@ import { Fault } from "../protocol/fault.ts";
 import { within } from "../pty/wait.ts";
 import { inParallel } from "../session/in-parallel.ts";
 import { hasEnded } from "../session/lifecycle.ts";
-import { readBucket } from "./bucket-watch.ts";
-import { BUCKETS, type BucketOptions, type Buckets, LEASE, openBuckets, type SessionEntry, stored } from "./buckets.ts";
+import { readBucket, type Written } from "./bucket-watch.ts";
+import {
+	BUCKETS,
+	type BucketOptions,
+	type Buckets,
+	entryIn,
+	LEASE,
+	openBuckets,
+	type SessionEntry,
+	stored,
+} from "./buckets.ts";
 import { Connected } from "./connected.ts";
 import type { OwnLease } from "./own-lease.ts";
 import { Pins } from "./pins.ts";
 import { type OwnHost, Publisher } from "./publisher.ts";
 import { splitKey } from "./session-names.ts";
 import { isHostName, keyToken } from "./subjects.ts";
-import { entryIn, type FleetSession, FleetView, type HostView, type SessionFilter } from "./view.ts";
+import { type FleetSession, FleetView, type HostView, type SessionFilter } from "./view.ts";
 
 export interface FleetRegistryParts {
 	readonly nats: NatsConnection;
@@ -131,18 +140,24 @@ export class FleetRegistry implements AsyncDisposable {
 		return this.#owner === null ? "*" : keyToken(this.#owner);
 	}
 
-	/** By key; null: what cannot be read. */
-	async #records(filter: string): Promise<readonly (readonly [string, SessionEntry | null])[]> {
+	/** Those that can be read. */
+	async #records(filter: string): Promise<readonly (readonly [string, SessionEntry])[]> {
+		return [...(await this.#written(filter))].flatMap(([key, { text }]) => {
+			const entry = splitKey(key) === null || text === null ? null : entryIn(text);
+			return entry === null ? [] : [[key, entry] as const];
+		});
+	}
+
+	async #written(filter: string): Promise<ReadonlyMap<string, Written>> {
 		const parts = { buckets: this.#buckets, bucket: BUCKETS.sessions, connected: this.#connected };
-		const found = await stored("the records", readBucket({ ...parts, filter, withinMs: REQUEST_MS }));
-		return [...found].map(([key, { data }]) => [key, entryIn(Buffer.from(data).toString())]);
+		return stored("the records", readBucket({ ...parts, filter, withinMs: REQUEST_MS }));
 	}
 
 	/** The hosts on which this owner has a running session of that name, as the broker has them now. */
 	async running(owner: string, name: string): Promise<readonly string[]> {
 		const records = await this.#records(`*.${keyToken(owner)}.*`);
 		return records.flatMap(([key, record]) =>
-			record?.name === name && !hasEnded(record.status) ? [splitKey(key)!.host] : [],
+			record.name === name && !hasEnded(record.status) ? [splitKey(key)!.host] : [],
 		);
 	}
 
@@ -165,13 +180,15 @@ export class FleetRegistry implements AsyncDisposable {
 	async forget(host: string): Promise<number> {
 		if (this.host(host)?.reachable) throw new Fault("host_in_use", { host });
 		// Anything else would be a pattern of hosts.
-		const records = isHostName(host) ? await this.#records(`${host}.*.*`) : [];
+		const written = isHostName(host) ? [...(await this.#written(`${host}.*.*`)).keys()] : [];
+		// A key that no host makes is listed nowhere, and cannot be removed by name: it expires.
+		const records = written.filter((key) => splitKey(key) !== null);
 		if (records.length === 0 && this.host(host) === undefined)
 			throw new Fault("unknown_host", { host, hosts: this.hosts().map((one) => one.host) });
 		const { hosts, sessions } = this.#buckets;
 		await stored(
 			"what is kept of it",
-			inParallel(PARALLEL_REMOVALS, records, ([key]) => sessions.delete(key)),
+			inParallel(PARALLEL_REMOVALS, records, (key) => sessions.delete(key)),
 		);
 		await stored("its lease", hosts.purge(host));
 		return records.length;

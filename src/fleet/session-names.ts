@@ -22,10 +22,11 @@ export const joinReference = (host: string, session: string): string => `${host}
 export const sessionKey = (host: string, owner: string | null, id: string): string =>
 	`${host}.${keyToken(owner ?? "")}.${id}`;
 
+/** As `sessionKey` makes it: in a place of its own anything could be written. */
+const KEY = /^([^.]+)\.([A-Za-z0-9_=-]+\.([A-Za-z0-9_-]{1,100}))$/;
+
 /** The host in a key, and the rest of it; null where it is no key of a session. */
 export function splitKey(key: string): { readonly host: string; readonly rest: string; readonly id: string } | null {
-	const first = key.indexOf(".");
-	const last = key.lastIndexOf(".");
-	if (first < 1 || last <= first) return null;
-	return { host: key.slice(0, first), rest: key.slice(first + 1), id: key.slice(last + 1) };
+	const [, host = "", rest = "", id = ""] = KEY.exec(key) ?? [];
+	return isHostName(host) ? { host, rest, id } : null;
 }

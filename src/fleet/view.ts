@@ -2,7 +2,7 @@
 //
 // A lease that is not refreshed in time ends here, by one timer for all: the broker drops an expired key without a
 // word. While the broker is away, or says nothing at all (it has lost its majority, or the server of our watch), nothing
-// expires, because nothing is heard of anybody: what was known stays, and `awaySince` or `unheardSince` says since when. Sessions are kept as the text that came, which is a third of the size of objects, and are
+// expires, because nothing is heard of anybody: what was known stays, and `awaySince` or `unheardSince` says since when. Sessions are kept as the text that came (host-records.ts), and are
 // followed only while somebody lists them.
 
 import { Listeners } from "../protocol/listeners.ts";
@@ -12,16 +12,19 @@ import {
 	BUCKETS,
 	type Buckets,
 	bootOf,
+	entryIn,
 	type Lease,
-	lease,
+	leaseIn,
+	MOST_VALUE_BYTES,
 	RECORD,
 	type SessionEntry,
-	sessionEntry,
 } from "./buckets.ts";
+import { clockOf, hereMs } from "./clocks.ts";
 import type { Connected } from "./connected.ts";
+import { HostRecords } from "./host-records.ts";
 import { splitKey } from "./session-names.ts";
 import type { StreamWatch } from "./stream-watch.ts";
-import { keyToken } from "./subjects.ts";
+import { isHostName, keyToken } from "./subjects.ts";
 
 export interface HostView {
 	readonly host: string;
@@ -30,11 +33,14 @@ export interface HostView {
 	readonly reachable: boolean;
 	/** Since when it is reachable, or since when it is not heard of; null where that is not known. Ms since 1970. */
 	readonly since: number | null;
+	/** Where its clock is another one: what to add to its times (clocks.ts). */
+	readonly clockMs?: number;
 }
 
 export interface FleetSession {
 	readonly host: string;
 	readonly id: string;
+	/** Its times are by this machine's clock. */
 	readonly entry: SessionEntry;
 	/** `told`: what its host says · `unreachable`: what its host said last, and may not be so any more. */
 	readonly state: "told" | "unreachable";
@@ -68,11 +74,12 @@ interface HostState {
 	lease: Lease | null;
 	reachable: boolean;
 	since: number | null;
+	/** What to add to its times. */
+	clockMs: number;
 	/** When it was last heard of, ms since 1970, and the broker's time of the lease that said so, in ns. */
 	heardAt: number;
 	written: bigint;
-	/** By owner and id: the record as it came. */
-	readonly sessions: Map<string, string>;
+	readonly records: HostRecords;
 }
 
 /** Of a lease's time. A host writes one every 0.3: when nothing came for so long, all is read again. */
@@ -199,9 +206,9 @@ export class FleetView implements AsyncDisposable {
 			.sort((a, b) => (a.host < b.host ? -1 : 1));
 		for (const state of wanted) {
 			const from = state.host === afterHost ? rest.join(".") : "";
-			const keys = [...state.sessions.keys()].filter((key) => key > from).sort();
+			const keys = [...state.records.keys()].filter((key) => key > from).sort();
 			for (const key of keys) {
-				const entry = entryIn(state.sessions.get(key)!);
+				const entry = entryIn(state.records.get(key)!);
 				if (entry !== null) yield sessionOf(state, key, entry, lostSince);
 			}
 		}
@@ -215,16 +222,17 @@ export class FleetView implements AsyncDisposable {
 			lease: null,
 			reachable: false,
 			since: null,
+			clockMs: 0,
 			heardAt: 0,
 			written: 0n,
-			sessions: new Map(),
+			records: new HostRecords(),
 		};
 		this.#hosts.set(host, state);
 		return state;
 	}
 
 	#heard(host: string, value: Uint8Array, written: bigint): void {
-		const found = parsed(lease, Buffer.from(value).toString());
+		const found = isHostName(host) && value.length <= MOST_VALUE_BYTES ? leaseIn(Buffer.from(value).toString()) : null;
 		if (found === null) return; // of another version: it is not heard of
 		this.#answer();
 		const state = this.#stateOf(host);
@@ -233,12 +241,14 @@ export class FleetView implements AsyncDisposable {
 		const isNew = !state.reachable || state.lease?.bootId !== found.bootId;
 		state.lease = found;
 		state.heardAt = Date.now();
+		const before = state.clockMs;
+		state.clockMs = clockOf(before, found.now, state.heardAt);
 		if (isNew) {
 			state.reachable = true;
 			state.since = state.heardAt;
 		}
 		this.#expect(host);
-		if (isNew) this.#changes.emit();
+		if (isNew || state.clockMs !== before) this.#changes.emit();
 	}
 
 	/** The broker tells of leases. Until it did, hosts could not be heard of: that is not held against them. */
@@ -306,17 +316,15 @@ export class FleetView implements AsyncDisposable {
 	#told(key: string, value: Uint8Array | null): void {
 		const found = splitKey(key);
 		if (found === null) return;
-		// A string of its own: the bytes are a part of all that arrived with them.
-		if (value !== null) this.#stateOf(found.host).sessions.set(found.rest, Buffer.from(value).toString());
-		else this.#hosts.get(found.host)?.sessions.delete(found.rest);
+		if (value !== null) this.#stateOf(found.host).records.set(found.rest, value);
+		else this.#hosts.get(found.host)?.records.delete(found.rest);
 		this.#dropEmpty(found.host);
 		if (this.#records?.isReady) this.#changes.emit();
 	}
 
 	#keepOnly(keys: ReadonlySet<string>): void {
 		for (const state of [...this.#hosts.values()]) {
-			for (const rest of [...state.sessions.keys()])
-				if (!keys.has(`${state.host}.${rest}`)) state.sessions.delete(rest);
+			for (const rest of [...state.records.keys()]) if (!keys.has(`${state.host}.${rest}`)) state.records.delete(rest);
 			this.#dropEmpty(state.host);
 		}
 		this.#changes.emit();
@@ -325,7 +333,7 @@ export class FleetView implements AsyncDisposable {
 	/** One of which nothing is known. */
 	#dropEmpty(host: string): void {
 		const state = this.#hosts.get(host);
-		if (state !== undefined && state.lease === null && state.sessions.size === 0) this.#hosts.delete(host);
+		if (state !== undefined && state.lease === null && state.records.size === 0) this.#hosts.delete(host);
 	}
 
 	/** One that was lost so long ago that the broker has no record of its sessions any more. */
@@ -336,7 +344,7 @@ export class FleetView implements AsyncDisposable {
 	async #forgetSessions(): Promise<void> {
 		const records = this.#records;
 		this.#records = null;
-		for (const state of this.#hosts.values()) state.sessions.clear();
+		for (const state of this.#hosts.values()) state.records.clear();
 		await records?.[Symbol.asyncDispose]();
 	}
 
@@ -350,15 +358,20 @@ export class FleetView implements AsyncDisposable {
 	}
 }
 
-const viewOf = ({ host, lease, reachable, since }: HostState): HostView => ({ host, lease, reachable, since });
+const viewOf = ({ host, lease, reachable, since, clockMs }: HostState): HostView => ({
+	...{ host, lease, reachable, since },
+	...(clockMs !== 0 && { clockMs }),
+});
 
 function sessionOf(
-	{ host, lease, reachable, since, heardAt }: HostState,
+	{ host, lease, reachable, since, heardAt, clockMs }: HostState,
 	key: string,
-	entry: SessionEntry,
+	written: SessionEntry,
 	lostSince: number | null,
 ): FleetSession {
 	// How it ended stays true; of what ran in an earlier boot its host has not spoken yet, and without the servers nobody speaks.
+	const [createdAt, updatedAt] = [hereMs(written.createdAt, clockMs), hereMs(written.updatedAt, clockMs)];
+	const entry = clockMs === 0 ? written : { ...written, createdAt, updatedAt };
 	const isOfThisBoot = reachable && entry.boot === bootOf(lease?.bootId ?? "");
 	const isTold = hasEnded(entry.status) || (isOfThisBoot && lostSince === null);
 	const id = key.slice(key.lastIndexOf(".") + 1);
@@ -371,14 +384,4 @@ function sessionOf(
 		since: isTold ? null : isOfThisBoot ? lostSince : reachable ? heardAt : since,
 		key: `${host}.${key}`,
 	};
-}
-
-export const entryIn = (text: string): SessionEntry | null => parsed(sessionEntry, text);
-
-function parsed<T>(schema: { safeParse(value: unknown): { data?: T } }, text: string): T | null {
-	try {
-		return schema.safeParse(JSON.parse(text)).data ?? null;
-	} catch {
-		return null; // not JSON: written by something else
-	}
 }

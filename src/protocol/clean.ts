@@ -129,12 +129,26 @@ export function quoted(line: CleanLine): CleanLine {
 	return /^[\w .,+:@%=~/-]+$/.test(line) ? line : inQuotes(line);
 }
 
-/** A value as JSON has it, with every text in it filtered. */
-export function cleanValues(value: unknown): unknown {
-	if (typeof value === "string") return clean(value).text;
-	if (Array.isArray(value)) return value.map(cleanValues);
+/** A value as JSON has it, with every text in it filtered, but for those of these fields. */
+export function cleanValues(value: unknown, except: readonly string[] = []): unknown {
+	return withTexts(value, (text) => clean(text).text, except);
+}
+
+/** The same where each text is one line. */
+export function lineValues(value: unknown, maxChars: number, except: readonly string[] = []): unknown {
+	return withTexts(value, (text) => oneLine(text, maxChars), except);
+}
+
+function withTexts(value: unknown, filter: (text: string) => string, except: readonly string[]): unknown {
+	if (typeof value === "string") return filter(value);
+	if (Array.isArray(value)) return value.map((each) => withTexts(each, filter, except));
 	if (typeof value !== "object" || value === null) return value;
-	return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, cleanValues(each)]));
+	return Object.fromEntries(
+		Object.entries(value).map(([key, each]) => [
+			filter(key),
+			except.includes(key) ? each : withTexts(each, filter, except),
+		]),
+	);
 }
 
 /** JSON without invisible characters: they are escaped, so that no value changes. */

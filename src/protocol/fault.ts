@@ -668,9 +668,15 @@ export class Fault<C extends FaultCode = FaultCode> extends Error {
 		return { fault: code, message, next, facts: cleanValues(facts), ...(words !== "native" && { words }) };
 	}
 
-	/** Restores a fault received over the wire. */
-	static from({ fault, facts, words }: FaultJson): Fault {
-		return new Fault(fault, facts as FaultFacts<FaultCode>, words === undefined ? {} : { words });
+	/** Restores a fault received over the wire. Never throws: what cannot be read, from a host that is not honest, is `internal`. */
+	static from({ fault, facts, words = "native" }: FaultJson): Fault {
+		try {
+			const isKnown = own(faults, fault) !== undefined && own(vocabularies, words) !== undefined;
+			if (isKnown) return new Fault(fault, facts as FaultFacts<FaultCode>, { words });
+		} catch {
+			// facts of another shape: no sentence can be made of them
+		}
+		return new Fault("internal", { problem: "the refusal that came cannot be read" });
 	}
 }
 

@@ -194,7 +194,7 @@ const need = {
 	host: cleanLine.nullable(),
 } satisfies Shape<Need>;
 
-const personSession = {
+const personFields = {
 	...listed,
 	state: z.enum(PERSON_STATES),
 	cols: count,
@@ -203,6 +203,7 @@ const personSession = {
 	driver,
 	needs: z.strictObject(need).nullable().describe("What a person is needed for"),
 } satisfies Shape<PersonSession>;
+export const personSessionSchema: z.ZodType<PersonSession> = z.strictObject(personFields);
 
 /** A message of the live list. */
 const approvalFields = {
@@ -220,7 +221,7 @@ const approvalFields = {
 	sandbox: cleanLine,
 	because: cleanLine.nullable(),
 } satisfies Shape<Approval>;
-export const approvalSchema = z.strictObject(approvalFields);
+export const approvalSchema: z.ZodType<Approval> = z.strictObject(approvalFields);
 
 const fleetHost = {
 	host: z.string(),
@@ -245,7 +246,7 @@ const fleetSeen = {
 export const listChangeSchema = z.strictObject({
 	full: z.boolean().describe("`sessions` are all; otherwise those that changed"),
 	now: count,
-	sessions: z.array(z.strictObject(personSession)),
+	sessions: z.array(z.strictObject(personFields)),
 	removed: z.array(z.string()).describe("The ids of those that are gone"),
 	approvals: z
 		.exactOptional(z.array(z.strictObject(approvalFields)))

@@ -6,7 +6,9 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { createConnection, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { Duplex } from "node:stream";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { authorityOf } from "../../src/daemon/callers.ts";
 import { type DaemonServer, listen } from "../../src/daemon/server.ts";
 import { limits } from "../../src/session/options.ts";
 import type { Answer, CallOptions } from "../../src/tools/client.ts";
@@ -123,4 +125,68 @@ test("G9 clients that have as many calls open as they may leave room for another
 	honest.write(call(1, HONEST));
 	honest.resume();
 	expect(String(await once(honest, "data"))).toContain('"done"');
+});
+
+/** The daemon's end of a link, whose other end is not there: it asks this, and takes every answer. */
+class FakeLink extends Duplex {
+	said = "";
+
+	asks(lines: string): void {
+		this.push(lines);
+	}
+
+	override _read(): void {}
+
+	override _write(bytes: Buffer, _encoding: BufferEncoding, done: () => void): void {
+		this.said += bytes;
+		done();
+	}
+}
+
+/** More than there may be connections. */
+const LINKS = 300;
+
+function openLinks(): readonly FakeLink[] {
+	const authority = authorityOf(anyCaller, { inside: null, confined: null });
+	const links = Array.from({ length: LINKS }, () => new FakeLink());
+	for (const link of links) server.serve(link, { authority });
+	return links;
+}
+
+test("links of other machines, however many and busy, close no client of this one and refuse none", async () => {
+	const idle = await connect();
+	idle.write(call(1, "read"));
+	idle.resume();
+	await once(idle, "data");
+	const links = openLinks();
+	for (const link of links) link.asks(call(1, "lasting"));
+	await until("each has a call", () => served.started.length === LINKS + 1);
+	idle.write(call(2, "read"));
+	await once(idle, "data");
+	const next = await connect();
+	next.write(call(1, HONEST));
+	next.resume();
+	expect(String(await once(next, "data"))).toContain('"done"');
+	expect(links.filter(({ destroyed }) => destroyed)).toEqual([]);
+});
+
+test("links that have as many calls open as they may leave a client of this machine all of its own", async () => {
+	const links = openLinks();
+	for (const link of links) link.asks(lines(CALLS, (id) => call(id, "lasting")));
+	await until("the rest is refused", () => links.every(({ said }) => said.includes("too_many_calls")));
+	const before = served.started.length;
+	const honest = await connect();
+	honest.write(lines(CALLS, (id) => call(id, "lasting")));
+	await until("all of them run", () => served.started.length === before + CALLS);
+});
+
+test("a thousand requests of links wait for one of this machine, not the other way round", async () => {
+	const honest = await connect();
+	await until("it is accepted", () => ends.length === 1);
+	for (const link of openLinks()) link.asks(lines(10, (id) => call(id, "list")));
+	honest.write(call(1, HONEST));
+	honest.resume();
+	await once(honest, "data");
+	// One for each turn of the event loop, of which the local request needs a few.
+	expect(served.before.calls).toBeLessThan(LINKS / 2);
 });

@@ -3,8 +3,11 @@
 
 import { Kvm } from "@nats-io/kv";
 import { describe, expect, vi, test as vitestTest } from "vitest";
+import { openBuckets } from "../../src/fleet/buckets.ts";
+import { othersSessions } from "../../src/fleet/fleet-list.ts";
 import type { OwnHost, OwnSessions } from "../../src/fleet/publisher.ts";
 import { FleetRegistry } from "../../src/fleet/registry.ts";
+import { keyToken } from "../../src/fleet/subjects.ts";
 import type { SessionRecord } from "../../src/journal/records.ts";
 import { Listeners } from "../../src/protocol/listeners.ts";
 import { until } from "../condition.ts";
@@ -102,6 +105,72 @@ class FakeHost {
 
 /** After this, a lease that nobody refreshes is gone for everybody, on a busy machine. */
 const GONE_MS = SHORT.ttlMs + 1500;
+
+test("what a hostile host has written under its own name is left out, and hides nothing of others", async () => {
+	await using server = await OneServer.start();
+	const nats = await server.connect();
+	const honest = new FakeHost(server, "honest");
+	honest.sessions.set("s1", "running");
+	await honest.up();
+	await honest.registry!.told();
+	const { sessions } = await openBuckets(await server.connect());
+	const o = keyToken("o");
+	const entry = { name: "n-s1", command: "cat", status: "running", owner: "o", createdAt: 1, updatedAt: 1, boot: "" };
+	const whole = { ...entry, activity: null, waitingFor: null, exit: null, sandbox: null };
+	await sessions.put(`evil.${o}.ok`, JSON.stringify({ ...whole, name: "a\x1b[2Jb" }));
+	await sessions.put(`evil.${o}.garbage`, "{");
+	await sessions.put(`evil.${o}.nothing`, "null");
+	await sessions.put(`evil.${o}.part`, JSON.stringify({ ...whole, name: undefined }));
+	await sessions.put(`evil.${o}.large`, JSON.stringify({ ...whole, command: "x".repeat(900_000) }));
+	await nats.request(`$KV.dt_sessions.evil.${o}.a\x1b[2Jb`, JSON.stringify(whole));
+	await using view = await FleetRegistry.open({ nats, onProblem: () => {}, ...SHORT });
+	await view.withSessions();
+	const listed = [...view.sessions()].map(({ host, id, entry: { name } }) => `${host}/${id} ${name}`);
+	expect(listed).toEqual(["evil/ok a[2Jb", "honest/s1 n-s1"]);
+	expect(await view.running("o", "n-s1")).toEqual(["honest"]);
+	expect(await view.find("evil", "garbage")).toBeNull();
+	// Also what cannot be read.
+	expect(await view.forget("evil")).toBe(5);
+	await honest.vanish();
+});
+
+test("the sessions of a host whose clock is another one have the age that they have", async () => {
+	await using server = await OneServer.start();
+	const nats = await server.connect();
+	await using view = await FleetRegistry.open({ nats, onProblem: () => {}, ...SHORT });
+	const { hosts, sessions } = await openBuckets(await server.connect());
+	const minute = 60_000;
+	for (const [host, minutes] of [
+		["ahead", 10],
+		["behind", -10],
+		["late", -0.1],
+	] as const) {
+		const now = Date.now() + minutes * minute;
+		const lease = {
+			host,
+			bootId: "b",
+			daemonEpoch: 1,
+			version: "1",
+			labels: {},
+			capacity: { sessions: 1 },
+			running: 1,
+		};
+		await hosts.put(host, JSON.stringify({ ...lease, load: 0, since: now, now }));
+		const entry = { name: "n", command: "cat", status: "running", owner: "o", activity: null, waitingFor: null };
+		const times = { createdAt: now - 3 * minute, updatedAt: now - 2 * minute };
+		const record = { ...entry, ...times, exit: null, sandbox: null, boot: "b" };
+		await sessions.put(`${host}.${keyToken("o")}.s`, JSON.stringify(record));
+	}
+	await until("all are heard of", () => view.hosts().length === 3);
+	await view.withSessions();
+	const request = { limit: 10, owner: "o", scope: undefined, version: "1" };
+	const listed = (minutes: number) =>
+		othersSessions(view, { ...request, since: Date.now() - minutes * minute }).sessions.map(({ host }) => host);
+	expect(listed(5)).toEqual(["ahead", "behind", "late"]);
+	expect(listed(1)).toEqual([]);
+	for (const { host, createdAt } of othersSessions(view, { ...request, since: 0 }).sessions)
+		expect(Math.abs(Date.now() - createdAt - 3 * minute), host).toBeLessThan(30_000);
+});
 
 describe("what a view says", () => {
 	const random = (seed: number) => {
