@@ -14,7 +14,7 @@ const response: fc.Arbitrary<Response> = fc.oneof(
 
 function written(responses: readonly Response[]): Buffer {
 	const socket = new PassThrough({ highWaterMark: 1 << 24 });
-	const sizes = responses.map((one) => writeMessage(socket, one));
+	const sizes = responses.map((one) => writeMessage(socket, one, limits.answerValues));
 	const all = (socket.read() as Buffer | null) ?? Buffer.alloc(0);
 	expect(sizes.reduce<number>((sum, size) => sum + size!, 0)).toBe(all.length);
 	return all;
@@ -63,6 +63,16 @@ describe("messages on the daemon's socket", () => {
 		header.writeUInt32BE(limits.frameBytes, 13);
 		expect(read(header, [3])).toEqual([{ problem: `a frame of more than ${limits.frameBytes} bytes` }]);
 		const more = { offset: 0, bytes: new Uint8Array(limits.frameBytes) };
-		expect(writeMessage(new PassThrough(), { id: 1, more })).toBeNull();
+		expect(writeMessage(new PassThrough(), { id: 1, more }, limits.answerValues)).toBeNull();
+	});
+
+	test("answers have room for long lists; what the reader would not take is not written", () => {
+		const socket = new PassThrough({ highWaterMark: 1 << 24 });
+		const ofValues = (count: number) => ({ id: 1, done: { left: Array.from({ length: count }, () => "x") } });
+		const many = ofValues(2 * limits.frameValues);
+		expect(plain(read(written([many]), []))).toEqual([many]);
+		expect(writeMessage(socket, ofValues(limits.answerValues), limits.answerValues)).toBeNull();
+		expect(writeMessage(socket, many, limits.frameValues)).toBeNull();
+		expect(socket.read()).toBeNull();
 	});
 });

@@ -32,14 +32,17 @@ type Next = Message | { readonly problem: string } | null;
 export class Messages {
 	/** Whether frames may come. */
 	readonly #framed: boolean;
+	readonly #mostValues: number;
 	/** What has arrived and was not read yet. */
 	#arrived: Buffer = EMPTY;
 	/** The pieces of a message whose end has not arrived. */
 	#held: Buffer[] = [];
 	#heldBytes = 0;
 
+	/** `framed`: what a daemon says, which may be long lists. */
 	constructor({ framed }: { readonly framed: boolean }) {
 		this.#framed = framed;
+		this.#mostValues = framed ? limits.answerValues : limits.frameValues;
 	}
 
 	/** How much of an incomplete message is held. */
@@ -72,7 +75,7 @@ export class Messages {
 		const line = this.#take(end);
 		this.#arrived = this.#arrived.subarray(1); // its end
 		try {
-			if (line.length > limits.frameBytes || !hasAtMostValues(line, limits.frameValues))
+			if (line.length > limits.frameBytes || !hasAtMostValues(line, this.#mostValues))
 				return { problem: "a line that is too large" };
 			return { value: JSON.parse(line.toString("utf8")), bytes: line.length + 1 };
 		} catch {
@@ -146,11 +149,11 @@ export function readResponses(
 	);
 }
 
-/** Writes one message. Its bytes on the wire; null where it is too large, and nothing was written. */
-export function writeMessage(socket: Duplex, message: Request | Response): number | null {
+/** Writes one message. Its bytes on the wire; null where the other end would not take it, and nothing was written. */
+export function writeMessage(socket: Duplex, message: Request | Response, mostValues: number): number | null {
 	if ("more" in message && "bytes" in message.more) return writeFrame(socket, message.id, message.more);
 	const line = Buffer.from(`${JSON.stringify(message)}\n`);
-	if (line.length > limits.frameBytes) return null;
+	if (line.length > limits.frameBytes || !hasAtMostValues(line, mostValues)) return null;
 	if (socket.writable) socket.write(line);
 	return line.length;
 }

@@ -26,7 +26,7 @@ import type { Done, More, Question, Request, Response } from "./wire.ts";
 /** At a stop, clients have this long to read the responses that are on their way. */
 const UNREAD_AT_STOP_MS = 1000;
 
-/** In one message of a list: a row has 40 values, of which a message has at most 200,000 (limits.frameValues). */
+/** In one message of a list. */
 const LIST_ROWS = 1000;
 
 export interface ServerParts {
@@ -178,7 +178,7 @@ function serve(socket: Duplex, { parts, pool, authority, streamBytes }: Serving)
 	let isUnread = false;
 	/** Writes one response and returns its size. A client that does not read its responses is not read from, either. */
 	const respond = (response: Response): number => {
-		const bytes = writeMessage(socket, response);
+		const bytes = writeMessage(socket, response, limits.answerValues);
 		if (bytes === null) throw new Fault("too_large", { what: "The answer", limit: limits.frameBytes });
 		if (socket.writableLength > limits.unreadBytes && !isUnread) {
 			isUnread = true;

@@ -440,7 +440,7 @@ export class SocketClient implements Client {
 
 	/** False when the message is too large to be sent. */
 	#write(request: Request): boolean {
-		return writeMessage(this.#socket, request) !== null;
+		return writeMessage(this.#socket, request, limits.frameValues) !== null;
 	}
 
 	#receive(said: Response, bytes: number): void {

@@ -9,7 +9,7 @@ import type { FleetRegistry } from "./registry.ts";
 import { joinReference } from "./session-names.ts";
 import type { FleetSession } from "./view.ts";
 
-/** In one answer: a message on a socket has at most 200,000 values (limits.frameValues), and a session 30. */
+/** In one answer: a message on a socket has at most 1,000,000 values (limits.answerValues), and a session 50. */
 export const PAGE = { usual: 1000, most: 5000 } as const;
 /** Of other hosts, in the text that a model reads. */
 const SHOWN_LINES = 50;

@@ -70,7 +70,8 @@ export class OwnLease implements Disposable {
 	#held: number | null = null;
 	/** Somebody else's lease on our name, and when we saw it first, of `performance.now()`. */
 	#other: { readonly revision: number; readonly seenAt: number } | null = null;
-	#renewing = false;
+	/** What is under way. */
+	#renewal: Promise<void> | null = null;
 	/** Tries in a row that failed. */
 	#failures = 0;
 	#retry: NodeJS.Timeout | undefined;
@@ -103,7 +104,7 @@ export class OwnLease implements Disposable {
 	}
 
 	get isBusy(): boolean {
-		return this.#renewing;
+		return this.#renewal !== null;
 	}
 
 	/** Told when one of these has changed. */
@@ -119,19 +120,31 @@ export class OwnLease implements Disposable {
 		);
 	}
 
-	async #renew(): Promise<void> {
-		if (this.#disposed || this.#renewing) return;
+	/** Looks now, whatever was known: whether the lease is ours. */
+	async confirm(): Promise<boolean> {
+		await this.#renewal; // it may have begun before the doubt
+		await this.#renew();
+		return this.isHeld && !this.#disposed;
+	}
+
+	/** One at a time: who comes meanwhile waits for the same. */
+	#renew(): Promise<void> {
+		if (this.#disposed) return Promise.resolve();
+		this.#renewal ??= this.#try().finally(() => {
+			this.#renewal = null;
+			this.#parts.onTried();
+		});
+		return this.#renewal;
+	}
+
+	async #try(): Promise<void> {
 		clearTimeout(this.#retry);
-		this.#renewing = true;
 		try {
 			if (this.#parts.connected.awaySince === null) await this.#write();
 			this.#failures = 0;
 		} catch (error) {
 			this.#failed(error);
-		} finally {
-			this.#renewing = false;
 		}
-		this.#parts.onTried();
 	}
 
 	#failed(error: unknown): void {

@@ -218,8 +218,7 @@ export class Publisher implements AsyncDisposable {
 			const previousSeq = before === undefined ? 0 : (before.revision ?? (await this.#revisionOf(key)));
 			Object.assign(now, { revision: await sessions.put(key, text, { previousSeq, timeout: REQUEST_MS }) });
 		} catch (error) {
-			if (!isConflict(error)) throw error;
-			// Another has written it, or we did and were not told; the host that has the lease decides.
+			await this.#mustPrevail(error);
 			Object.assign(now, {
 				revision: await sessions.put(key, text, { previousSeq: await this.#revisionOf(key), timeout: REQUEST_MS }),
 			});
@@ -232,11 +231,16 @@ export class Publisher implements AsyncDisposable {
 		try {
 			await within(REQUEST_MS, "removing a record", sessions.delete(key, { previousSeq: revision }));
 		} catch (error) {
-			if (!isConflict(error)) throw error;
+			await this.#mustPrevail(error);
 			const previousSeq = await this.#revisionOf(key);
 			await within(REQUEST_MS, "removing a record", sessions.delete(key, { previousSeq }));
 		}
 		this.#published.delete(key);
+	}
+
+	/** Another has written it, or we did and were not told: who has the lease decides, as the broker has it now. Else this throws. */
+	async #mustPrevail(error: unknown): Promise<void> {
+		if (!isConflict(error) || !(await this.lease.confirm())) throw error;
 	}
 
 	/** The last one; 0 where there is none. */

@@ -350,8 +350,10 @@ export const textOptions = {
 export const limits = {
 	/** One message on the daemon's socket, either way. */
 	frameBytes: 8 * MIB,
-	/** Values (numbers, strings, arrays…) in one message: parsing a megabyte of `[[[[` takes 50 MB. */
+	/** Values (numbers, strings, arrays…; a field is two) in one request: parsing a megabyte of `[[[[` takes 50 MB. */
 	frameValues: 200_000,
+	/** The same in one answer, which a daemon makes: a session in a list has 50, and those of 8 MiB are 900,000. */
+	answerValues: 1_000_000,
 	/** The same in a request over HTTP or an MCP message, counted before parsing: what `inputValues` need, three marks each. */
 	bodyValues: 64_000,
 	/** The caller's name for itself. */

@@ -2,16 +2,32 @@ import { closeSync, existsSync, mkdtempSync, readdirSync, readlinkSync, rmSync }
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import type { FleetControl } from "../../src/daemon/fleet-control.ts";
 import { fileLog } from "../../src/daemon/log.ts";
 import { becomeDaemon, type DaemonSessions } from "../../src/daemon/run.ts";
 import { SocketClient } from "../../src/daemon/socket-client.ts";
+import type { FleetStatus } from "../../src/protocol/fleet.ts";
 import { anyCaller } from "../any-caller.ts";
 import { FakeClient } from "../fake-client.ts";
 
-/** A daemon over an sessions that is named fake: only its comings and goings matter here. */
+const NO_FLEET: FleetControl = {
+	status: () => null,
+	join: async () => MEMBER,
+	leave: async () => {},
+	forget: async () => 0,
+};
+
+/** That has not reached its fleet yet. */
+const MEMBER: FleetStatus = {
+	...{ host: "alpha", servers: [], role: "admin", owner: null, serves: true, labels: {} },
+	...{ connected: false, problem: null, since: 0, hosts: [] },
+};
+
+/** A daemon over sessions that are fake: only their comings and goings matter here. */
 async function daemonWith(idleMs: number) {
 	const run = mkdtempSync(join(tmpdir(), "dt-idle-"));
 	let running = 1; // or it could stop before the first client has connected
+	let isMember = false;
 	let tell = () => {};
 	const sessions: DaemonSessions = {
 		client: new FakeClient(),
@@ -22,6 +38,7 @@ async function daemonWith(idleMs: number) {
 			tell = listener;
 			return () => {};
 		},
+		fleet: { ...NO_FLEET, status: () => (isMember ? MEMBER : null) },
 		endAll: async () => [],
 		close: async () => {},
 	};
@@ -32,6 +49,10 @@ async function daemonWith(idleMs: number) {
 		daemon,
 		setRunning: (count: number) => {
 			running = count;
+			tell();
+		},
+		setMember: (is: boolean) => {
+			isMember = is;
 			tell();
 		},
 	};
@@ -52,6 +73,18 @@ describe("a daemon without sessions and clients", () => {
 		setRunning(0);
 		await daemon.stopped;
 		expect(readdirSync(run).sort()).toEqual(["daemon-place", "epoch"]);
+		rmSync(run, { recursive: true });
+	});
+});
+
+describe("a daemon that is a member of a fleet", () => {
+	test("stays without sessions and clients, until it has left", async () => {
+		const { run, daemon, setRunning, setMember } = await daemonWith(200);
+		setMember(true);
+		setRunning(0);
+		expect(await stays(daemon.stopped, 600)).toBe(true);
+		setMember(false);
+		await daemon.stopped;
 		rmSync(run, { recursive: true });
 	});
 });

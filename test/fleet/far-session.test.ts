@@ -8,7 +8,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Dialtone } from "../../src/index.ts";
 import type { ReadFacts, SessionFacts } from "../../src/protocol/answer.ts";
-import type { Client } from "../../src/tools/client.ts";
+import type { Answer, Client } from "../../src/tools/client.ts";
 import { until } from "../condition.ts";
 import { missing } from "../programs.ts";
 import { filesBelow } from "../secrets/files-below.ts";
@@ -54,6 +54,38 @@ describe.skipIf(missing(...BROKER_NEEDS).length > 0)("a session of another machi
 		writeFileSync(cue("long"), "");
 		expect((await waiting).facts).toMatchObject({ matched: true, text: expect.stringContaining("now") });
 		expect(performance.now() - given).toBeLessThan(5000); // of the 45 s that it had left
+	});
+
+	test("a wait there ends in its own time, and an answer comes when its caller has to have one", async () => {
+		await start("timed", "read x");
+		// The first call opens a link.
+		await text("beta/timed");
+		const elapsed = async (call: () => Promise<Answer>): Promise<[SessionFacts, number]> => {
+			const since = performance.now();
+			const { facts: told } = await call();
+			return [told as SessionFacts, performance.now() - since];
+		};
+		const never = { session: "beta/timed", until: { text: "never", only: true } };
+		const soon = (ms: number) => {
+			expect(ms).toBeGreaterThan(950);
+			expect(ms).toBeLessThan(1000 + 4000); // on a busy machine; 60 s if it were not honoured
+		};
+		const [timed, timedMs] = await elapsed(() => called(client, "wait", { ...never, timeoutMs: 1000 }));
+		expect(timed).toMatchObject({ returned: "timeout", matched: false });
+		soon(timedMs);
+
+		const limit = { answerWithinMs: 1000 };
+		const [limited, limitedMs] = await elapsed(() => client.call("wait", { ...never, timeoutMs: 60_000 }, limit));
+		expect(limited).toMatchObject({ returned: "timeout", limited: { askedMs: 60_000 } });
+		soon(limitedMs);
+
+		const slow = { command: `${awaited("command")}; echo done`, host: "beta", shell: "timed-shell" };
+		const [left, leftMs] = await elapsed(() => client.call("run", { ...slow, ...patient }, limit));
+		expect(left).toMatchObject({ limited: { askedMs: 60_000 } });
+		soon(leftMs);
+		writeFileSync(cue("command"), "");
+		const ended = await called(client, "wait", { session: "beta/timed-shell", until: { text: "done" }, ...patient });
+		expect(ended.facts).toMatchObject({ text: expect.stringContaining("done") });
 	});
 
 	test("a wait whose caller goes away is over there, too: what comes then is new to the next call", async () => {

@@ -16,6 +16,8 @@ const patient = { timeoutMs: 60_000 };
 describe("issue 15: a machine behind a leaf node", () => {
 	let brokers: Brokers;
 	let leaf: BrokerNode;
+	/** Of the same servers, with a leaf node of its own. */
+	let rivalLeaf: BrokerNode;
 	const homes: Home[] = [];
 	let hub: Client;
 	let site: Client;
@@ -28,18 +30,25 @@ describe("issue 15: a machine behind a leaf node", () => {
 
 	beforeAll(async () => {
 		if (missing(...BROKER_NEEDS).length > 0) return;
-		brokers = await Brokers.start({ nodes: 3 });
-		const [{ host = "" } = {}] = await loopbackPlaces(1);
-		const server = { name: "site", host, port: 4222 };
-		const directory = addLeaf(brokers.directory, "main", server);
+		brokers = await Brokers.start({ nodes: 3, tenants: ["main", "rival"] });
+		const places = await loopbackPlaces(2);
+		const [ours, theirs] = [
+			{ tenant: "main", name: "site" },
+			{ tenant: "rival", name: "rival-site" },
+		].map(({ tenant, name }, index) => {
+			const server = { name, host: places[index]!.host, port: 4222 };
+			return new BrokerNode(server, addLeaf(brokers.directory, tenant, server), []);
+		});
+		[leaf, rivalLeaf] = [ours!, theirs!];
 		addUser(brokers.directory, "main", { name: "bot", role: "drive", owner: "bot", host: null });
 		for (const index of brokers.nodes.keys()) {
 			await brokers.kill(index);
 			await brokers.restart(index);
 		}
-		leaf = new BrokerNode(server, directory, []);
-		leaf.start();
-		await leaf.listening();
+		for (const node of [leaf, rivalLeaf]) {
+			node.start();
+			await node.listening();
+		}
 		homes.push(new Home(), new Home());
 		hub = await join(homes[0]!, "hub", brokers.credentials("admin"), []);
 		site = await join(homes[1]!, "site", brokers.credentials("admin"), [leaf.address]);
@@ -55,6 +64,7 @@ describe("issue 15: a machine behind a leaf node", () => {
 			await home[Symbol.asyncDispose]();
 		}
 		await leaf?.kill();
+		await rivalLeaf?.kill();
 		await brokers?.[Symbol.asyncDispose]();
 	});
 
@@ -119,6 +129,61 @@ describe("issue 15: a machine behind a leaf node", () => {
 		}
 		await connection.close();
 	});
+
+	test(
+		"is heard by no other tenant, at a leaf node or a server, nor known there",
+		needing(...BROKER_NEEDS),
+		async () => {
+			const [hubNode] = brokers.nodes;
+			const inboxOf = (tenant: string) => `${readCredentials(brokers.credentials("admin", tenant)).inboxPrefix}.x`;
+			const subjects = [
+				"dt.open.hub.admin._",
+				"dt.up.hub.admin._.link",
+				"dt.down.admin._.link",
+				"dt.down.drive.bot.link",
+			];
+			const heard: string[] = [];
+			const listenAs = async (tenant: string, where: string, node: BrokerNode) => {
+				const connection = await brokers.connect("admin", { tenant, node });
+				for (const subject of [
+					"dt.open.*.*.*",
+					"dt.up.*.*.*.*",
+					"dt.down.admin._.*",
+					"dt.down.drive.*.*",
+					inboxOf(tenant),
+				])
+					connection.subscribe(subject, {
+						callback: (_, message) => void heard.push(`${tenant} ${where} ${message.subject} ${message.string()}`),
+					});
+				await connection.flush();
+				return connection;
+			};
+			const listeners = [
+				await listenAs("rival", "leaf", rivalLeaf),
+				await listenAs("rival", "hub", hubNode!),
+				await listenAs("main", "hub", hubNode!),
+			];
+			const sayAs = async (tenant: string, node: BrokerNode, text: string) => {
+				const connection = await brokers.connect("admin", { tenant, node });
+				for (const subject of [...subjects, inboxOf("main"), inboxOf("rival")]) connection.publish(subject, text);
+				await connection.flush();
+				await connection.close();
+			};
+			const arrivedOf = (tenant: string, where: string, text: string) =>
+				[...subjects, inboxOf(tenant)].every((subject) => heard.includes(`${tenant} ${where} ${subject} ${text}`));
+			await until("our own hear it", async () => {
+				await sayAs("main", leaf, "ours");
+				return arrivedOf("main", "hub", "ours");
+			});
+			await until("theirs hear their own, which was said later", async () => {
+				await sayAs("rival", rivalLeaf, "theirs");
+				return arrivedOf("rival", "hub", "theirs") && arrivedOf("rival", "leaf", "theirs");
+			});
+			expect(heard.filter((each) => each.startsWith("rival") !== each.endsWith("theirs"))).toEqual([]);
+			for (const connection of listeners) await connection.close();
+			await expect(brokers.connect("admin", { tenant: "rival", node: leaf })).rejects.toThrow(/authorization/i);
+		},
+	);
 
 	test("is unreachable without it, works by itself, and is back with it", needing(...BROKER_NEEDS), async () => {
 		await called(hub, "start", { host: "site", name: "far", argv: ["cat"], ...patient });

@@ -60,6 +60,25 @@ describe(`${COUNT} sessions on ${HOSTS} other machines`, () => {
 		expect([sessions.length, next]).toEqual([COUNT, undefined]);
 	};
 
+	test("are all in the pages of `list`; how long these take is printed", needing(...BROKER_NEEDS), async () => {
+		const whole = async (limit: number): Promise<ListFacts> => {
+			const sessions: ListFacts["sessions"][number][] = [];
+			const since = performance.now();
+			let page: ListFacts;
+			let after: string | undefined;
+			do {
+				const input = { limit, ...(after !== undefined && { after }) };
+				page = (await client.call<string>("list", input)).facts as ListFacts;
+				sessions.push(...page.sessions);
+				after = page.next;
+			} while (after !== undefined);
+			console.log(`${sessions.length} sessions in pages of ${limit}: ${Math.round(performance.now() - since)} ms`);
+			return { ...page, sessions };
+		};
+		// The first one reads all records.
+		for (const limit of [1000, 1000, 1000, 5000, 5000]) isWhole(await whole(limit));
+	});
+
 	test("are all in `ls`, as a table, as ids and as JSON", needing(...BROKER_NEEDS), async () => {
 		isWhole(JSON.parse((await home.cli("ls", "--json")).stdout));
 		isWhole(JSON.parse((await home.cli("fleet", "ls", "--json")).stdout));

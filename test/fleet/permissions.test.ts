@@ -9,7 +9,7 @@ import { headers, type NatsConnection, PermissionViolationError } from "@nats-io
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { readCredentials } from "../../src/fleet/credentials.ts";
 import type { NewUser } from "../../src/fleet/init.ts";
-import { openedInbox, STREAMS } from "../../src/fleet/permissions.ts";
+import { inboxPrefix, openedInbox, permissionsOf, STREAMS } from "../../src/fleet/permissions.ts";
 import { tokenOf } from "../../src/fleet/subjects.ts";
 import { within } from "../../src/pty/wait.ts";
 import { until as eventually, HANG_MS } from "../condition.ts";
@@ -133,12 +133,14 @@ const PUBLISH: readonly Row[] = [
 			{ subject: `$JS.API.CONSUMER.${act}.${stream}.some`, may: nobody },
 		]),
 		{ subject: `$JS.API.CONSUMER.MSG.NEXT.${stream}.some`, may: nobody },
-		...["INFO", "DELETE"].map((act) => ({
-			subject: `$JS.API.CONSUMER.${act}.${stream}.some`,
-			may: (one: NewUser) =>
-				stream !== STREAMS.pins &&
-				(stream === STREAMS.hosts || one.role !== "host" || (stream === STREAMS.sessions && isHost(one))),
-		})),
+		...[...["INFO", "DELETE"].map((act) => `$JS.API.CONSUMER.${act}.${stream}.some`), `$JS.FC.${stream}.some`].map(
+			(subject) => ({
+				subject,
+				may: (one: NewUser) =>
+					stream !== STREAMS.pins &&
+					(stream === STREAMS.hosts || one.role !== "host" || (stream === STREAMS.sessions && isHost(one))),
+			}),
+		),
 	]),
 	{ subject: "$JS.API.INFO", may: (one) => isHost(one) || isAdmin(one) },
 	...["$JS.API.STREAM.LIST", "$JS.API.STREAM.NAMES", "$JS.API.STREAM.CREATE.other", "$JS.API.ACCOUNT.PURGE.acme"].map(
@@ -353,32 +355,70 @@ describe.each([1, 3] as const)(
 			expect(await stateOf(manager)).toEqual({ ...before, "$KV.dt_sessions.h1.x.ack": 1 });
 		});
 
-		test("tenants see nothing of each other, whatever they ask", async () => {
+		const keyOf = (name: string, tenant: string) =>
+			readCredentials(brokers.credentials(name, tenant)).inboxPrefix.replace(/^_INBOX\./, "");
+		const inboxesOf = (tenant: string) => everyone.map(({ name }) => `${inboxPrefix(keyOf(name, tenant))}.x`);
+		const triedBy = (one: NewUser, tenant: string) => [
+			...PUBLISH.map(({ subject }) => subject),
+			...inboxesOf(tenant),
+			...permissionsOf(one, keyOf(one.name, tenant)).publish.map(madeLiteral),
+		];
+
+		test("what one tenant publishes arrives in no other, whoever tries, whatever the subject", async () => {
 			// On one server, so that what was said first also arrives first.
 			const [node] = brokers.nodes;
-			const ours = await brokers.connect("admin", { tenant: TRIED, node: node! });
-			const theirs = await brokers.connect("admin", { tenant: RIVAL, node: node! });
+			const admin = await brokers.connect("admin", { tenant: RIVAL, node: node! });
+			const manager = await jetstreamManager(admin);
+			const before = await everythingOf(manager);
 			const heard: string[] = [];
-			const sinks = ["dt.open.*.*.*", "dt.up.*.*.*.*", "dt.down.admin._.*"].map((subject) =>
-				theirs.subscribe(subject, { callback: (_, message) => void heard.push(message.subject) }),
+			const listeners = await Promise.all(
+				everyone.map(async (one) => {
+					const connection = await brokers.connect(one.name, { tenant: RIVAL, node: node! });
+					const mine = permissionsOf(one, keyOf(one.name, RIVAL)).subscribe;
+					for (const subject of mine)
+						connection.subscribe(subject, {
+							callback: (_, message) => void heard.push(`${one.name} ${subject}: ${message.string()}`),
+						});
+					await connection.flush();
+					return { one, connection, mine };
+				}),
 			);
-			await theirs.flush();
-			const before = await stateOf(await jetstreamManager(theirs));
-			for (const { subject } of PUBLISH) ours.publish(subject, "?");
-			await ours.flush();
+			for (const one of everyone) {
+				const ours = await brokers.connect(one.name, { tenant: TRIED, node: node! });
+				const theirs = `${inboxPrefix(keyOf(one.name, RIVAL))}.x`;
+				for (const subject of [...triedBy(one, TRIED), ...inboxesOf(RIVAL)]) {
+					ours.publish(subject, "ours");
+					ours.publish(subject, "ours", { reply: theirs });
+				}
+				await ours.flush();
+				// By then the store has answered, wherever it is meant to.
+				if (isAdmin(one)) await everythingOf(await jetstreamManager(ours));
+				await ours.close();
+			}
+
 			// What they say to themselves does arrive, and what we said would have been before it.
-			theirs.publish("dt.open.last.admin._");
-			await eventually("the last one arrives", () => heard.includes("dt.open.last.admin._"));
-			expect(heard).toEqual(["dt.open.last.admin._"]);
-			expect(await stateOf(await jetstreamManager(theirs))).toEqual(before);
-			for (const sink of sinks) sink.unsubscribe();
-			const sessions = await new Kvm(theirs).open("dt_sessions", { allow_direct: true });
-			expect((await sessions.get(`h1.${token(OWN)}.s1`))?.string()).toBe(`${OWN} of ${RIVAL}`);
-			const events = await jetstream(theirs).consumers.getPushConsumer(STREAMS.events, {
-				filter_subjects: "dt.event.>",
-				deliver_policy: DeliverPolicy.All,
-			});
-			expect(await collected(await events.consume(), 2)).toEqual([`${OWN} of ${RIVAL}`, `${OTHER} of ${RIVAL}`]);
+			for (const inbox of inboxesOf(RIVAL)) admin.publish(inbox, "last");
+			const last = everyone.map(({ name }) => `${name} ${inboxPrefix(keyOf(name, RIVAL))}.>: last`);
+			await eventually("the last one arrives everywhere", () => last.every((each) => heard.includes(each)));
+			expect(heard.sort()).toEqual(last.sort());
+			expect(await everythingOf(manager)).toEqual(before);
+
+			// This test can fail: each would have heard, on all that it listens to.
+			for (const { one, connection } of listeners)
+				for (const subject of triedBy(one, RIVAL)) connection.publish(subject, "own");
+			const all = listeners.flatMap(({ one, mine }) => mine.map((subject) => `${one.name} ${subject}: own`));
+			await eventually("they hear their own on each", () => all.every((each) => heard.includes(each)));
+			for (const { connection } of [...listeners, { connection: admin }]) await connection.close();
+		});
+
+		test("the subjects that are tried are all that are declared", () => {
+			const tried = [...PUBLISH.map(({ subject }) => subject), ...inboxesOf(TRIED)];
+			const untried = everyone.flatMap((one) =>
+				permissionsOf(one, keyOf(one.name, TRIED)).publish.filter(
+					(pattern) => !tried.some((subject) => matches(pattern, subject)),
+				),
+			);
+			expect(untried).toEqual([]);
 		});
 
 		test("nobody connects without a key of the fleet, or without TLS", async () => {
@@ -430,4 +470,25 @@ async function stateOf(manager: Awaited<ReturnType<typeof jetstreamManager>>): P
 		Object.values(STREAMS).map((stream) => manager.streams.info(stream, { subjects_filter: ">" })),
 	);
 	return Object.assign({}, ...infos.map(({ state }) => state.subjects ?? {}));
+}
+
+/** All that writing, removing or asking would change, of all streams. */
+async function everythingOf(manager: Awaited<ReturnType<typeof jetstreamManager>>): Promise<unknown> {
+	const infos = await Promise.all(
+		Object.values(STREAMS).map((stream) => manager.streams.info(stream, { subjects_filter: ">" })),
+	);
+	return infos.map(({ config, state }) => ({ name: config.name, state }));
+}
+
+/** A subject of this pattern. */
+const madeLiteral = (pattern: string): string => pattern.replaceAll(/\*|>/g, "some");
+
+/** Whether a user who may publish on this pattern may on this subject. */
+function matches(pattern: string, subject: string): boolean {
+	const tokens = subject.split(".");
+	const parts = pattern.split(".");
+	const fits = parts.every((part, index) =>
+		part === ">" ? index < tokens.length : part === "*" ? tokens[index] !== undefined : part === tokens[index],
+	);
+	return fits && (parts.at(-1) === ">" || parts.length === tokens.length);
 }

@@ -5,20 +5,25 @@ import { execFileSync, spawn } from "node:child_process";
 import {
 	chmodSync,
 	copyFileSync,
+	cpSync,
+	existsSync,
 	mkdirSync,
 	mkdtempSync,
 	readFileSync,
 	renameSync,
 	rmSync,
+	statSync,
 	symlinkSync,
 	writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, dirname, join, relative } from "node:path";
 import { describe, expect, test } from "vitest";
+import { readCredentials } from "../../src/fleet/credentials.ts";
 import { addLeaf, initFleet } from "../../src/fleet/init.ts";
 import { within } from "../../src/pty/wait.ts";
 import { until } from "../condition.ts";
+import { MAIN } from "../daemon/home.ts";
 import { versioned } from "../daemon/versioned.ts";
 import { BROKER_NEEDS, Brokers } from "../fleet/broker.ts";
 import { find, needing, SYSTEM_PATH } from "../programs.ts";
@@ -35,10 +40,10 @@ class Contained implements AsyncDisposable {
 	readonly exited: Promise<number | null>;
 	said = "";
 
-	constructor(env: NodeJS.ProcessEnv = {}) {
+	constructor(env: NodeJS.ProcessEnv = {}, { build = root, entryPoint = join(root, "deploy/entrypoint") } = {}) {
 		const bin = join(this.#base, "bin");
 		mkdirSync(bin);
-		this.install(root);
+		this.install(build);
 		mkdirSync(join(this.#base, "home"), { mode: 0o700 });
 		this.#env = {
 			PATH: `${bin}:${process.env.PATH}`,
@@ -47,7 +52,7 @@ class Contained implements AsyncDisposable {
 			DIALTONE_HOME: join(this.#base, "home"),
 			...env,
 		};
-		const inside = ["--", find("tini")!, "--", join(root, "deploy/entrypoint")];
+		const inside = ["--", find("tini")!, "--", entryPoint];
 		this.#unshare = spawn("unshare", ["--pid", "--fork", "--mount-proc", "--kill-child", ...inside], {
 			env: this.#env,
 			stdio: ["ignore", "pipe", "pipe"],
@@ -175,7 +180,11 @@ describe("the container's processes", needing("tini", "containers", "ps"), () =>
 			const first = await until("a daemon runs", () => inside.daemon());
 			const counts = "i=0; while :; do i=$((i+1)); echo $i; [ $i -lt 3000 ] || read x; sleep 0.001; done";
 			inside.run("dialtone", "start", "--name", "counter", "--until", "1", "--", "sh", "-c", counts);
-			const holders = () => inside.processes().filter(({ name }) => name.startsWith("dialtone-holder"));
+			const holders = () =>
+				inside
+					.processes()
+					.filter(({ name }) => name.startsWith("dialtone-holder"))
+					.map(({ pid, parent }) => ({ pid, parent }));
 			const before = holders();
 
 			inside.install(newer);
@@ -193,12 +202,70 @@ describe("the container's processes", needing("tini", "containers", "ps"), () =>
 			inside.run("kill", "-9", String(inside.daemon()));
 			await until("the next daemon runs", () => inside.daemon());
 			expect(inside.status().version).toBe("99.0.0");
-			expect(holders().map(({ pid }) => pid)).toEqual(before.map(({ pid }) => pid));
+			expect(holders()).toEqual(before);
 		} finally {
 			rmSync(newer, { recursive: true });
 		}
 	});
 });
+
+/** Where the recipe's build stage has this checkout. */
+const BUILT = "/opt/dialtone";
+
+/** What the last stage of the recipe takes from the build stage, put where it says, below a directory; without what is for development. */
+function copyAsTheRecipe(base: string): void {
+	const recipe = readFileSync(join(root, "deploy/Containerfile"), "utf8");
+	const copies = [...recipe.matchAll(/^COPY --from=build (\S+) (\S+)$/gm)];
+	expect(copies.length).toBeGreaterThan(3);
+	for (const [, from = "", to = ""] of copies) {
+		const source = join(root, relative(BUILT, from));
+		const target = join(base, to.endsWith("/") ? join(to, basename(from)) : to);
+		mkdirSync(dirname(target), { recursive: true });
+		if (basename(from) !== "node_modules") cpSync(source, target, { recursive: true });
+		else
+			for (const name of productionPackages()) cpSync(join(root, name), join(target, "..", name), { recursive: true });
+	}
+}
+
+/** `node_modules/NAME`: what `npm prune --omit=dev` leaves. */
+function productionPackages(): readonly string[] {
+	const lock = JSON.parse(readFileSync(join(root, "package-lock.json"), "utf8")) as {
+		readonly packages: Readonly<Record<string, { readonly dev?: true; readonly devOptional?: true }>>;
+	};
+	return Object.entries(lock.packages)
+		.filter(([path, { dev, devOptional }]) => path !== "" && !dev && !devOptional && existsSync(join(root, path)))
+		.map(([path]) => path);
+}
+
+test(
+	"the files that the recipe copies are all that the container's programs need",
+	needing("tini", "containers", "ps"),
+	async () => {
+		const base = mkdtempSync(join(tmpdir(), "dt-copied-"));
+		try {
+			copyAsTheRecipe(base);
+			const entryPoint = join(base, "usr/local/bin/dialtone-entrypoint");
+			// Nothing listens there: it is asked all the same.
+			const fleet = { DIALTONE_JOIN: "nats://127.0.0.1:1", DIALTONE_HOST: "node" };
+			await using inside = new Contained(fleet, { build: join(base, BUILT), entryPoint });
+			const daemon = await until("a daemon runs", () => inside.daemon());
+			expect(inside.run("cat", `/proc/${daemon}/cmdline`)).toContain(base);
+			inside.run("dialtone", "start", "--name", "cat", "--", "cat");
+			expect(inside.run("dialtone", "send", "cat", "hello")).toContain("hello");
+			expect(inside.run("dialtone", "run", "cd /usr; pwd")).toContain("/usr");
+			expect(inside.run("dialtone", "ls")).toContain("cat");
+			expect(inside.run("dialtone", "help", "start")).toContain("--name");
+			expect(inside.run("dialtone", "export", "cat", "-f", "svg")).toContain("<svg");
+			inside.run("dialtone", "mcp"); // until its input ends, which is at once
+			await until("it has tried to join", () => inside.said.includes("fleet's broker is unreachable"));
+			inside.terminate();
+			await within(60_000, "the container ends", inside.exited);
+			expect(inside.said).not.toMatch(/Cannot find|MODULE_NOT_FOUND|ENOENT/);
+		} finally {
+			rmSync(base, { recursive: true, force: true });
+		}
+	},
+);
 
 describe("a container of a fleet", needing("tini", "containers", "ps", ...BROKER_NEEDS), () => {
 	test("joins with a secret that is mounted as Kubernetes does it, also where the servers come up later", async () => {
@@ -279,6 +346,48 @@ describe("the manifests", () => {
 			const [written] = documents();
 			written!.spec.template.spec.containers[0].image = "dialtone:other";
 			expect(taken).toMatchObject(written!);
+		},
+	);
+
+	test(
+		"mount and name what the commands of their comments make",
+		needing("python3", PYTHON_YAML, ...BROKER_NEEDS),
+		() => {
+			const cwd = mkdtempSync(join(tmpdir(), "dt-manifest-"));
+			const dialtone = (...args: string[]) => execFileSync(process.execPath, [MAIN, ...args], { cwd, stdio: "pipe" });
+			dialtone("fleet", "init", "fleet");
+			const shown = readFileSync(MANIFEST, "utf8")
+				.split("\n")
+				.map((line) => /^#\s+((?:dialtone|kubectl) [^#]*)/.exec(line)?.[1]?.trim().split(/\s+/) ?? []);
+			for (const [, ...args] of shown.filter(([program]) => program === "dialtone")) dialtone(...args);
+
+			/** What each secret is made of: one file, or those in a directory. */
+			const made = new Map<string, string>();
+			for (const words of shown.filter((each) => each.includes("secret"))) {
+				const [name = "", from = ""] = words.slice(words.indexOf("generic") + 1);
+				made.set(name, join(cwd, from.replace("--from-file=", "")));
+			}
+			const { spec } = documents()[0]!.spec.template;
+			const [daemon, leaf] = spec.containers;
+			const of = (
+				container: { readonly volumeMounts: readonly { name: string; mountPath: string }[] },
+				path: string,
+			) => {
+				const { name, mountPath } = container.volumeMounts.find((each) => path.startsWith(`${each.mountPath}/`))!;
+				const { secret } = spec.volumes.find((each: { name: string }) => each.name === name);
+				const source = made.get(secret.secretName)!;
+				const file = path.slice(mountPath.length + 1);
+				return statSync(source).isDirectory() ? join(source, file) : join(source, "..", file);
+			};
+			const value = (name: string) => daemon.env.find((each: { name: string }) => each.name === name).value as string;
+
+			const credentials = of(daemon, value("DIALTONE_CREDENTIALS"));
+			expect([...made.values()]).toContain(credentials);
+			expect(readCredentials(credentials).member).toMatchObject({ role: "host", host: "*" });
+			const configuration = readFileSync(of(leaf, join(leaf.workingDir, leaf.args[1])), "utf8");
+			const [, address] = /^listen: "(.*)"$/m.exec(configuration)!;
+			expect(value("DIALTONE_JOIN")).toBe(`tls://${address}`);
+			rmSync(cwd, { recursive: true });
 		},
 	);
 
