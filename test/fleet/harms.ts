@@ -1,15 +1,31 @@
 // What is done to the machines of a fleet (joined-machines.ts), and when: the one account of it that the checker has.
 
-import { setTimeout as delay } from "node:timers/promises";
+import { BUCKET_PREFIX, BUCKETS } from "../../src/fleet/buckets.ts";
 import type { Random } from "../fuzz/random.ts";
+import type { Brokers } from "./broker.ts";
 import type { JoinedMachine, JoinedMachines } from "./joined-machines.ts";
 import type { Slowness } from "./network.ts";
+
+export const KINDS = [
+	"kill daemon",
+	"pause daemon",
+	"cut link",
+	"link down",
+	"slow link",
+	"lossy link",
+	"kill one server",
+	"kill two servers",
+	"kill all servers",
+] as const;
+export type Kind = (typeof KINDS)[number];
+/** A server is cut off with its machine, which others notice who use it; and when it is back, the servers elect anew. */
+export type HarmKind = Kind | "cut server";
 
 /** What a harm takes away: the daemon of a machine, its link, or a majority of the servers. */
 export type Lost = "daemon" | "link" | "servers";
 
 export interface Harm {
-	readonly what: string;
+	readonly kind: HarmKind;
 	/** The machines; all of them where servers are harmed. */
 	readonly on: readonly string[];
 	/** Null where everything is still reached: one server of three, a slow or lossy link. */
@@ -24,21 +40,36 @@ export interface Harm {
 
 export class Harms {
 	readonly all: Harm[] = [];
+	/** How often each server was killed alone, and how often that was the one that led the records of machines. */
+	readonly killedAlone = [0, 0, 0];
+	killedLeaders = 0;
 	readonly #say: (line: string) => void;
 
 	constructor(say: (line: string) => void) {
 		this.#say = say;
 	}
 
-	/** Whether something was harmed on one of these machines in that time, or less than `graceMs` before. */
-	touched([since, until]: readonly [number, number], on: readonly string[], graceMs: number): boolean {
-		return this.#of(on).some(({ from, to }) => from <= until && since <= to + graceMs);
+	/** What was done to one of these machines in that time, or less than `graceMs` before. */
+	near([since, until]: readonly [number, number], on: readonly string[], graceMs: number): readonly Harm[] {
+		return this.#of(on).filter(({ from, to }) => from <= until && since <= to + graceMs);
 	}
 
-	/** Since when one of these was harmed without an end until then, with pauses shorter than `graceMs`; null where it was not. */
-	since(at: number, on: readonly string[], graceMs: number): number | null {
+	touched(time: readonly [number, number], on: readonly string[], graceMs: number): boolean {
+		return this.near(time, on, graceMs).length > 0;
+	}
+
+	/** What was over last on these machines by then; null where something is not over, or nothing was done. */
+	lastOver(at: number, on: readonly string[]): Harm | null {
+		const begun = this.#of(on).filter(({ from }) => from <= at);
+		const last = begun.reduce<Harm | null>((one, other) => (one === null || other.to > one.to ? other : one), null);
+		return last !== null && last.to <= at ? last : null;
+	}
+
+	/** Since when one of these was harmed so without an end until then, with pauses shorter than `graceMs`; null where it was not. */
+	since(at: number, on: readonly string[], graceMs: number, kinds: readonly HarmKind[]): number | null {
 		let since: number | null = null;
-		for (const { from, to } of this.#of(on, true).sort((a, b) => b.from - a.from))
+		const harms = this.#of(on).filter(({ kind }) => kinds.includes(kind));
+		for (const { from, to } of harms.sort((a, b) => b.from - a.from))
 			if (from <= at && (since ?? at) <= to + graceMs) since = Math.min(since ?? from, from);
 		return since;
 	}
@@ -60,48 +91,48 @@ export class Harms {
 		return this.all.filter((harm) => (!lost || harm.lost !== null) && harm.on.some((name) => on.includes(name)));
 	}
 
+	/** The server to kill, so that each is: the one that leads, if it is its turn as much as another's. */
+	async oneServer(brokers: Brokers): Promise<number> {
+		const leader = await brokers.leaderOf(`${BUCKET_PREFIX}${BUCKETS.hosts}`);
+		const least = Math.min(...this.killedAlone);
+		const next = [0, 1, 2].filter((index) => this.killedAlone[index] === least);
+		const index = next.find((one) => brokers.nodes[one]!.name === leader) ?? next[0]!;
+		this.killedAlone[index]!++;
+		if (brokers.nodes[index]!.name === leader) this.killedLeaders++;
+		return index;
+	}
+
 	/** Something that is over by itself, by then. */
-	add(harm: Pick<Harm, "what" | "on" | "lost">, lastsMs: number): void {
+	add(harm: Pick<Harm, "kind" | "on" | "lost">, lastsMs: number): void {
 		this.all.push({ ...harm, isUnsure: true, from: Date.now(), to: Date.now() + lastsMs });
 	}
 
 	/** Does it, and undoes it when `during` settles. */
 	async during(
-		harm: Pick<Harm, "what" | "on" | "lost">,
-		{ act, undo }: { act: () => unknown; undo: () => unknown },
+		harm: Pick<Harm, "kind" | "on" | "lost">,
+		{ act, undo, which = "" }: { act: () => unknown; undo: () => unknown; which?: string },
 		during: () => Promise<unknown>,
 	): Promise<void> {
 		const one: Harm = { ...harm, from: Date.now(), to: Number.POSITIVE_INFINITY };
 		this.all.push(one);
-		this.#say(`${harm.what}: ${harm.on.join(", ")}`);
+		this.#say(`${harm.kind}: ${which || harm.on.join(", ")}`);
 		await act();
 		try {
 			await during();
 		} finally {
 			await undo();
 			one.to = Date.now();
-			this.#say(`${harm.what}: over`);
+			this.#say(`${harm.kind}: over`);
 		}
 	}
 }
 
+/** After a harm: servers elect, daemons reconnect, leases are written again. */
+export const GRACE_MS = 40_000;
 const RECONNECTED_MS = 20_000;
 
-export const KINDS = [
-	"kill daemon",
-	"pause daemon",
-	"cut link",
-	"link down",
-	"slow link",
-	"lossy link",
-	"kill one server",
-	"kill two servers",
-	"kill all servers",
-] as const;
-export type Kind = (typeof KINDS)[number];
-
 /** One harm of a kind for as long as `during` takes. */
-export function harm(
+export async function harm(
 	{ machines, harms }: { readonly machines: JoinedMachines; readonly harms: Harms },
 	kind: Kind,
 	{ machine, random }: { readonly machine: JoinedMachine; readonly random: Random },
@@ -111,16 +142,16 @@ export function harm(
 	const link = machine.machine;
 	const servers = { "kill one server": 1, "kill two servers": 2, "kill all servers": 3 }[kind as string];
 	if (servers !== undefined) {
-		const first = random.int(3);
-		const killed = [0, 1, 2].slice(0, servers).map((index) => (first + index) % 3);
 		const { brokers } = machines;
+		const first = random.int(3);
+		const killed =
+			servers === 1
+				? [await harms.oneServer(brokers)]
+				: [0, 1, 2].slice(0, servers).map((index) => (first + index) % 3);
 		return harms.during(
+			{ kind, on: machines.names, lost: servers > 1 ? "servers" : null },
 			{
-				what: `${kind} (${killed.map((index) => brokers.nodes[index]!.name).join(", ")})`,
-				on: machines.names,
-				lost: servers > 1 ? "servers" : null,
-			},
-			{
+				which: killed.map((index) => brokers.nodes[index]!.name).join(", "),
 				act: () => Promise.all(killed.map((index) => brokers.kill(index))),
 				undo: async () => {
 					for (const index of killed) brokers.nodes[index]!.start();
@@ -133,7 +164,7 @@ export function harm(
 	switch (kind) {
 		case "kill daemon":
 			return harms.during(
-				{ what: kind, on, lost: "daemon" },
+				{ kind, on, lost: "daemon" },
 				{
 					act: () => {
 						machine.isDeserted = true;
@@ -148,23 +179,27 @@ export function harm(
 			);
 		case "pause daemon":
 			return harms.during(
-				{ what: kind, on, lost: "daemon" },
+				{ kind, on, lost: "daemon" },
 				{ act: () => machine.signal("SIGSTOP"), undo: () => machine.signal("SIGCONT") },
 				during,
 			);
 		case "cut link":
 		case "link down": {
-			// Its server is cut off, too: a daemon that is connected to it notices by unanswered pings, and tries it again.
-			harms.add({ what: "cut server", on: machines.names, lost: "servers" }, RECONNECTED_MS);
-			const acts =
-				kind === "cut link"
-					? { act: () => link.cut(), undo: () => link.heal() }
-					: { act: () => link.down(), undo: () => link.up() };
-			return harms.during({ what: kind, on, lost: "link" }, acts, during);
+			// Its server is cut off, too: a daemon that is connected to it notices by unanswered pings, and tries it again. When it
+			// is back it asks for an election, which the others did without it.
+			const cutServer = () => harms.add({ kind: "cut server", on: machines.names, lost: "servers" }, RECONNECTED_MS);
+			const [cut, heal] =
+				kind === "cut link" ? [() => link.cut(), () => link.heal()] : [() => link.down(), () => link.up()];
+			cutServer();
+			const undo = () => {
+				heal();
+				cutServer();
+			};
+			return harms.during({ kind, on, lost: "link" }, { act: cut, undo }, during);
 		}
 		default:
 			return harms.during(
-				{ what: kind, on, lost: null },
+				{ kind, on, lost: null },
 				{ act: () => link.slow(kind === "lossy link" ? lossy(random) : narrow(random)), undo: () => link.unslow() },
 				during,
 			);
@@ -179,20 +214,3 @@ const lossy = (random: Random): Slowness => ({
 	jitterMs: random.int(50),
 	lossPercent: 1 + random.int(5),
 });
-
-/** A harm, or two at once on different machines, of these lengths. */
-export async function oneOrTwo(
-	parts: { readonly machines: JoinedMachines; readonly harms: Harms },
-	kinds: readonly Kind[],
-	random: Random,
-	seconds: readonly [number, number],
-): Promise<void> {
-	const first = random.int(3);
-	await Promise.all(
-		kinds.map(async (kind, index) => {
-			await delay(index * random.int(3000));
-			const ms = 1000 * (seconds[0] + random.int(1 + seconds[1] - seconds[0]));
-			await harm(parts, kind, { machine: parts.machines.machines[(first + index) % 3]!, random }, () => delay(ms));
-		}),
-	);
-}
