@@ -5,7 +5,7 @@ import type { ListedSession, ListFacts } from "../../src/protocol/answer.ts";
 import { Fault } from "../../src/protocol/fault.ts";
 import { Checker } from "./checker.ts";
 import { checkDrivers } from "./fleet-callers.ts";
-import { GRACE_MS, type HarmKind, Harms, type Lost } from "./harms.ts";
+import { type HarmKind, Harms, type Lost, SETTLES_MS } from "./harms.ts";
 
 const HOSTS = ["alpha", "beta", "gamma"] as const;
 const SECOND = 1000;
@@ -108,7 +108,7 @@ describe("refusals", () => {
 		expect(await refusal(unreachable())).toBe("no");
 		expect(await refusal(unreachable({ maybeDone: true }))).toBe("maybe");
 		heal();
-		pass(GRACE_MS - SECOND);
+		pass(SETTLES_MS["cut link"] - SECOND);
 		await refusal(unreachable());
 		expectNone();
 		expect(checker.calls).toEqual({ all: 3, calm: 0 });
@@ -116,7 +116,7 @@ describe("refusals", () => {
 	test("where nothing was harmed, or long ago", async () => {
 		const heal = cutBeta();
 		heal();
-		pass(GRACE_MS + SECOND);
+		pass(SETTLES_MS["cut link"] + SECOND);
 		await refusal(unreachable());
 		expectOne(/nothing was harmed/);
 		expect(checker.calls.calm).toBe(1);

@@ -7,7 +7,7 @@
 import type { ListFacts } from "../../src/protocol/answer.ts";
 import { noticesIn } from "../../src/protocol/answer.ts";
 import { Fault } from "../../src/protocol/fault.ts";
-import { GRACE_MS, type Harms } from "./harms.ts";
+import type { Harms } from "./harms.ts";
 import { doneBy, mayComeOf, type Typed } from "./refusals.ts";
 import { type Ended, type Known, RowCheck } from "./row-check.ts";
 
@@ -115,7 +115,7 @@ export class Checker {
 	}
 
 	#refused({ what, by, on }: Call, from: number, { code, message }: Fault): void {
-		const near = this.#harms.near([from, Date.now()], [by, ...on], GRACE_MS);
+		const near = this.#harms.near([from, Date.now()], [by, ...on]);
 		if (!mayComeOf(code, by, near)) {
 			const harmed = near.length === 0 ? "nothing was harmed" : `only: ${near.map(({ kind }) => kind).join(", ")}`;
 			this.problem(`${what} by ${by} on ${on} was refused as ${code}, and ${harmed}: ${message}`);
@@ -134,7 +134,7 @@ export class Checker {
 	#timed({ what, by, on, waitMs = 0 }: Call, from: number, refusal: Fault | null): void {
 		const ms = Date.now() - from;
 		this.calls.all++;
-		if (!this.#harms.touched([from, Date.now()], [by, ...on], GRACE_MS)) this.calls.calm++;
+		if (this.#harms.near([from, Date.now()], [by, ...on]).length === 0) this.calls.calm++;
 		if (on.some((name) => name !== by)) {
 			// One whose own daemon is killed or stopped waits for that; a stream lasts as long as it is of use.
 			if (waitMs === Number.POSITIVE_INFINITY || this.isOwnHarmed(by, from)) return;
@@ -149,14 +149,14 @@ export class Checker {
 		if (refusal !== null) this.problem(`${what} on ${on} itself was refused for what happens to others`);
 		if (ms > waitMs + LOCAL_MS) this.problem(`${what} on ${on} itself took ${ms} ms`);
 		if (what !== "read") return;
-		const isCalm = !this.#harms.touched([from, Date.now()], [by], 0);
+		const isCalm = !this.#harms.isDuring([from, Date.now()], [by]);
 		this.local[isCalm ? "calm" : "harmed"].push(ms);
 	}
 
 	/** Its daemon was killed or stopped since then, or shortly before. */
 	isOwnHarmed(name: string, from: number): boolean {
-		const near = this.#harms.near([from, Date.now()], [name], RESUMED_MS);
-		return near.some(({ lost }) => lost === "daemon");
+		const near = this.#harms.near([from, Date.now()], [name]);
+		return near.some(({ lost, to }) => lost === "daemon" && from <= to + RESUMED_MS);
 	}
 
 	typed(session: string, line: string, done: Typed): void {

@@ -3,7 +3,7 @@
 
 import { setTimeout as delay } from "node:timers/promises";
 import type { Random } from "../fuzz/random.ts";
-import { GRACE_MS, type Harms, harm, type Kind } from "./harms.ts";
+import { type Harms, harm, type Kind, SETTLES_MS } from "./harms.ts";
 import type { JoinedMachines } from "./joined-machines.ts";
 import { TOLD_MS } from "./row-check.ts";
 
@@ -12,8 +12,11 @@ const LASTS: readonly [number, number] = [2, 14];
 const PAUSE: readonly [number, number] = [1, 6];
 /** So long that what is lost must have been told for a while. */
 const LONG: readonly [number, number] = [TOLD_MS / 1000 + 8, TOLD_MS / 1000 + 14];
-/** Until all has settled, and for a while after. */
-const CALM: readonly [number, number] = [GRACE_MS / 1000 + 12, GRACE_MS / 1000 + 15];
+/** Until it has settled, and for a while after. */
+const calmAfter = (kind: Kind): readonly [number, number] => [
+	SETTLES_MS[kind] / 1000 + 12,
+	SETTLES_MS[kind] / 1000 + 15,
+];
 const LOSES_A_MACHINE: readonly Kind[] = ["kill daemon", "pause daemon", "cut link", "link down"];
 const SERVERS = 3;
 
@@ -41,11 +44,7 @@ export async function disturb(
 	const end = Date.now() + seconds * 1000;
 	const first = planned(kinds, random);
 	while ((Date.now() < end || first.length > 0) && !isFailed()) {
-		const step = first.shift() ?? {
-			...usual(random.pick(kinds)),
-			lasts: random.chance(0.2) ? LONG : LASTS,
-			pause: random.chance(0.1) ? CALM : PAUSE,
-		};
+		const step = first.shift() ?? byChance(random.pick(kinds), random);
 		const both = [step.kind, ...(step.isAlone ? [] : beside(step.kind, kinds, random))];
 		for (const one of both) counts[one] = (counts[one] ?? 0) + 1;
 		await oneOrTwo(parts, both, random, step.lasts);
@@ -56,11 +55,20 @@ export async function disturb(
 
 const usual = (kind: Kind): Step => ({ kind, lasts: LASTS, pause: PAUSE, isAlone: false });
 
+const byChance = (kind: Kind, random: Random): Step => ({
+	...usual(kind),
+	lasts: random.chance(0.2) ? LONG : LASTS,
+	pause: random.chance(0.1) ? calmAfter(kind) : PAUSE,
+});
+
 /** What each run has. */
 function planned(kinds: readonly Kind[], random: Random): Step[] {
 	const steps = kinds.flatMap((kind) => Array(kind === "kill one server" ? SERVERS : 1).fill(usual(kind)) as Step[]);
 	const losing = kinds.filter((kind) => LOSES_A_MACHINE.includes(kind));
-	if (losing.length > 0) steps.push({ kind: random.pick(losing), lasts: LONG, pause: CALM, isAlone: true });
+	if (losing.length > 0) {
+		const kind = random.pick(losing);
+		steps.push({ kind, lasts: LONG, pause: calmAfter(kind), isAlone: true });
+	}
 	for (let last = steps.length - 1; last > 0; last--) {
 		const other = random.int(last + 1);
 		[steps[last], steps[other]] = [steps[other]!, steps[last]!];

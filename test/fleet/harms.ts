@@ -21,6 +21,25 @@ export type Kind = (typeof KINDS)[number];
 /** A server is cut off with its machine, which others notice who use it; and when it is back, the servers elect anew. */
 export type HarmKind = Kind | "cut server";
 
+/**
+ * How long after a harm of each kind it may still be felt. Measured (Checker.settledMs) on two busy cores, and about doubled:
+ * a daemon is back within 1 s; servers elect within 15 s when two or all of them are back, and in less than 6 s otherwise. A
+ * server that was cut off for half a minute has a higher term when its link is healed and unseats every leader: until the
+ * third election or so, and the next lease that is read, it took 21 s, and once more than 25 s.
+ */
+export const SETTLES_MS: Readonly<Record<HarmKind, number>> = {
+	"kill daemon": 15_000,
+	"pause daemon": 15_000,
+	"cut link": 40_000,
+	"link down": 40_000,
+	"slow link": 10_000,
+	"lossy link": 10_000,
+	"kill one server": 15_000,
+	"kill two servers": 25_000,
+	"kill all servers": 25_000,
+	"cut server": 40_000,
+};
+
 /** What a harm takes away: the daemon of a machine, its link, or a majority of the servers. */
 export type Lost = "daemon" | "link" | "servers";
 
@@ -49,28 +68,31 @@ export class Harms {
 		this.#say = say;
 	}
 
-	/** What was done to one of these machines in that time, or less than `graceMs` before. */
-	near([since, until]: readonly [number, number], on: readonly string[], graceMs: number): readonly Harm[] {
-		return this.#of(on).filter(({ from, to }) => from <= until && since <= to + graceMs);
+	/** What was done to one of these machines in that time, or could still be felt then. */
+	near([since, until]: readonly [number, number], on: readonly string[]): readonly Harm[] {
+		return this.#of(on).filter(({ kind, from, to }) => from <= until && since <= to + SETTLES_MS[kind]);
 	}
 
-	touched(time: readonly [number, number], on: readonly string[], graceMs: number): boolean {
-		return this.near(time, on, graceMs).length > 0;
+	/** Whether something was being done to one of these. */
+	isDuring([since, until]: readonly [number, number], on: readonly string[]): boolean {
+		return this.#of(on).some(({ from, to }) => from <= until && since <= to);
 	}
 
-	/** What was over last on these machines by then; null where something is not over, or nothing was done. */
+	/** What was done last to these machines and is over by then; null where something is not over, or may be newer. */
 	lastOver(at: number, on: readonly string[]): Harm | null {
-		const begun = this.#of(on).filter(({ from }) => from <= at);
-		const last = begun.reduce<Harm | null>((one, other) => (one === null || other.to > one.to ? other : one), null);
-		return last !== null && last.to <= at ? last : null;
+		const [last, ...others] = this.#of(on)
+			.filter(({ from }) => from <= at)
+			.sort((a, b) => Number(a.isUnsure ?? false) - Number(b.isUnsure ?? false) || b.to - a.to);
+		if (last === undefined || last.isUnsure || last.to > at) return null;
+		return others.some(({ isUnsure, from }) => isUnsure && from > last.to) ? null : last;
 	}
 
-	/** Since when one of these was harmed so without an end until then, with pauses shorter than `graceMs`; null where it was not. */
-	since(at: number, on: readonly string[], graceMs: number, kinds: readonly HarmKind[]): number | null {
+	/** Since when one of these was harmed so until then, without a time in which that was not felt; null where it was not. */
+	since(at: number, on: readonly string[], kinds: readonly HarmKind[]): number | null {
 		let since: number | null = null;
 		const harms = this.#of(on).filter(({ kind }) => kinds.includes(kind));
-		for (const { from, to } of harms.sort((a, b) => b.from - a.from))
-			if (from <= at && (since ?? at) <= to + graceMs) since = Math.min(since ?? from, from);
+		for (const { kind, from, to } of harms.sort((a, b) => b.from - a.from))
+			if (from <= at && (since ?? at) <= to + SETTLES_MS[kind]) since = Math.min(since ?? from, from);
 		return since;
 	}
 
@@ -127,8 +149,6 @@ export class Harms {
 	}
 }
 
-/** After a harm: servers elect, daemons reconnect, leases are written again. */
-export const GRACE_MS = 40_000;
 const RECONNECTED_MS = 20_000;
 
 /** One harm of a kind for as long as `during` takes. */
@@ -187,13 +207,13 @@ export async function harm(
 		case "link down": {
 			// Its server is cut off, too: a daemon that is connected to it notices by unanswered pings, and tries it again. When it
 			// is back it asks for an election, which the others did without it.
-			const cutServer = () => harms.add({ kind: "cut server", on: machines.names, lost: "servers" }, RECONNECTED_MS);
+			const cutServer = (ms: number) => harms.add({ kind: "cut server", on: machines.names, lost: "servers" }, ms);
 			const [cut, heal] =
 				kind === "cut link" ? [() => link.cut(), () => link.heal()] : [() => link.down(), () => link.up()];
-			cutServer();
+			cutServer(RECONNECTED_MS);
 			const undo = () => {
 				heal();
-				cutServer();
+				cutServer(0);
 			};
 			return harms.during({ kind, on, lost: "link" }, { act: cut, undo }, during);
 		}

@@ -3,7 +3,7 @@
 import type { ListedSession } from "../../src/protocol/answer.ts";
 import { hasEnded } from "../../src/session/lifecycle.ts";
 import type { Checker } from "./checker.ts";
-import { GRACE_MS, type Harms } from "./harms.ts";
+import type { Harms } from "./harms.ts";
 import { noticedOf } from "./notices.ts";
 import { CUTS_OFF } from "./refusals.ts";
 
@@ -53,16 +53,16 @@ export class RowCheck {
 		const { by, from, at, harms, checker } = this.#list;
 		const { host } = known;
 		const noticed = by === host ? NOTHING : noticedOf(host, notices);
-		const isTouched = harms.touched([from, at], [by, host], GRACE_MS);
 		checker.rows.all++;
-		if (!isTouched) checker.rows.calm++;
+		if (harms.near([from, at], [by, host]).length === 0) checker.rows.calm++;
+		const wasCutOff = this.#wasCutOff(host);
 		for (const notice of noticed.notices) {
-			if (!this.#isCutOff(host)) return `"${notice}", and nothing was harmed`;
+			if (!wasCutOff) return `"${notice}", and nothing was harmed`;
 			checker.excused("list: a notice", from, [by, host]);
 		}
 		// What is told as it was is to be true of then.
 		const asOf = Math.min(from, noticed.asOf ?? from);
-		const moment = { asOf, isTouched, mayLack: noticed.mayLack };
+		const moment = { asOf, wasCutOff, mayLack: noticed.mayLack };
 		return at >= known.closedAt ? this.#ended(known, found, moment) : this.#running(known, found, moment);
 	}
 
@@ -77,7 +77,7 @@ export class RowCheck {
 		if (moment.asOf <= endedAt + TOLD_MS) return null;
 		const { by, from } = this.#list;
 		if (found.some((one) => one.unreachableSince !== undefined)) return this.#unreachable(host, found[0]!);
-		if (moment.isTouched || moment.mayLack) {
+		if (moment.wasCutOff || moment.mayLack) {
 			this.#list.checker.excused("list: no end", from, [by, host]);
 			return null;
 		}
@@ -93,7 +93,7 @@ export class RowCheck {
 		const pair = [by, host];
 		if (one === undefined) {
 			if (by === host) return "not at all, and it is its own";
-			const isNew = !isTold && (moment.isTouched || moment.asOf < since + TOLD_MS);
+			const isNew = !isTold && (moment.wasCutOff || moment.asOf < since + TOLD_MS);
 			if (!isNew && !moment.mayLack) return "not at all, without a word";
 			if (moment.mayLack) checker.excused("list: a missing row", from, pair);
 			return null;
@@ -126,20 +126,20 @@ export class RowCheck {
 		const cutOff = harms.cutOff(from, pair);
 		if (cutOff !== null && from - cutOff > TOLD_MS) checker.rows.lost++;
 		if (activity !== "unresponsive" || waitingFor !== null) return `as unreachable and ${activity}`;
-		if (!this.#isCutOff(host)) return "as unreachable, and nothing was harmed";
+		if (!this.#wasCutOff(host)) return "as unreachable, and nothing was harmed";
 		checker.excused("list: unreachable", from, pair);
 		if (unreachableSince == null) return null; // a daemon that has begun since
 		if (unreachableSince > at) return "as unreachable since a time to come";
-		const since = harms.since(at, pair, GRACE_MS, CUTS_OFF) ?? from;
+		const since = harms.since(at, pair, CUTS_OFF) ?? from;
 		if (unreachableSince < since - HEARD_MS && !this.#isStartedSince(by, unreachableSince))
 			return `as unreachable for ${since - unreachableSince} ms before it was`;
 		return null;
 	}
 
 	/** By something that may still be felt. */
-	#isCutOff(host: string): boolean {
+	#wasCutOff(host: string): boolean {
 		const { by, from, at, harms } = this.#list;
-		return harms.near([from, at], [by, host], GRACE_MS).some(({ kind }) => CUTS_OFF.includes(kind));
+		return harms.near([from, at], [by, host]).some(({ kind }) => CUTS_OFF.includes(kind));
 	}
 
 	/** One that was started since then has the times of the records, where it has not heard of a host itself. */
@@ -152,8 +152,9 @@ export const doingOf = ({ activity, waitingFor }: ListedSession): string =>
 	waitingFor === null ? String(activity) : `${activity} for ${waitingFor}`;
 
 interface Moment {
+	/** When what is told was so. */
 	readonly asOf: number;
-	readonly isTouched: boolean;
+	readonly wasCutOff: boolean;
 	readonly mayLack: boolean;
 }
 
