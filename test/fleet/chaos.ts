@@ -52,6 +52,7 @@ export interface FleetChaosReport {
 	readonly killedAlone: readonly number[];
 	readonly killedLeaders: number;
 	/** See Checker. */
+	readonly told: Checker["told"];
 	readonly calls: Checker["calls"];
 	readonly rows: Checker["rows"];
 	readonly lists: number;
@@ -141,6 +142,7 @@ export async function fleetChaos(options: FleetChaosOptions): Promise<FleetChaos
 			commands: sum(commands),
 			killedAlone: harms.killedAlone,
 			killedLeaders: harms.killedLeaders,
+			told: checker.told,
 			calls: checker.calls,
 			rows: checker.rows,
 			lists: checker.lists,

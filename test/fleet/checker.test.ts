@@ -227,6 +227,14 @@ describe("lists", () => {
 		);
 		expectOne(/and nothing was harmed/);
 	});
+	test("a notice of a time long before it was harmed", () => {
+		pass(60 * SECOND);
+		cutBeta();
+		pass(SECOND);
+		const since = Date.now() - 60 * SECOND;
+		list("alpha", [row()], `not heard of since ${at(since)}, and listed as they were then: the sessions of beta`);
+		expectOne(/for 59000 ms before it was/);
+	});
 	test("ended, while it runs", () => {
 		list("alpha", [row({ status: "succeeded" })]);
 		expectOne(/as succeeded, and it runs/);

@@ -8,7 +8,7 @@ import type { ListFacts } from "../../src/protocol/answer.ts";
 import { noticesIn } from "../../src/protocol/answer.ts";
 import { Fault } from "../../src/protocol/fault.ts";
 import type { Harms } from "./harms.ts";
-import { doneBy, mayComeOf, type Typed } from "./refusals.ts";
+import { CUTS_OFF, doneBy, mayComeOf, type Typed } from "./refusals.ts";
 import { type Ended, type Known, RowCheck } from "./row-check.ts";
 
 /** A daemon that is started or goes on answers by then, to callers on its machine. */
@@ -47,12 +47,14 @@ export class Checker {
 	/** Of lists; `lost`: of machines that were cut off for so long that they must be told as unreachable. */
 	readonly rows: Judged & { lost: number } = { all: 0, calm: 0, lost: 0 };
 	lists = 0;
+	/** Lines and commands by what was told of them. */
+	readonly told: Record<Typed, number> = { yes: 0, no: 0, maybe: 0 };
 	/** How long after a harm was over something was last told or refused that it alone excuses, by what and by the harm. */
 	readonly settledMs: Record<string, number> = {};
 	/** How long after it was cut off a machine was last listed as reachable. */
 	toldMs = 0;
 	/** Each kind of problem once: of a list there is one every moment. */
-	readonly #told = new Set<string>();
+	readonly #seen = new Set<string>();
 	readonly #harms: Harms;
 	readonly #known = new Map<string, Known>();
 	readonly #typed = new Map<string, Map<string, Typed>>();
@@ -63,8 +65,8 @@ export class Checker {
 
 	problem(text: string): void {
 		const kind = text.replace(/[\d.:TZ-]+/g, "");
-		if (this.#told.has(kind)) return;
-		this.#told.add(kind);
+		if (this.#seen.has(kind)) return;
+		this.#seen.add(kind);
 		this.problems.push(`${new Date().toISOString().slice(11, 23)} ${text}`);
 	}
 
@@ -125,7 +127,7 @@ export class Checker {
 
 	/** Something that is right only because of a harm, at this time. */
 	excused(what: string, at: number, on: readonly string[]): void {
-		const last = this.#harms.lastOver(at, on);
+		const last = this.#harms.lastOver(at, on, CUTS_OFF);
 		if (last === null) return;
 		const which = `${what} after ${last.kind}`;
 		this.settledMs[which] = Math.max(this.settledMs[which] ?? 0, at - last.to);
@@ -160,6 +162,7 @@ export class Checker {
 	}
 
 	typed(session: string, line: string, done: Typed): void {
+		this.told[done]++;
 		const lines = this.#typed.get(session) ?? new Map<string, Typed>();
 		this.#typed.set(session, lines.set(line, done));
 	}

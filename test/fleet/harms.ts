@@ -78,10 +78,10 @@ export class Harms {
 		return this.#of(on).some(({ from, to }) => from <= until && since <= to);
 	}
 
-	/** What was done last to these machines and is over by then; null where something is not over, or may be newer. */
-	lastOver(at: number, on: readonly string[]): Harm | null {
+	/** What was done last so to these machines and is over by then; null where something is not over, or may be newer. */
+	lastOver(at: number, on: readonly string[], kinds: readonly HarmKind[]): Harm | null {
 		const [last, ...others] = this.#of(on)
-			.filter(({ from }) => from <= at)
+			.filter(({ kind, from }) => kinds.includes(kind) && from <= at)
 			.sort((a, b) => Number(a.isUnsure ?? false) - Number(b.isUnsure ?? false) || b.to - a.to);
 		if (last === undefined || last.isUnsure || last.to > at) return null;
 		return others.some(({ isUnsure, from }) => isUnsure && from > last.to) ? null : last;

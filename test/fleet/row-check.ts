@@ -58,6 +58,8 @@ export class RowCheck {
 		const wasCutOff = this.#wasCutOff(host);
 		for (const notice of noticed.notices) {
 			if (!wasCutOff) return `"${notice}", and nothing was harmed`;
+			const early = noticed.asOf === null ? null : this.#tooEarly(host, noticed.asOf);
+			if (early !== null) return `"${notice}", ${early}`;
 			checker.excused("list: a notice", from, [by, host]);
 		}
 		// What is told as it was is to be true of then.
@@ -130,10 +132,16 @@ export class RowCheck {
 		checker.excused("list: unreachable", from, pair);
 		if (unreachableSince == null) return null; // a daemon that has begun since
 		if (unreachableSince > at) return "as unreachable since a time to come";
-		const since = harms.since(at, pair, CUTS_OFF) ?? from;
-		if (unreachableSince < since - HEARD_MS && !this.#isStartedSince(by, unreachableSince))
-			return `as unreachable for ${since - unreachableSince} ms before it was`;
-		return null;
+		const early = this.#tooEarly(host, unreachableSince);
+		return early === null ? null : `as unreachable ${early}`;
+	}
+
+	/** Nothing is not heard of for longer than it is harmed. */
+	#tooEarly(host: string, unheardSince: number): string | null {
+		const { by, from, at, harms } = this.#list;
+		const since = harms.since(at, [by, host], CUTS_OFF) ?? from;
+		const isEarly = unheardSince < since - HEARD_MS && !this.#isStartedSince(by, unheardSince);
+		return isEarly ? `for ${since - unheardSince} ms before it was` : null;
 	}
 
 	/** By something that may still be felt. */
