@@ -46,6 +46,8 @@ export interface FleetChaosReport {
 	readonly lines: number;
 	readonly followedBytes: number;
 	readonly starts: number;
+	/** Of these, by a daemon that was killed while it launched. */
+	readonly startsLost: number;
 	readonly leases: number;
 	readonly commands: number;
 	/** See Harms. */
@@ -138,6 +140,7 @@ export async function fleetChaos(options: FleetChaosOptions): Promise<FleetChaos
 			lines: sum(lines),
 			followedBytes: sum(bytes),
 			starts: sum(starts),
+			startsLost: checker.startsLost,
 			leases: sum(leases),
 			commands: sum(commands),
 			killedAlone: harms.killedAlone,

@@ -156,6 +156,21 @@ describe("refusals", () => {
 	});
 });
 
+describe("a start that is answered as stream_lost", () => {
+	test("true: while the daemon of its machine was killed", () => {
+		begin("kill daemon", ["beta"], "daemon");
+		checker.lostAtStart("beta/1", "stream_lost");
+		expectNone();
+		expect(checker.startsLost).toBe(1);
+	});
+	test("where another machine's was, or something else was done", () => {
+		begin("kill daemon", ["alpha"], "daemon");
+		cutBeta();
+		checker.lostAtStart("beta/1", "stream_lost");
+		expectOne(/was started, and answered as stream_lost/);
+	});
+});
+
 describe("lists", () => {
 	test("true: what runs, from its own machine and another", () => {
 		list("alpha", [row()]);

@@ -47,6 +47,7 @@ export class Checker {
 	/** Of lists; `lost`: of machines that were cut off for so long that they must be told as unreachable. */
 	readonly rows: Judged & { lost: number } = { all: 0, calm: 0, lost: 0 };
 	lists = 0;
+	startsLost = 0;
 	/** Lines and commands by what was told of them. */
 	readonly told: Record<Typed, number> = { yes: 0, no: 0, maybe: 0 };
 	/** How long after a harm was over something was last told or refused that it alone excuses, by what and by the harm. */
@@ -80,6 +81,14 @@ export class Checker {
 		this.#known.set(`${host}/${name}`, {
 			...{ host, name, since: Date.now(), isTold, does, closedAt: never, endedAt: never, end: null },
 		});
+	}
+
+	/** A start was answered so: its daemon was killed while it launched the program, which its holder ended then. */
+	lostAtStart(session: string, status: string): void {
+		this.startsLost++;
+		const [host = ""] = session.split("/");
+		const isKilled = this.#harms.near([Date.now(), Date.now()], [host]).some(({ kind }) => kind === "kill daemon");
+		if (status !== "stream_lost" || !isKilled) this.problem(`${session} was started, and answered as ${status}`);
 	}
 
 	/** It is to end like this, and `end` does it. */

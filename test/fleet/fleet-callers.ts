@@ -90,8 +90,12 @@ export async function starter(scene: Scene, by: JoinedMachine, random: Random): 
 	for (; !isOver(); count++) {
 		const name = `${by.name}-${count}`;
 		const other = random.pick(machines.machines);
-		const first = await placed(scene, by, name);
-		const again = await placed(scene, other, name);
+		const { session: first, status } = await placed(scene, by, name);
+		if (status !== "running") {
+			checker.lostAtStart(first, status);
+			continue;
+		}
+		const { session: again } = await placed(scene, other, name);
 		if (first !== again) checker.problem(`${name} was started as ${first}, and again as ${again}`);
 		const running = await Promise.all(machines.machines.map((machine) => runningThere(scene, machine, name)));
 		const all = running.flat();
@@ -112,12 +116,16 @@ export async function starter(scene: Scene, by: JoinedMachine, random: Random): 
 	return count;
 }
 
-/** `host/id` of what was started. */
-async function placed(scene: Scene, by: JoinedMachine, name: string): Promise<string> {
+/** `host/id` of what was started, and whether it runs. */
+async function placed(
+	scene: Scene,
+	by: JoinedMachine,
+	name: string,
+): Promise<{ readonly session: string; readonly status: string }> {
 	const input = { name, argv: UNTIL_TOLD, placement: "least-loaded", ifExists: "use", timeoutMs: 0 };
 	const { facts } = await persist(scene, by, { tool: "start", on: scene.machines.names, input, waitMs: PLACED_MS });
-	const { session } = facts as { readonly session: string };
-	return session.includes("/") ? session : `${by.name}/${session}`;
+	const { session, status } = facts as { readonly session: string; readonly status: string };
+	return { session: session.includes("/") ? session : `${by.name}/${session}`, status };
 }
 
 async function runningThere(scene: Scene, machine: JoinedMachine, name: string): Promise<readonly string[]> {
