@@ -10,6 +10,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { jetstreamManager } from "@nats-io/jetstream";
 import { type ConnectionOptions, connect, type NatsConnection, nkeyAuthenticator } from "@nats-io/transport-node";
 import { readCredentials } from "../../src/fleet/credentials.ts";
 import { credentialsFile, initFleet, type NewUser, nodeDirectory } from "../../src/fleet/init.ts";
@@ -106,6 +107,19 @@ export class Brokers implements AsyncDisposable {
 	/** All read their accounts again; resolves when they have. */
 	async reload(): Promise<void> {
 		await Promise.all(this.nodes.map((node) => node.reload()));
+	}
+
+	/** The server that keeps a stream for the others; null where there is none now. */
+	async leaderOf(stream: string): Promise<string | null> {
+		const admin = await this.connect("admin");
+		try {
+			const { cluster } = await (await jetstreamManager(admin)).streams.info(stream);
+			return cluster?.leader ?? null;
+		} catch {
+			return null; // they are electing it
+		} finally {
+			await admin.close();
+		}
 	}
 
 	/** Where to connect, for tests that do it themselves. */

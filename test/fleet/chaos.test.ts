@@ -13,6 +13,13 @@ test("issue 15: three machines whose daemons, servers and links are killed, stop
 	const report = await fleetChaos({ seed: 3, seconds: 60, say: () => {} });
 	console.log(JSON.stringify(report));
 	for (const kind of KINDS) expect(report.harms[kind]).toBeGreaterThan(0);
+	expect(Math.min(...report.killedAlone)).toBeGreaterThan(0);
+	expect(report.killedLeaders).toBeGreaterThan(0);
+	// What was judged while nothing excuses anything, and of machines that were lost for long.
+	expect(report.rows.calm).toBeGreaterThan(100);
+	expect(report.calls.calm).toBeGreaterThan(100);
+	expect(report.rows.lost).toBeGreaterThan(10);
+	expect(report.commands).toBeGreaterThan(50);
 	expect(report.lines).toBeGreaterThan(50);
 	expect(report.starts).toBeGreaterThan(5);
 	expect(report.leases).toBeGreaterThan(10);

@@ -1,7 +1,7 @@
 // Three machines whose daemons, servers and links are killed, stopped, cut and slowed by chance, with callers on each that
 // use the sessions of all (fleet-callers.ts), and a checker that knows what was done (checker.ts).
 
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { noticesIn } from "../../src/protocol/answer.ts";
@@ -11,6 +11,7 @@ import { Random } from "../fuzz/random.ts";
 import { errorsLogged } from "../robustness/stage.ts";
 import { COUNTER } from "../soak/actors.ts";
 import { Checker } from "./checker.ts";
+import { disturb } from "./disturb.ts";
 import {
 	checkDrivers,
 	driver,
@@ -18,12 +19,15 @@ import {
 	lister,
 	localReader,
 	QUIET,
+	ranOn,
+	runner,
 	type Scene,
 	starter,
 	typist,
 } from "./fleet-callers.ts";
-import { Harms, KINDS, type Kind, oneOrTwo } from "./harms.ts";
+import { Harms, KINDS, type Kind } from "./harms.ts";
 import { type JoinedMachine, JoinedMachines } from "./joined-machines.ts";
+import { doingOf } from "./row-check.ts";
 
 export interface FleetChaosOptions {
 	readonly seed: number;
@@ -42,7 +46,17 @@ export interface FleetChaosReport {
 	readonly lines: number;
 	readonly followedBytes: number;
 	readonly starts: number;
+	/** Of these, by a daemon that was killed while it launched. */
+	readonly startsLost: number;
 	readonly leases: number;
+	readonly commands: number;
+	/** See Harms. */
+	readonly killedAlone: readonly number[];
+	readonly killedLeaders: number;
+	/** See Checker. */
+	readonly told: Checker["told"];
+	readonly calls: Checker["calls"];
+	readonly rows: Checker["rows"];
 	readonly lists: number;
 	/** How long a call to a machine's own daemon took, in ms, while nothing was harmed and while something else was. */
 	readonly local: Readonly<
@@ -52,18 +66,22 @@ export interface FleetChaosReport {
 	readonly slowestMs: Readonly<Record<string, number>>;
 	/** See Checker.toldMs. */
 	readonly toldMs: number;
+	/** See Checker.settledMs. */
+	readonly settledMs: Readonly<Record<string, number>>;
 	/** How long after the last harm every machine listed everything as it is. */
-	readonly settledMs: number;
+	readonly allListedMs: number;
 }
 
-/** Between two harms, and how long one lasts, in seconds. */
-const PAUSE = { least: 1, more: 6 } as const;
-const LASTS: readonly [number, number] = [2, 14];
-/** So long that what is lost must have been told. */
-const LONG: readonly [number, number] = [45, 50];
-/** The sessions of each machine that run all the time. */
-const FOREVER = ["quiet", "driven", "counter"] as const;
+/** The sessions of each machine that run all the time, and what their programs do: nobody types into `idle`. */
+const FOREVER: Readonly<Record<string, readonly string[] | null>> = {
+	idle: ["waiting for line"],
+	quiet: ["waiting for secret", "working"],
+	driven: ["waiting for secret", "working"],
+	counter: null,
+};
 const SETTLED_MS = 120_000;
+/** As one daemon publishes all that it has begun with, on a busy machine. */
+const FURNISHED_MS = 30_000;
 
 export async function fleetChaos(options: FleetChaosOptions): Promise<FleetChaosReport> {
 	const { seed, say = () => {} } = options;
@@ -75,9 +93,13 @@ export async function fleetChaos(options: FleetChaosOptions): Promise<FleetChaos
 	const scene: Scene = { machines, checker, isOver: () => over || checker.problems.length > 20 };
 	const stop = join(machines.machines[0]!.home.path, "stop");
 	for (const [index, machine] of machines.machines.entries()) await furnish(machine, stop, seed + index);
-	await until("each lists all", async () => (await unlisted(machines)).length === 0);
+	await until("each lists all", async () => (await unlisted(machines)).length === 0, { withinMs: FURNISHED_MS }).catch(
+		async (error: unknown) => {
+			throw new Error((await unlisted(machines)).join("\n"), { cause: error });
+		},
+	);
 	for (const { name } of machines.machines)
-		for (const session of FOREVER) checker.runs(name, session, { isTold: true });
+		for (const [session, does] of Object.entries(FOREVER)) checker.runs(name, session, { isTold: true, does });
 	const begun = Date.now();
 	const each = <T>(act: (machine: JoinedMachine, chance: Random) => Promise<T>) =>
 		Promise.all(machines.machines.map((machine, index) => act(machine, new Random(seed * 10 + index))));
@@ -86,21 +108,23 @@ export async function fleetChaos(options: FleetChaosOptions): Promise<FleetChaos
 		each((by, chance) => typist(scene, by, chance)),
 		each((by, chance) => starter(scene, by, chance)),
 		each((by, chance) => driver(scene, by, chance)),
+		each((by, chance) => runner(scene, by, chance)),
 		each((by) => lister(scene, by)),
 		each((by) => localReader(scene, by)),
 	]);
 	try {
 		await delay(3000);
-		const counts = await disturb({ machines, harms }, options, random, () => checker.problems.length > 0);
+		const { seconds, kinds = KINDS } = options;
+		const counts = await disturb({ machines, harms }, { seconds, kinds }, random, () => checker.problems.length > 0);
 		const healedAt = Date.now();
 		await until("each lists all again", async () => (await unlisted(machines)).length === 0, {
 			withinMs: SETTLED_MS,
 		}).catch(async () => {
 			for (const problem of await unlisted(machines)) checker.problem(`after all was healed, ${problem}`);
 		});
-		const settledMs = Date.now() - healedAt;
+		const allListedMs = Date.now() - healedAt;
 		over = true;
-		const [lines, starts, leases] = await working;
+		const [lines, starts, leases, commands] = await working;
 		writeFileSync(stop, "");
 		const bytes = (await followed).flat();
 		for (const machine of machines.machines) await checkOutputs(machines, machine, checker);
@@ -116,12 +140,20 @@ export async function fleetChaos(options: FleetChaosOptions): Promise<FleetChaos
 			lines: sum(lines),
 			followedBytes: sum(bytes),
 			starts: sum(starts),
+			startsLost: checker.startsLost,
 			leases: sum(leases),
+			commands: sum(commands),
+			killedAlone: harms.killedAlone,
+			killedLeaders: harms.killedLeaders,
+			told: checker.told,
+			calls: checker.calls,
+			rows: checker.rows,
 			lists: checker.lists,
 			local: { calm: quantiles(checker.local.calm), harmed: quantiles(checker.local.harmed) },
 			slowestMs: checker.slowestMs,
 			toldMs: checker.toldMs,
-			settledMs,
+			settledMs: checker.settledMs,
+			allListedMs,
 		};
 	} finally {
 		over = true;
@@ -138,8 +170,11 @@ const logged = ({ machines }: JoinedMachines): readonly string[] =>
 			.map((line) => `${name}: ${line.slice(0, 300)}`),
 	);
 
-async function furnish({ client }: JoinedMachine, stop: string, seed: number): Promise<void> {
+async function furnish(machine: JoinedMachine, stop: string, seed: number): Promise<void> {
+	const { client } = machine;
+	writeFileSync(ranOn(machine), "");
 	const ready = { until: { text: "ready" }, timeoutMs: 60_000 };
+	await client.call("start", { name: "idle", argv: ["sh", "-c", "echo ready; exec cat"], ...ready });
 	for (const session of ["quiet", "driven"]) await client.call("start", { name: session, argv: [...QUIET], ...ready });
 	await client.call("start", { name: "counter", argv: ["python3", COUNTER, stop, String(seed)], timeoutMs: 0 });
 }
@@ -151,36 +186,15 @@ async function unlisted({ machines }: JoinedMachines): Promise<readonly string[]
 		const { facts } = await by.client.call("list", {});
 		for (const notice of noticesIn(facts)) wrong.push(`${by.name} still says: ${notice}`);
 		for (const on of machines)
-			for (const name of FOREVER) {
+			for (const [name, does] of Object.entries(FOREVER)) {
 				const wanted = by === on ? name : `${on.name}/${name}`;
 				const found = facts.sessions.find((one) => one.name === wanted);
-				if (found?.status !== "running" || found.unreachableSince !== undefined)
+				const isSo = found?.status === "running" && (does === null || does.includes(doingOf(found)));
+				if (!isSo || found.unreachableSince !== undefined)
 					wrong.push(`${by.name} lists ${wanted} as ${found === undefined ? "nothing" : JSON.stringify(found)}`);
 			}
 	}
 	return wrong;
-}
-
-/** Harms until the time is over, or something went wrong; how often each. */
-async function disturb(
-	parts: { readonly machines: JoinedMachines; readonly harms: Harms },
-	{ seconds, kinds = KINDS }: FleetChaosOptions,
-	random: Random,
-	isFailed: () => boolean,
-): Promise<Record<string, number>> {
-	const counts: Record<string, number> = {};
-	const end = Date.now() + seconds * 1000;
-	const first = [...kinds].sort(() => random.int(3) - 1);
-	while ((Date.now() < end || first.length > 0) && !isFailed()) {
-		const kind = first.shift() ?? random.pick(kinds);
-		const also = random.chance(0.3) ? [random.pick(kinds)] : [];
-		// Two that are done to the servers would start what is running.
-		const both = also.filter((other) => !(/server/.test(kind) && /server/.test(other)));
-		for (const one of [kind, ...both]) counts[one] = (counts[one] ?? 0) + 1;
-		await oneOrTwo(parts, [kind, ...both], random, random.chance(0.2) ? LONG : LASTS);
-		await delay(1000 * (PAUSE.least + random.int(PAUSE.more)));
-	}
-	return counts;
 }
 
 /** What the programs of a machine have printed, as the machine itself and the others read it. */
@@ -190,9 +204,10 @@ async function checkOutputs({ machines }: JoinedMachines, on: JoinedMachine, che
 		for (const by of machines)
 			if (by !== on && !(await wholeOutput(by.client, `${on.name}/${name}`)).equals(own))
 				checker.problem(`${by.name} reads other bytes of ${on.name}/${name} than its owner`);
-		checker.printed(`${on.name}/${name}`, own.toString());
+		checker.printed(`${on.name}/${name}`, own.toString().split("\r\n"));
 		if (name === "driven") checkDrivers(checker, on.name, own.toString());
 	}
+	checker.printed(`${on.name}/ran`, readFileSync(ranOn(on), "utf8").split("\n"));
 }
 
 /** All that a session has printed until now. */

@@ -1,8 +1,9 @@
 // Who uses the sessions of a fleet while it is harmed, on each machine: each asks of its own and of the others', and tells
 // the checker what it was told.
 
+import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { Fault } from "../../src/protocol/fault.ts";
+import { Fault, isFault } from "../../src/protocol/fault.ts";
 import type { Client } from "../../src/tools/client.ts";
 import type { Random } from "../fuzz/random.ts";
 import { LineCheck } from "../soak/actors.ts";
@@ -18,6 +19,9 @@ export interface Scene {
 /** A program that prints each line that it reads, once: the terminal does not echo. */
 export const QUIET: readonly string[] = ["sh", "-c", "stty -echo; echo ready; exec cat"];
 const WAIT_MS = 10_000;
+/** The code with which the sessions end that are started, when they are told to. */
+const EXIT_CODE = 7;
+const UNTIL_TOLD: readonly string[] = ["sh", "-c", `stty -echo; read line; exit ${EXIT_CODE}`];
 /** A start that is placed asks the servers first, where it was placed before, and tells them. */
 const PLACED_MS = 10_000;
 /** Longer than harms last together. */
@@ -86,8 +90,12 @@ export async function starter(scene: Scene, by: JoinedMachine, random: Random): 
 	for (; !isOver(); count++) {
 		const name = `${by.name}-${count}`;
 		const other = random.pick(machines.machines);
-		const first = await placed(scene, by, name);
-		const again = await placed(scene, other, name);
+		const { session: first, status } = await placed(scene, by, name);
+		if (status !== "running") {
+			checker.lostAtStart(first, status);
+			continue;
+		}
+		const { session: again } = await placed(scene, other, name);
 		if (first !== again) checker.problem(`${name} was started as ${first}, and again as ${again}`);
 		const running = await Promise.all(machines.machines.map((machine) => runningThere(scene, machine, name)));
 		const all = running.flat();
@@ -95,18 +103,29 @@ export async function starter(scene: Scene, by: JoinedMachine, random: Random): 
 		const [host] = first.split("/");
 		checker.runs(host!, name);
 		const session = host === by.name ? name : `${host}/${name}`;
-		await checker.ends(host!, name, () => persist(scene, by, { tool: "close", on: [host!], input: { session } }));
+		if (random.chance(0.5)) {
+			const closed = { tool: "close", on: [host!], input: { session } };
+			await checker.ends(host!, name, { status: "cancelled", code: null }, () => persist(scene, by, closed));
+		} else {
+			const input = { session, text: "end", submit: true, until: { only: true }, timeoutMs: WAIT_MS };
+			const told = { tool: "send", on: [host!], input, waitMs: WAIT_MS };
+			await checker.ends(host!, name, { status: "failed", code: EXIT_CODE }, () => persist(scene, by, told));
+		}
 		await delay(500 + random.int(1500));
 	}
 	return count;
 }
 
-/** `host/id` of what was started. */
-async function placed(scene: Scene, by: JoinedMachine, name: string): Promise<string> {
-	const input = { name, argv: ["cat"], placement: "least-loaded", ifExists: "use", timeoutMs: 0 };
+/** `host/id` of what was started, and whether it runs. */
+async function placed(
+	scene: Scene,
+	by: JoinedMachine,
+	name: string,
+): Promise<{ readonly session: string; readonly status: string }> {
+	const input = { name, argv: UNTIL_TOLD, placement: "least-loaded", ifExists: "use", timeoutMs: 0 };
 	const { facts } = await persist(scene, by, { tool: "start", on: scene.machines.names, input, waitMs: PLACED_MS });
-	const { session } = facts as { readonly session: string };
-	return session.includes("/") ? session : `${by.name}/${session}`;
+	const { session, status } = facts as { readonly session: string; readonly status: string };
+	return { session: session.includes("/") ? session : `${by.name}/${session}`, status };
 }
 
 async function runningThere(scene: Scene, machine: JoinedMachine, name: string): Promise<readonly string[]> {
@@ -131,13 +150,48 @@ async function persist(
 	}: { readonly tool: string; readonly on: readonly string[]; readonly input: object; readonly waitMs?: number },
 ) {
 	for (const since = Date.now(); ; ) {
-		const result = await checker.call({ what: tool, by: by.name, on, waitMs }, () => called(by.client, tool, input));
+		const result = await checker.call({ what: tool, by: by.name, on, waitMs }, () =>
+			called(by.client, tool, input).catch((error: unknown) => {
+				// It was told to end before this try.
+				if (tool === "send" && isFault(error, "session_ended")) return { facts: {} };
+				throw error;
+			}),
+		);
 		if ("answer" in result) return result.answer;
 		if (Date.now() - since > OUTAGE_MS)
 			throw new Error(`${tool} by ${by.name} ${JSON.stringify(input)} fails for ever: ${result.refused.message}`);
 		await delay(200);
 	}
 }
+
+/** Runs commands that leave a line each in a file of the machine on which they ran. */
+export async function runner({ machines, checker, isOver }: Scene, by: JoinedMachine, random: Random): Promise<number> {
+	let count = 0;
+	for (; !isOver(); count++) {
+		const on = random.pick(machines.machines);
+		const line = `${by.name} ran ${count}`;
+		const shell = seenFrom(by, on, `shell-of-${by.name}`);
+		const input = {
+			command: `echo "${line}" >> ${ranOn(on)}`,
+			shell,
+			program: "bash",
+			clean: true,
+			timeoutMs: WAIT_MS,
+		};
+		const result = await checker.call({ what: "run", by: by.name, on: [on.name], waitMs: WAIT_MS }, () =>
+			called(by.client, "run", input),
+		);
+		const exitCode = "answer" in result ? (result.answer.facts as { exitCode: number | null }).exitCode : null;
+		if (exitCode !== null && exitCode !== 0) checker.problem(`"${line}" ended with ${exitCode}`);
+		const isRan = exitCode === 0 ? "yes" : "maybe";
+		checker.typed(`${on.name}/ran`, line, "answer" in result ? isRan : result.done);
+		await delay(100 + random.int(300));
+	}
+	return count;
+}
+
+/** What commands leave there. */
+export const ranOn = ({ home }: JoinedMachine): string => join(home.path, "ran");
 
 /** Takes over a session that others take over, too, and types with its lease until that is refused. */
 export async function driver({ machines, checker, isOver }: Scene, by: JoinedMachine, random: Random): Promise<number> {
