@@ -260,9 +260,9 @@ describe.each([1, 3] as const)(
 			const heard: string[] = [];
 			agent.subscribe(`dt.down.${link}.*`, { callback: (_, message) => void heard.push(message.string()) });
 			// In a cluster a server learns a little later what was subscribed at another.
-			const { inboxPrefix } = readCredentials(brokers.credentials("agent", TENANT));
+			const own = readCredentials(brokers.credentials("agent", TENANT)).inboxPrefix;
 			const ask = (subject: string, timeout = 1000) =>
-				agent.request(subject, "", { timeout, noMux: true, reply: openedInbox(inboxPrefix, "x") });
+				agent.request(subject, "", { timeout, noMux: true, reply: openedInbox(own, "x") });
 			const answer = await eventually("the host answers", () => ask(`dt.open.h1.${link}`).catch(() => null));
 			expect(answer.string()).toBe(`dt.open.h1.${link}`);
 			await eventually("a frame comes back", async () => {
@@ -357,7 +357,11 @@ describe.each([1, 3] as const)(
 
 		const keyOf = (name: string, tenant: string) =>
 			readCredentials(brokers.credentials(name, tenant)).inboxPrefix.replace(/^_INBOX\./, "");
-		const inboxesOf = (tenant: string) => everyone.map(({ name }) => `${inboxPrefix(keyOf(name, tenant))}.x`);
+		const openedOf = (tenant: string) => everyone.map(({ name }) => openedInbox(inboxPrefix(keyOf(name, tenant)), "x"));
+		const inboxesOf = (tenant: string) => [
+			...everyone.map(({ name }) => `${inboxPrefix(keyOf(name, tenant))}.x`),
+			...openedOf(tenant),
+		];
 		const triedBy = (one: NewUser, tenant: string) => [
 			...PUBLISH.map(({ subject }) => subject),
 			...inboxesOf(tenant),
@@ -397,7 +401,7 @@ describe.each([1, 3] as const)(
 			}
 
 			// What they say to themselves does arrive, and what we said would have been before it.
-			for (const inbox of inboxesOf(RIVAL)) admin.publish(inbox, "last");
+			for (const inbox of openedOf(RIVAL)) admin.publish(inbox, "last");
 			const last = everyone.map(({ name }) => `${name} ${inboxPrefix(keyOf(name, RIVAL))}.>: last`);
 			await eventually("the last one arrives everywhere", () => last.every((each) => heard.includes(each)));
 			expect(heard.sort()).toEqual(last.sort());
