@@ -128,6 +128,7 @@ describe("any input of any tool", () => {
 					expect(error).toBeInstanceOf(Fault);
 				}
 			}),
+			{ examples: [["start", { timeout_seconds: { toString: null } }]] },
 		);
 	});
 

@@ -148,7 +148,8 @@ class InputRepair {
 				if (value !== null) this.problems.push(`give \`${[...path, field].join(".")}\` or \`${name}\`, not both`);
 				continue;
 			}
-			const amount = times === 1 ? Number.NaN : Number(value);
+			const isAmount = typeof value === "number" || typeof value === "string";
+			const amount = times === 1 || !isAmount ? Number.NaN : Number(value);
 			Object.defineProperty(named, field, {
 				value: Number.isNaN(amount) ? value : amount * times,
 				enumerable: true,

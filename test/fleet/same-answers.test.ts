@@ -10,6 +10,7 @@ import { hostOfNumber, numberOnHost } from "../../src/tools/host-names.ts";
 import { missing } from "../programs.ts";
 import { BROKER_NEEDS } from "./broker.ts";
 import { aimed, HOST } from "./fleet-surfaces.ts";
+import { JoinedMachines, MACHINES_NEED } from "./joined-machines.ts";
 import { TwoHosts } from "./two-hosts.ts";
 
 /** What the answers before have said, by tool; and what a set that numbers its sessions calls one of them. */
@@ -126,11 +127,15 @@ const LISTING: ReadonlySet<string> = new Set(["list", "pty_list", "list_pty_sess
 const TIMES =
 	/^(?:elapsedMs|durationMs|wall_time_seconds|pid|now|\w+At|\w+_at|offset|from|to|lines|original_token_count|row|column)$/;
 
+/** How many lines: with the prompt or without. */
+const nearly = (lines: number): number => (lines < 1000 ? lines : Math.round(lines / 100) * 100);
+
 function lasting(value: unknown, field = ""): unknown {
 	if (Array.isArray(value)) return value.map((one) => lasting(one));
 	if (typeof value === "object" && value !== null)
 		return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, lasting(one, name)]));
 	if (typeof value === "number" && TIMES.test(field)) return "a number";
+	if (typeof value === "number" && field === "total") return nearly(value);
 	if (typeof value !== "string") return value;
 	return (
 		value
@@ -143,7 +148,7 @@ function lasting(value: unknown, field = ""): unknown {
 			.replace(/Original token count: \d+/g, "Original token count: some")
 			// A longer name in the mark of a cut leaves less room for lines.
 			.replace(/(?:y(?:\\n|\n)?){9,}/g, "yyy")
-			.replace(/\[\d*… lines \d+–\d+ of/g, "[… lines of")
+			.replace(/\[\d*… lines \d+–\d+ of (\d+)/g, (_, total) => `[… lines of ${nearly(Number(total))}`)
 			.replace(/(\\*"(?:from|to|lines)\\*":)\d+/g, "$1 0")
 	);
 }
@@ -172,15 +177,37 @@ const told = async (call: Promise<Answer>): Promise<unknown> =>
 		),
 	);
 
-describe.skipIf(missing(...BROKER_NEEDS).length > 0)("answers for a session of another machine", () => {
-	let hosts: TwoHosts;
+const PLACES = [
+	{
+		where: "two homes and a server",
+		needs: BROKER_NEEDS,
+		open: async () => {
+			const hosts = await TwoHosts.start();
+			return { hosts, alpha: hosts.alpha };
+		},
+	},
+	{
+		where: "three machines with a server each",
+		needs: MACHINES_NEED,
+		open: async () => {
+			const hosts = await JoinedMachines.start();
+			return { hosts, alpha: hosts.machines[0]!.home };
+		},
+	},
+];
+
+describe.each(PLACES)("answers for a session of another machine: $where", ({ needs, open }) => {
+	const lacks = missing(...needs).length > 0;
+	let hosts: AsyncDisposable;
 	let client: Client;
 	beforeAll(async () => {
-		hosts = await TwoHosts.start();
+		if (lacks) return;
+		const { alpha, ...opened } = await open();
+		hosts = opened.hosts;
 		// What is started there has that machine's directory: here, the caller is given the same.
-		const env = hosts.alpha.env as Record<string, string>;
-		client = await hosts.alpha.connect({ caller: { owner: "test", cwd: homedir(), env } });
-	});
+		const env = alpha.env as Record<string, string>;
+		client = await alpha.connect({ caller: { owner: "test", cwd: homedir(), env } });
+	}, 120_000);
 	afterAll(async () => {
 		await client?.[Symbol.asyncDispose]();
 		await hosts?.[Symbol.asyncDispose]();
@@ -191,7 +218,7 @@ describe.skipIf(missing(...BROKER_NEEDS).length > 0)("answers for a session of a
 		expect([...new Set(tried)].sort()).toEqual([...toolNames()].sort());
 	});
 
-	test.each(Object.entries(SCRIPTS))("are those of this one: %s", async (_, { steps, sets }) => {
+	test.skipIf(lacks).each(Object.entries(SCRIPTS))("are those of this one: %s", async (_, { steps, sets }) => {
 		const answersOf = async (host: string | null): Promise<readonly string[]> => {
 			const answers: string[] = [];
 			const last = new Map<string, Record<string, unknown>>();
