@@ -27,7 +27,7 @@ export const MOST_VALUE_BYTES = 16 << 10;
 /** Of a text in one. */
 const MOST_TEXT_CHARS = 4096;
 /** Of a time: later ones are none. */
-const time = z.int().min(0).max(8.64e15);
+const time = z.number().min(0).max(8.64e15);
 
 const lease = z.object({
 	host: z.string(),
