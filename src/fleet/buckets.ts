@@ -37,7 +37,7 @@ const ROOM = {
 /** Of a text in a value. */
 const MOST_TEXT_CHARS = 4096;
 /** Of a time: later ones are none. */
-const time = z.int().min(0).max(8.64e15);
+const time = z.number().min(0).max(8.64e15);
 
 const lease = z.object({
 	host: z.string(),

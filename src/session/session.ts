@@ -209,7 +209,7 @@ export class Session implements AsyncDisposable {
 		);
 		this.#seen = parts.seen;
 		this.#use = new SessionUse(parts.seen.savedAt);
-		this.#lastOutputAt = notLater(parts.printedAt ?? null);
+		this.#lastOutputAt = Math.floor(notLater(parts.printedAt ?? null)); // of a file
 		this.#question = parts.question ?? new PendingQuestion();
 		this.driving = parts.driving ?? new DriverLease();
 		this.#tracker = new AttentionTracker({

@@ -91,7 +91,7 @@ export function listedSession(one: Listed, to: Pick<ListedSession, "mine" | "byN
 		exit: record.exit,
 		pid: record.pid,
 		createdAt: record.createdAt,
-		updatedAt: Math.max(record.updatedAt, session?.lastOutputAt ?? 0),
+		updatedAt: Math.floor(Math.max(record.updatedAt, session?.lastOutputAt ?? 0)), // those of files have fractions
 		offset: bytesOut,
 		lines: linesOut,
 		lastLine: oneLine(lastLine),

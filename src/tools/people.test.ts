@@ -2,9 +2,18 @@ import { describe, expect, test } from "vitest";
 import { listed } from "../../test/fake-client.ts";
 import type { ListedSession } from "../protocol/answer.ts";
 import { oneLine } from "../protocol/clean.ts";
+import type { ListedSession as Listed } from "../session/sessions.ts";
+import { personSessionSchema } from "./facts.ts";
+import { listedSession } from "./list.ts";
 import { changesAt, type PersonFacts, personSession, UNANSWERED_MS } from "./people.ts";
 
 const NOW = 10_000_000;
+const WAITS = { activity: "waiting", waitingFor: "line" } as const;
+const listedRecord = {
+	...{ id: "s", name: "n", command: "cat", cwd: "/", place: null, state: "running", exit: null, reason: null, pid: 7 },
+	...{ createdAt: 1, owner: "o", parent: null, keep: false, inherit: null, sandbox: null, terminalOpen: false },
+	...{ bytesOut: 0, linesOut: 0, lastLine: "", truncated: false },
+};
 const facts = (over: Partial<PersonFacts> = {}): PersonFacts => ({
 	cols: 80,
 	rows: 24,
@@ -20,6 +29,14 @@ const facts = (over: Partial<PersonFacts> = {}): PersonFacts => ({
 const LONG_AGO = NOW - UNANSWERED_MS;
 const asked = { question: "Please log in", reason: "I may not", since: 5 };
 const person = { kind: "person", who: "me", since: 1, epoch: 1 } as const;
+
+test("times are whole milliseconds, also those of files: other machines leave out a row that is not what it should be", () => {
+	const slot = { record: { ...listedRecord, updatedAt: 5.5 }, session: null } as unknown as Listed;
+	const row = { ...listedSession(slot, { mine: true, byName: true }), ...WAITS };
+	const made = personSession(row, facts({ quietSince: LONG_AGO - 0.5 }));
+	expect([made.updatedAt, made.needs?.since]).toEqual([5, LONG_AGO - 1]);
+	expect(personSessionSchema.safeParse(made).error).toBeUndefined();
+});
 
 describe("R4.11: the state of a session in one word, and what it needs", () => {
 	type Case = readonly [

@@ -55,7 +55,7 @@ function needsOf(listed: ListedSession, facts: PersonFacts): Need | null {
 	const isPrompt = activity === "waiting" && lastLine.trim() !== "";
 	const need = (kind: Need["kind"], since: number): Need => ({
 		kind,
-		since,
+		since: Math.floor(since), // those of files have fractions
 		question: asked?.question != null ? oneLine(asked.question, MAX_QUESTION_CHARS) : isPrompt ? lastLine : null,
 		reason: asked?.reason == null ? null : oneLine(asked.reason, MAX_QUESTION_CHARS),
 		program: oneLine(facts.reader ?? programIn(command), MAX_PROGRAM_CHARS),
