@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Fault } from "../protocol/fault.ts";
 import { numberOnHost } from "../tools/host-names.ts";
-import { aimOf } from "./aim.ts";
+import { aimOf, hostOfNewName } from "./aim.ts";
 import { sessionKey, splitKey, splitReference } from "./session-names.ts";
 
 const HOSTS = ["alpha", "beta-2"];
@@ -64,6 +64,17 @@ describe("a call is for", () => {
 		expect(codeOf(() => aim("start", { placement: "somewhere" }))).toBe("bad_input");
 		expect(codeOf(() => aim("read", { session: "x", host: "gamma" }))).toBe("unknown_host");
 	});
+});
+
+test.each([
+	["run", { command: "ls a/b", shell: "gamma/main" }, "gamma"],
+	["start", { command: "x", name: "Gamma/new" }, "gamma"],
+	["start", { command: "a/b", again: "gamma/old" }, null],
+	["run", { command: "ls a/b" }, null],
+	["run", { command: "ls", shell: "main" }, null],
+	["read", { session: "gamma/x" }, null],
+])("the host in what something is to be called, known or not: %s %j: %s", (tool, input, host) => {
+	expect(hostOfNewName({ tool, input })).toBe(host);
 });
 
 test("keys have an owner's name in one token, whatever is in it", () => {

@@ -39,7 +39,13 @@ interface AimedCall {
 interface Fields {
 	readonly named: unknown;
 	readonly placed: unknown;
-	readonly others: readonly { readonly name: string; readonly value: unknown; readonly isReference: boolean }[];
+	readonly others: readonly {
+		readonly name: string;
+		readonly value: unknown;
+		readonly isReference: boolean;
+		/** It is what one that is started, or used as a shell, is to be called. */
+		readonly isNewName: boolean;
+	}[];
 }
 
 export function aimOf(call: AimedCall, known: KnownHosts): Aim {
@@ -79,6 +85,12 @@ export function mayBeElsewhere(reference: unknown): boolean {
 	return typeof reference === "string" && splitReference(reference, () => true) !== null;
 }
 
+/** The host in what something is to be called there, whichever there are: no name on this one has a `/`. Null: none. */
+export function hostOfNewName(call: AimedCall): string | null {
+	const named = fieldsOf(call)?.others.find(({ isNewName }) => isNewName)?.value;
+	return typeof named === "string" ? (splitReference(named, () => true)?.host ?? null) : null;
+}
+
 /** Null: the tool refuses it. */
 function fieldsOf({ tool, input, sets }: AimedCall): Fields | null {
 	const fields = fieldsIn(input);
@@ -88,7 +100,8 @@ function fieldsOf({ tool, input, sets }: AimedCall): Fields | null {
 	const { host: named = null, placement: placed = null, ...rest } = fields;
 	const others = Object.entries(rest).map(([name, value]) => {
 		const field = shape.includes(name) ? name : (meantField(name, shape)?.field ?? name);
-		return { name, value, isReference: REFERENCES.has(field) || NEW_NAMES[tool] === field };
+		const isNewName = NEW_NAMES[tool] === field;
+		return { name, value, isReference: REFERENCES.has(field) || isNewName, isNewName };
 	});
 	return { named, placed, others };
 }

@@ -32,7 +32,7 @@ import type {
 	ViewOptions,
 } from "../tools/client.ts";
 import { type Caller, ownerOf } from "../tools/tool.ts";
-import { type Aim, aimOf, type KnownHosts } from "./aim.ts";
+import { type Aim, aimOf, hostOfNewName, type KnownHosts } from "./aim.ts";
 import { approvalOn } from "./approval-on-host.ts";
 import { isDialectList } from "./dialect-lists.ts";
 import { farReachOf, knownTo, mustBeWithin, reachesOthers, toldTo } from "./far-reach.ts";
@@ -124,7 +124,11 @@ export class FleetClient implements Client {
 	readonly call: Client["call"] = async (tool: string, input: unknown, options: CallOptions = {}): Promise<Answer> => {
 		try {
 			const known = knownTo(farReachOf(options.caller), this.#known);
-			const aim = aimOf({ tool, input, sets: options.sets }, known);
+			const asked = { tool, input, sets: options.sets };
+			const aim = aimOf(asked, known);
+			// Here it would be a name that cannot be: its host may be one that was not heard of since this daemon began.
+			const unknown = aim.host === null && reachesOthers(options.caller) ? hostOfNewName(asked) : null;
+			if (unknown !== null) throw new Fault("unknown_host", { host: unknown, hosts: [...known.names()] });
 			if (aim.placement !== null) return await this.#place(tool, aim, aim.placement, options);
 			if (tool === "list" && aim.host === null) return await this.#lists.list(aim.input, options);
 			if (isDialectList(tool) && aim.host === null) return await this.#lists.inDialect(tool, aim.input, options);

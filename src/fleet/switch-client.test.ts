@@ -28,6 +28,8 @@ test("a daemon that has not reached its fleet yet says so of sessions of other h
 	const client = new SwitchClient({ local, events: local, state, onChange: () => () => {} });
 	const away = { code: "fleet_unreachable", facts: { problem: "no servers" } };
 	await expect(client.call("read", { session: "beta/quiet" })).rejects.toMatchObject(away);
+	await expect(client.call("run", { command: "true", shell: "beta/main" })).rejects.toMatchObject(away);
+	await expect(client.call("start", { command: "true", name: "beta/new" })).rejects.toMatchObject(away);
 	await expect(client.output("beta/quiet", { from: 0, signal })[Symbol.asyncIterator]().next()).rejects.toMatchObject(
 		away,
 	);

@@ -27,7 +27,7 @@ import type {
 	ViewOptions,
 } from "../tools/client.ts";
 import type { Caller } from "../tools/tool.ts";
-import { mayAimElsewhere, mayBeElsewhere } from "./aim.ts";
+import { hostOfNewName, mayAimElsewhere, mayBeElsewhere } from "./aim.ts";
 import { isDialectList } from "./dialect-lists.ts";
 import { reachesOthers } from "./far-reach.ts";
 import { cardInFleet } from "./fleet-cards.ts";
@@ -119,6 +119,8 @@ export class SwitchClient implements Client {
 		const far = ["host", "placement", ...(tool === "list" ? ["after"] : [])];
 		const given = far.find((field) => fields[field] !== undefined);
 		if (given !== undefined) throw noFleet(state, given);
+		if (state !== "in no fleet" && hostOfNewName({ tool, input, sets: options?.sets }) !== null)
+			throw noFleet(state, "host");
 		const answer = await this.#local.call(tool as never, input, options).catch((error: unknown) => {
 			throw orNoFleet(state, fields.session, error);
 		});

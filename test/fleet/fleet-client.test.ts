@@ -427,6 +427,10 @@ describe("a daemon that joins while another host is away", () => {
 		const there = { command: "cat", host: "beta" };
 		expect(await refusalOf(callOn(c, "start", there))).toMatchObject(away);
 		expect((await refusalOf(callOn(c, "start", { ...there, host: "delta" }))).code).toBe("unknown_host");
+		const ran = (shell: string) => refusalOf(callOn(c, "run", { command: "true", shell }));
+		expect(await ran("beta/main")).toMatchObject(away);
+		expect(await ran("delta/main")).toMatchObject({ code: "unknown_host" });
+		expect(await refusalOf(callOn(c, "start", { command: "cat", name: "beta/new" }))).toMatchObject(away);
 		// Which hosts there are is not known where the servers do not tell.
 		process.kill(server.pid(), "SIGSTOP");
 		try {
