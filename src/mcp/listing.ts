@@ -11,6 +11,7 @@ import type { Effect } from "../tools/tool.ts";
  */
 const ANNOTATIONS: Record<Effect, ToolAnnotations> = {
 	reads: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
+	asks: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
 	types: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
 	starts: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
 	ends: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },

@@ -34,9 +34,9 @@ export type SessionsInReach = Pick<
 export function reachOf(
 	sessions: Sessions,
 	caller: Caller,
-	effect: "reads" | "types" | "starts" | "ends",
+	effect: "reads" | "asks" | "types" | "starts" | "ends",
 ): SessionsInReach {
-	const acts = effect !== "reads";
+	const acts = effect !== "reads" && effect !== "asks";
 	if (caller.inside === undefined && !acts) return sessions;
 	const { inside, confine } = sessions.policy.current();
 	const isOwnOnly = caller.inside !== undefined && inside === "own";

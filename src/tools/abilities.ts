@@ -13,9 +13,9 @@ export type Ability = Effect | "approves" | "administers";
 
 export const ABILITIES: Readonly<Record<Role, readonly Ability[]>> = {
 	/** A person: also a browser that has logged in. */
-	admin: ["reads", "types", "starts", "ends", "approves", "administers"],
+	admin: ["reads", "asks", "types", "starts", "ends", "approves", "administers"],
 	/** An agent. */
-	drive: ["reads", "types", "starts", "ends"],
+	drive: ["reads", "asks", "types", "starts", "ends"],
 	view: ["reads"],
 	/** A person who lets agents work and decides for them, and does not type. */
 	approve: ["reads", "approves"],

@@ -11,7 +11,7 @@ export const askHuman = tool({
 	title: "Ask the person",
 	description:
 		"Ask the person to do in a session what you should not: type a password, confirm what cannot be undone. Never ask for the secret itself.",
-	effect: "reads",
+	effect: "asks",
 	input: z.strictObject({
 		session,
 		question: z.string().min(1).max(2000).describe("What they should do"),

@@ -79,12 +79,12 @@ export const DEEDS: Readonly<Record<string, Row>> = {
 	stop_background_process: ({ process_id }) => ({ session: text(process_id), signal: "TERM" }),
 };
 
-/** Null where the tool only reads. */
+/** Null where the tool does nothing to a program. */
 export function askedOf(
 	{ name, effect }: { readonly name: string; readonly effect: Effect },
 	input: object,
 ): Asked | null {
-	return effect === "reads" ? null : DEEDS[name]!(input as Input);
+	return effect === "reads" || effect === "asks" ? null : DEEDS[name]!(input as Input);
 }
 
 /** How long the call may wait. */

@@ -51,8 +51,8 @@ export function dueAt(context: ToolContext, askedMs: number): number {
 	return Math.max(performance.now(), Math.min(context.startedAt + askedMs, answerBy(context))) + LATE_MS;
 }
 
-/** What a call does to the world, for annotations and permissions. */
-export type Effect = "reads" | "types" | "starts" | "ends";
+/** What a call does to the world, for annotations and permissions. `asks`: nothing to a program, but a person is shown it. */
+export type Effect = "reads" | "asks" | "types" | "starts" | "ends";
 
 export interface Tool<
 	N extends string = string,
