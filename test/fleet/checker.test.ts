@@ -194,7 +194,14 @@ describe("lists", () => {
 		list("alpha", [row()]);
 		expectOne(/as reachable 30000 ms after it was cut off/);
 	});
-	test("the same with a notice: excused where that says of then, and of that machine", () => {
+	test("true: reachable as soon as that begins to be undone", () => {
+		cutBeta();
+		pass(30 * SECOND);
+		harms.all[0]!.undoing = Date.now();
+		list("alpha", [row()]);
+		expectNone();
+	});
+	test("reachable long after, with a notice: excused where that says of then, and of that machine", () => {
 		const since = Date.now();
 		cutBeta();
 		pass(30 * SECOND);

@@ -53,6 +53,8 @@ export interface Harm {
 	readonly isUnsure?: boolean;
 	/** Ms since 1970. */
 	readonly from: number;
+	/** When it began to be undone: from then on it may be over. */
+	undoing?: number;
 	/** Infinity while it lasts. */
 	to: number;
 }
@@ -105,7 +107,9 @@ export class Harms {
 
 	/** Since when nobody can reach this machine, or it nobody, by this one harm; null where that is not sure. */
 	cutOff(at: number, on: readonly string[]): number | null {
-		const found = this.#of(on, true).filter(({ from, to, isUnsure }) => !isUnsure && from <= at && at < to);
+		const found = this.#of(on, true).filter(
+			({ from, undoing, to, isUnsure }) => !isUnsure && from <= at && at < (undoing ?? to),
+		);
 		return found.length === 0 ? null : Math.min(...found.map(({ from }) => from));
 	}
 
@@ -142,6 +146,7 @@ export class Harms {
 		try {
 			await during();
 		} finally {
+			one.undoing = Date.now();
 			await undo();
 			one.to = Date.now();
 			this.#say(`${harm.kind}: over`);
