@@ -244,7 +244,8 @@ export class FleetMembership implements FleetControl {
 		if (this.#joined === null) return this.#resuming ?? "in no fleet";
 		const { member, problem, since, prepared, wish } = this.#joined;
 		const host = prepared?.options.host ?? wish.host ?? null;
-		if (member !== null) return { client: member.client };
+		if (member !== null)
+			return { client: member.client, host: member.connection.options.host, asks: prepared?.asks ?? true };
 		// Without credentials that can be read it may become anything. Where they are is not for all who call.
 		const told = problem === null || prepared !== null ? problem : UNUSABLE;
 		return { host, asks: prepared?.asks ?? true, problem: told, since };

@@ -19,14 +19,15 @@ import { findCommand } from "./which-command.ts";
 
 let client: FakeClient;
 let stateDir: string;
+const MEMBER = { host: "alpha", serves: true, role: "admin", owner: null, hosts: [], problem: null, since: 0 };
+let fleet: object = MEMBER;
 
 beforeEach(() => {
 	client = new FakeClient();
+	fleet = MEMBER;
 	stateDir = mkdtempSync(join(tmpdir(), "dialtone-cli-"));
 });
 afterEach(() => rmSync(stateDir, { recursive: true }));
-
-let fleetHosts: object[] = [];
 
 interface Terminal {
 	readonly columns?: number;
@@ -61,7 +62,7 @@ async function dialtone(args: string[], stdin = "", { columns, env = {}, isTTY =
 		toolCards: async () => FAKE_CARDS,
 		mcpHelp: async () => "paste this",
 		daemon: { status: async () => null },
-		fleet: { ask: async () => ({ host: "alpha", serves: true, role: "admin", owner: null, hosts: fleetHosts }) },
+		fleet: { ask: async () => fleet },
 	} as unknown as Dependencies;
 	const code = await cli(args, dependencies, io);
 	return { code, out, err };
@@ -91,6 +92,14 @@ describe("commands become tool calls", () => {
 		expect(lastInput()).toEqual({ session: "py", text: "one\n", submit: false });
 		await dialtone(["send", "py", "-"], "one");
 		expect(lastInput()).toEqual({ session: "py", text: "one", submit: true });
+	});
+
+	test("`fleet hosts` says where its table is of before", async () => {
+		expect(await dialtone(["fleet", "hosts"])).toMatchObject({ code: EXIT.ok, err: "" });
+		fleet = { ...fleet, problem: "the connection to its servers is lost", since: 0 };
+		expect(await dialtone(["fleet", "hosts"])).toMatchObject({
+			err: expect.stringContaining("servers is lost (since "),
+		});
 	});
 
 	test("who joins a fleet without credentials is told what that means", async () => {
@@ -606,7 +615,7 @@ describe("C4: `ls`", () => {
 	test("the machines of a fleet are a line each, too", async () => {
 		const odd = "a\n\x1b[2Jb";
 		const host = { host: "beta", reachable: true, since: 0, version: odd, labels: { [odd]: odd } };
-		fleetHosts = [{ ...host, running: null, capacity: null, load: null }];
+		fleet = { ...fleet, hosts: [{ ...host, running: null, capacity: null, load: null }] };
 		const { out } = await dialtone(["fleet", "hosts"]);
 		expect(out.trimEnd().split("\n")).toHaveLength(2);
 		expect(out).not.toContain("\x1b");

@@ -53,6 +53,8 @@ export async function fleet(invocation: Invocation): Promise<number> {
 	if (json) io.out(`${JSON.stringify(word === "hosts" ? (status?.hosts ?? []) : status)}\n`);
 	else if (status === null) io.out("This machine is in no fleet. Join one: dialtone join --creds FILE\n");
 	else io.out(word === "hosts" ? hostsTable(status) : `${statusText(status)}${hostsTable(status)}`);
+	if (status !== null && status.problem !== null && word === "hosts" && !json)
+		io.err(`Attention: ${status.problem} (since ${at(status.since)}). See: dialtone fleet status\n`);
 	return status === null ? EXIT.noDaemon : EXIT.ok;
 }
 

@@ -30,7 +30,7 @@ export interface KnownHosts {
 	names(): Iterable<string>;
 }
 
-interface AimedCall {
+export interface AimedCall {
 	readonly tool: string;
 	readonly input: unknown;
 	readonly sets?: readonly ToolSet[] | undefined;

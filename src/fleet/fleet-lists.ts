@@ -135,7 +135,7 @@ export class FleetLists {
 		const since = awaySince ?? unheardSince;
 		if (since !== null)
 			return [
-				safe`the fleet's broker ${awaySince === null ? "says nothing" : "is unreachable"} since ${oneLine(new Date(since).toISOString())}: other hosts are listed as they were then`,
+				safe`the fleet's servers ${awaySince === null ? "say nothing" : "are not reached"} since ${oneLine(new Date(since).toISOString())}: other hosts are listed as they were then`,
 			];
 		const known = within(RECORDS_MS, "the sessions of other hosts", registry.withSessions());
 		return known.then(

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { Buckets } from "./buckets.ts";
 import { Pins } from "./pins.ts";
 
-test("a store that does not answer is told as the fleet's broker, which is unreachable", async () => {
+test("a store that does not answer is told as the fleet's servers, which are not reached", async () => {
 	const late = async () => {
 		throw new Error("timeout");
 	};

@@ -42,6 +42,46 @@ test("a daemon that has not reached its fleet yet says so of sessions of other h
 	expect(text).toMatch(/^no sessions\nnot connected to the fleet since 1970-/);
 });
 
+/** Says what it was asked. */
+const echo = {
+	call: async (tool: string, input: unknown) => ({ facts: { tool, input }, text: "" }),
+	output: async function* (session: string) {
+		yield session;
+	},
+	act: async (session: string) => session,
+} as unknown as Client;
+
+describe.each<[string, FleetState, string]>([
+	["has not reached its fleet", { host: "alpha", asks: true, problem: "no servers", since: 0 }, "fleet_unreachable"],
+	["only serves", { client: echo, host: "alpha", asks: false }, "serves_only"],
+])("a daemon that %s", (_what, state, code) => {
+	const client = new SwitchClient({ local: echo, events: local, state: () => state, onChange: () => () => {} });
+
+	test("takes its own name for itself, wherever a session or a host is named", async () => {
+		for (const [tool, input, meant] of [
+			["read", { session: "alpha/x" }, { session: "x" }],
+			["read", { host: "Alpha", session: "x" }, { session: "x" }],
+			["start", { host: "alpha", argv: ["cat"] }, { argv: ["cat"] }],
+			["run", { command: "true", shell: "alpha/dev" }, { command: "true", shell: "dev" }],
+			["list", { host: "alpha" }, {}],
+		] as const)
+			expect((await client.call(tool as never, input as never)).facts).toMatchObject({ tool, input: meant });
+		expect(await client.act("alpha/x", { act: "take", who: "me" })).toBe("x");
+		expect((await client.output("alpha/x", { from: 0, signal })[Symbol.asyncIterator]().next()).value).toBe("x");
+	});
+
+	test("refuses what names another, and why is said", async () => {
+		const missed = new SwitchClient({ local, events: local, state: () => state, onChange: () => () => {} });
+		await expect(missed.call("read", { session: "beta/x" })).rejects.toMatchObject({ code });
+		for (const [tool, input] of [
+			["start", { host: "beta", argv: ["cat"] }],
+			["start", { placement: "least-loaded", argv: ["cat"] }],
+			["list", { host: "beta" }],
+		] as const)
+			await expect(client.call(tool as never, input as never)).rejects.toMatchObject({ code });
+	});
+});
+
 describe("a daemon that has just started, and was a member before", () => {
 	const far = {
 		call: async (tool: string) => ({ facts: { tool }, text: "there" }),
@@ -88,7 +128,7 @@ describe("a daemon that has just started, and was a member before", () => {
 		const asked = ask(client);
 		await Promise.resolve();
 		expect(changed.size).toBe(1);
-		become({ client: far });
+		become({ client: far, host: "alpha", asks: true });
 		expect(JSON.stringify(await asked)).toContain("there");
 		expect(changed.size).toBe(0);
 	});

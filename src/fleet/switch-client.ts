@@ -27,13 +27,22 @@ import type {
 	ViewOptions,
 } from "../tools/client.ts";
 import type { Caller } from "../tools/tool.ts";
-import { hostOfNewName, mayAimElsewhere, mayBeElsewhere } from "./aim.ts";
+import { type AimedCall, aimOf, hostOfNewName, mayAimElsewhere, mayBeElsewhere } from "./aim.ts";
 import { isDialectList } from "./dialect-lists.ts";
 import { reachesOthers } from "./far-reach.ts";
 import { cardInFleet } from "./fleet-cards.ts";
+import { splitReference } from "./session-names.ts";
 
 /** A member · joined, and not connected since the daemon has started · in no fleet. */
-export type FleetState = { readonly client: Client } | NotConnected | "in no fleet";
+export type FleetState = Member | NotConnected | "in no fleet";
+
+interface Member {
+	readonly client: Client;
+	/** Its name; also of one that serves nobody. */
+	readonly host: string;
+	/** Whether it may ask other hosts. */
+	readonly asks: boolean;
+}
 
 interface NotConnected {
 	/** The name that it will have; null where that is not known. */
@@ -109,22 +118,23 @@ export class SwitchClient implements Client {
 	readonly call: Client["call"] = async (tool: string, input: unknown, options?: CallOptions): Promise<Answer> => {
 		await this.#resumedFor(tool, input, options);
 		const state = toldTo(this.#state(), options?.caller);
-		if (typeof state === "object" && "client" in state)
+		if (asksOthers(state))
 			return this.#untilStopped(state.client.call(tool as never, input, options), {
 				doing: tool,
 				repeatable: findTool(tool, input, options?.sets)?.effect === "reads",
 			});
-		const fields = Object(input) as Record<string, unknown>;
+		const own = withoutHost({ tool, input, sets: options?.sets }, ownHost(state));
+		const fields = Object(own) as Record<string, unknown>;
 		// The next page of a list that began in a fleet has nothing of this host.
 		const far = ["host", "placement", ...(tool === "list" ? ["after"] : [])];
 		const given = far.find((field) => fields[field] !== undefined);
 		if (given !== undefined) throw noFleet(state, given);
-		if (state !== "in no fleet" && hostOfNewName({ tool, input, sets: options?.sets }) !== null)
+		if (state !== "in no fleet" && hostOfNewName({ tool, input: own, sets: options?.sets }) !== null)
 			throw noFleet(state, "host");
-		const answer = await this.#local.call(tool as never, input, options).catch((error: unknown) => {
+		const answer = await this.#local.call(tool as never, own, options).catch((error: unknown) => {
 			throw orNoFleet(state, fields.session, error);
 		});
-		return tool === "list" && state !== "in no fleet" ? withoutOthers(answer, state) : answer;
+		return tool === "list" && isAway(state) ? withoutOthers(answer, state) : answer;
 	};
 
 	/** Ends what has not been answered: the next daemon is asked, and whoever asks goes on with that. */
@@ -139,21 +149,24 @@ export class SwitchClient implements Client {
 		return wait([settled(asked), stopped]);
 	}
 
-	async #ask<T>(doing: string, session: string, ask: (client: Client) => Promise<T>): Promise<T> {
+	async #ask<T>(doing: string, session: string, ask: (client: Client, session: string) => Promise<T>): Promise<T> {
 		if (mayBeElsewhere(session)) await this.#resumed(RESUMED_MS);
 		const state = this.#state();
 		try {
-			return await this.#untilStopped(ask(this.#client), { doing, repeatable: doing === "snapshot" });
+			return await this.#untilStopped(ask(this.#client, hereAt(state, session)), {
+				doing,
+				repeatable: doing === "snapshot",
+			});
 		} catch (error) {
 			throw orNoFleet(state, session, error);
 		}
 	}
 
-	async *#stream<T>(session: string, open: (client: Client) => AsyncIterable<T>): AsyncGenerator<T> {
+	async *#stream<T>(session: string, open: (client: Client, session: string) => AsyncIterable<T>): AsyncGenerator<T> {
 		if (mayBeElsewhere(session)) await this.#resumed(RESUMED_MS);
 		const state = this.#state();
 		try {
-			yield* open(this.#client);
+			yield* open(this.#client, hereAt(state, session));
 		} catch (error) {
 			// Its link was cut by us.
 			const isOurs = this.#stopped.signal.aborted && isFault(error, "host_unreachable");
@@ -208,14 +221,16 @@ export class SwitchClient implements Client {
 
 	#sessionsOf(of: (client: Client, session: string) => SessionClient): SessionClient {
 		return {
-			output: (session, options) => this.#stream(session, (client) => of(client, session).output(session, options)),
-			view: (session, options) => this.#stream(session, (client) => of(client, session).view(session, options)),
-			drawn: (session, options) => this.#stream(session, (client) => of(client, session).drawn(session, options)),
-			drivers: (session, options) => this.#stream(session, (client) => of(client, session).drivers(session, options)),
-			snapshot: (session, options) =>
-				this.#ask("snapshot", session, async (client) => of(client, session).snapshot(session, options)),
-			act: (session, act, options) =>
-				this.#ask(act.act, session, async (client) => of(client, session).act(session, act, options)),
+			output: (given, options) =>
+				this.#stream(given, (client, session) => of(client, session).output(session, options)),
+			view: (given, options) => this.#stream(given, (client, session) => of(client, session).view(session, options)),
+			drawn: (given, options) => this.#stream(given, (client, session) => of(client, session).drawn(session, options)),
+			drivers: (given, options) =>
+				this.#stream(given, (client, session) => of(client, session).drivers(session, options)),
+			snapshot: (given, options) =>
+				this.#ask("snapshot", given, async (client, session) => of(client, session).snapshot(session, options)),
+			act: (given, act, options) =>
+				this.#ask(act.act, given, async (client, session) => of(client, session).act(session, act, options)),
 		};
 	}
 
@@ -270,7 +285,7 @@ const unseen = ({ host, since }: NotConnected): FleetSeen => ({ host: host ?? NO
 function orNoFleet(state: FleetState, session: unknown, error: unknown): unknown {
 	const isMissing = isFault(error, "session_not_found") || isFault(error, "approval_not_found");
 	const isOther = typeof session === "string" && session.includes("/") && isMissing;
-	if (!isOther || state === "in no fleet" || "client" in state) return error;
+	if (!isOther || state === "in no fleet" || asksOthers(state)) return error;
 	return noFleet(state, "session");
 }
 
@@ -285,7 +300,30 @@ function withoutOthers({ facts, text }: Answer, state: NotConnected): Answer {
 	};
 }
 
-const noFleet = (state: Exclude<FleetState, { client: Client }>, field: string) =>
-	state === "in no fleet"
-		? new Fault("not_in_fleet", { what: `\`${field}\`` })
-		: new Fault("fleet_unreachable", { problem: problemOf(state), since: state.since });
+function noFleet(state: FleetState, field: string): Fault {
+	if (state === "in no fleet") return new Fault("not_in_fleet", { what: `\`${field}\`` });
+	if ("client" in state) return new Fault("serves_only", { what: `\`${field}\`` });
+	return new Fault("fleet_unreachable", { problem: problemOf(state), since: state.since });
+}
+
+/** A member that may ask other hosts. One that may not has its own sessions, like one that reaches none. */
+const asksOthers = (state: FleetState): state is Member => typeof state === "object" && "client" in state && state.asks;
+
+const ownHost = (state: FleetState): string | null => (typeof state === "object" ? state.host : null);
+
+/** The input without the name of this host, which always means itself. What names another one stays. */
+function withoutHost(call: AimedCall, host: string | null): unknown {
+	if (host === null) return call.input;
+	try {
+		const { placement, input } = aimOf(call, { isKnown: (name) => name === host, names: () => [host] });
+		return placement === null ? input : call.input;
+	} catch {
+		return call.input; // it names another
+	}
+}
+
+/** The same of a session where this host's sessions alone are there. */
+function hereAt(state: FleetState, session: string): string {
+	const own = ownHost(state);
+	return (asksOthers(state) ? null : splitReference(session, (host) => host === own)?.session) ?? session;
+}

@@ -557,8 +557,16 @@ export const faults = {
 	fleet_unreachable: row<{ problem: string; since?: number }>({
 		status: 503,
 		message: ({ problem, since }) =>
-			safe`The fleet's broker is unreachable${since === undefined ? "" : safe` since ${timeOf(since)}`} (${oneLine(problem, PROBLEM_CHARS)}); nothing was done on another host.`,
-		next: () => safe`Sessions of this host work as before; other hosts answer again when the broker is back.`,
+			safe`The fleet's servers are not reached${since === undefined ? "" : safe` since ${timeOf(since)}`} (${oneLine(problem, PROBLEM_CHARS)}); nothing was done on another host.`,
+		next: () =>
+			safe`Sessions of this host work as before. \`dialtone fleet status\` says how it stands with the servers; other hosts answer again when they are reached.`,
+	}),
+	serves_only: row<{ what: string }>({
+		status: 403,
+		message: ({ what }) =>
+			safe`${oneLine(what)} cannot be used: this machine's credentials let it serve its sessions to others and ask for none.`,
+		next: () =>
+			safe`Join with others to use other hosts: dialtone join --creds FILE. Own sessions are named without a host.`,
 	}),
 	host_unreachable: row<{
 		host: string;

@@ -245,7 +245,7 @@ describe("lists", () => {
 		list(
 			"alpha",
 			[row()],
-			`the fleet's broker says nothing since ${at(Date.now())}: other hosts are listed as they were then`,
+			`the fleet's servers say nothing since ${at(Date.now())}: other hosts are listed as they were then`,
 		);
 		expectOne(/and nothing was harmed/);
 	});

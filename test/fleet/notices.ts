@@ -11,7 +11,7 @@ export interface Noticed {
 
 /** Of all other machines. */
 const STALE =
-	/^the fleet's broker (?:is unreachable|says nothing) since (\S+): other hosts are listed as they were then$/;
+	/^the fleet's servers (?:are not reached|say nothing) since (\S+): other hosts are listed as they were then$/;
 /** Of those that it names. */
 const UNHEARD = /^not heard of since (\S+), and listed as they were then: the sessions of (.+)$/;
 const LACKING: readonly RegExp[] = [

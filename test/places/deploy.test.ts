@@ -257,7 +257,7 @@ test(
 			expect(inside.run("dialtone", "help", "start")).toContain("--name");
 			expect(inside.run("dialtone", "export", "cat", "-f", "svg")).toContain("<svg");
 			inside.run("dialtone", "mcp"); // until its input ends, which is at once
-			await until("it has tried to join", () => inside.said.includes("fleet's broker is unreachable"));
+			await until("it has tried to join", () => inside.said.includes("fleet's servers are not reached"));
 			inside.terminate();
 			await within(60_000, "the container ends", inside.exited);
 			expect(inside.said).not.toMatch(/Cannot find|MODULE_NOT_FOUND|ENOENT/);
@@ -282,7 +282,7 @@ describe("a container of a fleet", needing("tini", "containers", "ps", ...BROKER
 			DIALTONE_HOST: "Node-1.example",
 			DIALTONE_LABELS: "gpu=a100 site=here",
 		});
-		await until("it cannot join yet", () => inside.said.includes("fleet's broker is unreachable"));
+		await until("it cannot join yet", () => inside.said.includes("fleet's servers are not reached"));
 		inside.run("dialtone", "start", "--name", "cat", "--", "cat");
 		expect(inside.run("dialtone", "send", "cat", "hello")).toContain("hello");
 		await brokers.restart(0);
