@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Fault } from "../protocol/fault.ts";
 import { numberOnHost } from "../tools/host-names.ts";
-import { aimOf, hostOfNewName } from "./aim.ts";
+import { aimOf, hostOfNewName, mayAimElsewhere } from "./aim.ts";
 import { sessionKey, splitKey, splitReference } from "./session-names.ts";
 
 const HOSTS = ["alpha", "beta-2"];
@@ -76,6 +76,16 @@ test.each([
 ])("the host in what something is to be called, known or not: %s %j: %s", (tool, input, host) => {
 	expect(hostOfNewName({ tool, input })).toBe(host);
 });
+
+test.each([{ toString: 1 }, [1], null, true, Symbol("x"), 7n])(
+	"a session that is neither text nor number is none of another host: %s",
+	(session) => {
+		expect(mayAimElsewhere({ tool: "read", input: { session } })).toBe(false);
+		expect(aimOf({ tool: "read", input: { session } }, { isKnown: () => true, names: () => ["alpha"] }).host).toBe(
+			null,
+		);
+	},
+);
 
 test("keys have an owner's name in one token, whatever is in it", () => {
 	expect(splitKey(sessionKey("alpha", "mcp:a.b", "id1"))).toEqual({

@@ -81,8 +81,8 @@ export function mayAimElsewhere(call: AimedCall): boolean {
 
 /** Whether this may name a session of another host, whichever there are. */
 export function mayBeElsewhere(reference: unknown): boolean {
-	if (isNumberElsewhere(Number(reference))) return true;
-	return typeof reference === "string" && splitReference(reference, () => true) !== null;
+	if (typeof reference !== "string") return typeof reference === "number" && isNumberElsewhere(reference);
+	return isNumberElsewhere(Number(reference)) || splitReference(reference, () => true) !== null;
 }
 
 /** The host in what something is to be called there, whichever there are: no name on this one has a `/`. Null: none. */
