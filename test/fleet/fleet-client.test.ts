@@ -306,7 +306,7 @@ describe("a host that is away", () => {
 		expect(performance.now() - since).toBeLessThan(200);
 		expect((await callOn(a, "run", { command: "echo local" })).facts.text).toContain("local");
 		const listed = await callOn(a, "list", {});
-		expect(listed.text).toContain("broker is unreachable since");
+		expect(listed.text).toContain("servers are not reached since");
 		await server.up();
 		await until("it is back", () => a.registry.awaySince === null);
 		await until("it answers", async () =>

@@ -135,7 +135,8 @@ describe("issue 15: a machine behind a leaf node", () => {
 		needing(...BROKER_NEEDS),
 		async () => {
 			const [hubNode] = brokers.nodes;
-			const inboxOf = (tenant: string) => `${readCredentials(brokers.credentials("admin", tenant)).inboxPrefix}.x`;
+			const inboxOf = (tenant: string) =>
+				openedInbox(readCredentials(brokers.credentials("admin", tenant)).inboxPrefix, "x");
 			const subjects = [
 				"dt.open.hub.admin._",
 				"dt.up.hub.admin._.link",
