@@ -199,7 +199,7 @@ export class FleetMembership implements FleetControl {
 		if (!member) throw new Fault("fleet_unreachable", { problem: problemOf(this.#joined), since: this.#joined.since });
 		const { as } = member.connection.options;
 		if (as.role !== "admin" || as.owner !== null)
-			throw new Fault("not_allowed", { what: `Removing a host from the fleet as \`${as.role}\`` });
+			throw new Fault("not_allowed", { what: `Removing a host from the fleet as \`${this.status()!.role}\`` });
 		const { awaySince, unheardSince } = member.registry;
 		const since = awaySince ?? unheardSince;
 		if (since !== null) throw new Fault("fleet_unreachable", { problem: "its servers tell nothing", since });
